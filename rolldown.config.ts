@@ -5,7 +5,7 @@ import { AS_FUNCTION } from './bundling/as-function.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
-import { nodeAsleep } from './bundling/node-asleep.ts';
+import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
@@ -65,7 +65,7 @@ export default defineConfig({
     sbomBeside('fleet-agent', OUT),
     kubeConfigAlone(),
     undiciInParts(),
-    nodeAsleep(),
+    lazyNodeModules(),
     inAscii(),
   ],
   output: {

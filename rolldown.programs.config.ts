@@ -5,7 +5,7 @@ import { pageBeside } from './bundling/build-page.ts';
 import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
-import { nodeAsleep } from './bundling/node-asleep.ts';
+import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { startFile } from './bundling/start-file.ts';
@@ -27,7 +27,7 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
     platform: 'node',
     plugins: [
       sqliteBeside(out),
-      nodeAsleep(),
+      lazyNodeModules(),
       filesBeside(ROOT, out),
       inAscii(),
       licencesBeside(out),

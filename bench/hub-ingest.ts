@@ -5,7 +5,7 @@
 import { loadavg } from 'node:os';
 import { sql } from 'kysely';
 import { digestOf } from '../bundles/digest.ts';
-import { makeLimit } from '../bundles/transport/publish/limit.ts';
+import { createLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
@@ -49,7 +49,7 @@ const take = async (
   reports: readonly (readonly [AgentRow, SignedReport])[],
   width: number,
 ): Promise<number> => {
-  const limit = makeLimit(width);
+  const limit = createLimit(width);
   const start = performance.now();
   await Promise.all(
     reports.map(([row, { statement, events }]) =>

@@ -5,7 +5,7 @@
  */
 import { loadavg } from 'node:os';
 import { digestOf } from '../bundles/digest.ts';
-import { makeLimit } from '../bundles/transport/publish/limit.ts';
+import { createLimit } from '../bundles/transport/publish/limit.ts';
 import type { SignedReport } from '../bundles/trust/reports/report.ts';
 import { takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { emptyState } from '../scheduler/hub/ingest/reports/fold-event.ts';
@@ -79,7 +79,7 @@ for (let index = 0; index < REPORTS; index += 1) {
   }));
   reports.push([row, await simulated.report(happenings, NOW)]);
 }
-const limit = makeLimit(AT_ONCE);
+const limit = createLimit(AT_ONCE);
 const [before, statements] = [process.cpuUsage(), opened.statements()];
 const start = performance.now();
 await Promise.all(

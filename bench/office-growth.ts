@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { digestOf, hexOf } from '../bundles/digest.ts';
 import { addDays, DAY_MS } from '../bundles/time.ts';
-import { newBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
+import { createBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
 import { storeReports, takeReport } from '../scheduler/hub/http/agents/take-report.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { openStore } from '../scheduler/hub/store/open-store.ts';
@@ -19,7 +19,7 @@ import { noteVersions } from '../scheduler/hub/questions/history/note-versions.t
 import { applyRetention } from '../scheduler/hub/upkeep/retention/apply-retention.ts';
 import { sampleCompliance } from '../scheduler/hub/upkeep/sample-compliance.ts';
 import { buildStep } from '../scheduler/hub/watch/build-step.ts';
-import { makeDeliverStep } from '../scheduler/hub/watch/deliver-step.ts';
+import { createDeliverStep } from '../scheduler/hub/watch/deliver-step.ts';
 import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
 import { readConfiguration } from '../scheduler/settings/configuration.ts';
 import { openOffice } from '../test/e2e/office.ts';
@@ -114,8 +114,8 @@ await using store = await openStore(db, keys.root.fleet);
 const hub = { keys, store, layout: at('releases'), [Symbol.asyncDispose]: async () => {} };
 
 const FOLDERS = ['cache/content', 'cache/trees', 'cache', 'releases/blobs', 'releases'];
-const memory = newBuildMemory();
-const deliver = makeDeliverStep(options);
+const memory = createBuildMemory();
+const deliver = createDeliverStep(options);
 const builds: string[][] = [];
 for (let index = 0; index < BUILDS; index += 1) {
   const model = `/model-${Math.floor(index / 5)}.bin`;

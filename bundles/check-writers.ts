@@ -1,7 +1,7 @@
 import { accessSync, constants, realpathSync, type Stats, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { FleetError } from './errors.ts';
-import { isKept, isOurs, isShared } from './who-may-change.ts';
+import { isProtectedDirectory, isOwnedByUs, isWritableByOthers } from './file-protection.ts';
 
 /**
  * Refuses a file that decides what this program does when users other than root and its own can change or replace it, as ssh and sudo do.
@@ -10,19 +10,19 @@ import { isKept, isOurs, isShared } from './who-may-change.ts';
  * @throws FleetError PERMISSION
  */
 export const checkWriters = (stat: Stats, file: string): void => {
-  if (!isOurs(stat.uid))
+  if (!isOwnedByUs(stat.uid))
     throw refusal(
       `this file belongs to user ${stat.uid}, who can change it`,
       file,
       `chown ${ownName()} on it`,
     );
   if (!stat.isFile()) return;
-  if (isShared(stat))
+  if (isWritableByOthers(stat))
     throw refusal(`others can change this file (mode ${octal(stat.mode)})`, file, 'chmod go-w on it');
   for (const folder of foldersOf(file)) {
     const found = statSync(folder);
-    if (isKept(found) || isReadOnly(folder)) continue;
-    throw isOurs(found.uid)
+    if (isProtectedDirectory(found) || isReadOnly(folder)) continue;
+    throw isOwnedByUs(found.uid)
       ? refusal(`others can replace this file: they can write to ${folder}`, file, `chmod go-w on ${folder}`)
       : refusal(
           `user ${found.uid} can replace this file, because the folder ${folder} belongs to them`,

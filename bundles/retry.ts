@@ -33,7 +33,7 @@ export const spread = (ms: number, jitter: Jitter, random: () => number): number
 };
 
 /** Keeps the doubled pause a finite number, however often an operation fails. */
-const MOST_DOUBLINGS = 30;
+const MAX_DOUBLINGS = 30;
 
 /**
  * Milliseconds to wait after `failures` failures in a row, counted from 1.
@@ -45,7 +45,7 @@ export const pauseMs = (
   random: () => number = Math.random,
   askedMs = 0,
 ): number => {
-  const grown = Math.min(longestMs, firstMs * 2 ** Math.min(MOST_DOUBLINGS, Math.max(0, failures - 1)));
+  const grown = Math.min(longestMs, firstMs * 2 ** Math.min(MAX_DOUBLINGS, Math.max(0, failures - 1)));
   const pause = Math.max(askedMs, spread(grown, jitter, random));
   return jitter === 'around' ? pause : Math.min(longestMs, pause);
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FleetError, toFleetError } from './errors.ts';
 
 /** Creates an empty folder for the time of a step and returns its path; the caller removes it. @throws FleetError IO, DISK_FULL, PERMISSION */
-export const makeTemporaryFolder = (prefix: string): Promise<string> =>
+export const createTemporaryFolder = (prefix: string): Promise<string> =>
   mkdtemp(join(tmpdir(), prefix)).catch((error: NodeJS.ErrnoException) => {
     const doing = `making a folder in ${tmpdir()}`;
     if (error.code !== 'ENOENT' && error.code !== 'ENOTDIR') throw toFleetError(error, doing);

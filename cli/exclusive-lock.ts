@@ -1,5 +1,5 @@
 import SQLite from 'better-sqlite3';
-import { makePrivateFile } from './keep-private.ts';
+import { createPrivateFile } from './keep-private.ts';
 
 /**
  * Takes SQLite's lock on an empty file. The kernel releases it when the process ends for any reason. The file is private to its
@@ -7,7 +7,7 @@ import { makePrivateFile } from './keep-private.ts';
  * @returns undefined while another process holds it @throws SqliteError if the file cannot be created or opened
  */
 export const tryExclusiveLock = (file: string): Disposable | undefined => {
-  makePrivateFile(file);
+  createPrivateFile(file);
   const db = new SQLite(file, { timeout: 0 });
   try {
     // Nothing is ever written to it; a journal beside it would stay behind when the process is killed.

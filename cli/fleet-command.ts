@@ -9,7 +9,7 @@ import {
   toFleetError,
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
-import { meantFlag } from './meant-flag.ts';
+import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
 import { usageSentence } from './usage-sentence.ts';
 
@@ -137,7 +137,7 @@ export const usageError = (error: Errors.CLIError, hint: string): FleetError =>
 /** 'Did you mean --platform? ' for flags that a verb does not have, and for an argument that belongs to a flag. */
 const meantFlags = (error: Errors.CLIError, { flags, baseFlags }: typeof Command): string => {
   if ('args' in error && Array.isArray(error.args) && error.args.length === 1)
-    return meantFlag(String(error.args[0]), flags);
+    return suggestFlag(String(error.args[0]), flags);
   const wrong = 'flags' in error && Array.isArray(error.flags) ? error.flags.map(String) : [];
   const known = Object.entries({ ...baseFlags, ...flags })
     .filter(([, { hidden }]) => hidden !== true)

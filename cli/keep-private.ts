@@ -17,15 +17,15 @@ export const databaseFiles = (file: string): readonly string[] =>
  * file is not opened, because closing it would release every lock that this process holds on it (sqlite.org/howtocorrupt.html,
  * section 2.2). Errors are ignored: SQLite fails next with an error that the caller reports.
  */
-export const makePrivateFile = (file: string): void => {
+export const createPrivateFile = (file: string): void => {
   try {
     closeSync(openSync(file, 'wx', PRIVATE_FILE));
   } catch {}
 };
 
-/** As makePrivateFile, and removes the rights of others from an existing database. */
+/** As createPrivateFile, and removes the rights of others from an existing database. */
 export const keepDatabasePrivate = (file: string): void => {
-  makePrivateFile(file);
+  createPrivateFile(file);
   for (const path of databaseFiles(file)) tighten(path, (stats) => stats.isFile(), PRIVATE_FILE);
 };
 

@@ -5,7 +5,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { chooseCommands, type Commands, leadingWords, loadCommands } from './commands.ts';
 import { errorJson, usageError } from './fleet-command.ts';
 import { loadConfig, type Program } from './load-config.ts';
-import { meantFlag } from './meant-flag.ts';
+import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
 
 /** Runs one of the three programs: same look, same exit codes. Resolves when the command is done. */
@@ -90,7 +90,7 @@ const unknownCommand = async (program: Program, error: Errors.CLIError): Promise
     const rest = words.join(' ').slice(known.length + 1);
     const [verb] = Object.values(await loadCommands(commands, [known.replaceAll(' ', ':')]));
     return new FleetError('USAGE', `${known} takes no argument ${JSON.stringify(rest)}`, {
-      hint: `${meantFlag(rest, verb?.flags ?? {})}See ${program.name} ${known} --help`,
+      hint: `${suggestFlag(rest, verb?.flags ?? {})}See ${program.name} ${known} --help`,
     });
   }
   const meant = starts.map((start) => didYouMean(start, verbs)).find((found) => found !== undefined) ?? '';

@@ -27,7 +27,7 @@ export type Pulled = {
 };
 
 /** Runs work under the lock of the state directory, after waiting for it. */
-export type Exclusively = <T>(work: () => Promise<T>) => Promise<T>;
+export type RunExclusively = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * Pulls a release from a registry, with the same checks, blobs and transaction as an import (importMedium); `reconcile` applies
@@ -40,7 +40,7 @@ export const pullRelease = async (
   agent: Agent,
   registry: Registry,
   seen: Poll,
-  exclusively: Exclusively,
+  exclusively: RunExclusively,
 ): Promise<Pulled> => {
   try {
     using lock = tryPullLock(agent.state.directory);
@@ -60,7 +60,7 @@ export const pullRelease = async (
   }
 };
 
-const pull = async (agent: Agent, registry: Registry, exclusively: Exclusively): Promise<Accepted> => {
+const pull = async (agent: Agent, registry: Registry, exclusively: RunExclusively): Promise<Accepted> => {
   const { state } = agent;
   const before = fingerprint(state);
   const judged = await judgeOffer(agent, await readRegistryOffer(agent, registry));

@@ -42,7 +42,7 @@ export const applyGroup = async (
 ): Promise<GroupEnd> => {
   const { agent, operation } = work;
   const name = nameOf(operation);
-  const tried: (Tried | undefined)[] = [];
+  const tried: (StepAttempt | undefined)[] = [];
   let next = 0;
   let kept = 0;
   let whole = 0;
@@ -73,7 +73,7 @@ export const applyGroup = async (
   const ends = await Promise.allSettled(Array.from({ length: Math.min(AT_ONCE, steps.length) }, worker));
   const broken = ends.find((end) => end.status === 'rejected');
   if (broken) throw broken.reason;
-  const isPutOff = (one: Tried | undefined): boolean => one !== undefined && one.result === undefined;
+  const isPutOff = (one: StepAttempt | undefined): boolean => one !== undefined && one.result === undefined;
   return {
     rest: resultsOf(tried.slice(kept)),
     error: tried.find(isFailure)?.error,
@@ -82,25 +82,26 @@ export const applyGroup = async (
   };
 };
 
-const isFailure = (one: Tried | undefined): boolean => one?.result !== undefined && one.error !== undefined;
+const isFailure = (one: StepAttempt | undefined): boolean =>
+  one?.result !== undefined && one.error !== undefined;
 
-const resultsOf = (tried: readonly (Tried | undefined)[]): readonly StepResult[] =>
+const resultsOf = (tried: readonly (StepAttempt | undefined)[]): readonly StepResult[] =>
   tried.flatMap((one) => one?.result ?? []);
 
 /** Never aborted: a stop waits for the step under way rather than leave it half done. */
 const UNINTERRUPTED = new AbortController().signal;
 
 /** `result` without `error`: done. Both: failed. `error` alone: to be tried again after the other steps. */
-export type Tried = { readonly result?: StepResult; readonly error?: FleetError };
+export type StepAttempt = { readonly result?: StepResult; readonly error?: FleetError };
 
-export const asIs = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
+export const unchangedResult = ({ key, reason }: Step): StepResult => ({ key, outcome: 'unchanged', reason });
 
 /** Executes one step; a failure is a result. @throws FleetError ABORTED, API_UNREACHABLE */
 export const tryStep = async (
   { agent, target, load, operation, neededBy }: Work,
   step: Step,
-): Promise<Tried> => {
-  if (step.outcome === 'unchanged') return { result: asIs(step) };
+): Promise<StepAttempt> => {
+  if (step.outcome === 'unchanged') return { result: unchangedResult(step) };
   const needing = step.removal && neededBy?.get(step.key);
   if (needing) return { result: needed(step, needing, operation) };
   try {

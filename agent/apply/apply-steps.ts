@@ -4,10 +4,10 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/applied/inventory.ts';
-import { applyGroup, asIs, endOfGroup, tryStep } from './apply-group.ts';
+import { applyGroup, unchangedResult, endOfGroup, tryStep } from './apply-group.ts';
 import { causeOf, fail } from './fail.ts';
 import { readNeededBy } from './needed-by.ts';
-import { checkNews, untilNews } from './news.ts';
+import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
 import { isSuperseded, supersede } from './supersede.ts';
 import type { Step, StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -58,7 +58,7 @@ export const applySteps = async (given: Work): Promise<void> => {
     waiting.push(...results);
     if (waiting.length >= BATCH) save();
   };
-  const isLate = patience(work);
+  const isLate = createRetryTimer(work);
   let tries = 0;
   while (index < until) {
     const step = steps[index] as Step;
@@ -95,7 +95,7 @@ export const applySteps = async (given: Work): Promise<void> => {
     }
     index += 1;
     if (step.outcome === 'unchanged') {
-      waiting.push(asIs(step));
+      waiting.push(unchangedResult(step));
       continue;
     }
     const { result, error } = await tryStep(work, step);
@@ -140,7 +140,7 @@ const putBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly St
 };
 
 /** Returns whether the time is over in which steps are tried again. It begins with the first call, and again after a restart. */
-const patience = ({ target }: Work): (() => boolean) => {
+const createRetryTimer = ({ target }: Work): (() => boolean) => {
   let begin: number | undefined;
   return () => {
     begin ??= performance.now();
@@ -158,15 +158,15 @@ const waitForNext = async (work: Work, tries: number): Promise<boolean> => {
     supersede(work);
     return false;
   }
-  await sleep(pauseMs(PAUSES, tries), undefined, { signal: untilNews(agent) }).catch(() => {});
+  await sleep(pauseMs(PAUSES, tries), undefined, { signal: untilNewRelease(agent) }).catch(() => {});
   checkAborted(agent.signal);
-  checkNews(agent);
+  checkNewRelease(agent);
   return true;
 };
 
 /** Result of a step that is skipped because an earlier one waits for a deletion. */
 const behind = (step: Step, { key, state }: StepResult): StepResult => {
-  if (step.outcome === 'unchanged') return asIs(step);
+  if (step.outcome === 'unchanged') return unchangedResult(step);
   const leaving = { since: state?.leaving?.since ?? '', message: '' };
   return { key: step.key, outcome: 'skipped', reason: `waits until ${key} is gone`, state: { leaving } };
 };

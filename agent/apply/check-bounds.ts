@@ -1,4 +1,4 @@
-import { hostTrespasses } from '#bundles/formats/bounds/host-trespass';
+import { hostViolations } from '#bundles/formats/bounds/host-violations';
 import { allowsName, foreignSets } from '#bundles/formats/bounds/package-bounds';
 import { coversPath } from '#bundles/formats/bounds/reserved-paths';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
@@ -70,7 +70,7 @@ const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): 
   const document = files.get('package.json');
   if (!document) return [];
   const spec = parseHostPackage(document);
-  const found = hostTrespasses(spec, bounds, (file) =>
+  const found = hostViolations(spec, bounds, (file) =>
     'content' in file ? files.get(file.content) : undefined,
   ).map(({ message }) => message);
   const inState = [...spec.directories, ...spec.files, ...(spec.secrets ?? [])].filter(({ path }) =>

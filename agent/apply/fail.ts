@@ -1,6 +1,6 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import { SPARE } from '../acquire/blobs/free-space.ts';
+import { RESERVED_BYTES } from '../acquire/blobs/free-space.ts';
 import type { Agent } from '../store/agent.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -9,7 +9,7 @@ import { changesOf, failedChecksOf, valuesOf } from '../store/outbox/changes.ts'
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { recordChecks } from '../store/outbox/record-checks.ts';
-import { HEALTH, putOff, REMOVAL, tryOf } from '../store/applied/attempts.ts';
+import { HEALTH, postpone, REMOVAL, tryOf } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
 import { saveFailure } from '../store/applied/failures.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
@@ -29,7 +29,7 @@ const BY_FULL_DISK: ReadonlySet<string> = new Set([
 
 /** Returns the error of a step or check, or DISK_FULL, which is tried again, if the disk of the agent's state is full. */
 export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): Promise<FleetError> => {
-  if (!BY_FULL_DISK.has(error.code) || (await freeBytes(state.directory)) >= SPARE) return error;
+  if (!BY_FULL_DISK.has(error.code) || (await freeBytes(state.directory)) >= RESERVED_BYTES) return error;
   return new FleetError('DISK_FULL', `the disk of ${state.directory} is full: ${error.message}`, {
     hint: 'Free some space; the agent tries again',
     cause: error,
@@ -101,7 +101,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   // granted yet) and corrections are retried after doubling pauses, and reported again only when the reason changes.
   if (kind === 'prune') {
     // The running package is not concerned; the object stays in the inventory.
-    putOff(state, assignment, REMOVAL, agent.edge.now());
+    postpone(state, assignment, REMOVAL, agent.edge.now());
     endOperation(agent, failed, 'failed');
     return;
   }
@@ -110,9 +110,9 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
     const checks = failedOf(operation, error);
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
   }
-  if (kind === 'correct') putOff(state, assignment, HEALTH, agent.edge.now());
+  if (kind === 'correct') postpone(state, assignment, HEALTH, agent.edge.now());
   else if (triedAgain && !AT_EACH_LOOK.has(error.code))
-    putOff(state, assignment, tryOf(to), agent.edge.now());
+    postpone(state, assignment, tryOf(to), agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     recordFailed(agent, operation, said, failedOf(operation, error));
   }

@@ -12,8 +12,8 @@ import {
   findAttempt,
   forgetAttempts,
   forgetTries,
-  makeDue,
-  putOff,
+  markDue,
+  postpone,
   REMOVAL,
 } from '../store/applied/attempts.ts';
 import { emptyRow } from '../store/empty-row.ts';
@@ -23,7 +23,7 @@ import { addOwned, keepOwned, readLeaving } from '../store/applied/inventory.ts'
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { deletePackage, findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
 import { endOperation } from './end-operation.ts';
-import { sayLeaving } from './say-leaving.ts';
+import { describeTerminating } from './describe-terminating.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import type { StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -51,9 +51,9 @@ const noteLeaving = ({ state, edge }: Agent, { assignment, kind }: Operation): b
   const waits = leaving.length > 0;
   if (!waits) forgetAttempts(state, assignment, REMOVAL);
   // Those that only wait for other packages of the release are removed when it is applied.
-  else if (kind === 'apply' && sayLeaving(assignment, leaving) === undefined)
-    makeDue(state, assignment, REMOVAL, edge.now());
-  else putOff(state, assignment, REMOVAL, edge.now());
+  else if (kind === 'apply' && describeTerminating(assignment, leaving) === undefined)
+    markDue(state, assignment, REMOVAL, edge.now());
+  else postpone(state, assignment, REMOVAL, edge.now());
   return waited && !waits;
 };
 
@@ -63,11 +63,11 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const { assignment, kind, to } = operation;
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const results = readResults(state, operation);
-  const held = sayLeaving(assignment, readLeaving(state, assignment));
+  const held = describeTerminating(assignment, readLeaving(state, assignment));
   const isFollowUp = kind === 'correct' || kind === 'prune';
   const stays = isFollowUp && held !== undefined ? 'skipped' : 'unchanged';
   const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);
-  const left = kind === 'remove' ? leftBehind(results) : undefined;
+  const left = kind === 'remove' ? describeUndeleted(results) : undefined;
   const said =
     held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
   endOperation(agent, { ...operation, ...said }, 'kept');
@@ -113,7 +113,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
 };
 
 /** Names what a removal did not delete, and why; undefined if nothing is left. */
-const leftBehind = (results: readonly StepResult[]): string | undefined => {
+const describeUndeleted = (results: readonly StepResult[]): string | undefined => {
   const left = results.filter(({ outcome }) => outcome !== 'deleted' && outcome !== 'unchanged');
   return left.length === 0
     ? undefined

@@ -4,15 +4,15 @@ import type { Agent } from '../store/agent.ts';
 import { checkBounds } from './check-bounds.ts';
 import { loadPackage } from './load-package.ts';
 import { openOrigins } from './origin-of.ts';
-import { findAsked } from './removals-asked.ts';
+import { findUnconfirmed } from './find-unconfirmed.ts';
 import { removalsToConfirm } from './removals-to-confirm.ts';
-import { sayKnown } from './say-known.ts';
+import { describeKnownFailure } from './describe-known-failure.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { findRunning } from './find-running.ts';
 import { checkAborted } from '../store/journal/boundary.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
-import { readOwned, readTaken } from '../store/applied/inventory.ts';
+import { readOwned, readKeysOfOthers } from '../store/applied/inventory.ts';
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { isHalfRemoved, type PackageRow, readPackages } from '../store/applied/packages.ts';
 
@@ -59,7 +59,7 @@ const askedOf = async (
   const whole = going.filter((row) => !isHalfRemoved(row));
   if (whole.length === 0 || readTrustRow(agent.state).pruneConfirmed) return new Map();
   const count = all.filter((row) => !isHalfRemoved(row)).length;
-  return findAsked(agent, whole, count, openOrigins(agent));
+  return findUnconfirmed(agent, whole, count, openOrigins(agent));
 };
 
 const isPending = (row: PackageRow): boolean =>
@@ -77,7 +77,9 @@ const planOne = async (
     const target = targets.find(({ kind }) => kind === (desired ?? current)?.kind);
     const wanted = desired && (await loadPackage(state, identity.agent, desired, signal));
     if (wanted && target) checkBounds(wanted, target.kind, state.directory);
-    const taken = new Map([...readTaken(state, assignment)].filter(([, owner]) => !leaving.has(owner)));
+    const taken = new Map(
+      [...readKeysOfOthers(state, assignment)].filter(([, owner]) => !leaving.has(owner)),
+    );
     const plan = await target?.plan(wanted, readOwned(state, assignment), taken, signal);
     const changes = (plan?.steps ?? []).filter(({ outcome }) => outcome !== 'unchanged');
     const toConfirm =
@@ -107,6 +109,6 @@ const failedBefore = (
 ): NextChanges['waits'] => {
   const failure = findFailure(state, assignment, desired);
   return failure && failure.code !== 'PRUNE_BUDGET'
-    ? { code: failure.code, message: sayKnown(assignment, failure) }
+    ? { code: failure.code, message: describeKnownFailure(assignment, failure) }
     : undefined;
 };

@@ -11,7 +11,7 @@ import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
 import { removalHolders } from './removal-holders.ts';
-import { findAsked } from './removals-asked.ts';
+import { findUnconfirmed } from './find-unconfirmed.ts';
 
 /**
  * Removes packages that the verified bundle no longer has, dependents first. Each is
@@ -28,20 +28,20 @@ export const pruneLeaving = async (
   const isEarly = which !== 'all';
   const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));
   const leaving = rows.filter(({ desired }) => desired === undefined);
-  const begun = isEarly ? [] : await goOnRemoving(agent);
+  const begun = isEarly ? [] : await retryRemovals(agent);
   if (leaving.length === 0) return begun;
   const originOf = openOrigins(agent);
   const holders = await removalHolders(agent, leaving, { originOf, isEarly });
   const asked = readTrustRow(agent.state).pruneConfirmed
     ? new Map<string, string>()
-    : await findAsked(agent, leaving, rows.length, originOf);
+    : await findUnconfirmed(agent, leaving, rows.length, originOf);
   const results = [...begun];
   // All that wait are recorded before the first removal: a kill between two removals does not change what is asked.
   for (const row of leaving) {
     const why = asked.get(row.assignment);
     const by = holders.get(row.assignment);
     if (why !== undefined) results.push(hold(agent, row, why, 'PRUNE_BUDGET'));
-    else if (by && !isEarly) results.push(hold(agent, row, sayWaits(by)));
+    else if (by && !isEarly) results.push(hold(agent, row, describeWaits(by)));
   }
   const free = leaving.filter(({ assignment }) => !asked.has(assignment) && !holders.has(assignment));
   for (const row of dependentsFirst(free)) results.push(await removePackage(agent, row));
@@ -50,11 +50,11 @@ export const pruneLeaving = async (
 
 const MAX_NAMED = 10;
 
-const sayWaits = (by: readonly string[]): string =>
+const describeWaits = (by: readonly string[]): string =>
   `its removal waits until what needs or replaces it runs as desired: ${nameSome(by, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
 
 /** Retries removals that wait for an object being deleted, when their pause is over. */
-const goOnRemoving = async (agent: Agent): Promise<readonly PackageResult[]> => {
+const retryRemovals = async (agent: Agent): Promise<readonly PackageResult[]> => {
   const { state, edge } = agent;
   const results: PackageResult[] = [];
   for (const row of readPackages(state).filter(isHalfRemoved)) {

@@ -16,7 +16,7 @@ import {
 import { record } from '../store/journal/boundary.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { readSiteHold, sayHeld } from '../store/site-hold.ts';
+import { readSiteHold, describeSiteHold } from '../store/site-hold.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { finishRemovals } from './finish-removals.ts';
 import { hold } from './hold.ts';
@@ -26,7 +26,7 @@ import { begin, perform } from './perform.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
 import { readTurns } from './read-turns.ts';
-import { sayKnown } from './say-known.ts';
+import { describeKnownFailure } from './describe-known-failure.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number };
 
@@ -38,9 +38,9 @@ type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number
  */
 export const reconcile = async (agent: Agent, aside?: string): Promise<readonly PackageResult[]> => {
   const held = readSiteHold(agent);
-  if (held) return holdPending(agent, sayHeld(held), 'HELD');
+  if (held) return holdPending(agent, describeSiteHold(held), 'HELD');
   const frozen = frozenBy(agent);
-  if (frozen) return holdPending(agent, sayStale(frozen), 'STALE');
+  if (frozen) return holdPending(agent, describeStale(frozen), 'STALE');
   const results = new Map<string, PackageResult>();
   const removed: PackageResult[] = [];
   let more = true;
@@ -125,11 +125,13 @@ const reasonToHold = (
 ): string | undefined => {
   const dependency = desired.dependsOn.find((id) => failed.has(id));
   if (dependency !== undefined)
-    return `it depends on ${dependency}, which does not run as desired; ${sayRepair(dependency)}`;
-  return stopped === undefined ? undefined : `the critical package ${stopped} failed; ${sayRepair(stopped)}`;
+    return `it depends on ${dependency}, which does not run as desired; ${describeRepair(dependency)}`;
+  return stopped === undefined
+    ? undefined
+    : `the critical package ${stopped} failed; ${describeRepair(stopped)}`;
 };
 
-const sayRepair = (assignment: string): string =>
+const describeRepair = (assignment: string): string =>
   `repair that package, then run: fleet-agent retry ${assignment}`;
 
 /** Returns a remembered failure of the same package, which is not retried even if a later release wants it again. */
@@ -140,7 +142,7 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
   const { code } = failure;
   if (code === 'PRUNE_BUDGET')
     return readTrustRow(agent.state).pruneConfirmed ? undefined : hold(agent, row, failure.message, code);
-  const message = sayKnown(assignment, failure);
+  const message = describeKnownFailure(assignment, failure);
   if (row.status !== 'failed' && row.status !== 'broken') {
     record(agent, `known failure ${assignment}`, () => {
       const since = formatTime(agent.edge.now());
@@ -168,7 +170,7 @@ const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef):
     : resultOf(operation);
 };
 
-const sayStale = ({ causes: [first] }: Staleness): string =>
+const describeStale = ({ causes: [first] }: Staleness): string =>
   first
     ? `${first.why}, and onStale is block-changes; ${first.todo}`
     : 'no valid statement covers it, and onStale is block-changes; ask for a newer release by medium or registry';

@@ -50,7 +50,7 @@ export const removalHolders = async (
   for (const row of pending) {
     const of = await originOf(row.desired);
     const isStop = row.desired.critical && (row.status === 'failed' || row.status === 'broken');
-    const related = all.filter(({ from }) => mayHold(of, from));
+    const related = all.filter(({ from }) => mayHoldRemoval(of, from));
     const needs = await needsOf(agent, row, related);
     const unrelated = isEarly ? all.filter((one) => !related.includes(one)) : [];
     const taken = await takenOver(agent, row, unrelated);
@@ -67,7 +67,7 @@ export const removalHolders = async (
 };
 
 /** Whose failure may hold a removal. A package of unknown origin counts as of the same workspace. */
-const mayHold = (holder: Origin, held: Origin): boolean =>
+const mayHoldRemoval = (holder: Origin, held: Origin): boolean =>
   !holder || !held || (holder.workspace ?? '') === '' || holder.workspace === held.workspace;
 
 /**
@@ -131,7 +131,7 @@ const keysClaimed = async (
   if (!target?.claims) return undefined;
   try {
     const claims = target.claims(await loadWithoutValues(state, ref, signal));
-    const today = (await target.todaysKeys?.([...keys, ...claims])) ?? new Map<string, string>();
+    const today = (await target.currentKeys?.([...keys, ...claims])) ?? new Map<string, string>();
     const placeOf = (key: string): string => today.get(key) ?? key;
     const places = new Set([...claims].map(placeOf));
     return keys.filter((key) => places.has(placeOf(key)));
@@ -167,7 +167,7 @@ const spread = (
     const holder = all.find(({ row }) => row.assignment === name);
     for (const needed of holder?.row.current?.dependsOn ?? []) {
       const held = all.find(({ row }) => row.assignment === needed);
-      if (held && !found.has(needed) && mayHold(holder?.from, held.from)) note(needed, name);
+      if (held && !found.has(needed) && mayHoldRemoval(holder?.from, held.from)) note(needed, name);
     }
   }
 };

@@ -3,7 +3,7 @@ import type { DesiredPackage, Plan, Target } from '../model/target.ts';
 import { parseManifests } from '../model/parse-manifests.ts';
 import type { Agent } from '../store/agent.ts';
 import { readTrustRow } from '../store/trust.ts';
-import { OBJECTS_EACH, objectBudget } from './object-budget.ts';
+import { OBJECTS_PER_PACKAGE, objectBudget } from './object-budget.ts';
 
 /** An update of a package that runs. */
 export type PlannedUpdate = {
@@ -24,9 +24,9 @@ export const removalsToConfirm = (
   const [removed, created] = [count('deleted'), count('created')];
   const fewer = removed - created;
   const allowed = objectBudget(policy);
-  if (fewer < OBJECTS_EACH || readTrustRow(state).pruneConfirmed) return undefined;
+  if (fewer < OBJECTS_PER_PACKAGE || readTrustRow(state).pruneConfirmed) return undefined;
   const left = sizeOf(kind, owns, desired);
-  const leavesLittle = left * LEAST_SHARE < left + fewer;
+  const leavesLittle = left * MIN_SHARE < left + fewer;
   if (fewer <= allowed && !leavesLittle) return undefined;
   const little =
     left === 0
@@ -37,7 +37,7 @@ export const removalsToConfirm = (
 };
 
 /** An update that leaves less than a tenth of a package looks like a mistake in a template or path, whatever the budget. */
-const LEAST_SHARE = 10;
+const MIN_SHARE = 10;
 
 /** Number of objects of an application. What the platform's templates add on a cluster lies beside the folder of its manifests. */
 const sizeOf = (kind: Target['kind'], owns: Plan['owns'], desired: DesiredPackage | undefined): number => {

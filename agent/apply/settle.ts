@@ -2,12 +2,12 @@ import { FleetError } from '#bundles/errors';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation } from '../store/journal/operations.ts';
-import { sayFailed } from '../store/outbox/record-checks.ts';
-import { HEALTH, makeDue } from '../store/applied/attempts.ts';
+import { describeFailedChecks } from '../store/outbox/record-checks.ts';
+import { HEALTH, markDue } from '../store/applied/attempts.ts';
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { causeOf, fail } from './fail.ts';
-import { checkNews, untilNews } from './news.ts';
+import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
 import { isSuperseded, supersede } from './supersede.ts';
 import type { CheckResult } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -25,23 +25,23 @@ export const settle = async (work: Work): Promise<void> => {
   if (isNotWaitedFor(work)) {
     const { assignment } = operation;
     const { checks } = findPackage(agent.state, assignment) ?? operation;
-    saveChecks(work, checks, () => makeDue(agent.state, assignment, HEALTH, agent.edge.now()));
+    saveChecks(work, checks, () => markDue(agent.state, assignment, HEALTH, agent.edge.now()));
     return;
   }
   let checks: readonly CheckResult[];
   try {
     const desired = await load();
-    checks = desired ? await target.settle(desired, untilNews(agent)) : [];
+    checks = desired ? await target.settle(desired, untilNewRelease(agent)) : [];
   } catch (error) {
-    checkNews(agent);
+    checkNewRelease(agent);
     fail(work, error);
     return;
   }
   checkAborted(agent.signal);
-  checkNews(agent);
+  checkNewRelease(agent);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0) {
-    const error = await causeOf(agent, new FleetError('CHECK_FAILED', sayFailed(failed)));
+    const error = await causeOf(agent, new FleetError('CHECK_FAILED', describeFailedChecks(failed)));
     fail({ ...work, operation: { ...operation, checks } }, error);
     return;
   }

@@ -5,9 +5,9 @@ import {
   addOwned,
   dropOwned,
   forgetLeaving,
-  readGiven,
+  readHandedOver,
   readOwned,
-  readTaken,
+  readKeysOfOthers,
 } from '../store/applied/inventory.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import type { State } from '../store/state.ts';
@@ -59,7 +59,7 @@ export const stage = async (work: Work): Promise<void> => {
 type Staged = {
   readonly plan: Plan;
   readonly handed: readonly HandedOver[];
-  /** Rows of the inventory whose objects the plan owns by other keys (Target.todaysKeys). */
+  /** Rows of the inventory whose objects the plan owns by other keys (Target.currentKeys). */
   readonly renamed: readonly { readonly key: string; readonly assignment: string }[];
   readonly desired: DesiredPackage | undefined;
 };
@@ -77,12 +77,12 @@ const planFor = async (work: Work): Promise<Staged> => {
   // A correction or rollback restores a package that passed this check when it was applied.
   if (desired && !operation.rollingBack && operation.kind !== 'correct' && operation.kind !== 'prune')
     checkBounds(desired, target.kind, state.directory);
-  const recorded = readTaken(state, operation.assignment);
-  const names = await target.todaysKeys?.([...owned.map(({ key }) => key), ...recorded.keys()]);
+  const recorded = readKeysOfOthers(state, operation.assignment);
+  const names = await target.currentKeys?.([...owned.map(({ key }) => key), ...recorded.keys()]);
   const today = (key: string): string => names?.get(key) ?? key;
   const others = new Map([...recorded].map(([key, owner]) => [today(key), owner]));
   const leaving = leavingPackages(state);
-  const free = readGiven(state);
+  const free = readHandedOver(state);
   const gives = await givenAway(work, owned);
   const claimed = [...others].filter(([key, owner]) => !leaving.has(owner) && !free.has(key));
   const taken = new Map([...claimed, ...gives]);

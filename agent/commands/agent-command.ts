@@ -3,19 +3,19 @@ import { FleetCommand } from '#cli/fleet-command';
 import { wordList } from '#cli/word-list';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Agent } from '../store/agent.ts';
-import { makeTargets } from '../apply/make-targets.ts';
+import { createTargets } from '../apply/create-targets.ts';
 import { type Config } from '../config/config.ts';
 import { CONFIG_FLAGS } from '../config/config-flags.ts';
 import { imagePolicies } from '../config/image-policies.ts';
 import { policyOf } from '../config/policy-of.ts';
 import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../model/edge.ts';
-import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
-import { makeProviders } from '../images/make-providers.ts';
-import { makeAllDue } from '../store/applied/attempts.ts';
+import { addRecipientToRequest } from '../enroll/ask-with-recipient.ts';
+import { createProviders } from '../images/create-providers.ts';
+import { markAllDue } from '../store/applied/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
-import { ringNeighbour } from '../store/neighbour.ts';
+import { wakeDaemon } from '../store/wake-daemon.ts';
 import { copyState, fromSqliteError, openState, scratchState, type State } from '../store/state.ts';
 import { openDuringTrial } from '../store/upgrade-trial.ts';
 
@@ -142,12 +142,12 @@ export abstract class AgentCommand extends FleetCommand {
     const agent = await this.agentOf(config, state, edge);
     using _lock = await this.lock(config, edge, waitMs);
     try {
-      await askedWithRecipient(state, agent.identity, edge.now());
+      await addRecipientToRequest(state, agent.identity, edge.now());
       // The operator may have fixed the cause of failures, so retry pauses do not delay the command.
-      makeAllDue(state, edge.now());
+      markAllDue(state, edge.now());
       return await work(agent);
     } finally {
-      ringNeighbour(config.state, 'changed', edge.now());
+      wakeDaemon(config.state, 'changed', edge.now());
     }
   }
 
@@ -158,7 +158,7 @@ export abstract class AgentCommand extends FleetCommand {
       signal: this.signal,
       bootId: edge.bootId,
       // Asks the daemon to end its health wait and release the lock.
-      onWait: () => ringNeighbour(config.state, 'asked', edge.now()),
+      onWait: () => wakeDaemon(config.state, 'asked', edge.now()),
     });
   }
 
@@ -167,8 +167,8 @@ export abstract class AgentCommand extends FleetCommand {
     return {
       state,
       identity,
-      targets: await makeTargets(config, identity, state),
-      images: await makeProviders(config, process.env),
+      targets: await createTargets(config, identity, state),
+      images: await createProviders(config, process.env),
       edge,
       policy: policyOf(config),
       imagePolicy: imagePolicies(config),

@@ -49,7 +49,7 @@ export default class Diff extends AgentCommand {
     ]);
     this.logText(
       rows.length === 0
-        ? sayNoDifference(packages.length)
+        ? describeNoDifference(packages.length)
         : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
     );
     if (rows.length > 0) process.exitCode = 8;
@@ -60,7 +60,7 @@ export default class Diff extends AgentCommand {
   }
 }
 
-const sayNoDifference = (packages: number): string =>
+const describeNoDifference = (packages: number): string =>
   packages === 0
     ? 'Nothing was compared: this machine has no packages.'
     : `No difference in ${packages} ${packages === 1 ? 'package' : 'packages'}.`;

@@ -11,13 +11,13 @@ import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
 import { loadKey } from '../hub/agent-key.ts';
 import { exportSupport } from '../report/export-support.ts';
 import { fullName } from '../store/identity.ts';
-import { makeSupport } from '../support/make-support.ts';
+import { createSupportBundle } from '../support/create-support-bundle.ts';
 import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import { examineKubernetes } from '../apply/kubernetes/examine/examine-kubernetes.ts';
-import { openCluster } from '../apply/kubernetes/make-kubernetes.ts';
+import { openCluster } from '../apply/kubernetes/create-kubernetes.ts';
 import type { Target } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
-import { makeProviders } from '../images/make-providers.ts';
+import { createProviders } from '../images/create-providers.ts';
 import { examine, examineMachine, type Finding } from '../observe/examine.ts';
 import { examineNetwork } from '../observe/examine-network.ts';
 import { AgentCommand, type ConfigFlags, openToRead } from './agent-command.ts';
@@ -80,7 +80,7 @@ export default class Doctor extends AgentCommand {
         const key = await loadKey(config.state);
         const sources = { config, env: process.env };
         if (!isMedium) {
-          await writeFileAtomically(path, await makeSupport(agent, key, sources, null), 0o600).catch(
+          await writeFileAtomically(path, await createSupportBundle(agent, key, sources, null), 0o600).catch(
             (error: unknown) => {
               throw toFleetError(error, `writing ${path}`);
             },
@@ -91,7 +91,7 @@ export default class Doctor extends AgentCommand {
         if (answer !== undefined) return join(path, answer);
         const name = formatTime(agent.edge.now()).toLowerCase().replaceAll(/[-:]/g, '');
         const file = supportPath(fullName(agent.identity), name);
-        await writeOntoMedium(path, file, await makeSupport(agent, key, sources, null));
+        await writeOntoMedium(path, file, await createSupportBundle(agent, key, sources, null));
         return join(path, file);
       },
       openToRead,
@@ -114,7 +114,7 @@ export default class Doctor extends AgentCommand {
   private async withoutState(flags: ConfigFlags, why: FleetError): Promise<readonly Finding[]> {
     const config = this.readConfig(flags);
     const targets = config.targets.includes('kubernetes') ? [this.cluster(config)] : [];
-    const images = await makeProviders(config, process.env);
+    const images = await createProviders(config, process.env);
     const edge = this.edge(config, flags);
     const { signal } = this;
     return await examineMachine({ config, edge, targets, images, signal, freeBytes: freeBytesOf }, why);

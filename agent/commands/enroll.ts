@@ -14,9 +14,9 @@ import { freeBytesOf } from '../acquire/blobs/free-space.ts';
 import type { Config } from '../config/config.ts';
 import { policyOf } from '../config/policy-of.ts';
 import { type Enrolled, enroll } from '../enroll/enroll.ts';
-import type { EnrolledOnline, OnlineWish } from '../enroll/enroll-online.ts';
+import type { EnrolledOnline, OnlineEnrollment } from '../enroll/enroll-online.ts';
 import { enrolledBefore } from '../enroll/enrolled-before.ts';
-import { ownLine } from '../enroll/own-line.ts';
+import { findHostLine } from '../enroll/find-host-line.ts';
 import { readHostFacts } from '../enroll/read-host-facts.ts';
 import { startService } from '../enroll/start-service.ts';
 import { type Hosts, parseHosts } from '#bundles/formats/medium/hosts';
@@ -68,8 +68,8 @@ export default class Enroll extends AgentCommand {
     const listed = flags.hosts === undefined ? undefined : await readHosts(flags.hosts);
     for (const file of [flags.hosts, flags['token-file']])
       if (file !== undefined) await this.sayExposed(file, args.medium);
-    const own = listed && ownLine(listed, facts, flags.hosts ?? '');
-    const wish: OnlineWish = {
+    const own = listed && findHostLine(listed, facts, flags.hosts ?? '');
+    const wish: OnlineEnrollment = {
       fleet: flags.fleet === undefined ? listed?.fleet : parseName(flags.fleet, 'fleet'),
       ...(own ?? whoOf(flags)),
       labels: parseLabels(flags.label ?? []),
@@ -125,7 +125,7 @@ export default class Enroll extends AgentCommand {
   }
 
   /** Returns a completed enrolment at a hub, which needs no token, no hub and no lock. */
-  private async finishedBefore(config: Config, wish: OnlineWish): Promise<EnrolledOnline | undefined> {
+  private async finishedBefore(config: Config, wish: OnlineEnrollment): Promise<EnrolledOnline | undefined> {
     if (!existsSync(stateFile(config.state))) return undefined;
     using state = openState(config.state);
     const enrolled = await enrolledBefore(state, wish);
@@ -151,7 +151,7 @@ export default class Enroll extends AgentCommand {
 
   private async atHub(
     flags: ConfigFlags,
-    wish: OnlineWish,
+    wish: OnlineEnrollment,
     token: string,
     state: State,
   ): Promise<EnrolledOnline> {
@@ -216,7 +216,7 @@ const whoOf = (flags: {
   readonly site?: string | undefined;
   readonly name?: string | undefined;
   readonly channel?: string | undefined;
-}): Pick<OnlineWish, 'site' | 'agent' | 'channel'> => {
+}): Pick<OnlineEnrollment, 'site' | 'agent' | 'channel'> => {
   const { site, name, channel } = flags;
   if (site === undefined || name === undefined || channel === undefined)
     throw new FleetError('USAGE', 'the name of this machine is missing', {

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { holdSite } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
-import { sayHeld } from '../store/site-hold.ts';
+import { describeSiteHold } from '../store/site-hold.ts';
 import { AgentCommand } from './agent-command.ts';
 
 export default class Hold extends AgentCommand {
@@ -25,7 +25,7 @@ export default class Hold extends AgentCommand {
   async run(): Promise<SiteHold> {
     const { flags } = await this.parse(Hold);
     const hold = await this.changing(flags, (agent) => holdSite(agent, flags.until, flags.reason));
-    this.log(`This machine is ${sayHeld(hold)}`);
+    this.log(`This machine is ${describeSiteHold(hold)}`);
     return hold;
   }
 }

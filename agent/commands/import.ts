@@ -5,7 +5,7 @@ import { type ImportResult, importMedium } from '../daemon/import-medium.ts';
 import { judgeLook } from '../observe/judge-look.ts';
 import { type MediumPlan, planMedium } from '../daemon/plan-medium.ts';
 import { AgentCommand, openScratch } from './agent-command.ts';
-import { sayNews } from './say-news.ts';
+import { describeAccepted } from './describe-accepted.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
 import { showPlan } from './show-plan.ts';
 import { showMissing } from './show-packages.ts';
@@ -71,8 +71,8 @@ export default class Import extends AgentCommand {
       result: await importMedium({ ...agent, progress }, args.medium, wish),
       service: judgeLook(agent, this.readConfig(flags)).service,
     }));
-    this.log(`Accepted ${sayNews(result)}`);
-    if (result.relaxed.length > 0) this.log(aboutGlass(result));
+    this.log(`Accepted ${describeAccepted(result)}`);
+    if (result.relaxed.length > 0) this.log(describeBreakGlass(result));
     for (const line of aboutImages(result)) this.log(line);
     this.logText(result.missing ? showMissing(result.missing) : showLook(result));
     const { contradictingReceipts } = result;
@@ -83,7 +83,7 @@ export default class Import extends AgentCommand {
   }
 }
 
-const aboutGlass = ({ relaxed }: ImportResult): string =>
+const describeBreakGlass = ({ relaxed }: ImportResult): string =>
   `Accepted although expired (${relaxed.join(', ')}): your name and reason go into the next report.`;
 
 const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [

@@ -10,7 +10,7 @@ import { admit } from '../daemon/plug-in/admit.ts';
 import { readDeviceFacts } from '../daemon/plug-in/device-facts.ts';
 import {
   forgetProgress,
-  makeMountPoint,
+  createMountPoint,
   mountPoint,
   type Progress,
   readProgress,
@@ -18,12 +18,12 @@ import {
   writeProgress,
   writeVariables,
 } from '../daemon/plug-in/progress.ts';
-import { type Sign, signOf } from '../daemon/plug-in/sign.ts';
+import { type VisitOutcome, visitOutcomeOf } from '../daemon/plug-in/visit-outcome.ts';
 import { fullName } from '../store/identity.ts';
 import { isTrialUnderWay } from '../store/upgrade-trial.ts';
 import {
   completeTaken,
-  isOurs,
+  holdsMedium,
   isUnreadable,
   refusedBy,
   reportOnto,
@@ -55,7 +55,7 @@ export default class PlugIn extends AgentCommand {
     device: Args.string({ required: true, description: 'Kernel name of the device' }),
   };
 
-  async run(): Promise<Sign | undefined> {
+  async run(): Promise<VisitOutcome | undefined> {
     const { args, flags } = await this.parse(PlugIn);
     const { device } = args;
     switch (args.phase as Phase) {
@@ -108,7 +108,7 @@ export default class PlugIn extends AgentCommand {
         process.exitCode = 1;
         return;
       case 'mount':
-        await makeMountPoint(device);
+        await createMountPoint(device);
         await writeProgress(device, { phase: 'mounting' });
         await writeVariables(device, { FLEET_MEDIUM_TYPE: admission.fileSystem, FLEET_MEDIUM_ACCESS: 'ro' });
     }
@@ -128,7 +128,7 @@ export default class PlugIn extends AgentCommand {
 
   async #taken(device: string, path: string, flags: ConfigFlags): Promise<Taken> {
     try {
-      if (!(await isOurs(path))) return { kind: 'foreign' };
+      if (!(await holdsMedium(path))) return { kind: 'foreign' };
       return await this.changing(flags, (agent) => takeMedium(agent, path, () => isGone(device)), {
         waitMs: QUEUE_MS,
       });
@@ -166,7 +166,7 @@ export default class PlugIn extends AgentCommand {
     await writeProgress(device, after);
     const { language } = this.readConfig(flags);
     const now = this.edge(this.readConfig(flags), flags).now();
-    const { text } = signOf(language, after, undefined);
+    const { text } = visitOutcomeOf(language, after, undefined);
     // Of another machine, or of an earlier visit: a medium that is refused is not written to.
     const status = Buffer.from(`${now.toISOString()} ${machine}\r\n${plainLine(text)}\r\n`);
     // A medium that is full or write-protected has said so above.
@@ -175,10 +175,10 @@ export default class PlugIn extends AgentCommand {
   }
 
   /** After the unmount: the line for the console and the journal, and the variables of the hook. */
-  async #end(device: string, flags: ConfigFlags): Promise<Sign> {
+  async #end(device: string, flags: ConfigFlags): Promise<VisitOutcome> {
     const config = this.#valid(flags);
     const language = isFleetError(config) ? 'en' : config.language;
-    const sign = signOf(language, await readProgress(device), await isMounted(mountPoint(device)));
+    const sign = visitOutcomeOf(language, await readProgress(device), await isMounted(mountPoint(device)));
     await forgetProgress(device);
     await writeVariables(device, {
       FLEET_MEDIUM_OUTCOME: sign.outcome,

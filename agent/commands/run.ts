@@ -2,12 +2,12 @@ import { Flags } from '@oclif/core';
 import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
-import { LOOK_MS, makeProgress, type Progress, SLACK_MS, STEP_MS } from '../daemon/progress.ts';
+import { LOOK_MS, createProgress, type Progress, SLACK_MS, STEP_MS } from '../daemon/progress.ts';
 import { sleep } from '../daemon/wake-signal.ts';
 import type { Log } from '../model/log.ts';
 import { parseWindows } from '#bundles/windows';
 import type { Edge } from '../model/edge.ts';
-import { askedWithRecipient } from '../enroll/ask-with-recipient.ts';
+import { addRecipientToRequest } from '../enroll/ask-with-recipient.ts';
 import { lookAround } from '../daemon/look-around.ts';
 import { findIdentity, readIdentity } from '../store/identity.ts';
 import { openOperation } from '../store/journal/operations.ts';
@@ -63,7 +63,7 @@ export default class Run extends AgentCommand {
   private async keep(config: Config, edge: Edge, log: Log): Promise<void> {
     const { interval, poll, registry, hub, windows } = config;
     log.info({ interval, poll, registry, hub, windows }, 'started');
-    const progress = makeProgress();
+    const progress = createProgress();
     const watched = { progress, sleep, log, signal: this.signal };
     const watching = keepWatched(readWatchdog(process.env), watched);
     using state = await this.enrolled(config, log, progress);
@@ -72,15 +72,15 @@ export default class Run extends AgentCommand {
       return;
     }
     progress.within(LOOK_MS);
-    await askedWithRecipient(state, readIdentity(state), edge.now());
+    await addRecipientToRequest(state, readIdentity(state), edge.now());
     using _service = await holdServiceLock(state.directory);
-    const { makeDaemon } = await import('../daemon/make-daemon.ts');
+    const { createDaemon } = await import('../daemon/create-daemon.ts');
     const { runDaemon } = await import('../daemon/run-daemon.ts');
     const agent = {
       ...(await this.agentOf(config, state, edge)),
       onJournal: () => progress.within(openOperation(state) ? STEP_MS : LOOK_MS),
     };
-    await using daemon = makeDaemon(agent, config, log, process.env);
+    await using daemon = createDaemon(agent, config, log, process.env);
     await runDaemon({ ...daemon, progress });
     await watching;
   }

@@ -1,13 +1,13 @@
 import { plainLine } from '#bundles/errors';
 import type { Look } from '../daemon/look-around.ts';
 import type { PackageDrift } from '../observe/observe.ts';
-import { sayHeld } from '../store/site-hold.ts';
+import { describeSiteHold } from '../store/site-hold.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 /** Lines for people about the findings and actions of one look: each once, and failures with their reason. */
 export const showLook = ({ packages, drift, stale, held }: Look): string => {
   const found = [
-    ...(held ? [sayHeld(held)] : []),
+    ...(held ? [describeSiteHold(held)] : []),
     ...drift.flatMap(describeDrift),
     ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
   ].map(plainLine);

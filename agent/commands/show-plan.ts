@@ -1,6 +1,6 @@
 import type { MediumPlan } from '../daemon/plan-medium.ts';
-import { sayHeld } from '../store/site-hold.ts';
-import { sayNews } from './say-news.ts';
+import { describeSiteHold } from '../store/site-hold.ts';
+import { describeAccepted } from './describe-accepted.ts';
 import { showNext } from './show-next.ts';
 import { showMissing } from './show-packages.ts';
 
@@ -8,7 +8,7 @@ import { showMissing } from './show-packages.ts';
 export const showPlan = (plan: MediumPlan): string => {
   const { next, isNew, missing, held, frozen, relaxed, contradictingReceipts } = plan;
   const lines = [
-    `${isNew ? 'The import would accept' : 'Nothing is new on this medium:'} ${sayNews(plan)}`,
+    `${isNew ? 'The import would accept' : 'Nothing is new on this medium:'} ${describeAccepted(plan)}`,
     ...(relaxed.length > 0 ? [`It would accept although expired: ${relaxed.join(', ')}.`] : []),
     ...(contradictingReceipts > 0
       ? ['RECEIPT_INVALID: the office acknowledges other events than this outbox has, so they would be kept.']
@@ -16,7 +16,7 @@ export const showPlan = (plan: MediumPlan): string => {
     ...aboutImages(plan),
     ...(missing ? [showMissing(missing)] : []),
     ...(next.length === 0 ? ['No package would change.'] : [showNext(next)]),
-    ...(next.length > 0 && held ? [`These changes wait: ${sayHeld(held)}`] : []),
+    ...(next.length > 0 && held ? [`These changes wait: ${describeSiteHold(held)}`] : []),
     ...(next.length > 0 && !held && frozen
       ? [`These changes wait: ${frozen.causes.map(({ why, todo }) => `${why}; ${todo}`).join('; ')}`]
       : []),

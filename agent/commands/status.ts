@@ -4,8 +4,8 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { partList } from '../acquire/blobs/parts-missing.ts';
 import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
-import { sayReboot } from '../observe/reboot/reboot-status.ts';
-import { sayHeld } from '../store/site-hold.ts';
+import { describeRebootStatus } from '../observe/reboot/reboot-status.ts';
+import { describeSiteHold } from '../store/site-hold.ts';
 import type { Agent } from '../store/agent.ts';
 import type { Config } from '../config/config.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
@@ -77,7 +77,9 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
       : []),
     ...showService(verdict),
     ...(upgrade === null ? [] : [`Upgrade  ${upgrade}`]),
-    ...(status.held === null ? [] : [`Hold     since ${status.held.since}, ${sayHeld(status.held)}`]),
+    ...(status.held === null
+      ? []
+      : [`Hold     since ${status.held.since}, ${describeSiteHold(status.held)}`]),
     ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     ...(root?.dev ? [`         ${DEV_ROOT_NOTICE}`] : []),
@@ -90,7 +92,7 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
     ...(window === null
       ? []
       : [`Window   waiting for the window that opens at ${window}; to apply now: fleet-agent retry`]),
-    ...sayReboot(status.reboot).map((line) => `Reboot   ${line}`),
+    ...describeRebootStatus(status.reboot).map((line) => `Reboot   ${line}`),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
     '',
     ...(packages.length === 0

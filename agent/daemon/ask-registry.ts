@@ -1,7 +1,7 @@
 import { toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { pollRegistry } from '../acquire/poll-registry.ts';
-import { type Exclusively, pullRelease } from '../acquire/pull-release.ts';
+import { type RunExclusively, pullRelease } from '../acquire/pull-release.ts';
 import type { Config } from '../config/config.ts';
 import { registryOf } from '../config/registry-of.ts';
 import { readNote, writeNote } from '../observe/note.ts';
@@ -27,7 +27,7 @@ export const askRegistry = async (
   agent: Agent,
   config: Config,
   env: NodeJS.ProcessEnv,
-  exclusively: Exclusively,
+  exclusively: RunExclusively,
 ): Promise<AskedRegistry | undefined> => {
   await using registry = registryOf(config, env, PERSISTENCE);
   if (!registry) return undefined;

@@ -1,5 +1,5 @@
 import type { Poll } from '../acquire/poll-registry.ts';
-import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
+import type { RunExclusively, Pulled } from '../acquire/pull-release.ts';
 import type { Look } from './look-around.ts';
 import type { Sleep, WakeSignal } from './wake-signal.ts';
 import type { ContactKeeper } from '../store/contact.ts';
@@ -16,7 +16,7 @@ export type Daemon = {
   readonly windows: Windows;
   readonly registry?: {
     readonly poll: () => Promise<Poll>;
-    readonly pull: (seen: Poll, exclusively: Exclusively) => Promise<Pulled>;
+    readonly pull: (seen: Poll, exclusively: RunExclusively) => Promise<Pulled>;
     readonly contact: ContactKeeper;
   };
   readonly hub?: {
@@ -42,7 +42,7 @@ export type Daemon = {
   /** Deadline of the loop of looks; absent where nothing watches it. */
   readonly progress?: Progress;
   /** Runs one piece of work at a time, with the state directory locked. */
-  readonly exclusively: Exclusively;
+  readonly exclusively: RunExclusively;
   readonly now: () => Date;
   readonly random: () => number;
   readonly sleep: Sleep;

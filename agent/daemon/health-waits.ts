@@ -1,5 +1,5 @@
 import { toFleetError } from '#bundles/errors';
-import type { Exclusively } from '../acquire/pull-release.ts';
+import type { RunExclusively } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
 import type { HealthWaits } from '../observe/observe.ts';
 import { judgeHealth } from '../observe/judge-health.ts';
@@ -13,7 +13,7 @@ import type { Log } from '../model/log.ts';
  */
 export const healthWaits = (
   agent: Agent,
-  exclusively: Exclusively,
+  exclusively: RunExclusively,
   log: Log,
   onVerdict: () => void,
 ): HealthWaits & AsyncDisposable => {

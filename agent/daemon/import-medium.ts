@@ -11,7 +11,7 @@ import { removeNeeds } from '../acquire/blobs/missing-base.ts';
 import { readOffer } from '../acquire/offers/read-offer.ts';
 import { storeAccepted } from '../acquire/offers/store-accepted.ts';
 import { adviseCopy } from './advise-copy.ts';
-import { checkGlass } from './check-glass.ts';
+import { checkBreakGlass } from './check-break-glass.ts';
 import { type MediumNews, mediumNews } from './medium-news.ts';
 import { unsealer } from './unsealer.ts';
 
@@ -19,7 +19,7 @@ import { unsealer } from './unsealer.ts';
 export type ImportResult = MediumNews & Look;
 
 /** Options of an import that the operator sets. */
-export type ImportWish = {
+export type ImportOptions = {
   /** Allows this release to remove more than the prune budget. */
   readonly prune?: boolean;
   /** Accepts expired statements, for this reason (break-glass). */
@@ -35,9 +35,9 @@ export type ImportWish = {
 export const importMedium = async (
   agent: Agent,
   paths: string | readonly string[],
-  { prune = false, acceptExpired }: ImportWish = {},
+  { prune = false, acceptExpired }: ImportOptions = {},
 ): Promise<ImportResult> => {
-  checkGlass(agent, acceptExpired);
+  checkBreakGlass(agent, acceptExpired);
   const unseal = unsealer(agent);
   await using medium = await orRecordRefused(agent, () => openMedium(paths, { unseal }));
   const how = { acceptExpired: acceptExpired !== undefined };

@@ -1,15 +1,15 @@
 import { toFleetError } from '#bundles/errors';
 import { pauseAfter } from '../store/applied/attempts.ts';
 import type { Daemon, Rounds } from './daemon.ts';
-import { makeLookLog } from './log-look.ts';
+import { createLookLog } from './log-look.ts';
 import { LOOK_MS, SLACK_MS } from './progress.ts';
-import { makeWatch } from './make-watch.ts';
+import { createWatch } from './create-watch.ts';
 
 /** Runs looks until the daemon stops. Logs the start and end of a series of failures and retries with growing pauses. */
 export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void> => {
   const { look, windows, now, log, progress, signal } = daemon;
-  const logLook = makeLookLog(log);
-  const watch = makeWatch(daemon, rounds);
+  const logLook = createLookLog(log);
+  const watch = createWatch(daemon, rounds);
   let failing: string | undefined;
   let failures = 0;
   while (!signal.aborted) {

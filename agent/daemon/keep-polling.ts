@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
 import { pauseMs, spread } from '#bundles/retry';
 import type { Poll } from '../acquire/poll-registry.ts';
-import type { Exclusively, Pulled } from '../acquire/pull-release.ts';
+import type { RunExclusively, Pulled } from '../acquire/pull-release.ts';
 import type { Contact } from '../store/contact.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { pollPolicy } from './poll-policy.ts';
@@ -29,7 +29,7 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
     try {
       const seen = await registry.poll();
       if (wasAway) rounds.back.hub.wake();
-      refused = await takeUp(daemon, rounds, seen, refused);
+      refused = await pullNewRelease(daemon, rounds, seen, refused);
     } catch (cause) {
       const error = toFleetError(cause);
       if (signal.aborted) return;
@@ -47,7 +47,7 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
 const isAway = ({ failing }: Contact): boolean => failing?.code === 'REGISTRY_UNREACHABLE';
 
 /** Pulls the news of a poll. @returns the refusal to remember @throws FleetError if it is retryable */
-const takeUp = async (
+const pullNewRelease = async (
   daemon: Daemon,
   rounds: Rounds,
   seen: Poll,
@@ -65,7 +65,7 @@ const takeUp = async (
   try {
     const pulled = await registry.pull(seen, interrupting(daemon, rounds));
     registry.contact.worked();
-    log.info(pulled, acceptedWhat(pulled));
+    log.info(pulled, describeNew(pulled));
     rounds.look.wake();
     return undefined;
   } catch (cause) {
@@ -81,14 +81,14 @@ const takeUp = async (
 };
 
 /** Says "release accepted" of a release that was not here before, and of nothing else. */
-const acceptedWhat = ({ release, news, selected }: Pulled): string => {
+const describeNew = ({ release, news, selected }: Pulled): string => {
   if (release === undefined || news !== 'newer') return 'site statement accepted';
   return selected ? 'release accepted' : 'release accepted; its rollout does not select this agent yet';
 };
 
 /** Ends the current look after its package, but only once an offer was judged good; a refused offer interrupts nothing. */
 const interrupting =
-  ({ exclusively }: Daemon, rounds: Rounds): Exclusively =>
+  ({ exclusively }: Daemon, rounds: Rounds): RunExclusively =>
   (work) => {
     rounds.news.abort();
     return exclusively(work);

@@ -4,7 +4,7 @@ import type { Log } from '../model/log.ts';
 /** Logs what is new in a look. An unchanged condition (a failed package, an unreachable API) is logged once. */
 export type LookLog = (look: Look) => void;
 
-export const makeLookLog = (log: Log): LookLog => {
+export const createLookLog = (log: Log): LookLog => {
   const said = new Map<string, string>();
   return ({ packages, drift, stale }) => {
     const seen = new Set<string>();

@@ -6,11 +6,11 @@ import { type PackageResult, resultOf, withResumed } from '../apply/package-resu
 import { resume } from '../apply/perform.ts';
 import { pruneCopies } from '../apply/prune-copies.ts';
 import { reconcile } from '../apply/reconcile.ts';
-import { stepAside } from '../apply/step-aside.ts';
-import { letGoImages } from '../images/let-go-images.ts';
+import { yieldToOthers } from '../apply/yield-to-others.ts';
+import { releaseImages } from '../images/release-images.ts';
 import { forgetOldOperations } from '../store/journal/operations.ts';
 import { frozenBy } from '../acquire/staleness/frozen-by.ts';
-import { SPARE } from '../acquire/blobs/free-space.ts';
+import { RESERVED_BYTES } from '../acquire/blobs/free-space.ts';
 import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import { recordStaleness } from '../acquire/staleness/record-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
@@ -29,7 +29,7 @@ export type Look = {
   readonly held?: SiteHold;
 };
 
-export type HowToLook = {
+export type LookRequest = {
   readonly mayBegin?: boolean;
   readonly waits?: HealthWaits | undefined;
   readonly leavesFailed?: boolean;
@@ -46,14 +46,14 @@ export type HowToLook = {
  */
 export const lookAround = async (
   agent: Agent,
-  { mayBegin = true, waits, leavesFailed = false, mayReboot }: HowToLook = {},
+  { mayBegin = true, waits, leavesFailed = false, mayReboot }: LookRequest = {},
 ): Promise<Look> => {
   // A full disk ends the look at its first write, so what makes room comes before.
-  if ((await agent.freeBytes(agent.state.directory)) < SPARE) await collectGarbage(agent.state);
+  if ((await agent.freeBytes(agent.state.directory)) < RESERVED_BYTES) await collectGarbage(agent.state);
   const stale = recordStaleness(agent);
   endHoldOnTime(agent);
   // An interrupted operation is finished even when stale, because a partial change is worse.
-  const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await stepAside(agent) : undefined;
+  const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await yieldToOthers(agent) : undefined;
   const resumed = await resume(agent);
   const finished = resumed ? [resultOf(resumed)] : [];
   const packages = mayBegin ? withResumed(resumed, await reconcile(agent, aside)) : finished;
@@ -73,7 +73,7 @@ export const lookAround = async (
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
   // No package refers yet to the images of a release that is being pulled.
-  if (readPull(agent.state).length === 0) await letGoImages(agent);
+  if (readPull(agent.state).length === 0) await releaseImages(agent);
   forgetOldOperations(agent.state);
   compactOutbox(agent);
   return { packages, drift, ...(stale ? { stale } : {}), ...(held ? { held } : {}) };

@@ -1,7 +1,7 @@
 import { formatChannel } from '#bundles/names';
 import type { Judged } from '../acquire/offers/accept-offer.ts';
 import type { AcceptedOffer } from '../acquire/offers/accepted-offer.ts';
-import type { BroughtImages } from '../acquire/blobs/bring-surveyed.ts';
+import type { FetchedImages } from '../acquire/blobs/fetch-surveyed.ts';
 import type { Agent } from '../store/agent.ts';
 import type { ReleaseRef } from '../store/applied/package-ref.ts';
 import type { Acknowledged } from '../store/outbox/acknowledge.ts';
@@ -28,7 +28,7 @@ export type MediumNews = {
   /** Receipts on the medium that contradict the events of this outbox; they released nothing. */
   readonly contradictingReceipts: number;
   /** Container images of the release. */
-  readonly images: BroughtImages;
+  readonly images: FetchedImages;
 };
 
 /** Describes an offer that `storeAccepted` has stored. @param state the state in which it is stored */

@@ -3,7 +3,7 @@ import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { openMedium } from '#bundles/formats/medium/open-medium';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
+import { createTemporaryFolder } from '#bundles/temporary-folder';
 import { planningBlobs } from '../acquire/blobs/planning-blobs.ts';
 import type { AcceptedOffer } from '../acquire/offers/accepted-offer.ts';
 import { fingerprint } from '../acquire/offers/fingerprint.ts';
@@ -17,8 +17,8 @@ import type { Agent } from '../store/agent.ts';
 import type { SiteHold } from '../store/conditions.ts';
 import { readSiteHold } from '../store/site-hold.ts';
 import { adviseCopy } from './advise-copy.ts';
-import { checkGlass } from './check-glass.ts';
-import type { ImportWish } from './import-medium.ts';
+import { checkBreakGlass } from './check-break-glass.ts';
+import type { ImportOptions } from './import-medium.ts';
 import { type MediumNews, mediumNews } from './medium-news.ts';
 import { unsealer } from './unsealer.ts';
 
@@ -42,10 +42,10 @@ export type MediumPlan = MediumNews & {
 export const planMedium = async (
   agent: Agent,
   paths: readonly string[],
-  { prune = false, acceptExpired }: ImportWish = {},
+  { prune = false, acceptExpired }: ImportOptions = {},
 ): Promise<MediumPlan> => {
-  checkGlass(agent, acceptExpired);
-  const folder = await makeTemporaryFolder('fleet-agent-plan-');
+  checkBreakGlass(agent, acceptExpired);
+  const folder = await createTemporaryFolder('fleet-agent-plan-');
   try {
     await using opened = await openMedium(paths, { unseal: unsealer(agent) });
     const { planner, accepted } = await judge(agent, opened, folder, acceptExpired !== undefined);

@@ -7,7 +7,7 @@ export type Progress = {
 };
 
 /** @param elapsedMs monotonic clock: a wall clock that is set makes nothing overdue */
-export const makeProgress = (elapsedMs: () => number = () => performance.now()): Progress => {
+export const createProgress = (elapsedMs: () => number = () => performance.now()): Progress => {
   let deadline = Number.POSITIVE_INFINITY;
   return {
     within: (ms) => {

@@ -1,4 +1,4 @@
-import { makeWakeSignal } from './wake-signal.ts';
+import { createWakeSignal } from './wake-signal.ts';
 import type { Daemon, Rounds } from './daemon.ts';
 import { keepHub } from './keep-hub.ts';
 import { keepLooking } from './keep-looking.ts';
@@ -11,9 +11,9 @@ import { keepPolling } from './keep-polling.ts';
 export const runDaemon = async (daemon: Daemon): Promise<void> => {
   const { sleep, signal, log } = daemon;
   const rounds: Rounds = {
-    look: makeWakeSignal(sleep, signal),
-    hub: makeWakeSignal(sleep, signal),
-    back: { registry: makeWakeSignal(sleep, signal), hub: makeWakeSignal(sleep, signal) },
+    look: createWakeSignal(sleep, signal),
+    hub: createWakeSignal(sleep, signal),
+    back: { registry: createWakeSignal(sleep, signal), hub: createWakeSignal(sleep, signal) },
     news: new AbortController(),
   };
   daemon.hear?.({

@@ -27,7 +27,7 @@ export type WakeSignal = {
   readonly rest: (ms: number) => Promise<void>;
 };
 
-export const makeWakeSignal = (sleep: Sleep, stop: AbortSignal): WakeSignal => {
+export const createWakeSignal = (sleep: Sleep, stop: AbortSignal): WakeSignal => {
   let woken = new AbortController();
   return {
     wake: () => woken.abort(),

@@ -36,7 +36,11 @@ export const askWithRecipient = async (
 };
 
 /** Called at each start: adds a recipient to a request without one. Does not replace a lost age identity. */
-export const askedWithRecipient = async (state: State, identity: Identity, now: Date): Promise<Identity> => {
+export const addRecipientToRequest = async (
+  state: State,
+  identity: Identity,
+  now: Date,
+): Promise<Identity> => {
   const { recipient } = JSON.parse(identity.request) as Request;
   return recipient === undefined
     ? askWithRecipient(state, identity, await loadKey(state.directory), { now })

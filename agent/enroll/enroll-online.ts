@@ -8,14 +8,14 @@ import { storeAccepted } from '../acquire/offers/store-accepted.ts';
 import type { Agent } from '../store/agent.ts';
 import { type HubOptions, openHub } from '../hub/hub-client.ts';
 import { forgetIdentity } from '../store/identity.ts';
-import { carriedOffer } from './carried-offer.ts';
+import { offerFromAnswer } from './offer-from-answer.ts';
 import { keepCertificate } from '../hub/certificate.ts';
 import { fetchRoot } from './fetch-root.ts';
 import type { Request } from '../model/request.ts';
-import { takeIdentity, type Wish } from './take-identity.ts';
+import { takeIdentity, type IdentityRequest } from './take-identity.ts';
 
 /** `fleet` undefined: the fleet that the pinned root names. */
-export type OnlineWish = Omit<Wish, 'fleet'> & { readonly fleet: string | undefined };
+export type OnlineEnrollment = Omit<IdentityRequest, 'fleet'> & { readonly fleet: string | undefined };
 
 export type EnrolledOnline = {
   /** SHA-256 of the public key. */
@@ -41,7 +41,7 @@ const MAX_ANSWER_BYTES = 52 << 20;
  */
 export const enrollOnline = async (
   base: Omit<Agent, 'identity'>,
-  wish: OnlineWish,
+  wish: OnlineEnrollment,
   url: string,
   token: string,
   options: HubOptions,
@@ -64,7 +64,7 @@ export const enrollOnline = async (
   const { certificate, authority = '' } = answer;
   const own = await keepCertificate(state.directory, identity, { certificate, authority }, root, edge.now());
   const agent: Agent = { ...base, identity };
-  const accepted = await judgeOffer(agent, await carriedOffer(answer.documents, identity.site, url));
+  const accepted = await judgeOffer(agent, await offerFromAnswer(answer.documents, identity.site, url));
   storeAccepted(agent, accepted);
   const { site } = accepted.accepted;
   return {

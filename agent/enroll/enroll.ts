@@ -7,7 +7,7 @@ import type { Edge } from '../model/edge.ts';
 import { fullName } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { loadOrMakeRecipient } from '../hub/age-identity.ts';
-import { takeIdentity, type Wish } from './take-identity.ts';
+import { takeIdentity, type IdentityRequest } from './take-identity.ts';
 
 export type Enrolled = {
   /** SHA-256 of the public key, for comparison by people. */
@@ -25,7 +25,12 @@ export type Enrolled = {
  * same request; the key is created only once.
  * @throws FleetError ALREADY_ENROLLED for other arguments, MEDIUM_MISSING, PERMISSION, DISK_FULL
  */
-export const enroll = async (state: State, edge: Edge, wish: Wish, medium: string): Promise<Enrolled> => {
+export const enroll = async (
+  state: State,
+  edge: Edge,
+  wish: IdentityRequest,
+  medium: string,
+): Promise<Enrolled> => {
   await checkWritable(medium);
   const { identity, key, fresh } = await takeIdentity(state, edge, wish);
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;

@@ -5,14 +5,17 @@ import { findIdentity } from '../store/identity.ts';
 import type { State } from '../store/state.ts';
 import { readRoot, readStatement, readTrustRow } from '../store/trust.ts';
 import { findCertificate } from '../hub/certificate.ts';
-import type { EnrolledOnline, OnlineWish } from './enroll-online.ts';
+import type { EnrolledOnline, OnlineEnrollment } from './enroll-online.ts';
 import { checkSame } from './take-identity.ts';
 
 /**
  * Returns the result of an earlier, completed enrolment at a hub with the same arguments: a restarted pod enrols again, and its
  * token is used up. Returns undefined if the enrolment is incomplete. @throws FleetError ALREADY_ENROLLED for other arguments
  */
-export const enrolledBefore = async (state: State, wish: OnlineWish): Promise<EnrolledOnline | undefined> => {
+export const enrolledBefore = async (
+  state: State,
+  wish: OnlineEnrollment,
+): Promise<EnrolledOnline | undefined> => {
   const identity = findIdentity(state);
   if (!identity) return undefined;
   checkSame(identity, { ...wish, fleet: wish.fleet ?? identity.fleet });

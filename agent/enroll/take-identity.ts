@@ -18,7 +18,7 @@ import { askWithRecipient, recipientFields } from './ask-with-recipient.ts';
 import type { Request } from '../model/request.ts';
 
 /** The identity, channel and labels that an agent requests. */
-export type Wish = {
+export type IdentityRequest = {
   readonly fleet: string;
   readonly site: string;
   readonly agent: string;
@@ -38,7 +38,7 @@ export type Wish = {
 export const takeIdentity = async (
   state: State,
   edge: Edge,
-  wish: Wish,
+  wish: IdentityRequest,
 ): Promise<{ readonly identity: Identity; readonly key: SigningKey; readonly fresh: boolean }> => {
   const known = findIdentity(state);
   if (known) checkSame(known, wish);
@@ -49,7 +49,12 @@ export const takeIdentity = async (
   return { identity, key, fresh: known === undefined };
 };
 
-const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Promise<Identity> => {
+const insert = async (
+  state: State,
+  edge: Edge,
+  wish: IdentityRequest,
+  key: SigningKey,
+): Promise<Identity> => {
   const { fleet, site, agent, channel, labels, pinnedRoot } = wish;
   const csr = await createCertificateRequest({ fleet, site, agent }, key);
   const at = formatTime(edge.now());
@@ -87,9 +92,9 @@ const insert = async (state: State, edge: Edge, wish: Wish, key: SigningKey): Pr
 };
 
 /** @throws FleetError ALREADY_ENROLLED if a requested value differs from the enrolled one */
-export const checkSame = (known: Identity, wish: Wish): void => {
+export const checkSame = (known: Identity, wish: IdentityRequest): void => {
   const { channel, labels } = JSON.parse(known.request) as Request;
-  const before: Wish = { ...known, channel, labels };
+  const before: IdentityRequest = { ...known, channel, labels };
   const others = FLAGS.flatMap(([name, flag]) =>
     canonicalJson(before[name] ?? null) === canonicalJson(wish[name] ?? null) ? [] : [flag],
   );
@@ -113,4 +118,4 @@ const FLAGS = [
   ['channel', '--channel'],
   ['labels', '--label'],
   ['pinnedRoot', '--root-sha256'],
-] as const satisfies readonly (readonly [keyof Wish, string])[];
+] as const satisfies readonly (readonly [keyof IdentityRequest, string])[];

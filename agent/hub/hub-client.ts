@@ -4,7 +4,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { type RetryPolicy, retry, type Sleep } from '#bundles/retry';
 import { ANSWER_MS, type HubConnections, openConnections } from './connections.ts';
 import type { HubTrust } from './hub-trust.ts';
-import { outOfReach } from './out-of-reach.ts';
+import { toHubError } from './to-hub-error.ts';
 import { refusalOf, waitAsked } from './refusal-of.ts';
 
 export type HubOptions = {
@@ -67,7 +67,7 @@ type Request = {
 };
 
 /** Slowest rate of a line over which a body still arrives in time, in bytes per millisecond. */
-const SLOWEST = 1;
+const MIN_BYTES_PER_MS = 1;
 
 const tryOnce = async (
   connections: HubConnections,
@@ -86,7 +86,10 @@ const tryOnce = async (
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
       // undici counts from the first byte of the request, and a report takes minutes over a satellite line.
-      ...(body !== undefined && { body, headersTimeout: patience + Buffer.byteLength(body) / SLOWEST }),
+      ...(body !== undefined && {
+        body,
+        headersTimeout: patience + Buffer.byteLength(body) / MIN_BYTES_PER_MS,
+      }),
     });
     const what = `${method} ${origin}${path}`;
     const bytes = await readUpTo(answer.body, maxBytes, what);
@@ -94,7 +97,7 @@ const tryOnce = async (
     if (answer.statusCode === 200 || answer.statusCode === 201) return parse(bytes, maxBytes, what);
     throw refusalOf(answer.statusCode, answer.headers, bytes, what);
   } catch (cause) {
-    throw outOfReach(cause, origin, signal);
+    throw toHubError(cause, origin, signal);
   }
 };
 

@@ -29,11 +29,11 @@ export type Machine = {
 /** Causes, and services, that are kept; a host has a handful of them. */
 export const MAX_CAUSES = 100;
 
-const MAX_SAID = 8;
+const MAX_CAUSES_NAMED = 8;
 
 /** 'kernel 6.1.0-28-amd64 is installed, and 6.1.0-27-amd64 runs; and 3 more' */
-export const sayCauses = (causes: readonly Pick<RebootCause, 'message'>[]): string =>
+export const formatCauses = (causes: readonly Pick<RebootCause, 'message'>[]): string =>
   [
-    ...causes.slice(0, MAX_SAID).map(({ message }) => message),
-    ...(causes.length > MAX_SAID ? [`and ${causes.length - MAX_SAID} more`] : []),
+    ...causes.slice(0, MAX_CAUSES_NAMED).map(({ message }) => message),
+    ...(causes.length > MAX_CAUSES_NAMED ? [`and ${causes.length - MAX_CAUSES_NAMED} more`] : []),
   ].join('; ');

@@ -3,7 +3,7 @@ import { yamlNumber } from '#bundles/json/yaml-numbers';
 /** The value of a plain scalar: a bigint beyond 2^53, text if it is not a number, `unsent` if the API server cannot store it as it is written. */
 export type StoredNumber = number | bigint | string | { readonly unsent: string };
 
-const MOST = 2n ** 63n - 1n;
+const MAX_STORED = 2n ** 63n - 1n;
 
 /**
  * The number that the API server stores for a plain YAML scalar: whole numbers have 64 bits with a sign there, all others are doubles. A whole
@@ -22,7 +22,7 @@ export const storedNumber = (text: string): StoredNumber => {
   }
   const double = Number(whole);
   if (Number.isSafeInteger(double)) return double;
-  if (typeof value === 'bigint' && whole <= MOST) return whole;
+  if (typeof value === 'bigint' && whole <= MAX_STORED) return whole;
   if (BigInt(double) === whole) return double;
   return { unsent: 'it would be rounded, because whole numbers have 64 bits with a sign' };
 };

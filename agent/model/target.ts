@@ -156,7 +156,7 @@ export type Target = {
    * Keys of the inventory that name an object by a name that leads to another key today -> today's key, where the target
    * has several names for one object: paths of a host. Absent: a key is the only name. Writes nothing.
    */
-  readonly todaysKeys?: (keys: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
+  readonly currentKeys?: (keys: Iterable<string>) => Promise<ReadonlyMap<string, string>>;
   /**
    * Which of these keys the objects of a package name, such as a ConfigMap that a pod mounts, without asking the target. Absent: removals
    * do not wait for other packages. Throws the FleetError of reading the package.

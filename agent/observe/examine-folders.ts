@@ -8,7 +8,7 @@ import { readOwned } from '../store/applied/inventory.ts';
 import { readPackages } from '../store/applied/packages.ts';
 
 const FILE = 'file:';
-const MOST_NAMED = 5;
+const MAX_NAMED = 5;
 
 /**
  * Checks that no folder with files of packages is on a read-only file system, which not even root can write to. Only the
@@ -36,8 +36,8 @@ export const examineFolders = async ({
   if (readOnly.length === 0) {
     return [{ name: 'folders', verdict: 'good', message: 'no folder of a package is read-only' }];
   }
-  const more = readOnly.length > MOST_NAMED ? ` and ${readOnly.length - MOST_NAMED} more` : '';
-  const message = `${readOnly.slice(0, MOST_NAMED).join(', ')}${more}: the file system is read-only, so packages cannot be changed there; mount it writable, and the agent continues automatically`;
+  const more = readOnly.length > MAX_NAMED ? ` and ${readOnly.length - MAX_NAMED} more` : '';
+  const message = `${readOnly.slice(0, MAX_NAMED).join(', ')}${more}: the file system is read-only, so packages cannot be changed there; mount it writable, and the agent continues automatically`;
   return [{ name: 'folders', verdict: 'bad', message }];
 };
 

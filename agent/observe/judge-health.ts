@@ -1,6 +1,6 @@
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import type { Exclusively } from '../acquire/pull-release.ts';
+import type { RunExclusively } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import type { CheckResult } from '../model/target.ts';
@@ -9,8 +9,8 @@ import { record } from '../store/journal/boundary.ts';
 import { lastChange } from '../store/journal/operations.ts';
 import { failedChecksOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
-import { sayFailed, recordChecks } from '../store/outbox/record-checks.ts';
-import { findAttempt, forgetAttempts, HEALTH, putOff } from '../store/applied/attempts.ts';
+import { describeFailedChecks, recordChecks } from '../store/outbox/record-checks.ts';
+import { findAttempt, forgetAttempts, HEALTH, postpone } from '../store/applied/attempts.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { isSamePackage, type PackageRef } from '../store/applied/package-ref.ts';
 import { findPackage, type PackageRow, savePackage } from '../store/applied/packages.ts';
@@ -25,7 +25,7 @@ import { findPackage, type PackageRow, savePackage } from '../store/applied/pack
 export const judgeHealth = async (
   agent: Agent,
   assignment: string,
-  exclusively: Exclusively,
+  exclusively: RunExclusively,
 ): Promise<boolean> => {
   const { state, signal } = agent;
   const current = findPackage(state, assignment)?.current;
@@ -56,7 +56,7 @@ export const judgeHealth = async (
     // Checks that failed for a moment and passed within their timeout.
     if (checks && isWell(state, assignment) && !isNews(row, checks)) return false;
     record(agent, `health ${assignment}`, () => {
-      if (!checks) putOff(state, assignment, HEALTH, agent.edge.now());
+      if (!checks) postpone(state, assignment, HEALTH, agent.edge.now());
       else noteHealth(agent, row, current, checks);
     });
     return true;
@@ -94,8 +94,8 @@ const noteHealth = (
     savePackage(state, { ...(row.status === 'broken' ? mended(agent, row) : row), checks });
     if (row.status === 'broken') recordRecovered(agent, ref, checks);
   } else {
-    putOff(state, assignment, HEALTH, edge.now());
-    const message = sayFailed(failed);
+    postpone(state, assignment, HEALTH, edge.now());
+    const message = describeFailedChecks(failed);
     const said = { code: 'CHECK_FAILED', message };
     const since = row.status === 'broken' ? row.since : formatTime(edge.now());
     savePackage(state, { ...row, ...said, status: 'broken', checks, since });

@@ -34,7 +34,7 @@ export type LookConfig = Partial<Pick<Config, 'interval' | 'state'>>;
 
 const DEFAULT_INTERVAL = '5m';
 /** Intervals without a look, and time for a look that applies something, before verdicts count as old. */
-const MISSED = 3;
+const MISSED_INTERVALS = 3;
 const SLACK_MS = 900_000;
 
 /** Judges from the agent's own records whether its verdicts are current. Reads no live state and waits for no lock. */
@@ -53,7 +53,7 @@ export const judgeLook = (
   const isStopped = expected && running === false;
   // Commands look where no service ran yet: after the import of a first medium that counts as any other look.
   const hasStopped = isStopped && locked === 'stopped';
-  const longest = (MISSED * durationMs(config.interval ?? DEFAULT_INTERVAL) + SLACK_MS) / 1000;
+  const longest = (MISSED_INTERVALS * durationMs(config.interval ?? DEFAULT_INTERVAL) + SLACK_MS) / 1000;
   const looked = (moment: Moment | undefined): Looked | null => {
     if (!moment) return null;
     const age = ageOf(moment, edge);
@@ -63,7 +63,7 @@ export const judgeLook = (
     service: {
       running,
       expected,
-      todo: isStopped ? todoOf(isInstalled, answer) : null,
+      todo: isStopped ? suggestAction(isInstalled, answer) : null,
     },
     last: looked(last),
     looked: (assignment) => looked(packages[assignment]),
@@ -80,7 +80,7 @@ export const judgeLook = (
 
 const STOPPED = ', and the service is not running';
 
-const todoOf = (isInstalled: boolean, answer: ServiceAnswer): string => {
+const suggestAction = (isInstalled: boolean, answer: ServiceAnswer): string => {
   if (!isInstalled) return 'fleet-agent run';
   const enable = 'systemctl enable --now fleet-agent';
   return answer === 'masked' ? `systemctl unmask fleet-agent && ${enable}` : enable;

@@ -12,7 +12,7 @@ import { listed } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import { dueForHealth, findAttempt, HEALTH, isDue } from '../store/applied/attempts.ts';
-import { readOwned, readTaken } from '../store/applied/inventory.ts';
+import { readOwned, readKeysOfOthers } from '../store/applied/inventory.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import {
   findPackage,
@@ -187,7 +187,7 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<S
   try {
     const target = agent.targets.find(({ kind }) => kind === current.kind);
     const desired = await loadPackage(state, agent.identity.agent, current, signal);
-    const taken = readTaken(state, assignment);
+    const taken = readKeysOfOthers(state, assignment);
     const drift = (await target?.observe(desired, readOwned(state, assignment), signal, taken)) ?? [];
     // Objects that another package has taken over are not drift of this one.
     const own = drift.filter(({ key }) => !taken.has(key));

@@ -5,7 +5,7 @@ import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import type { CheckResult, Drift } from '../model/target.ts';
-import { sayLeaving } from '../apply/say-leaving.ts';
+import { describeTerminating } from '../apply/describe-terminating.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import type { Config } from '../config/config.ts';
 import type { Contact } from '../store/contact.ts';
@@ -20,7 +20,12 @@ import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
 import { findLease } from '../acquire/staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../acquire/staleness/read-staleness.ts';
 import { findAttempt, HEALTH, isDue, REMOVAL, tryOf } from '../store/applied/attempts.ts';
-import { type BrokenGlass, readCondition, type SiteHold, type WaitingForParts } from '../store/conditions.ts';
+import {
+  type BreakGlassImport,
+  readCondition,
+  type SiteHold,
+  type WaitingForParts,
+} from '../store/conditions.ts';
 import { findFailure } from '../store/applied/failures.ts';
 import { fullName } from '../store/identity.ts';
 import { readLeaving } from '../store/applied/inventory.ts';
@@ -95,7 +100,7 @@ export type Status = {
   /** Set if no statement proves any more that the release is the newest. Nothing is stopped. */
   readonly stale: Staleness | null;
   /** The break-glass override in effect, until the next regular release. */
-  readonly brokenGlass: BrokenGlass | null;
+  readonly brokenGlass: BreakGlassImport | null;
   /** An operator holds this machine as it is. */
   readonly held: Omit<SiteHold, 'timer'> | null;
   /** The set of parts of which this agent still needs some. */
@@ -193,7 +198,7 @@ const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVer
   const doubt =
     unseen === undefined ? unknownHealth(row.checks) : { code: 'HEALTH_UNKNOWN', message: unseen };
   const unknown = row.status === 'healthy' ? doubt : undefined;
-  const leaving = sayLeaving(row.assignment, readLeaving(state, row.assignment), now);
+  const leaving = describeTerminating(row.assignment, readLeaving(state, row.assignment), now);
   const removal =
     leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
       ? { code: 'REMOVAL_WAITS', message: leaving }

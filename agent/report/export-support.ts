@@ -4,7 +4,7 @@ import { writeOntoMedium } from '../acquire/blobs/write-onto-medium.ts';
 import type { Agent } from '../store/agent.ts';
 import { fullName } from '../store/identity.ts';
 import { answerRequest } from '../support/answer-request.ts';
-import type { SupportSources } from '../support/make-support.ts';
+import type { SupportSources } from '../support/create-support-bundle.ts';
 
 /**
  * Writes the answer to an open request for a support bundle beside the reports of this agent. Repeated exports write the same file.

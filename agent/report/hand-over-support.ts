@@ -4,7 +4,7 @@ import { loadKey } from '../hub/agent-key.ts';
 import type { HubClient } from '../hub/hub-client.ts';
 import type { Agent } from '../store/agent.ts';
 import { answerRequest, noteDelivered } from '../support/answer-request.ts';
-import type { SupportSources } from '../support/make-support.ts';
+import type { SupportSources } from '../support/create-support-bundle.ts';
 
 /** Limit for the answer, which is empty or an error body. */
 const MAX_ANSWER_BYTES = 16 << 10;

@@ -9,7 +9,7 @@ import type { Request } from '../model/request.ts';
 import { handOver } from './hand-over.ts';
 import { isLookUnsigned, noteLooked } from './note-looked.ts';
 import { openRequest } from '../support/answer-request.ts';
-import type { SupportSources } from '../support/make-support.ts';
+import type { SupportSources } from '../support/create-support-bundle.ts';
 import { handOverSupport } from './hand-over-support.ts';
 import { outboxSize } from '../store/outbox/outbox.ts';
 import { findOwnEntry } from '../acquire/staleness/find-lease.ts';
@@ -44,7 +44,7 @@ export type VisitorOptions = HubOptions & {
   readonly signLooksMs?: number;
 };
 
-export const makeVisitor = (
+export const createVisitor = (
   agent: Agent,
   url: string,
   { support, signLooksMs = SIGN_LOOKS_MS, ...options }: VisitorOptions,

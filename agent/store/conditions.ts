@@ -5,7 +5,7 @@ import type { Moment } from './last-look.ts';
 import type { State } from './state.ts';
 
 /** A break-glass override: an operator imported expired statements. Shown until the next regular release. */
-export type BrokenGlass = {
+export type BreakGlassImport = {
   readonly operator: string;
   readonly reason: string;
   readonly at: Timestamp;
@@ -85,7 +85,7 @@ export type AnsweredSupport = {
 type Conditions = {
   /** Reported staleness that has not ended. */
   readonly stale: { readonly since: Timestamp };
-  readonly glass: BrokenGlass;
+  readonly glass: BreakGlassImport;
   readonly held: SiteHold;
   /** Size of the outbox after its last compaction. */
   readonly compacted: { readonly bytes: number };

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { type LockHolder, nameLockHolder, readLockHolder, writeLockHolder } from '#cli/lock-holder';
-import { makeStateDirectory } from './make-state-directory.ts';
+import { createStateDirectory } from './create-state-directory.ts';
 import { fileId, type Place, placeOf } from './place.ts';
 import { fromSqliteError } from './state.ts';
 
@@ -74,7 +74,7 @@ const holding = (lock: Disposable, directory: string, place: Place | undefined):
 
 const tryLock = (directory: string): Disposable | undefined => {
   try {
-    makeStateDirectory(directory);
+    createStateDirectory(directory);
     return tryExclusiveLock(lockFile(directory));
   } catch (error) {
     throw fromSqliteError(error, `locking ${directory}`, directory);

@@ -28,7 +28,7 @@ export const siteHoldEnds = ({ state, edge }: Pick<Agent, 'state' | 'edge'>): Da
 };
 
 /** 'held by anna until 2026-11-21T18:00:00Z: batch 17 is running; to end the hold: fleet-agent release' */
-export const sayHeld = ({
+export const describeSiteHold = ({
   operator,
   until,
   reason,

@@ -6,7 +6,7 @@ import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/b
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate, keepDirectoryPrivate } from '#cli/keep-private';
 import { readUser } from '../model/edge.ts';
-import { makeStateDirectory } from './make-state-directory.ts';
+import { createStateDirectory } from './create-state-directory.ts';
 import { MIGRATIONS } from './migrations.ts';
 
 /** The persistent state of an agent: one SQLite file and a directory of blobs. */
@@ -27,7 +27,7 @@ export const openState = (directory: string, { create = false } = {}): State => 
   const file = stateFile(directory);
   if (!create && !isThere(file)) throw notEnrolled(directory);
   try {
-    makeStateDirectory(directory);
+    createStateDirectory(directory);
     keepDirectoryPrivate(directory);
     keepDatabasePrivate(file);
     return stateOn(openDatabase(file), directory);

@@ -37,7 +37,7 @@ export const readUpgrade = (state: string): Upgrade | undefined => {
   }
   const named = `${OWN_PACKAGE} ${version}`;
   if (existsSync(placeOf(state, 'back'))) {
-    const why = whyRefused(state, version);
+    const why = whyVersionRefused(state, version);
     const failed = why === undefined ? `the upgrade to ${named} was interrupted` : `${named} failed: ${why}`;
     const message = `${failed}; the version before it is being installed again. Leave the machine on; ${PROGRESS}`;
     return { kind: 'going-back', message };
@@ -82,7 +82,7 @@ const isSameFile = (one: string, two: string): boolean => {
 };
 
 /** Why this Debian version did not come up on this host; undefined if it was not tried, or may be tried again. */
-export const whyRefused = (state: string, version: string): string | undefined => {
+export const whyVersionRefused = (state: string, version: string): string | undefined => {
   const file = placeOf(state, 'refused', version);
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
 };

@@ -13,7 +13,7 @@ import { readCondition, saveCondition } from '../store/conditions.ts';
 import { record } from '../store/journal/boundary.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { readTrustRow } from '../store/trust.ts';
-import { makeSupport, type SupportSources } from './make-support.ts';
+import { createSupportBundle, type SupportSources } from './create-support-bundle.ts';
 
 /** The answer to the request of the office: made once, kept until it was delivered. */
 export type SupportAnswer = { readonly request: string; readonly bytes: Buffer };
@@ -50,7 +50,7 @@ export const answerRequest = async (
   const kept = await unlessMissing(readFile(answerFile(agent)), `reading ${answerFile(agent)}`);
   if (kept && before?.request === request && digestOf(kept) === before.digest)
     return { request, bytes: kept };
-  const bytes = await makeSupport(agent, key, sources, request);
+  const bytes = await createSupportBundle(agent, key, sources, request);
   try {
     await writeFileAtomically(answerFile(agent), bytes, 0o600);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { COMMAND_ENV, type Asked, whyInert } from '../apply/host/host-options.ts';
+import { COMMAND_ENV, type SystemdOptions, whyUnmanaged } from '../apply/host/host-options.ts';
 import { type JournalEntry, readJournal, syncJournal } from '../apply/host/systemd/read-journal.ts';
 import { describeUnit, isFailed, readUnits, type SeenUnit } from '../apply/host/systemd/unit-state.ts';
 import type { Section } from './section.ts';
@@ -28,7 +28,7 @@ const PROGRAMS: readonly (readonly string[])[] = [
  * are none of the office's business. @param units names
  */
 export const collectHost = async (
-  asked: Asked,
+  asked: SystemdOptions,
   units: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly Section[]> => {
@@ -57,12 +57,12 @@ export const collectHost = async (
   return [
     text('versions.txt', `${versions.join('')}\n${release}`),
     text('disk.txt', `${await run(['df', '-PTk'])}\n${await run(['df', '-Pi'])}`),
-    ...(whyInert(asked) === undefined ? await collectUnits(asked, units, run, signal) : []),
+    ...(whyUnmanaged(asked) === undefined ? await collectUnits(asked, units, run, signal) : []),
   ];
 };
 
 const collectUnits = async (
-  asked: Asked,
+  asked: SystemdOptions,
   units: readonly string[],
   run: (argv: readonly string[]) => Promise<string>,
   signal: AbortSignal,
@@ -75,7 +75,7 @@ const collectUnits = async (
   };
   // Failed ones first: a bundle that is full leaves out the journals of what runs.
   const ordered = [...units.filter(isBad), ...units.filter((unit) => !isBad(unit))];
-  const said = units.map((unit) => `${unit}: ${sayUnit(seen.get(unit))}\n`).join('');
+  const said = units.map((unit) => `${unit}: ${describeUnitState(seen.get(unit))}\n`).join('');
   const failed = await run(['systemctl', '--no-pager', '--plain', '--no-legend', '--failed', 'list-units']);
   const sections: Section[] = [
     {
@@ -109,7 +109,7 @@ const collectUnits = async (
   return sections;
 };
 
-const sayUnit = (seen: SeenUnit | undefined): string => {
+const describeUnitState = (seen: SeenUnit | undefined): string => {
   if (seen === undefined) return 'systemd does not answer';
   const { enablement, state } = seen;
   if (state === undefined) return `${enablement}, a template`;
@@ -126,7 +126,7 @@ const fileName = (unit: string): string =>
 type Wanted = { readonly match: readonly string[]; readonly lines: number; readonly maxBytes: number };
 
 const journalOf = async (
-  asked: Asked,
+  asked: SystemdOptions,
   path: string,
   { match, lines, maxBytes }: Wanted,
   signal: AbortSignal,

@@ -5,7 +5,7 @@ import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values'
 import { readBlob } from '#bundles/formats/layout/verified';
 import { MAX_SEALED_BYTES } from '#bundles/trust/secrets/secret-set';
 import { readWanted } from '../apply/host/desired/read-wanted.ts';
-import type { Asked } from '../apply/host/host-options.ts';
+import type { SystemdOptions } from '../apply/host/host-options.ts';
 import { loadPackage } from '../apply/load-package.ts';
 import { secretsOfEnv, unitSecrets } from '../apply/host/systemd/unit-secrets.ts';
 import type { Config } from '../config/config.ts';
@@ -22,7 +22,7 @@ import { readSecretSets } from '../store/secret-sets.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import { unpackedLayer } from '../store/unpacked-layer.ts';
 
-type Sources = { readonly config: Config; readonly env: NodeJS.ProcessEnv; readonly asked: Asked };
+type Sources = { readonly config: Config; readonly env: NodeJS.ProcessEnv; readonly asked: SystemdOptions };
 
 const MAX_FILE_BYTES = 1 << 20;
 

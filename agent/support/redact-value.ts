@@ -12,7 +12,7 @@ export type Redactor = {
 };
 
 /** @param known as of secretForms */
-export const makeRedactor = (known: readonly string[]): Redactor => {
+export const createRedactor = (known: readonly string[]): Redactor => {
   const inside = known.filter((secret) => secret.length >= MIN_INSIDE);
   // A shorter one would be found in every second word: it is replaced where it stands alone.
   const short = known.filter((secret) => secret.length < MIN_INSIDE).map((secret) => RegExp.escape(secret));

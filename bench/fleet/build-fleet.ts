@@ -6,9 +6,9 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
-import { buildEnvironment } from '../../scheduler/build/pipeline.ts';
+import { buildLoaded } from '../../scheduler/build/pipeline.ts';
 import type { EnvironmentBuild } from '../../scheduler/assemble/environment-build.ts';
-import { newBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
+import { createBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../scheduler/load/load-platform.ts';
 import { renderPlatform } from '../../scheduler/render/render-platform.ts';
 import { renderTree } from '../../scheduler/render/render-tree.ts';
@@ -44,7 +44,7 @@ export type Answer = {
 const task = JSON.parse(process.argv[2] as string) as Task;
 // As fleet-scheduler.js for a build; a server sets other flags.
 if (task.edits.length === 0) setFlagsFromString('--invocation-count-for-turbofan=200000');
-const memory = task.edits.length > 0 ? newBuildMemory() : undefined;
+const memory = task.edits.length > 0 ? createBuildMemory() : undefined;
 const options = { ...task, fleet: 'bench', cacheDirectory: `${task.platform}-cache`, env: process.env };
 const { signal } = new AbortController();
 
@@ -59,7 +59,7 @@ const read = async () => {
 };
 
 const build = async ({ sources, platform }: Awaited<ReturnType<typeof read>>): Promise<EnvironmentBuild> =>
-  await buildEnvironment(
+  await buildLoaded(
     { platform, sources, images: 'unchecked', previous: undefined, workers: task.workers, memory },
     signal,
   );

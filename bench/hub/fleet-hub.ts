@@ -5,7 +5,7 @@ import { type Digest, digestOf } from '../../bundles/digest.ts';
 import { openLayout, writeLayoutIndex } from '../../bundles/formats/layout/layout.ts';
 import { REF_NAME } from '../../bundles/media-types.ts';
 import { type Channel, formatChannel } from '../../bundles/names.ts';
-import { makeLimit } from '../../bundles/transport/publish/limit.ts';
+import { createLimit } from '../../bundles/transport/publish/limit.ts';
 import type { SigningKey } from '../../bundles/trust/keys/key.ts';
 import type { SignedReport } from '../../bundles/trust/reports/report.ts';
 import { openReleases } from '../../scheduler/hub/questions/history/read-releases.ts';
@@ -19,7 +19,7 @@ import type { AgentRow } from '../../scheduler/hub/store/tables.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import type { Promotion, RolloutPolicy } from '../../scheduler/model/promotion.ts';
-import { openReleases as lockReleases } from '../../scheduler/release/publish/open-releases.ts';
+import { openReleases as lockReleases } from '../../scheduler/release/write/open-releases.ts';
 import { startRollout } from '../../scheduler/release/rollout/begin-rollout.ts';
 import { type StoredPlan, storePlan } from '../../scheduler/release/rollout/plan-document.ts';
 import { planRollout } from '../../scheduler/release/rollout/plan-rollout.ts';
@@ -278,7 +278,7 @@ const fill = async (hub: Hub, sites: number): Promise<FleetHub['made']> => {
     const body = { statement: JSON.parse(statement.toString()), events: events.toString() };
     await takeReport(body, row, { hub, clock, store: storeReport });
   };
-  const limit = makeLimit(AT_ONCE);
+  const limit = createLimit(AT_ONCE);
   let [seconds, events] = [0, 0];
   for (const version of [2, 3]) {
     now = version === 3 ? NOW : hoursAgo(240);

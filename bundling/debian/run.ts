@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { buildDebs } from './build-debs.ts';
-import { tellPackage } from './tell-package.ts';
+import { reportPackage } from './report-package.ts';
 
 /**
  * The last step of `npm run build:deb`: packages of the programs in dist, into dist/deb. `SOURCE_DATE_EPOCH` is the time of
@@ -16,6 +16,6 @@ const epoch = Number(process.env['SOURCE_DATE_EPOCH'] ?? commitTime());
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
-const onPackage = tellPackage(say, () => performance.now());
+const onPackage = reportPackage(say, () => performance.now());
 const files = await buildDebs({ programs: DIST, out: join(DIST, 'deb'), epoch, onPackage });
 say(files.join('\n'));

@@ -7,7 +7,7 @@ import { FleetError } from '#bundles/errors';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { openKeyFile } from '#bundles/trust/keys/open-key-file';
 import { passwordsFrom } from '#bundles/trust/keys/passwords';
-import { tellPackage } from '../debian/tell-package.ts';
+import { reportPackage } from '../debian/report-package.ts';
 import { buildImages, ownPodman, pushImages } from './build-images.ts';
 import { buildRelease } from './build-release.ts';
 import { openGpg } from './open-gpg.ts';
@@ -58,7 +58,7 @@ try {
     ? await buildImages({ context: REPOSITORY, out: work, epoch, base: values.base, podman: ownPodman })
     : {};
   const out = join(REPOSITORY, 'dist/release');
-  const debs = { onPackage: tellPackage(say, () => performance.now()) };
+  const debs = { onPackage: reportPackage(say, () => performance.now()) };
   const names = await buildRelease({
     programs: join(REPOSITORY, 'dist'),
     out,

@@ -2,7 +2,7 @@ import type { Channel } from '#bundles/names';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
 import type { Desired } from '../../scheduler/hub/questions/state/what-runs-where.ts';
-import type { TokenOrder } from '../../scheduler/hub/sites/tokens/create-token.ts';
+import type { TokenRequest } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { type DemoAgent, type Happening, joinAgent } from './agents.ts';
 
 export type DemoSite = {
@@ -24,7 +24,7 @@ export type Medium = { readonly path: string; readonly at: Date };
 
 type Office = {
   readonly server: HubServer;
-  readonly token: (order: TokenOrder) => Promise<string>;
+  readonly token: (order: TokenRequest) => Promise<string>;
   readonly now: () => Date;
 };
 

@@ -12,15 +12,15 @@ import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
 import type { Hub } from '../../scheduler/hub/hub.ts';
 import { siteSigner } from '../../scheduler/hub/sites/site-signer.ts';
-import { makeLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
-import { makeLook } from '../../scheduler/hub/serve/start-alarms.ts';
+import { createLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
+import { createAlarmRound } from '../../scheduler/hub/serve/start-alarms.ts';
 import { importReports } from '../../scheduler/hub/ingest/reports/import-reports.ts';
 import { recordFreshness } from '../../scheduler/hub/questions/state/freshness-policies.ts';
 import { readDesired } from '../../scheduler/hub/questions/state/read-desired.ts';
 import { decideStep } from '../../scheduler/hub/promote/rollout/decide-step.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { sampleCompliance } from '../../scheduler/hub/upkeep/sample-compliance.ts';
-import { createToken, type TokenOrder } from '../../scheduler/hub/sites/tokens/create-token.ts';
+import { createToken, type TokenRequest } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../scheduler/build/build.ts';
@@ -85,7 +85,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     decisions: { readKeys, readPromotion: readChain, wake: () => void judge.round(signal), signal },
   });
   starting.defer(() => server.close());
-  const judge = makeLinkJudge({
+  const judge = createLinkJudge({
     askChecks: async () => {},
     configuration: { keys: keysFolder, layout } as never,
     store,
@@ -95,7 +95,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     onPromoted: () => {},
   });
 
-  const token = async (order: TokenOrder): Promise<string> =>
+  const token = async (order: TokenRequest): Promise<string> =>
     (await createToken(store, order, { note: 'demo', expires: addDays(now, 7), now: clock() })).token;
   const buildIn = async (environment: string): Promise<void> => {
     const keys = await readKeys();
@@ -207,9 +207,14 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await carry((medium) => reportAgain(fleet, medium));
   await judge.round(signal);
   const configuration = { keys: keysFolder, layout } as never;
-  await makeLook({ configuration, env: {}, store, clock: () => clock(), random: Math.random, log: silent })(
-    signal,
-  );
+  await createAlarmRound({
+    configuration,
+    env: {},
+    store,
+    clock: () => clock(),
+    random: Math.random,
+    log: silent,
+  })(signal);
   await sampleCompliance(hub, now);
 
   // From here on the clock is the real one.

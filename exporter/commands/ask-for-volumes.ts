@@ -3,7 +3,7 @@ import { formatBytes } from '#cli/format-bytes';
 import { formatNumbers } from './show/format-set.ts';
 import type { SetRequest } from '../write/write-set.ts';
 
-export type Conversation = {
+export type VolumeDialog = {
   readonly say: (line: string) => void;
   /** Removes the progress bar before a line or question is printed. */
   readonly endProgress: () => void;
@@ -14,9 +14,9 @@ export type Conversation = {
 };
 
 /** Reports each finished volume and, at a terminal, asks for the next one. */
-export const withPerson = (
+export const askForVolumes = (
   order: SetRequest,
-  { say, endProgress, isReadBack, isScript, signal }: Conversation,
+  { say, endProgress, isReadBack, isScript, signal }: VolumeDialog,
 ): SetRequest => ({
   ...order,
   onVolume: ({ stick, sticks, at, numbers }) => {

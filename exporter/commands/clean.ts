@@ -13,7 +13,7 @@ import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, type OpenFlags, openForFiles, openOptions } from './open-given.ts';
 import { parseRootDigest } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
-import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';
+import { openAgents, AGENT_KEY_FLAGS } from './agent-key-flags.ts';
 
 type Cleaned = Leftovers & {
   readonly bytes: number;
@@ -40,7 +40,7 @@ export default class Clean extends FleetCommand {
     medium: Args.string({ required: true, description: 'A stick, or with --keep an archive folder' }),
   };
   static override flags = {
-    ...WHOSE_FLAGS,
+    ...AGENT_KEY_FLAGS,
     ...IDENTITY_FLAG,
     keep: Flags.integer({ min: 1, description: 'Keep this many media of each set of sites and channels' }),
     'dry-run': Flags.boolean({ description: 'Only list what would be removed' }),

@@ -15,11 +15,11 @@ import type { WriteOptions } from '../write/write-options.ts';
 import { recordDeparture } from '../write/record-departure.ts';
 import type { SetRequest } from '../write/write-set.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
-import { withPerson } from './ask-for-volumes.ts';
+import { askForVolumes } from './ask-for-volumes.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { EXPORT_FLAGS, type ExportFlags, exportRequestOf } from './export-flags.ts';
 import { HUB_FLAGS, hubOf } from './hub-flags.ts';
-import { FILE_SIZE_FLAG, maxFileSizeOf, PIECEMEAL_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';
+import { FILE_SIZE_FLAG, maxFileSizeOf, PARTIAL_SET_FLAGS, SET_FLAGS, setRequestOf } from './set-flags.ts';
 import { stoppable } from './stoppable.ts';
 import { FleetError, formatError, toFleetError } from '#bundles/errors';
 import { ask, canAsk } from '#cli/ask';
@@ -58,7 +58,7 @@ export default class Create extends FleetCommand {
     ...SET_FLAGS,
     ...FILE_SIZE_FLAG,
     ...IDENTITY_FLAG,
-    ...PIECEMEAL_FLAGS,
+    ...PARTIAL_SET_FLAGS,
     ...PROGRESS_FLAG,
     ...HUB_FLAGS,
     'read-back': Flags.boolean({
@@ -84,7 +84,7 @@ export default class Create extends FleetCommand {
       for (const removal of removals) this.log(describeRemovals(removal));
       const set =
         wish &&
-        withPerson(wish, {
+        askForVolumes(wish, {
           say: (line) => this.say(line),
           endProgress: progress.end,
           isReadBack: flags['read-back'],

@@ -10,7 +10,7 @@ import {
   type PartsSeen,
 } from '../verify/inspect/inspect-medium.ts';
 import { inspectSealed } from '../verify/inspect/inspect-sealed.ts';
-import { openToLook } from '../verify/inspect/open-to-look.ts';
+import { openForInspection } from '../verify/inspect/open-for-inspection.ts';
 import { formatTable, tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
@@ -39,7 +39,7 @@ const lookAt = async (
   signal: AbortSignal,
 ): Promise<Inspection> => {
   try {
-    await using medium = await openToLook(media, {
+    await using medium = await openForInspection(media, {
       ...(await openOptions(flags.identity ?? [])),
       signal,
     });

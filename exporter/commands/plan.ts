@@ -14,7 +14,7 @@ import { formatSet } from './show/format-set.ts';
 import { tableOf } from './show/table.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { lackOfEntries } from '../plan/medium/folder-room.ts';
-import { lackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
+import { describeLackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
 import { blobPath } from '#bundles/formats/medium/blob-path';
 import type { Target } from '../plan/medium/target.ts';
 import { EXPORT_FLAGS, exportRequestOf } from './export-flags.ts';
@@ -60,7 +60,9 @@ export default class Plan extends FleetCommand {
       this.logText(formatPlan(plan, bytes));
       if (set) this.logText(`\n${formatSet(set)}`);
       const lacks = set
-        ? await Promise.all(set.sticks.flatMap(({ at, toWrite }) => (at ? lackOfSpace(at, toWrite) : [])))
+        ? await Promise.all(
+            set.sticks.flatMap(({ at, toWrite }) => (at ? describeLackOfSpace(at, toWrite) : [])),
+          )
         : await lacksOf(prepared.target, plan, bytes, maxFileSize);
       const notes = [...prepared.notes, ...lacks.filter((lack) => lack !== undefined)];
       for (const removal of prepared.removals) this.log(describeRemovals(removal));
@@ -88,9 +90,9 @@ const lacksOf = async (
   maxFileSize: number | undefined,
 ): Promise<readonly (string | undefined)[]> =>
   form === 'tar'
-    ? [await tooLargeFor(dirname(path), toWrite + there), await lackOfSpace(dirname(path), toWrite)]
+    ? [await tooLargeFor(dirname(path), toWrite + there), await describeLackOfSpace(dirname(path), toWrite)]
     : [
-        await lackOfSpace(path, await filesLacking(plan, path, before?.medium, maxFileSize)),
+        await describeLackOfSpace(path, await filesLacking(plan, path, before?.medium, maxFileSize)),
         await lackOfEntries(path, [
           ...plan.blobs.map(({ digest }) => blobPath(digest)),
           ...plan.files.map((file) => file.path),

@@ -3,7 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
-import { addFreight, type Freight } from '#bundles/transport/publish/send-batch';
+import { addTransfers, type TransferCounts } from '#bundles/transport/publish/send-batch';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';
 import { setTransferFlags } from '../source/v8-flags.ts';
@@ -125,8 +125,8 @@ const describePushed = (
 const conclude = ({ pointers, images }: Pushed, where: string, dryRun: boolean): string => {
   if (pointers.every(({ outcome }) => outcome === 'unchanged'))
     return `${where}: everything is there already`;
-  const freight = pointers.map((it) => it.freight).reduce(addFreight, images.freight);
-  const { uploaded, bytes, mounted, there }: Freight = freight;
+  const freight = pointers.map((it) => it.freight).reduce(addTransfers, images.freight);
+  const { uploaded, bytes, mounted, there }: TransferCounts = freight;
   const parts = [
     `${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${dryRun ? 'to send' : 'sent'}`,
     ...(mounted > 0 ? [`${mounted} mounted`] : []),

@@ -7,7 +7,7 @@ import { type AgentReports, listReports, type ReportList } from '../reports/list
 import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openForFiles } from './open-given.ts';
 import { stoppable } from './stoppable.ts';
-import { openAgents, WHOSE_FLAGS } from './whose-keys.ts';
+import { openAgents, AGENT_KEY_FLAGS } from './agent-key-flags.ts';
 
 type Listed = ReportList & { readonly copied: Copied | undefined };
 
@@ -27,7 +27,7 @@ export default class Reports extends FleetCommand {
   static override strict = false;
   static override args = MEDIUM_ARG;
   static override flags = {
-    ...WHOSE_FLAGS,
+    ...AGENT_KEY_FLAGS,
     ...IDENTITY_FLAG,
     to: Flags.string({
       description: 'Copy the reports to this folder; existing files are never overwritten',

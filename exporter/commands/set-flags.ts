@@ -51,7 +51,7 @@ export const maxFileSizeOf = (
 };
 
 /** Flags of `create` that write only a part of a set. */
-export const PIECEMEAL_FLAGS = {
+export const PARTIAL_SET_FLAGS = {
   stick: Flags.integer({
     min: 1,
     description: 'Write only this stick of the set, counted from 1; for scripts, and to continue later',

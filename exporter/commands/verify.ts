@@ -6,7 +6,7 @@ import { passwordsFrom } from '#bundles/trust/keys/passwords';
 import { processTerminal } from '#bundles/trust/keys/terminal';
 import { FleetCommand } from '#cli/fleet-command';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { notFilled } from '../source/check/not-filled.ts';
+import { emptyMediumError } from '../source/check/empty-medium-error.ts';
 import {
   checkEvidenceFolder,
   type WrittenEvidence,
@@ -73,7 +73,7 @@ export default class Verify extends FleetCommand {
         throw error;
       };
       await using open = await openGiven(media, flags, this.signal).catch(keep);
-      if (!open.medium) await keep(notFilled(open.path));
+      if (!open.medium) await keep(emptyMediumError(open.path));
       const blobs: BlobCheck[] = [];
       let opened: ReadonlySet<Digest> = new Set();
       const { partial } = flags;

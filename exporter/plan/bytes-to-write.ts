@@ -12,7 +12,7 @@ import { findRight, mediumOfPartial, PARTIAL } from './medium/resume-tar.ts';
 import { planEntries } from './plan-entries.ts';
 import { hasContent } from './medium/has-content.ts';
 import type { WorkOptions } from './work-options.ts';
-import { entrySize } from './pack-parts.ts';
+import { entrySize } from './allocate-parts.ts';
 import type { Plan, PlannedBlob, PlannedFile } from './plan.ts';
 
 /** Bytes of all files of a medium: those that create would write, and those that are already there. */

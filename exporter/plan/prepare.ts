@@ -13,7 +13,7 @@ import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
 import { type ChannelRemovals, findRemovals } from './find-removals.ts';
 import { leasesOnly } from './leases-only.ts';
-import { makePlan, withReaders } from './make-plan.ts';
+import { createPlan, withReaders } from './create-plan.ts';
 import type { Plan } from './plan.ts';
 import { sealToSites } from './seal/seal-to-sites.ts';
 import type { Seal } from './seal/seal.ts';
@@ -136,14 +136,14 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
       ...offer.notes,
       ...notSelected(offer),
       ...unfit,
-      ...offer.channels.flatMap(({ channel }) => sayUnreleased(origin, channel)),
+      ...offer.channels.flatMap(({ channel }) => noteUnreleased(origin, channel)),
     ],
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
 };
 
 /** Notes bundles that are built but not released: a medium carries only releases. */
-const sayUnreleased = (source: Source, channel: Channel): readonly string[] => {
+const noteUnreleased = (source: Source, channel: Channel): readonly string[] => {
   const name = formatChannel(channel);
   switch (source.unreleased?.(channel)) {
     case 'held':
@@ -165,7 +165,7 @@ const planOf = async (
   bases: Bases,
   cleanup: AsyncDisposableStack,
 ): Promise<{ readonly plan: Plan; readonly source: Source }> => {
-  const plan = makePlan(offer, bases, now);
+  const plan = createPlan(offer, bases, now);
   if (!binaryDeltas) return { plan, source };
   const { blobs: patches } = cleanup.use(await openPatchStore());
   const bundles = offer.channels.flatMap((channel) => channel.bundles);
@@ -173,7 +173,7 @@ const planOf = async (
   const { blobs } = plan;
   const deltas = await findDeltas({ source, bundles, bases, blobs, maxPatch, patches, progress, signal });
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  return { plan: makePlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
+  return { plan: createPlan(offer, bases, now, deltas, seconds), source: withPatches(source, patches) };
 };
 
 /**

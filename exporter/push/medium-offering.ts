@@ -8,7 +8,7 @@ import { LEASE_ARTIFACT, RECEIPTS_ARTIFACT, RELEASE_ARTIFACT, SITE_ARTIFACT } fr
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import type { Offering } from '#bundles/transport/publish/offering';
 import { channelRepository, siteRepository } from '#bundles/transport/registry/references';
-import { notFilled } from '../source/check/not-filled.ts';
+import { emptyMediumError } from '../source/check/empty-medium-error.ts';
 
 type Artifact = {
   readonly reference: string;
@@ -22,7 +22,7 @@ type Artifact = {
  * @throws FleetError MEDIUM_EMPTY
  */
 export const mediumOffering = ({ path, medium, blobs }: OpenMedium): Offering => {
-  if (!medium) throw notFilled(path);
+  if (!medium) throw emptyMediumError(path);
   const made = new Map<Digest, Buffer>([[EMPTY_DESCRIPTOR.digest, EMPTY_CONFIG]]);
   let manifests: readonly Descriptor[] = [];
   for (const { reference, type, documents } of artifactsOf(medium.documents)) {

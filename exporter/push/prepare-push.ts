@@ -20,7 +20,7 @@ import { formatRegistryAddress } from '#bundles/transport/registry/registry-addr
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { judgeRelease, judgeRoots } from '../source/check/judge.ts';
 import { mediumOffering } from './medium-offering.ts';
-import { type Reach, reachRegistry } from './reach-registry.ts';
+import { type BaseAccess, openBaseAccess } from './open-base-access.ts';
 import { refuseMissing } from './refuse-missing.ts';
 
 export type PushRequest = {
@@ -50,7 +50,7 @@ export type PreparedPointer = {
 export type PreparedPush = {
   readonly root: TrustRoot;
   readonly chain: readonly TrustRoot[];
-  readonly reach: Reach;
+  readonly reach: BaseAccess;
   readonly pointers: readonly PreparedPointer[];
   readonly mirror: readonly MirroredImage[];
 };
@@ -79,7 +79,7 @@ export const preparePush = async (
     throw new FleetError('CHANNEL_MISSING', `${medium.path} has no content for a registry`);
 
   const paths = new Set(chosen.map(({ repository }) => repository));
-  const reach = reachRegistry(offering.blobs, registry, paths);
+  const reach = openBaseAccess(offering.blobs, registry, paths);
   const asked = await inParallel(
     chosen,
     WIDTH,
@@ -134,7 +134,7 @@ const mirrorPaths = (closures: readonly (readonly ClosureEntry[])[]): readonly s
   closures.flatMap((closure) => closure.filter(isImage).flatMap(({ names = [] }) => names.map(mirrorPath)));
 
 const absentFrom = async (
-  { blobs }: Reach,
+  { blobs }: BaseAccess,
   wanted: readonly Descriptor[],
   signal: AbortSignal,
 ): Promise<readonly Digest[]> => {

@@ -3,9 +3,9 @@ import { inParallel } from '#bundles/in-parallel';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { openCarrier } from '#bundles/transport/publish/carrier';
 import {
-  addFreight,
-  type Freight,
-  NO_FREIGHT,
+  addTransfers,
+  type TransferCounts,
+  NO_TRANSFERS,
   sendBatch,
   sendStages,
 } from '#bundles/transport/publish/send-batch';
@@ -26,7 +26,7 @@ export type PushedPointer = {
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned';
   /** True if it replaced a newer release. */
   readonly wentBack: boolean;
-  readonly freight: Freight;
+  readonly freight: TransferCounts;
 };
 
 export type Pushed = {
@@ -35,7 +35,7 @@ export type Pushed = {
   /** True if the root was given by hand. Otherwise the medium is only consistent with itself. */
   readonly anchored: boolean;
   readonly pointers: readonly PushedPointer[];
-  readonly images: { readonly count: number; readonly freight: Freight };
+  readonly images: { readonly count: number; readonly freight: TransferCounts };
   /** Name -> reference in the registry. */
   readonly references: References;
 };
@@ -127,7 +127,7 @@ const send = async (
     moved.push(...(await inParallel(wave, WIDTH, sendOne, signal)));
   return {
     pointers: moved,
-    images: { count: mirror.length, freight: images.reduce(addFreight, NO_FREIGHT) },
+    images: { count: mirror.length, freight: images.reduce(addTransfers, NO_TRANSFERS) },
   };
 };
 
@@ -136,11 +136,11 @@ const survey = async (
   registry: Registry,
   { repair, signal }: PushRequest,
 ): Promise<Sent> => {
-  let images = NO_FREIGHT;
+  let images = NO_TRANSFERS;
   const brought = new Set<Digest>();
   for (const { path, stages } of mirror) {
     const target = registry.repository(path);
-    images = addFreight(images, await surveyBatch({ stages }, target, repair, brought, signal));
+    images = addTransfers(images, await surveyBatch({ stages }, target, repair, brought, signal));
   }
   const planned: PushedPointer[] = [];
   for (const one of pointers) {
@@ -163,7 +163,7 @@ const unchanged = ({ pointer: { repository, tag } }: PreparedPointer): PushedPoi
   name: undefined,
   outcome: 'unchanged',
   wentBack: false,
-  freight: NO_FREIGHT,
+  freight: NO_TRANSFERS,
 });
 
 const bytesOf = ({ pointers, mirror }: PreparedPush): number => {

@@ -1,12 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
-import { type AgentsOf, eachSiteOnce } from '../source/base/site-agents.ts';
+import { type AgentsOf, cachedBySite } from '../source/base/site-agents.ts';
 import { type Evidence, judgeRoots, judgeSite } from '../source/check/judge.ts';
 
 /** Uses the site statements on the medium, verified with the root given by hand. Each site is verified once. */
 export const mediumAgents = (open: OpenMedium, pinned: Digest, now: Date): AgentsOf =>
-  eachSiteOnce(async (site) => {
+  cachedBySite(async (site) => {
     const documents = open.medium?.documents ?? [];
     if (!documents.some((it) => it.role === 'site' && it.site === site)) {
       throw new FleetError('SITE_MISSING', `${open.path} has no statement of site ${site}`, {

@@ -4,7 +4,7 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Limit } from '#bundles/transport/publish/limit';
 import { verified } from '#bundles/formats/layout/verified';
 import { answerError } from './answers.ts';
-import { drainAtPace, type Pace } from './drain-at-pace.ts';
+import { drainAtMinRate, type MinRate } from './drain-at-min-rate.ts';
 import { type ByteRange, parseRange } from './parse-range.ts';
 
 export type BlobAnswering = {
@@ -13,7 +13,7 @@ export type BlobAnswering = {
   /** Limits transfers by the client's address, because each one holds a file and buffers. */
   readonly limit: (client: string) => Limit;
   /** Minimum rate of a client. */
-  readonly pace: Pace;
+  readonly pace: MinRate;
   /** Receives errors of a transfer. Once the head is sent, closing the connection is the only way to report one. */
   readonly onBroken: (error: unknown) => void;
   readonly onBytes: (bytes: number) => void;
@@ -69,7 +69,7 @@ const transfer = async (
   const stop = (): void => gone.abort();
   if (response.destroyed) return;
   response.once('close', stop);
-  const drained = drainAtPace(response, pace, gone.signal);
+  const drained = drainAtMinRate(response, pace, gone.signal);
   try {
     for await (const piece of servedBytes(blobs, blob, range, proven, gone.signal)) {
       // Sent with the first byte, so that an earlier error becomes an error response.

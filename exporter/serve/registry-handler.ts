@@ -5,11 +5,11 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { OCI_INDEX } from '#bundles/media-types';
 import { answerBlob, type BlobAnswering } from './answer-blob.ts';
 import { answerError, answerJson } from './answers.ts';
-import type { Pace } from './drain-at-pace.ts';
+import type { MinRate } from './drain-at-min-rate.ts';
 import { pageOf } from './page-of.ts';
 import { type Route, routeOf } from './route.ts';
 import type { ServedContent, ServedRepository } from './served-content.ts';
-import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
+import { type Limit, createLimit } from '#bundles/transport/publish/limit';
 
 export type HandlerOptions = {
   readonly imagesAt: string;
@@ -17,7 +17,7 @@ export type HandlerOptions = {
   readonly transfers?: number;
   /** Maximum of them for one address. */
   readonly share?: number;
-  readonly pace?: Pace;
+  readonly pace?: MinRate;
   readonly onBroken: BlobAnswering['onBroken'];
   readonly onBytes?: BlobAnswering['onBytes'];
 };
@@ -26,7 +26,7 @@ const TRANSFERS = 32;
 /** containerd and docker request three layers at once, a proxy of several nodes some more. */
 const SHARE = 8;
 /** 70 kbit/s: slower lines cannot pull images in useful time. */
-const PACE: Pace = { bytes: 512 << 10, ms: 60_000 };
+const MIN_RATE: MinRate = { bytes: 512 << 10, ms: 60_000 };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -37,7 +37,7 @@ export const registryHandler = (
     imagesAt,
     transfers = TRANSFERS,
     share = SHARE,
-    pace = PACE,
+    pace = MIN_RATE,
     onBroken,
     onBytes = () => {},
   }: HandlerOptions,
@@ -174,10 +174,10 @@ export const registryHandler = (
  * others.
  */
 export const fairLimit = (width: number, share: number): ((client: string) => Limit) => {
-  const all = makeLimit(width);
+  const all = createLimit(width);
   const clients = new Map<string, { readonly limit: Limit; works: number }>();
   return (client) => async (work) => {
-    const own = clients.get(client) ?? { limit: makeLimit(share), works: 0 };
+    const own = clients.get(client) ?? { limit: createLimit(share), works: 0 };
     clients.set(client, own);
     own.works += 1;
     try {

@@ -45,7 +45,7 @@ const readOne = async (source: Source, channel: Channel): Promise<ReadLeases> =>
 };
 
 /** Returns the leases, with their roots if those continue the chain of the releases and site statements. */
-export const goodRoots = async (
+export const rootsForLeases = async (
   source: Source,
   certain: readonly OfferedDocument[],
   leases: readonly OfferedDocument[],

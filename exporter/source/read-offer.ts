@@ -20,7 +20,7 @@ import type {
 } from './offer.ts';
 import { readClosure } from './read-closure.ts';
 import { readInParallel } from './read-in-parallel.ts';
-import { chooseLease, goodRoots, type JudgedLease, readLeases } from './read-leases.ts';
+import { chooseLease, rootsForLeases, type JudgedLease, readLeases } from './read-leases.ts';
 import { readTagged } from './read-tagged.ts';
 import { routedBlobs } from './routed-blobs.ts';
 import type { Source } from './source.ts';
@@ -60,7 +60,10 @@ export const readOffer = async (
   );
   const certain = uniqueDocuments([...releases.flat(), ...sites.flat(), ...receipts.flat()]);
   await source.readAhead?.(certain, signal);
-  const read = uniqueDocuments([...certain, ...(await goodRoots(source, certain, leases.documents, now))]);
+  const read = uniqueDocuments([
+    ...certain,
+    ...(await rootsForLeases(source, certain, leases.documents, now)),
+  ]);
   const evidence = evidenceOf(source, read, now);
   const root = await judgeRoots(evidence);
   const offered = await readInParallel(

@@ -18,7 +18,7 @@ import { checkBundle } from './check-bundle.ts';
 import type { CheckList } from './check-list.ts';
 import type { Judged } from './judged.ts';
 import { type Provenance, toProvenance } from './provenance.ts';
-import { signedBy, vouchedBy, vouchedByOfficers } from './signed-by.ts';
+import { signedBy, signersOfFiles, signersOfRoot } from './signed-by.ts';
 import { FleetError } from '#bundles/errors';
 
 /** Results of the checks. */
@@ -53,7 +53,7 @@ export const checkDocuments = async (
     () => judgeRoots(evidence, pinned),
     (it) => ({
       message: `version ${it.version} of fleet ${it.fleet}, ${pinned ? 'from the one given by hand' : it.digest}`,
-      ...vouchedByOfficers(it),
+      ...signersOfRoot(it),
     }),
   );
   const expected: ExpectedBlobs = new Map(medium.documents.map(({ digest, size }) => [digest, size]));
@@ -91,7 +91,7 @@ const checkSites = async ({ list, evidence, root, medium }: Checking): Promise<v
         const { site: envelopes } = await readChannelDocuments(evidence.blobs, ofSite(medium, site), site);
         return {
           message: `statement ${version}, ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}, until ${expires}`,
-          ...vouchedBy(envelopes),
+          ...signersOfFiles(envelopes),
         };
       },
     );
@@ -109,7 +109,7 @@ const checkReleases = async (checking: Checking): Promise<readonly AcceptedRelea
       `release ${formatChannel(channel)}`,
       () => judgeRelease(evidence, root, channel),
       ({ predicate, statement, leases }) => {
-        const vouched = vouchedBy(statement.envelopes);
+        const vouched = signersOfFiles(statement.envelopes);
         return {
           message: `version ${predicate.version}, ${describeEnd(predicate.expires, leases.lease, evidence.now)}, ${signedBy(vouched)}`,
           ...vouched,
@@ -131,7 +131,7 @@ const checkLeases = async (
       `lease ${formatChannel(channel)}`,
       () => judgeLease(evidence, root, channel, release?.statement.digest),
       ({ predicate, statement }) => {
-        const vouched = vouchedBy(statement.envelopes);
+        const vouched = signersOfFiles(statement.envelopes);
         const of = release ? `release ${release.predicate.version}` : 'a release at the site';
         const until = isLiveLease(predicate, evidence.now) ? 'live until' : 'ENDED at';
         return {
@@ -162,7 +162,7 @@ const checkBundles = async (
             aboutBundle(medium, bundle.digest),
             '',
           );
-          const { digests, keys } = vouchedBy(await documents.bundleStatements(bundle.digest));
+          const { digests, keys } = signersOfFiles(await documents.bundleStatements(bundle.digest));
           const elsewhere = absent > 0 ? `, ${absent} on parts that are not here` : '';
           return {
             message: `${carried.length} blobs here${elsewhere}, ${assumed} expected at the site${describeSigned(signed)}`,
@@ -191,7 +191,7 @@ const checkReceipts = async ({ list, evidence, root, medium }: Checking): Promis
         const files = await Promise.all(
           [...receipts.keys()].map((digest) => readBlob(evidence.blobs, digest, MAX_STATEMENT_BYTES)),
         );
-        return { message: `${receipts.size}, up to event ${upTo}`, ...vouchedBy(files) };
+        return { message: `${receipts.size}, up to event ${upTo}`, ...signersOfFiles(files) };
       },
     );
   }

@@ -5,10 +5,10 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { officerSignatures } from '#bundles/trust/root/root-signatures';
 
 /** A statement, and the fingerprints of its signers. */
-export type Vouched = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };
+export type SignedStatement = { readonly digests: readonly Digest[]; readonly keys: readonly string[] };
 
 /** The signers of verified signature files, all over one payload. */
-export const vouchedBy = (envelopes: readonly Uint8Array[]): Vouched => {
+export const signersOfFiles = (envelopes: readonly Uint8Array[]): SignedStatement => {
   const parsed = envelopes.map((bytes) => parseEnvelope(bytes, 'a statement'));
   return {
     digests: [...new Set(parsed.map(({ payload }) => digestOf(payload)))],
@@ -17,11 +17,11 @@ export const vouchedBy = (envelopes: readonly Uint8Array[]): Vouched => {
 };
 
 /** A root, and the officers that signed it. */
-export const vouchedByOfficers = (root: TrustRoot): Vouched => ({
+export const signersOfRoot = (root: TrustRoot): SignedStatement => ({
   digests: [root.digest],
   keys: officerSignatures(root, root.bytes).signed.map(fingerprint).toSorted(),
 });
 
 /** 'signed by 3f0c12ab90de': the fingerprints of the keys, as `root inspect` begins them. */
-export const signedBy = ({ keys }: Vouched): string =>
+export const signedBy = ({ keys }: SignedStatement): string =>
   `signed by ${keys.map((key) => key.slice(0, 12)).join(' and ')}`;

@@ -1,12 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
-import { notFilled } from '../source/check/not-filled.ts';
+import { emptyMediumError } from '../source/check/empty-medium-error.ts';
 import { type BlobCheck, checkBlobs } from './check-blobs.ts';
 import { checkDeltas } from './check-deltas.ts';
 import { checkDocuments } from './check-documents.ts';
 import { type Check, checkList } from './check-list.ts';
 import { checkParts } from './check-parts.ts';
-import { elsewhereOf } from './elsewhere.ts';
+import { isOnAbsentPart } from './is-on-absent-part.ts';
 import type { Provenance } from './provenance.ts';
 import { trustNotes } from './trust-notes.ts';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
@@ -47,10 +47,10 @@ export const verifyMedium = async (
   { clock = () => now, partial = false, onBlob = () => {}, onJudged = () => {} }: VerifyOptions = {},
 ): Promise<Verification> => {
   const { medium, path, parts } = open;
-  if (!medium) throw notFilled(path);
+  if (!medium) throw emptyMediumError(path);
   const list = checkList(clock);
   const blobs = openedBlobs(open.blobs);
-  const elsewhere = elsewhereOf(medium, parts?.missing ?? []);
+  const elsewhere = isOnAbsentPart(medium, parts?.missing ?? []);
   const judged = { path, medium, blobs, elsewhere, pinned, now };
   const { root, provenance, expected } = await checkDocuments(list, judged, signal);
   onJudged(blobs.opened);

@@ -1,7 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { explainGone } from '../plan/medium/explain-gone.ts';
 import { isLock } from '../plan/medium/lock-file.ts';
@@ -98,7 +98,7 @@ const takenAway = (medium: string): FleetError =>
 /** undefined on a read-only file system. */
 const touch = async (file: string, medium: string): Promise<bigint | undefined> => {
   try {
-    await makeDirectory(dirname(file));
+    await createDirectory(dirname(file));
     await using handle = await open(file, 'a', 0o644);
     return (await handle.stat({ bigint: true })).ino;
   } catch (error) {

@@ -4,12 +4,12 @@ import { isFleetError, toFleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
 import { PARTS_FOLDER, RECEIPTS_FOLDER, STATUS_FILE } from '#bundles/formats/medium/medium';
 import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
-import { OURS, TEMPORARY } from '../plan/medium/own-names.ts';
+import { OWN_FILES, TEMPORARY } from '../plan/medium/own-names.ts';
 
 /** Removes partial files of a killed run and returns their number. Folders and links with such names are foreign and stay. */
 export const sweepTemporary = async (root: string): Promise<number> => {
   let removed = 0;
-  for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)]) {
+  for (const folder of ['', 'fleet', RECEIPTS_FOLDER, ...OWN_FILES.map(([folder]) => folder)]) {
     for (const name of await list(join(root, folder))) {
       if (!TEMPORARY.test(name)) continue;
       await rm(join(root, folder, name), { force: true });
@@ -33,7 +33,7 @@ export const sweepHalfParts = async (root: string): Promise<void> => {
 /** Removes blobs and pieces that the medium no longer names and returns their number. Files with other names are foreign. */
 export const sweepUnreferenced = async (root: string, keep: ReadonlySet<string>): Promise<number> => {
   let removed = 0;
-  for (const [folder, pattern] of OURS) {
+  for (const [folder, pattern] of OWN_FILES) {
     for (const name of await list(join(root, folder))) {
       if (!pattern.test(name) || keep.has(`${folder}/${name}`)) continue;
       await rm(join(root, folder, name), { force: true });

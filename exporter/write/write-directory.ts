@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { lookAt } from '#bundles/formats/medium/kind-of';
 import type { Medium } from '#bundles/formats/medium/medium';
@@ -36,7 +36,7 @@ export const writeDirectory = async (
   options: WriteOptions,
 ): Promise<Written> => {
   const { signal, onBytes } = options;
-  await makeDirectory(join(root, 'blobs/sha256')).catch((error: unknown) => {
+  await createDirectory(join(root, 'blobs/sha256')).catch((error: unknown) => {
     throw toFleetError(error, `writing to ${root}`);
   });
   const swept = await sweepTemporary(root);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { partName } from '#bundles/formats/medium/parts/part';
 import { sizeOf } from '#bundles/formats/medium/plain-files';
@@ -39,7 +39,7 @@ export const writeLooseParts = async (
   });
   const total = wanted.reduce((sum, { size }) => sum + size, 0);
   try {
-    await makeDirectory(folder);
+    await createDirectory(folder);
   } catch (error) {
     throw toFleetError(error, `writing to ${folder}`);
   }

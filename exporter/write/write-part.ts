@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { holds } from '../plan/medium/read-back.ts';
 import { writeSynced } from './device/write-synced.ts';
@@ -29,7 +29,7 @@ export const writePart = async (
   const folder = dirname(final);
   const temporary = join(folder, `.tmp-${randomUUID().slice(0, 8)}`);
   try {
-    await makeDirectory(folder);
+    await createDirectory(folder);
     const bytes = counted(content, part.size, onBytes, signal);
     const write = readBack ? writeAndRead : writeHashed;
     const right = await write(temporary, part, bytes, signal, onBytes);

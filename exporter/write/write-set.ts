@@ -15,14 +15,14 @@ import { whileLocked } from './lock-medium.ts';
 import { openPieces } from './piece-reader.ts';
 import { releaseBefore } from './release-before.ts';
 import type { SetLayout } from '../plan/set/set-layout.ts';
-import type { SetWish } from '../plan/set/set-limits.ts';
+import type { RequestedLimits } from '../plan/set/set-limits.ts';
 import { writeLooseParts } from './write-loose-parts.ts';
 import type { WriteOptions, Written } from './write-options.ts';
 import type { SetContent, WrittenPart } from './write-set-part.ts';
 import { writeVolume } from './write-volume.ts';
 
 /** The part of a set to write now; default: all. */
-export type SetRequest = SetWish & {
+export type SetRequest = RequestedLimits & {
   /** Only the volume of the set with this number, from 1, to the given target. */
   readonly stick?: number | undefined;
   /** Only these parts, as files into the given folder. */

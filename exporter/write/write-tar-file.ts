@@ -3,9 +3,9 @@ import { dirname } from 'node:path';
 import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
 import { writeTar } from '#bundles/formats/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
-import { entrySize } from '../plan/pack-parts.ts';
+import { entrySize } from '../plan/allocate-parts.ts';
 import type { Plan } from '../plan/plan.ts';
 import { oneAhead } from '../source/one-ahead.ts';
 import type { Source } from '../source/source.ts';
@@ -36,7 +36,7 @@ export const writeTarFile = async (
   const { signal } = options;
   const temporary = `${path}${PARTIAL}`;
   try {
-    await makeDirectory(dirname(path));
+    await createDirectory(dirname(path));
     // A tar header limits sizes to 8 GiB; larger blobs are in pieces.
     const chunks = await splitBlobs(source, plan.blobs, MAX_SIZE, options);
     const entries = planEntries(plan, chunks, await mediumOfPartial(temporary));

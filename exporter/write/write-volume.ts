@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
@@ -98,7 +98,7 @@ export const writeVolume = async (
 
 const prepareFolder = async (root: string): Promise<void> => {
   try {
-    await makeDirectory(join(root, PARTS_FOLDER));
+    await createDirectory(join(root, PARTS_FOLDER));
   } catch (error) {
     throw toFleetError(error, `writing to ${root}`);
   }
@@ -181,13 +181,15 @@ const make = async (
 };
 
 /** Names that agentFolder produces. */
-const OURS = /^[0-9a-f]{32}\.sigstore\.json$/;
+const RECEIPT_FILE = /^[0-9a-f]{32}\.sigstore\.json$/;
 
 /**
  * Removes plain receipts of an earlier medium from a sealed volume, because they name site and agent. @returns the number of files
  */
 const removePlainReceipts = async (root: string): Promise<number> => {
-  const names = (await Array.fromAsync(namesIn(root, RECEIPTS_FOLDER))).filter((name) => OURS.test(name));
+  const names = (await Array.fromAsync(namesIn(root, RECEIPTS_FOLDER))).filter((name) =>
+    RECEIPT_FILE.test(name),
+  );
   const paths = names.map((name) => `${RECEIPTS_FOLDER}/${name}`);
   await removeFilesFromMedium(root, paths).catch((error: unknown) => {
     throw toFleetError(error, `removing old receipts from ${root}`);

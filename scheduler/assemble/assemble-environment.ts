@@ -12,7 +12,7 @@ import type { ManifestCache, ManifestJudge } from './bundle/prepared-manifest.ts
 import { plainSecrets } from './bundle/secret-documents.ts';
 import { checkCandidate, checkRest } from './candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from './candidate/given-candidate.ts';
-import { makeCandidate } from './candidate/make-candidate.ts';
+import { createCandidate } from './candidate/create-candidate.ts';
 import type { ContentAccess } from './content/content-access.ts';
 import type { BundleHolds, EnvironmentBuild } from './environment-build.ts';
 import { firstOfEachField } from './images/first-of-each-field.ts';
@@ -115,7 +115,7 @@ const NO_RELEASE: LastRelease = { lastGood: NO_LAST_GOOD, rolledBack: new Map() 
 const withCandidate = (input: AssembleInput, bundles: readonly BuiltBundle[]): EnvironmentBuild => {
   const { platform, sources, applications, candidate: given } = input;
   const again = given && isOwn(given, platform.environment) ? given : undefined;
-  const made = makeCandidate({ platform, sources, bundles, applications, parent: given?.digest });
+  const made = createCandidate({ platform, sources, bundles, applications, parent: given?.digest });
   if (again) checkRest(again, made);
   else checkCandidate(made);
   return {

@@ -9,7 +9,7 @@ import type { Allowance } from '../settings/allowance.ts';
 import type { EnvironmentOutcome } from './build-outcome.ts';
 
 /** Sources of the build of an environment. */
-export type MakeOptions = PlatformOptions & {
+export type BundleBuildOptions = PlatformOptions & {
   readonly keys: Pick<KeyDirectory, 'root' | 'roots'>;
   /** OCI layout that releases are added to. */
   readonly layout: string;
@@ -28,7 +28,7 @@ export type MakeOptions = PlatformOptions & {
   readonly signal: AbortSignal;
 };
 
-export type BuildOptions = MakeOptions & {
+export type BuildOptions = BundleBuildOptions & {
   /** Fleet name for Kalypso repositories. */
   readonly fleet?: string;
   /** Default: all. */

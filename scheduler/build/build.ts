@@ -1,9 +1,9 @@
 import { isFleetError } from '#bundles/errors';
 import { lockedSources } from '../assemble/candidate/locked-sources.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
-import { eachOnce, throwProblems } from '../model/problems.ts';
+import { uniqueProblems, throwProblems } from '../model/problems.ts';
 import { cannotBuildPromoted } from '../release/chain/open-chain.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
+import { openReleases } from '../release/write/open-releases.ts';
 import { noteAbandoned } from '../release/removals/abandoned.ts';
 import type { BuildOptions } from './build-options.ts';
 import { type BuildOutcome, type EnvironmentOutcome, notBuilt } from './build-outcome.ts';
@@ -45,7 +45,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   }
   const failed = outcomes.filter(({ problems }) => problems.length > 0);
   if (failed.length === outcomes.length)
-    throwProblems(eachOnce(failed.flatMap(({ problems }) => problems)), 'the platform');
+    throwProblems(uniqueProblems(failed.flatMap(({ problems }) => problems)), 'the platform');
   for (const outcome of failed) options.onEnvironment?.(outcome);
   if (!candidate) await noteAbandoned(releases, fleet.known, outcomes);
   return {

@@ -10,17 +10,17 @@ import type { RolloutPolicy } from '../model/promotion.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import { checkShared } from '../release/chain/check-shared.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
-import type { Releases } from '../release/publish/open-releases.ts';
+import type { Releases } from '../release/write/open-releases.ts';
 import { findUndeclared } from '../release/removals/find-undeclared.ts';
 import { renderAll } from '../render/render-all.ts';
 import { NO_ALLOWANCE } from '../settings/allowance.ts';
-import type { BuildOptions, MakeOptions } from './build-options.ts';
+import type { BuildOptions, BundleBuildOptions } from './build-options.ts';
 import { type EnvironmentOutcome, notBuilt } from './build-outcome.ts';
 import { carryOut } from './carry-out/carry-out.ts';
 import { decideRelease } from './decide/decide-release.ts';
 import { readFacts } from './decide/read-facts.ts';
 import type { EnvironmentInput } from './environment-input.ts';
-import { loadEnvironment, type MakeInputs, type Problems } from './load/load-environment.ts';
+import { loadEnvironment, type LoadInputs, type Problems } from './load/load-environment.ts';
 import { openImages } from './load/open-images.ts';
 import { openJudges } from './load/open-judges.ts';
 import { readApplications } from './load/read-applications.ts';
@@ -31,7 +31,7 @@ import { readLastReleases } from './load/read-last-releases.ts';
  * returned and calls none of them. Only the last one signs and writes.
  */
 
-export type ReleaseInputs = Omit<MakeInputs, 'store' | 'isPromoted'> & {
+export type ReleaseInputs = Omit<LoadInputs, 'store' | 'isPromoted'> & {
   /** Its place in the chain; undefined in a platform without one. */
   readonly place: Place | undefined;
   readonly releases: Releases;
@@ -91,20 +91,18 @@ export const releaseEnvironment = async (
 };
 
 /** Builds one environment up to its bundles, without a decision about them. Problems in its YAML are returned. */
-export const makeEnvironment = async (
-  options: MakeOptions,
+export const buildWithoutRelease = async (
+  options: BundleBuildOptions,
   environment: string,
-  inputs: MakeInputs,
+  inputs: LoadInputs,
 ): Promise<EnvironmentBuild | Problems> => {
   const loaded = await loadEnvironment(options, environment, inputs);
-  return 'problems' in loaded ? loaded : await buildEnvironment(loaded, options.signal);
+  return 'problems' in loaded ? loaded : await buildLoaded(loaded, options.signal);
 };
 
 /** Plans, renders and assembles a loaded environment. Nothing is signed or written. */
-export const buildEnvironment = async (
-  input: EnvironmentInput,
-  signal: AbortSignal,
-): Promise<EnvironmentBuild> => assembleEnvironment(await renderLoaded(input, signal), signal);
+export const buildLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promise<EnvironmentBuild> =>
+  assembleEnvironment(await renderLoaded(input, signal), signal);
 
 /** Everything that the bundles of a loaded environment are assembled from. */
 const renderLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promise<AssembleInput> => {

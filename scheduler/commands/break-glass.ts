@@ -7,7 +7,7 @@ import { createToken } from '../hub/sites/tokens/create-token.ts';
 import { readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
 import { appendToLog } from './append-to-log.ts';
-import { byOf, operatorFlag } from './by-flags.ts';
+import { personAndReason, operatorFlag } from './person-flags.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_HOURS = 8;
@@ -36,7 +36,7 @@ export default class BreakGlass extends FleetCommand {
     ];
     const expires = new Date(now.getTime() + parseHours(flags.for) * HOUR_MS);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()), {
-      by: byOf({ person: flags.operator, reason: note }),
+      by: personAndReason({ person: flags.operator, reason: note }),
     });
     const { token, row } = await createToken(
       hub.store,

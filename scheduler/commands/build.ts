@@ -18,7 +18,7 @@ import {
   environmentFlag,
   registryFlags,
 } from '../settings/configuration-flags.ts';
-import { eachOnce } from '../model/problems.ts';
+import { uniqueProblems } from '../model/problems.ts';
 import type { ChannelOutcome } from '../build/channel-outcome.ts';
 import { describeRemovals, type Removal } from '../release/removals/removal.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
@@ -143,7 +143,7 @@ held with its reason and blocks nobody else.`;
       problems: outcome.environments.flatMap(({ environment, problems }) =>
         problems.map((it) => ({ environment, ...(this.toErrorJson(it) as object) })),
       ),
-      advice: eachOnce(outcome.advice).map((it) => this.toErrorJson(it)),
+      advice: uniqueProblems(outcome.advice).map((it) => this.toErrorJson(it)),
       notes,
     };
   }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { digestOf, shortDigest } from '#bundles/digest';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { toFleetError } from '#bundles/errors';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { SITE_EVIDENCE_PREDICATE } from '#bundles/media-types';
@@ -47,7 +47,7 @@ export default class Evidence extends FleetCommand {
     const name = `${site}-${at.replaceAll(/[-:]/g, '')}.evidence`;
     const [file, bundle] = [join(flags.out, `${name}.json`), join(flags.out, `${name}.sigstore.json`)];
     try {
-      await makeDirectory(flags.out);
+      await createDirectory(flags.out);
       await writeFileAtomically(file, bytes);
       await writeFileAtomically(bundle, signature);
     } catch (error) {

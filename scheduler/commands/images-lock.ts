@@ -14,7 +14,7 @@ import { layoutPlaces, openImageRegistries, registryPlaces } from '../load/image
 import type { LockedImage } from '../assemble/images/image-lock.ts';
 import { lockPlatform, type PlatformLock } from '../build/lock/lock-platform.ts';
 import { platformOptions } from '../load/platform/platform-options.ts';
-import { eachOnce } from '../model/problems.ts';
+import { uniqueProblems } from '../model/problems.ts';
 
 export default class ImagesLock extends FleetCommand {
   static override summary =
@@ -136,7 +136,7 @@ const joinLocks = (images: PlatformLock | undefined, contents: ContentsLock): Pl
     leftOut: images?.leftOut ?? [],
     unused: [...(images?.unused ?? []).filter((one) => !names.has(one)), ...contents.unused],
     missing: [...(images?.missing ?? []), ...contents.missing],
-    unread: eachOnce([...(images?.unread ?? []), ...contents.unread]),
+    unread: uniqueProblems([...(images?.unread ?? []), ...contents.unread]),
   };
 };
 

@@ -10,7 +10,7 @@ import { repeatable } from '#cli/flags';
 import { formatBytes } from '#cli/format-bytes';
 import type { Selection } from '#bundles/transport/publish/choose-pointers';
 import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/publish-layout';
-import { addFreight, type Freight, NO_FREIGHT } from '#bundles/transport/publish/send-batch';
+import { addTransfers, type TransferCounts, NO_TRANSFERS } from '#bundles/transport/publish/send-batch';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
@@ -216,7 +216,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
   #conclude(outcomes: readonly PointerOutcome[], where: string): void {
     const count = (wanted: PointerOutcome['outcome']): number =>
       outcomes.filter(({ outcome }) => outcome === wanted).length;
-    const freight = outcomes.map((it) => it.freight).reduce(addFreight, NO_FREIGHT);
+    const freight = outcomes.map((it) => it.freight).reduce(addTransfers, NO_TRANSFERS);
     const verb = count('planned') > 0 ? 'to upload' : 'uploaded';
     const parts = (['planned', 'sent', 'superseded', 'unchanged', 'failed'] as const)
       .filter((outcome) => count(outcome) > 0)
@@ -258,7 +258,7 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
 };
 
 /** '3 blobs (1.20 MiB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
-const formatFreight = ({ uploaded, mounted, there, bytes }: Freight, verb: string): string =>
+const formatFreight = ({ uploaded, mounted, there, bytes }: TransferCounts, verb: string): string =>
   [
     ...(uploaded > 0 ? [`${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${verb}`] : []),
     ...(mounted > 0 ? [`${mounted} mounted`] : []),

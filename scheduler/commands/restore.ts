@@ -13,7 +13,7 @@ import { openKeyDirectory } from '../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, hubFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { appendToLog } from './append-to-log.ts';
-import { byFlags, byOf } from './by-flags.ts';
+import { personFlags, personAndReason } from './person-flags.ts';
 
 /** Numbers a second that a channel may have given out since the backup: a release takes longer. */
 const PER_SECOND = 1;
@@ -47,7 +47,7 @@ export default class Restore extends FleetCommand {
     ...hubFlags,
     ...registryFlags,
     registry: configurationFlags.registry,
-    ...byFlags,
+    ...personFlags,
     'in-place': Flags.boolean({ description: 'Layout and database are restored already' }),
   };
 
@@ -73,7 +73,7 @@ export default class Restore extends FleetCommand {
         hint: 'Correct "at" in its backup.json, or the clock of this machine',
       });
     if (!flags['in-place']) await putBack(args.folder, backup, { layout, db }, signal);
-    await using hub = await openHub(configuration, { by: byOf(flags) });
+    await using hub = await openHub(configuration, { by: personAndReason(flags) });
     const { registry } = configuration;
     await using stack = new AsyncDisposableStack();
     const access = registryOptions({ ...configuration, env: process.env });

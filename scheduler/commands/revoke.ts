@@ -6,13 +6,13 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { recordChange } from '../release/audit/record-change.ts';
 import { followWithLeases } from '../release/lease/follow-with-leases.ts';
-import { openReleases } from '../release/publish/open-releases.ts';
-import { readPrevious } from '../release/publish/read-previous.ts';
+import { openReleases } from '../release/write/open-releases.ts';
+import { readPrevious } from '../release/write/read-previous.ts';
 import { findBundle } from '../release/revoke/find-bundle.ts';
 import { revokeBundle } from '../release/revoke/revoke-bundle.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags } from '../settings/configuration-flags.ts';
-import { byFlags, byOf } from './by-flags.ts';
+import { personFlags, personAndReason } from './person-flags.ts';
 
 const { config, keys, layout } = configurationFlags;
 
@@ -34,7 +34,7 @@ export default class Revoke extends FleetCommand {
     channel: Flags.string({
       description: 'Its channel, environment/cluster type [default: found by the digest]',
     }),
-    person: byFlags.person,
+    person: personFlags.person,
     reason: Flags.string({ required: true, description: 'Reason, which the list shows to every reader' }),
     to: Flags.integer({
       min: 1,
@@ -57,7 +57,7 @@ export default class Revoke extends FleetCommand {
     const layout = await releases.open();
     const named = flags.channel === undefined ? undefined : parseChannel(flags.channel);
     const { digest, channel } = findBundle(layout, args.bundle, named);
-    const by = byOf(flags);
+    const by = personAndReason(flags);
     const later = flags['with-next-build'] ? 'next build' : undefined;
     const current = (await readPrevious(layout, channel, keyDirectory.roots, now))?.predicate.version;
     const { news, version, references } = await revokeBundle(layout, keyDirectory, {

@@ -27,7 +27,7 @@ import {
 import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
 import { lead, exposeLeadership } from '../hub/serve/lead.ts';
-import { makeLoopRoutes } from '../hub/serve/loop-routes.ts';
+import { createLoopRoutes } from '../hub/serve/loop-routes.ts';
 import { isDatabaseUrl } from '../settings/database-url.ts';
 import { registerFleetMetrics } from '../hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../hub/http/metrics/metrics.ts';
@@ -135,7 +135,7 @@ export default class Serve extends FleetCommand {
     const stop = new AbortController();
     using ending = new DisposableStack();
     ending.defer(() => stop.abort());
-    const routes = await makeLoopRoutes({
+    const routes = await createLoopRoutes({
       configuration,
       clock,
       log,

@@ -8,7 +8,7 @@ import { loadKalypso } from './kalypso/load-kalypso.ts';
 import type { LoadPlatformOptions, PlatformOptions } from './platform/load-options.ts';
 import type { Platform } from '../model/model.ts';
 import type { ObjectOf } from './objects/platform-object.ts';
-import { newProblems, type Problems, throwProblems } from '../model/problems.ts';
+import { createProblems, type Problems, throwProblems } from '../model/problems.ts';
 import { type Location, parsePlatform } from '../model/location.ts';
 import { openSources, type Sources } from './sources/open-sources.ts';
 
@@ -32,7 +32,7 @@ type Here = {
  * SOURCE_MISSING, USAGE
  */
 export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platform> => {
-  const problems = newProblems();
+  const problems = createProblems();
   const sources = options.sources ?? sourcesOf(options);
   if (options.fleet !== undefined) parseName(options.fleet, 'fleet');
   const root = await findRoot(options.platform, sources, problems);
@@ -53,7 +53,7 @@ export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platfo
  * @throws FleetError the single mistake, or PLATFORM_INVALID with several; SOURCE_UNREACHABLE, SOURCE_MISSING, USAGE
  */
 export const readRoot = async (platform: string, sources: Sources, what = 'the platform'): Promise<Root> => {
-  const problems = newProblems();
+  const problems = createProblems();
   const root = await findRoot(platform, sources, problems);
   throwProblems(problems.found, what);
   return root;

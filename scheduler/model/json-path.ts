@@ -90,7 +90,7 @@ export const selectNodes = (root: YAMLMap, document: Document, path: JsonPath): 
   let found: readonly FoundNode[] = [];
   for (const { select, deep } of path.segments) {
     const from = deep ? level.flatMap((one) => descendants(one.node, one.path, document)) : level;
-    found = once(
+    found = uniqueNodes(
       from.flatMap((one) => children(one.node, one.path, document).filter((child) => fits(child, select))),
     );
     level = found;
@@ -98,7 +98,7 @@ export const selectNodes = (root: YAMLMap, document: Document, path: JsonPath): 
   return found;
 };
 
-const once = (nodes: readonly FoundNode[]): readonly FoundNode[] => {
+const uniqueNodes = (nodes: readonly FoundNode[]): readonly FoundNode[] => {
   const seen = new Map<object, Set<string | number>>();
   return nodes.filter(({ owner, key }) => {
     const keys = seen.get(owner) ?? new Set();
@@ -120,7 +120,7 @@ const fits = ({ key, owner }: FoundNode, select: Segment['select']): boolean => 
 
 /** Every value of a mapping or list, with its path for messages. */
 export const children = (value: unknown, path: string, document: Document): readonly FoundNode[] => {
-  const node = meant(value, document);
+  const node = resolveAlias(value, document);
   if (isMap(node)) {
     return node.items.map((pair) => {
       const key = isScalar(pair.key) ? String(pair.key.value) : '';
@@ -142,7 +142,7 @@ const joined = (path: string, key: string): string => {
 };
 
 /** Resolves an alias. */
-export const meant = (node: unknown, document: Document): unknown =>
+export const resolveAlias = (node: unknown, document: Document): unknown =>
   isAlias(node) ? node.resolve(document) : node;
 
 /** A node that is already an ancestor is skipped: an alias could form a cycle. */
@@ -152,7 +152,7 @@ const descendants = (
   document: Document,
   above: readonly unknown[] = [],
 ): readonly { readonly node: Node | null; readonly path: string }[] => {
-  const own = meant(node, document);
+  const own = resolveAlias(node, document);
   if (above.includes(own)) return [];
   const below = children(node, path, document);
   return [

@@ -3,18 +3,18 @@ import { FleetError, formatError, toFleetError } from '#bundles/errors';
 /** Collects every mistake in a platform, so that all can be corrected at once. */
 export type Problems = { readonly found: FleetError[] };
 
-export const newProblems = (): Problems => ({ found: [] });
+export const createProblems = (): Problems => ({ found: [] });
 
 /**
  * Whether the error ends the run: it was aborted, or the local disk is full. An unexpected exception (INTERNAL) does not: if
  * the content of one application causes it, that application is held, as for any other mistake.
  */
-export const endsRun = ({ code }: FleetError): boolean => code === 'ABORTED' || code === 'DISK_FULL';
+export const isFatal = ({ code }: FleetError): boolean => code === 'ABORTED' || code === 'DISK_FULL';
 
 /**
- * Like endsRun, but for steps that read no application content: there an unexpected exception (INTERNAL) also ends the run.
+ * Like isFatal, but for steps that read no application content: there an unexpected exception (INTERNAL) also ends the run.
  */
-export const endsJudging = (error: FleetError): boolean => endsRun(error) || error.code === 'INTERNAL';
+export const isFatalForJudging = (error: FleetError): boolean => isFatal(error) || error.code === 'INTERNAL';
 
 /**
  * As toFleetError, for a step whose failure is reported while others continue.
@@ -29,11 +29,11 @@ export const toProblem = (error: unknown, doing?: string): FleetError => {
 /**
  * As toFleetError, for a step that reads the content of one application: any mistake in it, and an unexpected exception, is of that
  * application alone.
- * @throws FleetError ABORTED, DISK_FULL: they end the run (endsRun)
+ * @throws FleetError ABORTED, DISK_FULL: they end the run (isFatal)
  */
 export const toMistake = (error: unknown, doing?: string): FleetError => {
   const mistake = toFleetError(error, doing);
-  if (endsRun(mistake)) throw mistake;
+  if (isFatal(mistake)) throw mistake;
   return mistake;
 };
 
@@ -41,7 +41,10 @@ export const toMistake = (error: unknown, doing?: string): FleetError => {
  * Runs a step. Its mistakes are added to `problems` and the result is undefined, so that later steps can report theirs.
  * @throws FleetError ABORTED, DISK_FULL
  */
-export const attempt = async <T>(problems: Problems, step: () => Promise<T>): Promise<T | undefined> => {
+export const collectProblems = async <T>(
+  problems: Problems,
+  step: () => Promise<T>,
+): Promise<T | undefined> => {
   try {
     return await step();
   } catch (error) {
@@ -77,6 +80,6 @@ export const problemsOf = (error: unknown): readonly FleetError[] => {
 };
 
 /** Removes duplicates: a mistake in base/ is found in every environment, one in a template in every assignment. */
-export const eachOnce = (errors: readonly FleetError[]): readonly FleetError[] => [
+export const uniqueProblems = (errors: readonly FleetError[]): readonly FleetError[] => [
   ...new Map(errors.map((error) => [formatError(error), error])).values(),
 ];

@@ -7,7 +7,7 @@ import { createBrowserRouter, type RouteObject } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { ADDRESSES, type Address } from './addresses.ts';
 import { readMe, SHELL } from './api/me.ts';
-import { Fault, NoView } from './parts/fault.tsx';
+import { Fault, NotFound } from './parts/fault.tsx';
 import { AlarmsView, readAlarms } from './views/alarms.tsx';
 import { AuditView, readAudit } from './views/audit.tsx';
 import { CompareView, readCompare } from './views/compare.tsx';
@@ -62,7 +62,7 @@ const router = createBrowserRouter(
           errorElement: <Fault />,
           children: [
             ...ADDRESSES.map((path) => ({ path, ...VIEWS[path] })),
-            { path: '*', element: <NoView /> },
+            { path: '*', element: <NotFound /> },
           ],
         },
       ],

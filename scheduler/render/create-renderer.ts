@@ -6,7 +6,7 @@ import type { RememberedPackages, RenderMemory } from './remember-packages.ts';
 import type { Assignment, HeldAssignment, Platform, RenderedFile, RenderedPackage } from '../model/model.ts';
 import { createFetchCheck } from './check-fetched.ts';
 import { compileTemplate } from './compile-template.ts';
-import { createTemplateBook } from './template-book.ts';
+import { createTemplateCache } from './template-cache.ts';
 import type { CachedRender, TemplateContext } from '../model/template-context.ts';
 import { fill } from './remember-renders.ts';
 
@@ -28,7 +28,7 @@ export const createRenderer = (
   const composer = createComposer(platform, memory?.compositions);
   const check = createConfigCheck(platform.form);
   const checkFetched = createFetchCheck(platform);
-  const book = createTemplateBook(platform, compileTemplate, memory?.renders);
+  const book = createTemplateCache(platform, compileTemplate, memory?.renders);
   return (assignment) => {
     const { clusterType, target } = assignment;
     try {

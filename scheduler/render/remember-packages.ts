@@ -18,7 +18,7 @@ export type RememberedPackage = {
   readonly rendered: RenderedPackage;
 };
 
-export const newRenderMemory = (): RenderMemory => ({
+export const createRenderMemory = (): RenderMemory => ({
   renders: new WeakMap(),
   compositions: new Map(),
   packages: new Map(),

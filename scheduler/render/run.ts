@@ -51,7 +51,7 @@ const tooMuch = (run: Run, message: string): never => {
 };
 
 /** Charges steps before the work is done. @throws FleetError TEMPLATE_LIMIT */
-export const spend = (run: Run, steps: number): void => {
+export const chargeSteps = (run: Run, steps: number): void => {
   run.stepsLeft -= steps;
   if (run.stepsLeft < 0) tooMuch(run, `rendering takes more than ${run.limits.maxSteps} steps`);
 };
@@ -71,7 +71,7 @@ export const checkDepth = (run: Run, depth: number, what: string): void => {
  * Charges for a text that a function returned: its length, and a step for each 64 UTF-16 units.
  * @throws FleetError TEMPLATE_LIMIT
  */
-export const payForText = (run: Run, text: string): void => {
+export const chargeText = (run: Run, text: string): void => {
   checkLength(run, text.length);
   run.stepsLeft -= text.length >>> 6;
 };

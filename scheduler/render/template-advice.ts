@@ -1,6 +1,6 @@
 import { FleetError, type Place } from '#bundles/errors';
 import type { ClusterType, Platform, RenderedPackage, Template } from '../model/model.ts';
-import { findMissingTemplates } from './template-book.ts';
+import { findMissingTemplates } from './template-cache.ts';
 import type { Schedule } from '../plan/schedule/schedule-platform.ts';
 
 /**

@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { README, type Tree } from './render-tree.ts';
 import { staleFiles } from './stale-files.ts';
 
@@ -38,7 +38,7 @@ export const writeTree = async (
   isKept: (folder: string) => boolean = () => false,
 ): Promise<TreeChanges> => {
   try {
-    await makeDirectory(out);
+    await createDirectory(out);
     const found = listOwn(out, tree);
     refuseObstacles(out, tree, found);
     const written = writeFiles(out, tree, found);

@@ -1,5 +1,5 @@
 import { type FleetError, formatError } from '#bundles/errors';
-import { buildEnvironment } from '../build/pipeline.ts';
+import { buildLoaded } from '../build/pipeline.ts';
 import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import { knownCharts } from '../load/charts/known-charts.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
@@ -7,7 +7,7 @@ import { environmentsOf } from '../load/list-environments.ts';
 import { loadPromotion } from '../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { findRoot, loadPlatform, sourcesOf } from '../load/load-platform.ts';
-import { eachOnce, endsRun, newProblems, type Problems, problemsOf } from '../model/problems.ts';
+import { uniqueProblems, isFatal, createProblems, type Problems, problemsOf } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import { renderPlatform } from '../render/render-platform.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
@@ -43,7 +43,7 @@ export type ValidateOptions = PlatformOptions & {
 export const validatePlatform = async (options: ValidateOptions): Promise<Validation> => {
   if (options.kubernetes !== undefined) checkRange(options.kubernetes);
   const sources = options.sources ?? sourcesOf(options);
-  const root = newProblems();
+  const root = createProblems();
   const known = await environmentsAt(options, sources, root);
   if (!known) return onlyRoot(root.found);
   const environments = options.environments ?? known;
@@ -64,7 +64,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
       }
     } catch (error) {
       const problems = problemsOf(error);
-      if (problems.some(endsRun)) throw error;
+      if (problems.some(isFatal)) throw error;
       found.push(...problems.map((one) => ({ error: one, environment })));
     }
   }
@@ -79,10 +79,10 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
     findings,
     advice: [
       ...eachKindOnce(
-        eachOnce(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
+        uniqueProblems(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
       ),
       ...idle.advice,
-      ...eachOnce(
+      ...uniqueProblems(
         options.kubernetes === undefined
           ? builds.flatMap(({ platform }) => unjudgedTypes(platform.clusterTypes))
           : [],
@@ -146,7 +146,7 @@ const buildOne = async (
   const schedule = schedulePlatform(platform);
   const result = renderPlatform(platform, schedule);
   const { kubernetes, env } = options;
-  const built = await buildEnvironment(
+  const built = await buildLoaded(
     {
       platform,
       rendered: { schedule, result },

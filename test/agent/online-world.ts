@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { digestOf } from '#bundles/digest';
 import type { Agent } from '../../agent/store/agent.ts';
-import { enrollOnline, type OnlineWish } from '../../agent/enroll/enroll-online.ts';
+import { enrollOnline, type OnlineEnrollment } from '../../agent/enroll/enroll-online.ts';
 import type { HubOptions } from '../../agent/hub/hub-client.ts';
 import type { State } from '../../agent/store/state.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
@@ -24,7 +24,7 @@ export type OnlineWorld = AsyncDisposable & {
   readonly hub: HubServer;
   readonly state: State;
   readonly enroll: (
-    more?: Partial<OnlineWish>,
+    more?: Partial<OnlineEnrollment>,
     token?: string,
     options?: HubOptions,
   ) => ReturnType<typeof enrollOnline>;
@@ -44,7 +44,7 @@ export const createOnlineWorld = async (
   const state = stack.use(openFast(join(folder, 'state'), { create: true }));
   mkdirSync(join(folder, 'machine'));
   const edge = testEdge(TODAY);
-  const wish: OnlineWish = {
+  const wish: OnlineEnrollment = {
     fleet: undefined,
     site: SITE,
     agent: 'kiosk-1',

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type MediumPlan, planMedium } from '../../agent/daemon/plan-medium.ts';
-import type { ImportWish } from '../../agent/daemon/import-medium.ts';
+import type { ImportOptions } from '../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../agent/store/agent.ts';
 import { scratchState } from '../../agent/store/state.ts';
 
@@ -26,7 +26,7 @@ export const planQuietly = async (
   agent: Agent,
   machine: string,
   paths: readonly string[],
-  wish: ImportWish = {},
+  wish: ImportOptions = {},
 ): Promise<MediumPlan> => {
   const seen = () => [
     createHash('sha256').update(agent.state.db.serialize()).digest('hex'),

@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from 'vitest';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
+import { createTemporaryFolder } from '#bundles/temporary-folder';
 
 afterEach(() => vi.unstubAllEnvs());
 
@@ -7,7 +7,7 @@ test.each(['/no/such/folder', '/dev/null'])(
   'a TMPDIR of %s is a fault of the machine, named with the remedy',
   async (path) => {
     vi.stubEnv('TMPDIR', path);
-    await expect(makeTemporaryFolder('fleet-')).rejects.toMatchObject({
+    await expect(createTemporaryFolder('fleet-')).rejects.toMatchObject({
       code: 'IO',
       message: `making a folder in ${path}: there is no such directory`,
       hint: 'Set TMPDIR to one that exists',

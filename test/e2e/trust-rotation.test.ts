@@ -1,7 +1,7 @@
 import { cp } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { openLayout } from '../../bundles/formats/layout/layout.ts';
-import { openReleases } from '../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../scheduler/release/write/open-releases.ts';
 import { readRelease } from '../../scheduler/load/releases/read-release.ts';
 import { reissueRelease } from '../../scheduler/release/reissue/reissue-release.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';

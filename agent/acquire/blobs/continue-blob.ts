@@ -2,7 +2,7 @@ import { open, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { toFleetError } from '#bundles/errors';
 import type { BlobSource, OpenFrom } from '#bundles/formats/layout/blobs';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { readWhole } from '#bundles/formats/layout/read-span';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { verified } from '#bundles/formats/layout/verified';
@@ -28,7 +28,7 @@ export const continueBlob = async (
   const kept = partialBytes(state, blob.digest);
   try {
     signal.throwIfAborted();
-    await makeDirectory(dirname(path));
+    await createDirectory(dirname(path));
     await fill(partial, kept, source, blob, signal);
     await renameSynced(partial, path);
   } catch (cause) {

@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import type { Agent } from '../../store/agent.ts';
 
 /** Bytes to leave free for the journal, the outbox and the files of packages, which are written after the blobs. */
-export const SPARE = 512 << 10;
+export const RESERVED_BYTES = 512 << 10;
 const BLOCK = 4 << 10;
 /** Bytes that a file occupies on disk, in whole blocks. */
 export const onDisk = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
@@ -21,12 +21,12 @@ export const checkSpace = async (
 ): Promise<void> => {
   if (blobs.length === 0) return;
   const total = blobs.reduce((sum, { size }) => sum + onDisk(size), 0);
-  const needed = Math.max(total, demanded) + SPARE;
+  const needed = Math.max(total, demanded) + RESERVED_BYTES;
   const free = await freeBytes(state.directory);
   if (free >= needed) return;
   throw new FleetError(
     'DISK_FULL',
-    `this needs ${needed} bytes in ${state.directory}, ${SPARE} of them to spare, and ${free} are free there`,
+    `this needs ${needed} bytes in ${state.directory}, ${RESERVED_BYTES} of them to spare, and ${free} are free there`,
     { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
   );
 };

@@ -5,9 +5,9 @@ import { dirname, join } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { MAX_UNCOMPRESSED } from '#bundles/formats/delta/limits';
 import type { OldContent } from '#bundles/formats/delta/old-content';
-import { through } from '#bundles/formats/delta/through';
+import { pipeThrough } from '#bundles/formats/delta/pipe-through';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { TEMPORARY } from '#bundles/formats/layout/write-file';
 import type { Delta } from '#bundles/formats/medium/medium';
 
@@ -27,11 +27,11 @@ export const unpackToFile = async (
   form: Delta['form'],
 ): Promise<OldFile> => {
   const path = join(dirname(neighbour), `${TEMPORARY}${randomUUID().slice(0, 8)}`);
-  await makeDirectory(dirname(neighbour));
+  await createDirectory(dirname(neighbour));
   const handle = await open(path, 'wx+', 0o600);
   try {
     await rm(path);
-    await handle.writeFile(capped(form === 'gzip' ? through(bytes, createGunzip()) : bytes));
+    await handle.writeFile(capped(form === 'gzip' ? pipeThrough(bytes, createGunzip()) : bytes));
     return await fromHandle(handle);
   } catch (error) {
     await handle.close();

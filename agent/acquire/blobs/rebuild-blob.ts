@@ -8,7 +8,7 @@ import { isStored } from './is-stored.ts';
 import { type OldFile, openOldBlob, unpackToFile } from './old-blob.ts';
 
 /** Error codes of a wrong patch or a wrong base. */
-const CANNOT: readonly ErrorCode[] = [
+const INVALID_PATCH: readonly ErrorCode[] = [
   'DELTA_INVALID',
   'DIGEST_MISMATCH',
   'SIZE_MISMATCH',
@@ -36,20 +36,20 @@ export const rebuildBlob = async (agent: Agent, delta: Delta, patch: Uint8Array)
     await state.blobs.write(digest, size, applyPatch([patch], old, MAX_STEPS, size), signal);
     return 'made';
   } catch (error) {
-    if (isFleetError(error) && CANNOT.includes(error.code)) return 'lies';
+    if (isFleetError(error) && INVALID_PATCH.includes(error.code)) return 'lies';
     throw error;
   }
 };
 
 /** Largest stored size of a base; gzip may be slightly larger than its content. */
-const MOST_OF_BASE = MAX_UNCOMPRESSED + (1 << 20);
+const MAX_BASE_BYTES = MAX_UNCOMPRESSED + (1 << 20);
 
 /** Opens the base from the store, or from a provider that has it as an image layer. */
 const openOld = async (agent: Agent, { base, form }: Delta): Promise<OldFile | undefined> => {
   const { state, signal } = agent;
   const size = await state.blobs.size(base);
   // No patch has a larger base, so it need not be read.
-  if (size !== undefined && size > MOST_OF_BASE) return undefined;
+  if (size !== undefined && size > MAX_BASE_BYTES) return undefined;
   if (size !== undefined && (await isStored(agent, { digest: base, size }))) {
     if (form === 'plain') return openOldBlob(state.blobs.path(base));
     return unpackToFile(state.blobs.path(base), await state.blobs.open(base, signal), form);

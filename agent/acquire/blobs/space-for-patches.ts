@@ -5,7 +5,7 @@ import type { Delta, OpenMedium } from '#bundles/formats/medium/medium';
 import { readPatch } from '#bundles/formats/medium/read-patch';
 import type { Agent } from '../../store/agent.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
-import { checkSpace, onDisk, SPARE } from './free-space.ts';
+import { checkSpace, onDisk, RESERVED_BYTES } from './free-space.ts';
 
 /**
  * Checks that there is room for all rebuilt blobs, and at each step for the unpacked base beside the blobs rebuilt by then.
@@ -18,7 +18,8 @@ export const checkSpaceForPatches = async (
 ): Promise<void> => {
   const all = deltas.reduce((sum, { size }) => sum + onDisk(size), 0);
   // The exact calculation reads each patch an extra time, so it runs only if the upper bound does not fit.
-  const hasEnoughSpace = (await agent.freeBytes(agent.state.directory)) >= all + MAX_UNCOMPRESSED + SPARE;
+  const hasEnoughSpace =
+    (await agent.freeBytes(agent.state.directory)) >= all + MAX_UNCOMPRESSED + RESERVED_BYTES;
   if (hasEnoughSpace) return;
   let made = 0;
   let most = 0;

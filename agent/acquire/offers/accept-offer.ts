@@ -21,7 +21,7 @@ export type Judged = {
 };
 
 /** `acceptExpired`: an operator decided to accept expired statements (break-glass). */
-export type HowToJudge = { readonly acceptExpired?: boolean };
+export type OfferOptions = { readonly acceptExpired?: boolean };
 
 /**
  * Judges everything in an offer that is for this agent: the acceptance algorithm of the format, and checks that need the
@@ -31,7 +31,7 @@ export type HowToJudge = { readonly acceptExpired?: boolean };
 export const acceptOffer = async (
   agent: Agent,
   offer: Offer,
-  { acceptExpired = false }: HowToJudge = {},
+  { acceptExpired = false }: OfferOptions = {},
 ): Promise<Judged> => {
   const { state, edge, policy, identity } = agent;
   const trust = readTrustState(state);

@@ -1,6 +1,6 @@
 import type { Judged } from './accept-offer.ts';
-import type { BroughtImages } from '../blobs/bring-surveyed.ts';
+import type { FetchedImages } from '../blobs/fetch-surveyed.ts';
 import type { Wanted } from './desired-packages.ts';
 
 /** An offer that was judged and whose blobs are in place; only the accepting transaction is left. */
-export type AcceptedOffer = Judged & Wanted & { readonly images: BroughtImages };
+export type AcceptedOffer = Judged & Wanted & { readonly images: FetchedImages };

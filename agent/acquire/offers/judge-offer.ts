@@ -1,9 +1,9 @@
 import type { Agent } from '../../store/agent.ts';
 import { refsWithSecrets } from './refs-with-secrets.ts';
-import { acceptOffer, type HowToJudge } from './accept-offer.ts';
+import { acceptOffer, type OfferOptions } from './accept-offer.ts';
 import type { AcceptedOffer } from './accepted-offer.ts';
-import { bringBlobs } from '../blobs/bring-blobs.ts';
-import { bringSecrets } from './bring-secrets.ts';
+import { fetchBlobs } from '../blobs/fetch-blobs.ts';
+import { fetchSecrets } from './fetch-secrets.ts';
 import { desiredPackages } from './desired-packages.ts';
 import type { Offer } from './read-offer.ts';
 
@@ -14,14 +14,14 @@ import type { Offer } from './read-offer.ts';
 export const judgeOffer = async (
   agent: Agent,
   offer: Offer,
-  how: HowToJudge = {},
+  how: OfferOptions = {},
 ): Promise<AcceptedOffer> => {
   const judged = await acceptOffer(agent, offer, how);
   const wanted = await desiredPackages(agent, judged);
   const { secrets } = judged.accepted.site;
   // Secrets are small and come first: a medium without them is refused before gigabytes are copied.
-  await bringSecrets(agent, offer, secrets);
-  const images = await bringBlobs(agent, offer.source, wanted.bundles, secrets);
+  await fetchSecrets(agent, offer, secrets);
+  const images = await fetchBlobs(agent, offer.source, wanted.bundles, secrets);
   const packages = await refsWithSecrets(agent, wanted.packages, secrets);
   return { ...judged, ...wanted, packages, images };
 };

@@ -30,7 +30,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { State } from '../../store/state.ts';
 
 /** Options that the operator gave with an import. */
-export type Word = {
+export type OperatorOptions = {
   /** Allows this release to remove more than the prune budget. */
   readonly prune?: boolean;
   /** Reason for accepting expired statements. */
@@ -42,7 +42,11 @@ export type Word = {
  * with their signatures, floors, time, revocations, desired packages and receipts, and appends the event, all or nothing.
  * Returns what receipts acknowledged.
  */
-export const storeAccepted = (agent: Agent, offered: AcceptedOffer, word: Word = {}): Acknowledged =>
+export const storeAccepted = (
+  agent: Agent,
+  offered: AcceptedOffer,
+  word: OperatorOptions = {},
+): Acknowledged =>
   record(agent, 'accepted', () => {
     const { state } = agent;
     // A lease from a medium is an event. One from a registry is not: the next report shows it by its floors.

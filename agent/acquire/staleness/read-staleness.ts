@@ -1,5 +1,5 @@
-import { inWords } from '#bundles/trust/accept/in-words';
-import { leaseEnd, wordEnd } from '#bundles/trust/accept/is-live-lease';
+import { formatSeconds } from '#bundles/trust/accept/format-seconds';
+import { leaseEnd, validUntil } from '#bundles/trust/accept/is-live-lease';
 import { trustedTime } from '#bundles/trust/accept/trusted-time';
 import type { ErrorCode } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
@@ -92,11 +92,11 @@ const leaseEnding = (
   name: string,
 ): Ending | undefined => {
   if (freshness.mode !== 'lease' || issuedAt === undefined) return undefined;
-  const young = wordEnd(parseTime(issuedAt), freshness.seconds);
+  const young = validUntil(parseTime(issuedAt), freshness.seconds);
   const leased = lease && leaseEnd(lease, freshness.seconds);
   const end = leased && leased > young ? leased : young;
   const had = lease ? `the last is of ${lease.issuedAt}` : `none has come since it was issued at ${issuedAt}`;
-  const age = inWords(freshness.seconds);
+  const age = formatSeconds(freshness.seconds);
   const why = `the site statement requires a lease of ${name} that is at most ${age} old, and ${had}`;
   return {
     end,

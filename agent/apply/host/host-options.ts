@@ -1,4 +1,4 @@
-import type { BackupLimits } from './backups/make-room.ts';
+import type { BackupLimits } from './backups/ensure-room.ts';
 
 export type CommandResult = { readonly code: number; readonly stdout: string; readonly stderr: string };
 
@@ -29,10 +29,10 @@ export type HostTargetOptions = BackupLimits & {
 };
 
 /** The options that a question to systemd needs. */
-export type Asked = Pick<HostTargetOptions, 'root' | 'services' | 'run'>;
+export type SystemdOptions = Pick<HostTargetOptions, 'root' | 'services' | 'run'>;
 
 /** Why units are not started and stopped, or undefined if they are (design.md, "Host root"). */
-export const whyInert = (options: Asked): 'no init' | 'root is not /' | undefined => {
+export const whyUnmanaged = (options: SystemdOptions): 'no init' | 'root is not /' | undefined => {
   if (options.services === 'none') return 'no init';
   return options.root === '/' ? undefined : 'root is not /';
 };

@@ -1,7 +1,7 @@
 import { nameSome } from '#bundles/name-some';
-import { type RebootNeed, sayCauses } from '../../model/machine.ts';
+import { type RebootNeed, formatCauses } from '../../model/machine.ts';
 import type { Examined, Target } from '../../model/target.ts';
-import { pruneBackups } from './backups/make-room.ts';
+import { pruneBackups } from './backups/ensure-room.ts';
 import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
@@ -13,8 +13,8 @@ import { secondsOfPackage } from './seconds-of-package.ts';
 import { hostMachine } from './reboot/host-machine.ts';
 import { restoreHostSecrets } from './restore/restore-secrets.ts';
 import { hasProbes, passesHostChecks, settleHost } from './settle/settle-host.ts';
-import { unlessGoingDown } from './systemd/going-down.ts';
-import { todaysKeys } from './owned/todays-keys.ts';
+import { unlessShuttingDown } from './systemd/unless-shutting-down.ts';
+import { currentKeys } from './owned/current-keys.ts';
 
 export type { HostTargetOptions, Run } from './host-options.ts';
 
@@ -35,22 +35,22 @@ export const hostTarget = (options: HostTargetOptions): Target => {
 
 const targetOf = (options: HostTargetOptions): Target => ({
   kind: 'host',
-  todaysKeys: (keys) => todaysKeys(placesOf(options.root), keys),
+  currentKeys: (keys) => currentKeys(placesOf(options.root), keys),
   claims: keysClaimed,
   seconds: secondsOfPackage,
   plan: (desired, owned, taken, signal) =>
-    unlessGoingDown(options, () => planHost(options, desired, owned, taken, signal)),
+    unlessShuttingDown(options, () => planHost(options, desired, owned, taken, signal)),
   execute: (step, desired, signal) =>
-    unlessGoingDown(options, () => executeStep(options, step, desired, signal)),
+    unlessShuttingDown(options, () => executeStep(options, step, desired, signal)),
   settle: (desired, signal) =>
-    unlessGoingDown(
+    unlessShuttingDown(
       options,
       () => settleHost(options, desired, signal),
       (checks) => checks.some(({ outcome }) => outcome === 'failed'),
     ),
   leavesOpen: hasProbes,
   passesChecks: (desired, signal) =>
-    unlessGoingDown(
+    unlessShuttingDown(
       options,
       () => passesHostChecks(options, desired, signal),
       (passes) => !passes,
@@ -59,7 +59,7 @@ const targetOf = (options: HostTargetOptions): Target => ({
   pruneCopies: (which) => pruneBackups(options, which),
   restore: (desired, owned, signal) => restoreHostSecrets(options, desired, owned, signal),
   observe: (desired, owned, signal, taken = new Map()) =>
-    unlessGoingDown(options, () => observeHost(options, desired, { owned, taken }, signal)),
+    unlessShuttingDown(options, () => observeHost(options, desired, { owned, taken }, signal)),
 });
 
 const examineReboot = ({ causes, services }: RebootNeed): Examined => {
@@ -68,7 +68,7 @@ const examineReboot = ({ causes, services }: RebootNeed): Examined => {
     services.length === 0
       ? ''
       : `${nameSome(services)} ${uses} libraries of before an upgrade, until restarted`;
-  const message = [causes.length === 0 ? 'not required' : `required: ${sayCauses(causes)}`, restarts]
+  const message = [causes.length === 0 ? 'not required' : `required: ${formatCauses(causes)}`, restarts]
     .filter((text) => text !== '')
     .join('; ');
   return { name: 'reboot', verdict: causes.length + services.length === 0 ? 'good' : 'warning', message };

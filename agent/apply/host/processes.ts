@@ -83,7 +83,7 @@ const ASK_MS = 20;
 const MAX_ASKED = 250;
 
 /** Kills until none is left, five seconds at most. */
-export const endAll = async (find: Processes): Promise<void> => {
+export const killAll = async (find: Processes): Promise<void> => {
   for (let asked = 0; asked < MAX_ASKED && find().length > 0; asked += 1) {
     kill(find);
     await setTimeout(ASK_MS);

@@ -1,6 +1,6 @@
 import { isStartFailure, runProcess } from '#bundles/run-process';
 import type { Run } from './host-options.ts';
-import { endAll, inOwnGroup, kill, MARK, markedBy, type Processes } from './processes.ts';
+import { killAll, inOwnGroup, kill, MARK, markedBy, type Processes } from './processes.ts';
 
 /** Upper bound on output kept for messages, in bytes. */
 const MAX_OUTPUT = 256 << 10;
@@ -50,7 +50,7 @@ const run = async (
       kill: (pid: number) => kill(processes, pid),
     } as const;
     const { code, stopped, stdout, stderr } = await runProcess(argv, options);
-    if (stopped) await endAll(processes);
+    if (stopped) await killAll(processes);
     return {
       code: stopped ? 124 : code,
       stdout: stdout.toString('utf8'),
@@ -58,7 +58,7 @@ const run = async (
     };
   } catch (error) {
     if (!isStartFailure(error)) {
-      await endAll(processes);
+      await killAll(processes);
       throw error;
     }
     const code = error.code === 'ENOENT' ? 127 : 126;

@@ -1,4 +1,4 @@
-import { pruneBackups } from '../host/backups/make-room.ts';
+import { pruneBackups } from '../host/backups/ensure-room.ts';
 import type { DesiredPackage, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { keyOf, refOf } from './desired/object-key.ts';

@@ -13,7 +13,7 @@ import { lookOnly } from '../../observe/observe.ts';
 import { noteLooked } from '../../report/note-looked.ts';
 import { checkReportable } from '../../report/signed-batches.ts';
 import type { Agent } from '../../store/agent.ts';
-import { ringNeighbour } from '../../store/neighbour.ts';
+import { wakeDaemon } from '../../store/wake-daemon.ts';
 
 type ExportedReports = {
   readonly reports: readonly ExportedReport[];
@@ -83,7 +83,7 @@ export default class ReportsExport extends AgentCommand {
       );
       return error;
     } finally {
-      ringNeighbour(config.state, 'changed', agent.edge.now());
+      wakeDaemon(config.state, 'changed', agent.edge.now());
     }
   }
 }

@@ -54,7 +54,7 @@ export type Progress =
  */
 export const mountPoint = (device: string): string => join('/run/fleet-agent-media', device);
 
-export const makeMountPoint = async (device: string): Promise<void> => {
+export const createMountPoint = async (device: string): Promise<void> => {
   await mkdir(mountPoint(device), { recursive: true, mode: 0o700 });
 };
 

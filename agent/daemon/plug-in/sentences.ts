@@ -112,7 +112,7 @@ const SENTENCES: Readonly<Record<Config['language'], Sentences>> = { en: ENGLISH
 export const sentencesOf = (language: Config['language']): Sentences => SENTENCES[language];
 
 /** One sentence for people about the result of an import; undefined for a medium of another fleet or format. */
-export const sayTaken = (words: Sentences, taken: Taken): readonly string[] => {
+export const describeImportResult = (words: Sentences, taken: Taken): readonly string[] => {
   switch (taken.kind) {
     case 'applied': {
       const { release, failed, held } = taken;
@@ -141,7 +141,7 @@ const REFUSALS: ReadonlyMap<string, keyof Sentences['refused']> = new Map([
   ['MEDIUM_EMPTY', 'empty'],
 ]);
 
-export const sayReported = (words: Sentences, reported: Reported): string => {
+export const describeReported = (words: Sentences, reported: Reported): string => {
   switch (reported.kind) {
     case 'written':
       return words.written(reported.events);

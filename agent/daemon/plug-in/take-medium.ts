@@ -5,7 +5,7 @@ import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { importMedium } from '../import-medium.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { exportSupport } from '../../report/export-support.ts';
-import type { SupportSources } from '../../support/make-support.ts';
+import type { SupportSources } from '../../support/create-support-bundle.ts';
 import { exportReports } from '../../report/export-reports.ts';
 import type { Agent } from '../../store/agent.ts';
 import { type Look, lookAround } from '../look-around.ts';
@@ -28,7 +28,7 @@ export const takeMedium = async (
     return {
       kind: 'applied',
       release: release?.version,
-      ...wrongOnes(look),
+      ...failedPackages(look),
       ...(upgrading && { upgrading }),
     };
   } catch (cause) {
@@ -40,7 +40,7 @@ export const takeMedium = async (
 };
 
 /** A package whose live state could not be read or corrected failed as well. */
-const wrongOnes = ({
+const failedPackages = ({
   packages,
   drift,
 }: Pick<Look, 'packages' | 'drift'>): Pick<Applied, 'failed' | 'held'> => {
@@ -53,7 +53,7 @@ const wrongOnes = ({
 /** Completes what the import began, in the version of the agent that is installed after its upgrade. */
 export const completeTaken = async (agent: Agent, taken: Applied): Promise<Applied> => {
   const { kind, release } = taken;
-  return { kind, release, ...wrongOnes(await lookAround(agent)) };
+  return { kind, release, ...failedPackages(await lookAround(agent)) };
 };
 
 export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({
@@ -67,7 +67,7 @@ export const refusedBy = ({ code, message, exitCode }: FleetError): Taken => ({
  * Whether a file system has the folder or the parts of a medium. Content that is ours but invalid is for the import to refuse.
  * @throws an error that `isUnreadable` knows, of a device that was pulled out
  */
-export const isOurs = async (path: string): Promise<boolean> => {
+export const holdsMedium = async (path: string): Promise<boolean> => {
   const found = await lstat(join(path, 'fleet')).catch(unlessUnreadable);
   if (found?.isDirectory()) return true;
   return (await findParts(path).catch(unlessUnreadable)) !== undefined;

@@ -34,7 +34,7 @@ export type RebootVerdict =
     };
 
 /** Shortest time between two reboots by the agent, whatever their causes are. */
-const APART_MS = 12 * 3_600_000;
+const MIN_REBOOT_INTERVAL_MS = 12 * 3_600_000;
 
 const waits = (why: string, next?: Date): RebootVerdict => ({
   reboots: false,
@@ -64,7 +64,8 @@ export const judgeReboot = ({
       return waits(
         `a person: the agent rebooted this host at ${lastAsked ?? 'an earlier time'} for the same cause, and does so once`,
       );
-    const next = lastAsked === undefined ? undefined : new Date(parseTime(lastAsked).getTime() + APART_MS);
+    const next =
+      lastAsked === undefined ? undefined : new Date(parseTime(lastAsked).getTime() + MIN_REBOOT_INTERVAL_MS);
     // A clock that was set back since counts as if no time had passed.
     if (next && now < next)
       return waits(`${formatTime(next)}: 12 hours after the last reboot by the agent`, next);

@@ -3,7 +3,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { RebootPolicy } from '#bundles/formats/bundle/config';
 import { formatTime } from '#bundles/time';
 import { parseWindows, type Windows } from '#bundles/windows';
-import { type Machine, MAX_CAUSES, type RebootCause, sayCauses } from '../../model/machine.ts';
+import { type Machine, MAX_CAUSES, type RebootCause, formatCauses } from '../../model/machine.ts';
 import type { Agent } from '../../store/agent.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
@@ -136,7 +136,7 @@ const begin = (agent: Agent, machine: Machine, causes: readonly RebootCause[]): 
     appendEvent(agent, {
       type: 'reboot',
       ...(desiredRelease ? { release: desiredRelease } : {}),
-      message: `the host reboots: ${sayCauses(causes)}`,
+      message: `the host reboots: ${formatCauses(causes)}`,
       detail: { state: 'reboots', causes: causes.map((cause) => ({ ...cause })) },
     });
   });

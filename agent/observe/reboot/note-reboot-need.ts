@@ -1,6 +1,6 @@
 import { nameSome } from '#bundles/name-some';
 import { formatTime } from '#bundles/time';
-import { type RebootNeed, sayCauses } from '../../model/machine.ts';
+import { type RebootNeed, formatCauses } from '../../model/machine.ts';
 import type { Agent } from '../../store/agent.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
 import { record } from '../../store/journal/boundary.ts';
@@ -37,9 +37,9 @@ export const noteRebootNeed = (
       ...(next
         ? {
             code: 'REBOOT_REQUIRED',
-            message: `a reboot is required: ${sayCauses(causes)}`,
+            message: `a reboot is required: ${formatCauses(causes)}`,
           }
-        : { outcome: 'unchanged', message: sayRestarts(services) }),
+        : { outcome: 'unchanged', message: describeRestarts(services) }),
       detail: {
         state: next ? 'required' : 'none',
         ...(next && { since: next.since, waits }),
@@ -50,7 +50,7 @@ export const noteRebootNeed = (
   });
 };
 
-const sayRestarts = (services: readonly string[]): string =>
+const describeRestarts = (services: readonly string[]): string =>
   services.length === 0
     ? 'no reboot is required'
     : `no reboot is required; these services use libraries of before an upgrade: ${nameSome(services)}`;

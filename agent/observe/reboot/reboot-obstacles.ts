@@ -7,7 +7,7 @@ import { readPackages } from '../../store/applied/packages.ts';
 import { readCondition } from '../../store/conditions.ts';
 import { nameOf } from '../../store/journal/name-of.ts';
 import { openOperation } from '../../store/journal/operations.ts';
-import { readSiteHold, sayHeld } from '../../store/site-hold.ts';
+import { readSiteHold, describeSiteHold } from '../../store/site-hold.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import { isTrialUnderWay } from '../../store/upgrade-trial.ts';
 import type { HealthWaits } from '../observe.ts';
@@ -30,7 +30,7 @@ export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting'
   const judged = rows.filter(({ assignment }) => isWaiting(assignment));
   const namesOf = (of: typeof rows): string => nameSome(of.map(({ assignment }) => assignment));
   return [
-    ...(held ? [`the end of the hold: ${sayHeld(held)}`] : []),
+    ...(held ? [`the end of the hold: ${describeSiteHold(held)}`] : []),
     ...(stale ? [`a newer release or lease: this machine is stale since ${stale.since}`] : []),
     ...(readCondition(state, 'glass') ? ['a regular release: expired statements were imported'] : []),
     ...(timeFloor && timeFloor > edge.now()

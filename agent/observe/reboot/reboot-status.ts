@@ -1,6 +1,6 @@
 import { nameSome } from '#bundles/name-some';
 import { parseTime, type Timestamp } from '#bundles/time';
-import { sayCauses } from '../../model/machine.ts';
+import { formatCauses } from '../../model/machine.ts';
 import type { Agent } from '../../store/agent.ts';
 import { readCondition, type Rebooted, type RebootRequired } from '../../store/conditions.ts';
 
@@ -37,7 +37,7 @@ export const rebootDue = ({ state, edge }: Pick<Agent, 'state' | 'edge'>): Date 
 };
 
 /** Sentences for people about what is required, and how the last reboot by the agent ended. */
-export const sayReboot = ({
+export const describeRebootStatus = ({
   required,
   services,
   last,
@@ -45,7 +45,7 @@ export const sayReboot = ({
   underWay,
 }: RebootStatus): readonly string[] => [
   ...(required
-    ? [`required since ${required.since}: ${sayCauses(required.causes)}; waits for ${required.waits}`]
+    ? [`required since ${required.since}: ${formatCauses(required.causes)}; waits for ${required.waits}`]
     : []),
   ...(refused === null ? [] : [`refused: ${refused}`]),
   ...(services.length === 0
@@ -53,10 +53,10 @@ export const sayReboot = ({
     : [
         `${nameSome(services)} ${services.length === 1 ? 'uses' : 'use'} libraries of before an upgrade, until restarted`,
       ]),
-  ...(last === null || underWay !== null ? [] : [sayLast(last)]),
+  ...(last === null || underWay !== null ? [] : [describeLast(last)]),
 ];
 
-const sayLast = ({ asked, judged, unwell }: Rebooted['last']): string => {
+const describeLast = ({ asked, judged, unwell }: Rebooted['last']): string => {
   if (judged === null)
     return `by the agent at ${asked}; the health of the packages after it is not known yet`;
   if (unwell.length === 0) return `by the agent at ${asked}; healthy after it`;

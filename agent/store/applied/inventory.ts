@@ -14,13 +14,13 @@ export const readOwned = ({ db }: State, assignment: string): readonly OwnedObje
   (db.prepare('SELECT * FROM owned WHERE assignment = ? ORDER BY key').all(assignment) as Row[]).map(fromRow);
 
 /** Keys owned by all other packages -> their assignment. */
-export const readTaken = ({ db }: State, assignment: string): ReadonlyMap<string, string> => {
+export const readKeysOfOthers = ({ db }: State, assignment: string): ReadonlyMap<string, string> => {
   const rows = db.prepare('SELECT key, assignment FROM owned WHERE assignment <> ?').all(assignment);
   return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
 };
 
 /** Keys of objects that another package is to take over. */
-export const readGiven = ({ db }: State): ReadonlySet<string> =>
+export const readHandedOver = ({ db }: State): ReadonlySet<string> =>
   new Set(
     db
       .prepare(`SELECT key FROM owned WHERE json_extract(state, '$.given') IS NOT NULL`)

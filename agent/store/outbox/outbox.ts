@@ -6,7 +6,7 @@ import { fullName } from '../identity.ts';
 import type { State } from '../state.ts';
 
 /** An event without its agent, time and position in the chain, which `appendEvent` adds. */
-export type Happening = Omit<Event, 'agent' | 'seq' | 'prev' | 'bootId' | 'at' | 'monotonicMs'>;
+export type NewEvent = Omit<Event, 'agent' | 'seq' | 'prev' | 'bootId' | 'at' | 'monotonicMs'>;
 
 const MAX_MESSAGE = 4000;
 
@@ -16,7 +16,7 @@ const MAX_MESSAGE = 4000;
  */
 export const appendEvent = (
   { state, identity, edge }: Pick<Agent, 'state' | 'identity' | 'edge'>,
-  happening: Happening,
+  happening: NewEvent,
 ): void => {
   const { db } = state;
   if (!db.inTransaction) throw new TypeError(`the event ${happening.type} is recorded outside a transaction`);

@@ -26,7 +26,7 @@ export const recordChecks = (
     ...(failed.length > 0 ? { outcome: 'failed' as const, code: 'CHECK_FAILED' } : {}),
     message:
       failed.length > 0
-        ? sayFailed(failed)
+        ? describeFailedChecks(failed)
         : `${count('passed')} of ${checks.length} checks passed, ${count('skipped')} skipped`,
     detail: { checks: shown, ...(more > 0 ? { more } : {}) },
   });
@@ -35,7 +35,7 @@ export const recordChecks = (
 const rank = ({ outcome }: CheckResult): number => (outcome === 'failed' ? 0 : 1);
 
 /** 'web: /usr/bin/check ended with 1; queue: ...' */
-export const sayFailed = (failed: readonly CheckResult[]): string =>
+export const describeFailedChecks = (failed: readonly CheckResult[]): string =>
   failed.map(({ name, message }) => `${name}: ${message}`).join('; ');
 
 const verdictOf = (checks: readonly CheckResult[]): string =>

@@ -35,7 +35,7 @@ export const gzipFixed = (bytes: Uint8Array): Buffer => {
 };
 
 /** As gzipFixed, on another thread. */
-export const gzipAside = async (bytes: Uint8Array): Promise<Buffer> => {
+export const gzipOnThread = async (bytes: Uint8Array): Promise<Buffer> => {
   const packed = await compress(bytes, SETTINGS);
   packed[OS_BYTE] = OS_UNKNOWN;
   return packed;

@@ -1,7 +1,7 @@
 import { compareBytes, type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { checkPath, LAYER_PATHS } from './entry-path.ts';
-import { gzipAside, gzipFixed } from './gzip.ts';
+import { gzipOnThread, gzipFixed } from './gzip.ts';
 import { BLOCK, paddingOf, quoted, writeHeader } from './tar-header.ts';
 
 /** A string is written as UTF-8. */
@@ -35,12 +35,12 @@ export const packLayer = (files: readonly LayerFile[]): PackedLayer & { readonly
 };
 
 /** As packLayer, compressed on another thread. @throws FleetError BAD_NAME, DUPLICATE */
-export const packLayerAside = async (files: readonly LayerFile[]): Promise<PackedLayer> => {
+export const packLayerOnThread = async (files: readonly LayerFile[]): Promise<PackedLayer> => {
   const entries = entriesOf(files);
   const size = sizeOf(entries);
   const space = takeSpace(size);
   const tar = writeTar(entries, space.subarray(0, size).fill(0));
-  const bytes = await gzipAside(tar);
+  const bytes = await gzipOnThread(tar);
   giveBack(space);
   return toLayer(bytes, size);
 };

@@ -8,7 +8,7 @@ const TRUE = ['yes', 'true', 'on', '1'];
  * @param name of the unit, with its suffix
  * @returns the violation, as words that follow the name of the unit; undefined when there is none
  */
-export const unitTrespass = (
+export const unitViolation = (
   name: string,
   bytes: Buffer,
   scope: Omit<UnitScope, 'name'>,

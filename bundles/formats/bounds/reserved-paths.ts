@@ -5,7 +5,7 @@ export const coversPath = (above: string, path: string): boolean =>
   path === above || path.startsWith(`${above}/`);
 
 /** The agent's own configuration, state, program and sockets. The folder for secrets in memory is for all packages. */
-export const OF_THE_AGENT = [
+export const AGENT_OWNED_PATHS = [
   '/etc/fleet-agent',
   '/opt/fleet-agent',
   '/run/fleet-agent',
@@ -62,7 +62,7 @@ const ELSEWHERE = [
 
 /** In lower case, for case-insensitive file systems. */
 const known = new Set([...ETC, ...ELSEWHERE].map((path) => path.toLowerCase()));
-const ofTheAgent = OF_THE_AGENT.map((path) => path.toLowerCase());
+const ofTheAgent = AGENT_OWNED_PATHS.map((path) => path.toLowerCase());
 
 /** Reports whether a path belongs to the agent, drop-ins of its units included. No package may name one, not even the platform's. */
 export const isAgentPath = (written: string): boolean => {

@@ -1,5 +1,5 @@
 import { type GzipRecipe, gzipAgain } from './gzip-layer.ts';
-import { MAX_STEPS, mostPacked, stepsOf } from './limits.ts';
+import { MAX_STEPS, maxPackedBytes, stepsOf } from './limits.ts';
 import type { OldContent } from './old-content.ts';
 import { invalidPatch, openPatch, readNumber } from './open-patch.ts';
 import type { PatchReader } from './patch-reader.ts';
@@ -8,7 +8,7 @@ import { fromZigzag } from './varint.ts';
 const PIECE = 512 << 10;
 
 /** Most bytes that one byte of deflate can produce (RFC 1951). */
-const DEFLATE_MOST = 1032;
+const MAX_DEFLATE_RATIO = 1032;
 
 /**
  * Streams the new blob, NOT verified: the caller checks digest and size. The patch is untrusted: memory is limited to zstd's
@@ -42,10 +42,10 @@ const readSize = async (
   blob: number | undefined,
 ): Promise<number> => {
   const size = await readNumber(reader);
-  const most = mostPacked(recipe?.level ?? 0);
+  const most = maxPackedBytes(recipe?.level ?? 0);
   if (size > most) throw invalidPatch(`it would make more than ${most} bytes`);
   if (blob === undefined) return size;
-  if (recipe ? size > blob * DEFLATE_MOST : size !== blob)
+  if (recipe ? size > blob * MAX_DEFLATE_RATIO : size !== blob)
     throw invalidPatch(`its ${size} bytes cannot be a blob of ${blob}`);
   return size;
 };

@@ -2,7 +2,7 @@ import { createDeflateRaw, constants, crc32, deflateRawSync } from 'node:zlib';
 import { gunzipCapped } from '../archive/gzip.ts';
 import { isFleetError } from '../../errors.ts';
 import { MAX_UNCOMPRESSED } from './limits.ts';
-import { through } from './through.ts';
+import { pipeThrough } from './pipe-through.ts';
 
 /** Settings that reproduce the bytes of a gzip file from its content, if zlib wrote it. */
 export type GzipRecipe = { readonly header: Buffer; readonly level: number };
@@ -64,7 +64,7 @@ export async function* gzipAgain(
     }
   };
   yield header;
-  yield* through(counted(), createDeflateRaw(settings(level)));
+  yield* pipeThrough(counted(), createDeflateRaw(settings(level)));
   const trailer = Buffer.alloc(8);
   trailer.writeUInt32LE(sum, 0);
   trailer.writeUInt32LE(size % 2 ** 32, 4);

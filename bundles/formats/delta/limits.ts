@@ -17,5 +17,5 @@ export const WINDOW_LOG = 23;
  * Limit of uncompressed bytes that zlib compresses at a level (0: no compression). Malicious content takes level 9 seconds for each
  * MiB; with these limits no level takes longer than the largest content at level 6.
  */
-export const mostPacked = (level: number): number =>
+export const maxPackedBytes = (level: number): number =>
   MAX_UNCOMPRESSED >> ([0, 0, 0, 0, 0, 0, 0, 1, 2, 4][level] ?? 0);

@@ -4,7 +4,7 @@ import type { GzipRecipe } from './gzip-layer.ts';
 import { WINDOW_LOG } from './limits.ts';
 import { GZIP_HEADER_BYTES, MAGIC } from './patch-format.ts';
 import { type PatchReader, patchReader } from './patch-reader.ts';
-import { through } from './through.ts';
+import { pipeThrough } from './pipe-through.ts';
 
 /** A patch with its header read: size of the old content, and compression of the new one. */
 export type OpenPatch = {
@@ -34,7 +34,7 @@ async function* unpacked(
   params: Record<number, number>,
 ): AsyncGenerator<Uint8Array> {
   try {
-    yield* through(patch, createZstdDecompress({ params }));
+    yield* pipeThrough(patch, createZstdDecompress({ params }));
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
     if (code?.startsWith('ZSTD_') || code === 'ERR_ZSTD' || code === 'Z_BUF_ERROR')

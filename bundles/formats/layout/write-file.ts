@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeDirectory } from './make-directory.ts';
+import { createDirectory } from './create-directory.ts';
 import { renameSynced } from './rename-synced.ts';
 import { writeAll, writeBehind } from './write-behind.ts';
 
@@ -18,7 +18,7 @@ export const writeFileAtomically = async (
   mode = 0o644,
 ): Promise<void> => {
   const folder = dirname(path);
-  await makeDirectory(folder);
+  await createDirectory(folder);
   const temporary = join(folder, `${TEMPORARY}${randomUUID().slice(0, 8)}`);
   try {
     const file = await open(temporary, 'wx', mode);

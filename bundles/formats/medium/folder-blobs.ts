@@ -4,7 +4,7 @@ import { toFleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import { readWhole } from '../layout/read-span.ts';
 import { missingBlob } from '../layout/verified.ts';
-import { type HeldFolder, holdFolder } from './hold-folder.ts';
+import { type OpenFolder, openMediumFolder } from './open-medium-folder.ts';
 import { fileIn, openFileIn } from './plain-files.ts';
 
 const FOLDER = 'blobs/sha256';
@@ -15,9 +15,9 @@ const FOLDER = 'blobs/sha256';
  */
 export const openFolderBlobs = (root: string): BlobSource & AsyncDisposable => {
   const name = `medium ${root}`;
-  let holding: Promise<HeldFolder | undefined> | undefined;
-  const hold = async (): Promise<HeldFolder | undefined> => {
-    holding ??= holdFolder(root, FOLDER);
+  let holding: Promise<OpenFolder | undefined> | undefined;
+  const hold = async (): Promise<OpenFolder | undefined> => {
+    holding ??= openMediumFolder(root, FOLDER);
     const folder = await holding.catch((error: unknown) => {
       holding = undefined;
       throw error;

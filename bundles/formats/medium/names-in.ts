@@ -2,7 +2,7 @@ import type { Dirent } from 'node:fs';
 import { opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { toFleetError } from '../../errors.ts';
-import { holdFolder, named } from './hold-folder.ts';
+import { openMediumFolder, named } from './open-medium-folder.ts';
 
 /**
  * Streams the names in a folder of a medium, which may have a million foreign files. Empty when the folder does not exist.
@@ -16,7 +16,7 @@ export async function* namesIn(
   isWanted: (entry: Dirent) => boolean = (entry) => entry.isFile(),
 ): AsyncGenerator<string> {
   try {
-    await using held = await holdFolder(root, folder);
+    await using held = await openMediumFolder(root, folder);
     if (!held) return;
     const entries = await named(held, () => opendir(held.path, { bufferSize: 1024 }));
     for await (const entry of entries) if (isWanted(entry)) yield entry.name;

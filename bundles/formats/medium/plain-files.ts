@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { openRegularFile } from '../archive/open-regular-file.ts';
 import { compareBytes } from '../../digest.ts';
 import { FleetError, toFleetError } from '../../errors.ts';
-import { type HeldFolder, holdFolder, named } from './hold-folder.ts';
+import { type OpenFolder, openMediumFolder, named } from './open-medium-folder.ts';
 import { type Found, lookAt, otherKind } from './kind-of.ts';
 import { MAX_MEDIUM_BYTES } from './medium.ts';
 
@@ -23,7 +23,7 @@ export const listFiles = (root: string, folder: string): Promise<readonly string
     const files: string[] = [];
     let seen = 0;
     const list = async (path: string, depth: number): Promise<void> => {
-      await using held = await holdFolder(root, path);
+      await using held = await openMediumFolder(root, path);
       if (!held) return;
       const below: string[] = [];
       await named(held, async () => {
@@ -54,7 +54,7 @@ export const findOddEntries = (root: string, folder: string): Promise<readonly F
   reading(join(root, folder), async () => {
     const found: FleetError[] = [];
     const look = async (path: string, depth: number): Promise<void> => {
-      await using held = await holdFolder(root, path);
+      await using held = await openMediumFolder(root, path);
       if (!held) return;
       const below: string[] = [];
       await named(held, async () => {
@@ -109,20 +109,20 @@ export const openFileOf = async (root: string, path: string): Promise<FileHandle
 };
 
 /** As openFileOf, in an open folder. */
-export const openFileIn = async (folder: HeldFolder, name: string): Promise<FileHandle | undefined> => {
+export const openFileIn = async (folder: OpenFolder, name: string): Promise<FileHandle | undefined> => {
   if (!(await fileIn(folder, name))) return undefined;
   return named(folder, () => openRegularFile(join(folder.path, name), constants.O_NOFOLLOW));
 };
 
 /** Undefined when it does not exist. @throws FleetError MEDIUM_INVALID when it is not a regular file */
-export const fileIn = async (folder: HeldFolder, name: string): Promise<Found | undefined> => {
+export const fileIn = async (folder: OpenFolder, name: string): Promise<Found | undefined> => {
   const found = await named(folder, () => lookAt(join(folder.path, name)));
   if (found && found.kind !== 'file') throw otherKind(join(folder.name, name), found.kind, 'file');
   return found;
 };
 
-const folderOf = (root: string, path: string): Promise<HeldFolder | undefined> =>
-  holdFolder(root, dirname(path));
+const folderOf = (root: string, path: string): Promise<OpenFolder | undefined> =>
+  openMediumFolder(root, dirname(path));
 
 const reading = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
   try {

@@ -3,7 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { FleetError } from '../../errors.ts';
 import { syncDirectory } from '../layout/sync-directory.ts';
 import { writeFileAtomically } from '../layout/write-file.ts';
-import { holdFolder, named } from './hold-folder.ts';
+import { openMediumFolder, named } from './open-medium-folder.ts';
 import { fileIn } from './plain-files.ts';
 
 /**
@@ -13,7 +13,7 @@ import { fileIn } from './plain-files.ts';
  * system's error
  */
 export const writeFileOntoMedium = async (root: string, path: string, bytes: Uint8Array): Promise<void> => {
-  await using folder = await holdFolder(root, dirname(path), true);
+  await using folder = await openMediumFolder(root, dirname(path), true);
   if (!folder)
     throw new FleetError('MEDIUM_MISSING', `there is no medium at ${root}`, {
       hint: 'Is the stick mounted?',
@@ -33,7 +33,7 @@ export const removeFilesFromMedium = async (
   signal?: AbortSignal,
 ): Promise<void> => {
   for (const [below, files] of Map.groupBy(paths, (path) => dirname(path))) {
-    await using folder = await holdFolder(root, below);
+    await using folder = await openMediumFolder(root, below);
     if (!folder) continue;
     let removed = false;
     for (const file of files) {

@@ -3,7 +3,7 @@ import type { Digest } from '../../digest.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { verified } from '../../formats/layout/verified.ts';
 import type { TargetRepository } from './destination.ts';
-import { makeLimit } from './limit.ts';
+import { createLimit } from './limit.ts';
 
 export type Carried = 'there' | 'mounted' | 'uploaded';
 
@@ -28,7 +28,7 @@ export const openCarrier = (
   onCarried: (path: string, blob: Descriptor, how: Carried) => void = () => {},
   placeOf: (digest: Digest) => string | undefined = () => undefined,
 ): Carrier => {
-  const limit = makeLimit(UPLOADS_AT_ONCE);
+  const limit = createLimit(UPLOADS_AT_ONCE);
   /** The upload of each blob to each repository, and the first upload of each blob. */
   const brought = new Map<string, Promise<Carried>>();
   const firsts = new Map<Digest, { readonly path: string; readonly done: Promise<unknown> }>();

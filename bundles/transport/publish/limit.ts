@@ -1,7 +1,7 @@
 /** Lets at most `width` of the works run at once; the others wait their turn. */
 export type Limit = <T>(work: () => Promise<T>) => Promise<T>;
 
-export const makeLimit = (width: number): Limit => {
+export const createLimit = (width: number): Limit => {
   let free = width;
   const waiting: (() => void)[] = [];
   return async (work) => {

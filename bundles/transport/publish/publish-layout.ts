@@ -8,11 +8,11 @@ import { choosePointers, type Selection } from './choose-pointers.ts';
 import type { Destination } from './destination.ts';
 import { findRemoved } from './find-removed.ts';
 import { judgePointer } from './judge-pointer.ts';
-import { makeLimit } from './limit.ts';
+import { createLimit } from './limit.ts';
 import type { Offering } from './offering.ts';
 import { planBatch } from './plan-batch.ts';
 import { readFleetChain } from './read-fleet-chain.ts';
-import { type Freight, NO_FREIGHT, sendBatch } from './send-batch.ts';
+import { type TransferCounts, NO_TRANSFERS, sendBatch } from './send-batch.ts';
 import type { Pointer, PointerTag, UploadBatch } from './upload-batch.ts';
 import { releaseAt } from './release-at.ts';
 import { underNewestRoot } from './under-newest-root.ts';
@@ -45,7 +45,7 @@ export type PointerOutcome = {
   readonly name: string | undefined;
   /** 'planned': only with dryRun. 'failed': `error` has the reason; other pointers are not affected. */
   readonly outcome: 'sent' | 'unchanged' | 'superseded' | 'planned' | 'failed';
-  readonly freight: Freight;
+  readonly freight: TransferCounts;
   /**
    * Packages of the published release that the new one no longer has; undefined if no release is published or it cannot be
    * read.
@@ -89,7 +89,7 @@ export const publishLayout = async (
     if (how === 'uploaded') options.onUpload?.(repository, blob);
   });
   const brought = new Set<Digest>();
-  const limit = makeLimit(WIDTH);
+  const limit = createLimit(WIDTH);
   const report = (outcome: PointerOutcome): PointerOutcome => {
     options.onPointer?.(outcome);
     return outcome;
@@ -117,7 +117,7 @@ export const publishLayout = async (
           tag,
           name: undefined,
           outcome: 'failed',
-          freight: NO_FREIGHT,
+          freight: NO_TRANSFERS,
           error: known,
         });
       }
@@ -180,7 +180,7 @@ const publishPointer = async (
   const { repository, tag, artifact } = pointer;
   const target = destination.repository(repository);
   const before = await target.resolve(tag, signal);
-  const outcome = { repository, tag, name: undefined, freight: NO_FREIGHT };
+  const outcome = { repository, tag, name: undefined, freight: NO_TRANSFERS };
   // A pointer is written after everything that it reaches.
   if (before?.digest === artifact.digest && !repair) return { ...outcome, outcome: 'unchanged' };
   const roots = await chain();

@@ -9,7 +9,7 @@ import { judgePointer } from './judge-pointer.ts';
 import type { ManifestUpload, UploadBatch } from './upload-batch.ts';
 
 /** Counts of blobs that were uploaded, mounted or already there. */
-export type Freight = {
+export type TransferCounts = {
   readonly uploaded: number;
   readonly mounted: number;
   readonly there: number;
@@ -18,7 +18,7 @@ export type Freight = {
   readonly bytes: number;
 };
 
-export const NO_FREIGHT: Freight = { uploaded: 0, mounted: 0, there: 0, manifests: 0, bytes: 0 };
+export const NO_TRANSFERS: TransferCounts = { uploaded: 0, mounted: 0, there: 0, manifests: 0, bytes: 0 };
 
 export type Sending = {
   readonly target: TargetRepository;
@@ -36,13 +36,13 @@ export type Sending = {
 export type StageSending = Omit<Sending, 'chain' | 'before'>;
 
 /** 'superseded': another publisher published a newer one meanwhile. */
-export type Sent = { readonly outcome: 'sent' | 'superseded'; readonly freight: Freight };
+export type SendResult = { readonly outcome: 'sent' | 'superseded'; readonly freight: TransferCounts };
 
 /**
  * Uploads a batch, the pointer last: a reader of the pointer finds everything that it needs, also after a crash.
  * @throws FleetError ROLLBACK, EQUIVOCATION, BUSY, REGISTRY_*, and of reading the layout
  */
-export const sendBatch = async (batch: UploadBatch, sending: Sending): Promise<Sent> => {
+export const sendBatch = async (batch: UploadBatch, sending: Sending): Promise<SendResult> => {
   const freight = await sendStages(batch.repository, batch.stages, sending);
   return { outcome: await movePointer(batch, sending), freight };
 };
@@ -55,7 +55,7 @@ export const sendStages = async (
   path: string,
   stages: UploadBatch['stages'],
   sending: StageSending,
-): Promise<Freight> => {
+): Promise<TransferCounts> => {
   let before: Promise<unknown> = Promise.resolve();
   const sent = stages.map((stage) => {
     const needed = before;
@@ -69,7 +69,7 @@ export const sendStages = async (
     before = work;
     return work;
   });
-  return (await allDone(sent)).flat().reduce(addFreight, NO_FREIGHT);
+  return (await allDone(sent)).flat().reduce(addTransfers, NO_TRANSFERS);
 };
 
 const sendManifest = async (
@@ -77,9 +77,9 @@ const sendManifest = async (
   { tag, descriptor, bytes, blobs, subject }: ManifestUpload,
   needed: Promise<unknown>,
   { target, carrier, hasReferrers, repair, signal }: StageSending,
-): Promise<Freight> => {
+): Promise<TransferCounts> => {
   signal.throwIfAborted();
-  let freight = NO_FREIGHT;
+  let freight = NO_TRANSFERS;
   const known = repair ? undefined : await target.resolve(tag, signal);
   if (known?.digest !== descriptor.digest) {
     // The tag is written after the blobs, so a manifest that has its tag is complete.
@@ -90,8 +90,8 @@ const sendManifest = async (
     await target.pushManifest(tag, { mediaType: descriptor.mediaType, bytes }, signal);
     freight = carried.reduce(
       (sum, { blob, how }) =>
-        addFreight(sum, { ...NO_FREIGHT, [how]: 1, bytes: how === 'uploaded' ? blob.size : 0 }),
-      { ...NO_FREIGHT, manifests: 1 },
+        addTransfers(sum, { ...NO_TRANSFERS, [how]: 1, bytes: how === 'uploaded' ? blob.size : 0 }),
+      { ...NO_TRANSFERS, manifests: 1 },
     );
   }
   await needed;
@@ -106,7 +106,7 @@ const allDone = async <T>(works: readonly Promise<T>[]): Promise<readonly T[]> =
   return Promise.all(works);
 };
 
-export const addFreight = (a: Freight, b: Freight): Freight => ({
+export const addTransfers = (a: TransferCounts, b: TransferCounts): TransferCounts => ({
   uploaded: a.uploaded + b.uploaded,
   mounted: a.mounted + b.mounted,
   there: a.there + b.there,
@@ -120,7 +120,7 @@ const ATTEMPTS = 4;
  * Registries have no compare-and-set, so the pointer is read right before and right after it is written. Of two concurrent
  * publishers, the one with the older release gives up, and the newer one writes its pointer again.
  */
-const movePointer = async (batch: UploadBatch, sending: Sending): Promise<Sent['outcome']> => {
+const movePointer = async (batch: UploadBatch, sending: Sending): Promise<SendResult['outcome']> => {
   const { tag, artifact, companions, stages } = batch;
   const { target, chain, signal } = sending;
   const upload = stages.at(-1)?.[0];

@@ -1,6 +1,6 @@
 import type { Digest } from '../../digest.ts';
 import type { TargetRepository } from './destination.ts';
-import { addFreight, type Freight, NO_FREIGHT } from './send-batch.ts';
+import { addTransfers, type TransferCounts, NO_TRANSFERS } from './send-batch.ts';
 import type { ManifestUpload, UploadBatch } from './upload-batch.ts';
 
 /**
@@ -13,12 +13,12 @@ export const surveyBatch = async (
   repair: boolean,
   brought: Set<Digest>,
   signal: AbortSignal,
-): Promise<Freight> => {
+): Promise<TransferCounts> => {
   const asked = new Set<Digest>();
-  let freight = NO_FREIGHT;
+  let freight = NO_TRANSFERS;
   for (const upload of batch.stages.flat()) {
     signal.throwIfAborted();
-    freight = addFreight(freight, await surveyManifest(upload, target, repair, { asked, brought }, signal));
+    freight = addTransfers(freight, await surveyManifest(upload, target, repair, { asked, brought }, signal));
   }
   return freight;
 };
@@ -29,9 +29,9 @@ const surveyManifest = async (
   repair: boolean,
   { asked, brought }: { readonly asked: Set<Digest>; readonly brought: Set<Digest> },
   signal: AbortSignal,
-): Promise<Freight> => {
+): Promise<TransferCounts> => {
   const known = await target.resolve(tag, signal);
-  if (known?.digest === descriptor.digest && !repair) return NO_FREIGHT;
+  if (known?.digest === descriptor.digest && !repair) return NO_TRANSFERS;
   const fresh = blobs.filter(({ digest }) => !asked.has(digest));
   for (const { digest } of fresh) asked.add(digest);
   const found = await Promise.all(
@@ -45,7 +45,7 @@ const surveyManifest = async (
   const uploads = absent.filter(({ digest }) => !brought.has(digest));
   for (const { digest } of uploads) brought.add(digest);
   return {
-    ...NO_FREIGHT,
+    ...NO_TRANSFERS,
     manifests: known?.digest === descriptor.digest ? 0 : 1,
     there: found.length - absent.length,
     mounted: absent.length - uploads.length,

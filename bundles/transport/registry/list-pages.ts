@@ -1,6 +1,6 @@
 import { FleetError } from '../../errors.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
-import type { Wish } from './http/authorize.ts';
+import type { TokenScope } from './http/authorize.ts';
 import type { Client, ClientAsk } from './http/client.ts';
 import { discard } from './http/exchange.ts';
 import { readBody } from './http/read-body.ts';
@@ -26,7 +26,7 @@ export type Listing<Item> = {
  * @throws FleetError TOO_MANY, TOO_LARGE, REGISTRY_REFUSED
  */
 export const listPages = async <Item>(
-  { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: Wish },
+  { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: TokenScope },
   { doing, path: list, pageSize, items, signal }: Listing<Item>,
 ): Promise<readonly Item[] | undefined> => {
   const found = new Map<string, Item>();

@@ -2,7 +2,7 @@ import { type Descriptor, parseManifest } from '../../formats/layout/manifest.ts
 import { type Digest, hexOf, isDigest, shortDigest } from '../../digest.ts';
 import { listPages } from './list-pages.ts';
 import { fetchManifest } from './pull-manifest.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 /** Lists the referrers of a manifest by the referrers API, or by the fallback tag in a registry without it. */
 export const listReferrers = async (
@@ -11,7 +11,7 @@ export const listReferrers = async (
   signal?: AbortSignal,
 ): Promise<readonly Descriptor[]> => {
   const listed = await listPages(
-    { client: repository.client, wish: wishTo(repository.path, 'pull') },
+    { client: repository.client, wish: scopeFor(repository.path, 'pull') },
     {
       doing: `listing what refers to ${shortDigest(digest)} in ${repository.name}`,
       path: `${repository.path}/referrers/${digest}`,

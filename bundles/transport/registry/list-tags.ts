@@ -1,7 +1,7 @@
 import { compareBytes } from '../../digest.ts';
 import { isTag } from './references.ts';
 import { listPages } from './list-pages.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 const PAGE = 1000;
 
@@ -11,7 +11,7 @@ export const listTags = async (
   signal?: AbortSignal,
 ): Promise<readonly string[]> => {
   const tags = await listPages(
-    { client: repository.client, wish: wishTo(repository.path, 'pull') },
+    { client: repository.client, wish: scopeFor(repository.path, 'pull') },
     {
       doing: `listing the tags of ${repository.name}`,
       path: `${repository.path}/tags/list`,

@@ -1,5 +1,5 @@
 import { FleetError } from '../../errors.ts';
-import { newClient } from './http/client.ts';
+import { createClient } from './http/client.ts';
 import { listReferrers } from './list-referrers.ts';
 import { listRepositories } from './list-repositories.ts';
 import { listTags } from './list-tags.ts';
@@ -17,7 +17,7 @@ import type { RepositoryClient } from './repository-client.ts';
  * @throws FleetError CONFIG_INVALID for a CA file or proxy that cannot be used
  */
 export const openRegistry = (address: RegistryAddress, options: RegistryOptions): Registry => {
-  const client = newClient(address.host, options);
+  const client = createClient(address.host, options);
   const known = new Map<string, Repository>();
 
   const pathOf = (below: string): string => {

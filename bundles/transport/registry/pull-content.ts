@@ -2,8 +2,8 @@ import { FleetError } from '../../errors.ts';
 import type { FoundBlob } from '../../formats/layout/blobs.ts';
 import type { Client, ClientAsk } from './http/client.ts';
 import { discard } from './http/exchange.ts';
-import { newRetries, type Retries } from './http/retry-budget.ts';
-import { isPassing, unreachable } from './http/registry-error.ts';
+import { createRetries, type Retries } from './http/retry-budget.ts';
+import { isTransientError, unreachable } from './http/registry-error.ts';
 import type { Answer } from './http/send.ts';
 
 /** A GET request with a response of any size. */
@@ -23,7 +23,7 @@ const PROGRESS = 64 << 10;
  */
 export const pullContent = async (client: Client, content: Content): Promise<FoundBlob | undefined> => {
   // One retry budget for the whole transfer; nested retries would take too long.
-  const retries = newRetries(client.options, client.retryBudget);
+  const retries = createRetries(client.options, client.retryBudget);
   const first = await getFrom(
     client,
     content,
@@ -81,7 +81,7 @@ async function* stream(
     }
     mark = given;
     const doing = `${content.doing}, after ${given}${total === undefined ? '' : ` of ${total}`} bytes`;
-    if (!isPassing(failure) || !(await retries.wait(undefined, signal, answer.host)))
+    if (!isTransientError(failure) || !(await retries.wait(undefined, signal, answer.host)))
       throw unreachable({ doing, method: 'GET' }, answer.host, failure);
     answer = await getFrom(client, { ...content, doing }, given, retries, []);
     skip = await bytesToSkip(answer, given, doing);

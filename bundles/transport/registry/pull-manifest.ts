@@ -13,7 +13,7 @@ import { discard } from './http/exchange.ts';
 import { isTag } from './references.ts';
 import { readBody } from './http/read-body.ts';
 import type { FetchedManifest } from './registry.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 /** Accepted media types. Without indexes a registry may choose a platform; without docker's types it may convert. */
 export const ACCEPT = {
@@ -84,7 +84,7 @@ const asking = (
 ) => ({
   path: `${path}/manifests/${checkReference(reference)}`,
   headers: ACCEPT,
-  wish: wishTo(path, 'pull'),
+  wish: scopeFor(path, 'pull'),
   doing,
   signal,
 });

@@ -2,8 +2,8 @@ import { type Digest, shortDigest } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
 import { byteReader } from './http/byte-reader.ts';
 import { discard } from './http/exchange.ts';
-import { newRetries } from './http/retry-budget.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { createRetries } from './http/retry-budget.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 import {
   beginUpload,
   chunkOf,
@@ -47,7 +47,7 @@ export const pushBlob = async (
     if (await isThere(upload)) return 'there';
   }
 
-  const retries = newRetries(client.options, client.retryBudget);
+  const retries = createRetries(client.options, client.retryBudget);
   let session: Session = begun;
   let anew = 0;
   for (let best = 0; ; ) {
@@ -80,7 +80,7 @@ export const pushBlob = async (
  */
 const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
   const { path, client } = repository;
-  const wish = wishTo(path, 'pull,push');
+  const wish = scopeFor(path, 'pull,push');
   return client.ask(
     { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404, 500], wish, signal },
     async (answer) => (await discard(answer)).status === 200,

@@ -2,7 +2,7 @@ import { digestOf, isDigest, shortDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { discard } from './http/exchange.ts';
 import { checkReference, nameOf, remember } from './pull-manifest.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 /** OCI distribution spec 1.1, "Pushing Manifests". */
 export const pushManifest = async (
@@ -26,7 +26,7 @@ export const pushManifest = async (
     headers: { 'content-type': mediaType, 'content-length': String(bytes.byteLength) },
     body: bytes,
     accept: [201],
-    wish: wishTo(path, 'pull,push'),
+    wish: scopeFor(path, 'pull,push'),
     signal,
   };
   const said = await client.ask(ask, async (answer) =>

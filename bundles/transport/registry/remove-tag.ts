@@ -7,7 +7,7 @@ import { isTag } from './references.ts';
 import { resolveManifest } from './pull-manifest.ts';
 import { pushBlob } from './push-blob.ts';
 import { pushManifest } from './push-manifest.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 /**
  * OCI distribution spec 1.1, "Deleting tags". A missing tag is success. Older registries delete only manifests, together
@@ -50,7 +50,7 @@ const remove = (
       method: 'DELETE',
       path: `${path}/manifests/${reference}`,
       accept: [200, 202, 204, 404],
-      wish: wishTo(path, 'delete'),
+      wish: scopeFor(path, 'delete'),
       signal,
     },
     discard,

@@ -2,10 +2,10 @@ import { type Digest, shortDigest } from '../../digest.ts';
 import type { BlobSource, FoundBlob } from '../../formats/layout/blobs.ts';
 import { missingBlob } from '../../formats/layout/verified.ts';
 import { discard } from './http/exchange.ts';
-import { newRetries } from './http/retry-budget.ts';
+import { createRetries } from './http/retry-budget.ts';
 import { pullContent } from './pull-content.ts';
 import { ACCEPT, remember } from './pull-manifest.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 
 type Place = 'blobs' | 'manifests';
 
@@ -20,7 +20,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   const asking = (place: Place, digest: Digest, verb: string, signal?: AbortSignal) => ({
     doing: `${verb} ${shortDigest(digest)} in ${name}`,
     path: `${path}/${place}/${digest}`,
-    wish: wishTo(path, 'pull'),
+    wish: scopeFor(path, 'pull'),
     signal,
     ...(place === 'manifests' && { headers: ACCEPT }),
   });
@@ -80,7 +80,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
             method: 'HEAD',
             accept: onFailure ? [200, 404, 500] : [200, 404],
             // An ignored failure does not count as success.
-            retries: newRetries(client.options, client.retryBudget),
+            retries: createRetries(client.options, client.retryBudget),
           },
           async (answer) => {
             await discard(answer);

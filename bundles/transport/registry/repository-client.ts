@@ -1,4 +1,4 @@
-import type { Wish } from './http/authorize.ts';
+import type { TokenScope } from './http/authorize.ts';
 import type { Client } from './http/client.ts';
 
 /** One repository of a registry with its client and cached facts. */
@@ -12,7 +12,7 @@ export type RepositoryClient = {
   readonly manifests: Set<string>;
 };
 
-export const wishTo = (path: string, actions: 'pull' | 'pull,push' | 'delete'): Wish => ({
+export const scopeFor = (path: string, actions: 'pull' | 'pull,push' | 'delete'): TokenScope => ({
   repository: path,
   scopes: [`repository:${path}:${actions}`],
 });

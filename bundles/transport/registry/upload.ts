@@ -2,8 +2,8 @@ import type { Digest } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
 import type { ClientAsk } from './http/client.ts';
 import { discard } from './http/exchange.ts';
-import { LEAST_CHUNK } from './http/pace.ts';
-import { type RepositoryClient, wishTo } from './repository-client.ts';
+import { MIN_CHUNK_BYTES } from './http/chunk-size.ts';
+import { type RepositoryClient, scopeFor } from './repository-client.ts';
 import type { Answer } from './http/send.ts';
 import { mayGoTo } from './http/where-to.ts';
 
@@ -25,7 +25,7 @@ export type Session = {
 };
 
 /** The registry broke an upload off: 'cut' for credentials or a size, 'offset' for an unknown upload or another offset. */
-export type BrokenOff = { readonly failure: FleetError; readonly why: 'cut' | 'offset' };
+export type InterruptedUpload = { readonly failure: FleetError; readonly why: 'cut' | 'offset' };
 
 /** Chunk size in bytes. Smaller blobs are sent in one request; after an interruption at most one chunk is sent again. */
 export const chunkOf = ({ repository }: Upload, { least }: Session): number =>
@@ -49,9 +49,9 @@ export const beginUpload = async (upload: Upload, mountFrom?: string): Promise<S
 const postUpload = (upload: Upload, mountFrom?: string): Promise<Session | 'mounted'> => {
   const { repository, blob } = upload;
   const query = new URLSearchParams(mountFrom === undefined ? {} : { mount: blob.digest, from: mountFrom });
-  const push = wishTo(repository.path, 'pull,push');
+  const push = scopeFor(repository.path, 'pull,push');
   const scopes =
-    mountFrom === undefined ? push.scopes : [...push.scopes, ...wishTo(mountFrom, 'pull').scopes];
+    mountFrom === undefined ? push.scopes : [...push.scopes, ...scopeFor(mountFrom, 'pull').scopes];
   const ask: ClientAsk = {
     ...standing(upload),
     method: 'POST',
@@ -75,7 +75,7 @@ export const sendChunk = (
   session: Session,
   size: number,
   body: AsyncIterable<Uint8Array>,
-): Promise<Session | BrokenOff> => {
+): Promise<Session | InterruptedUpload> => {
   const end = session.offset + size;
   const ask: ClientAsk = {
     ...standing(upload),
@@ -102,7 +102,7 @@ export const finishUpload = (
   upload: Upload,
   session: Session,
   body: AsyncIterable<Uint8Array> | undefined,
-): Promise<BrokenOff | undefined> => {
+): Promise<InterruptedUpload | undefined> => {
   const { location } = session;
   // Appended to the query of the location, which may be signed and must not change.
   const digest = `digest=${encodeURIComponent(upload.blob.digest)}`;
@@ -154,12 +154,12 @@ const BROKEN_OFF = [401, 404, 416];
 const TOO_MUCH = 413;
 
 const brokenOffBy = (bytes: number): readonly number[] =>
-  bytes > LEAST_CHUNK ? [...BROKEN_OFF, TOO_MUCH] : BROKEN_OFF;
+  bytes > MIN_CHUNK_BYTES ? [...BROKEN_OFF, TOO_MUCH] : BROKEN_OFF;
 
 const standing = ({ doing, signal, repository }: Upload) => ({
   doing,
   signal,
-  wish: wishTo(repository.path, 'pull,push'),
+  wish: scopeFor(repository.path, 'pull,push'),
 });
 
 const bytesOf = (size: number) => ({
@@ -186,7 +186,7 @@ const locationOf = (upload: Upload, answer: Answer, otherwise?: URL): URL => {
   throw refused(upload, `sends the upload to ${url.protocol}//${url.host}, which is without TLS`);
 };
 
-const brokenOff = ({ doing }: Upload, { host, status }: Answer): BrokenOff => ({
+const brokenOff = ({ doing }: Upload, { host, status }: Answer): InterruptedUpload => ({
   failure: new FleetError(
     'REGISTRY_UNREACHABLE',
     `${doing}: ${host} repeatedly breaks the upload off with ${status}`,

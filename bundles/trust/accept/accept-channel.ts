@@ -8,8 +8,8 @@ import { type AcceptedRelease, acceptRelease, describeSkipped, releaseFloor } fr
 import { acceptRoot } from './accept-root.ts';
 import { type AcceptedSite, acceptSite } from './accept-site.ts';
 import type { ChannelDocuments } from './documents.ts';
-import { inWords } from './in-words.ts';
-import { isLiveLease, wordEnd } from './is-live-lease.ts';
+import { formatSeconds } from './format-seconds.ts';
+import { isLiveLease, validUntil } from './is-live-lease.ts';
 import { isSelected } from './is-selected.ts';
 import type { AcceptedLease } from './judge-lease.ts';
 import { keptUnder } from './kept-under.ts';
@@ -104,7 +104,7 @@ const isFresh = (
   lease: AcceptedLease | undefined,
   time: Date,
 ): boolean => {
-  if (freshness.mode === 'release' || time < wordEnd(issued, freshness.seconds)) return true;
+  if (freshness.mode === 'release' || time < validUntil(issued, freshness.seconds)) return true;
   return lease !== undefined && isLiveLease(lease.predicate, time, freshness.seconds);
 };
 
@@ -114,7 +114,7 @@ const leaseMissing = (
   leases: JudgedLeases,
   { agent: { freshness } }: AcceptedSite,
 ): FleetError => {
-  const most = freshness.mode === 'lease' ? inWords(freshness.seconds) : 'that';
+  const most = freshness.mode === 'lease' ? formatSeconds(freshness.seconds) : 'that';
   const { lease } = leases;
   const had = lease
     ? `its lease was issued at ${lease.predicate.issuedAt} and ends at ${lease.predicate.expires}`

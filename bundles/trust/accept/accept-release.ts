@@ -16,7 +16,7 @@ import { isLiveLease } from './is-live-lease.ts';
 import { keptPredicate } from './kept-predicate.ts';
 import { keptUnder } from './kept-under.ts';
 import { leaseTime } from './lease-time.ts';
-import { statementToKeep } from './statement-to-keep.ts';
+import { newFloorStatement } from './statement-to-keep.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
 import { checkDates, trustedTime } from './trusted-time.ts';
 
@@ -86,7 +86,7 @@ export const acceptRelease = async (
   }
   if (bundles.length === 0) throw new FleetError('SCHEMA', `${what} names no bundle`);
   return {
-    statement: statementToKeep(
+    statement: newFloorStatement(
       { envelopes, version: predicate.version, digest: verified.digest, news },
       floor,
     ),

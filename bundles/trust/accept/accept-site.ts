@@ -11,7 +11,7 @@ import { checkVersion } from './check-version.ts';
 import type { ChannelDocuments } from './documents.ts';
 import { keptUnder } from './kept-under.ts';
 import { sealedSetsOf } from './sealed-sets-of.ts';
-import { statementToKeep } from './statement-to-keep.ts';
+import { newFloorStatement } from './statement-to-keep.ts';
 import type { AcceptPolicy, Clock, KeptStatement, TrustState } from './trust-state.ts';
 import { checkDates, trustedTime } from './trusted-time.ts';
 
@@ -66,7 +66,7 @@ export const acceptSite = async (
   const valuesDigest = valuesOf(verified, what);
   const unchanged = news === 'same' && documents.site.length === 0;
   return {
-    statement: statementToKeep(
+    statement: newFloorStatement(
       { envelopes, version: predicate.version, digest: verified.digest, news },
       kept,
     ),

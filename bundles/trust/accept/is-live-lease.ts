@@ -12,7 +12,7 @@ export const isLiveLease = (
 ): boolean => time.getTime() < leaseEnd({ issuedAt, expires }, seconds).getTime();
 
 /** Time from which a statement issued at `issued` is older than `seconds`. The last second still counts: t - issued <= n. */
-export const wordEnd = (issued: Date, seconds: number): Date =>
+export const validUntil = (issued: Date, seconds: number): Date =>
   new Date(issued.getTime() + seconds * 1000 + 1);
 
 /** From when on it is not live any more. */
@@ -21,6 +21,6 @@ export const leaseEnd = (
   seconds?: number,
 ): Date => {
   const end = parseTime(expires);
-  const old = seconds === undefined ? end : wordEnd(parseTime(issuedAt), seconds);
+  const old = seconds === undefined ? end : validUntil(parseTime(issuedAt), seconds);
   return old < end ? old : end;
 };

@@ -8,7 +8,7 @@ import type { TrustRoot } from '../root/root.ts';
 import { parseDocument } from '../../json/validate.ts';
 import { checkAudience } from './check-audience.ts';
 import { checkVersion } from './check-version.ts';
-import { statementToKeep } from './statement-to-keep.ts';
+import { newFloorStatement } from './statement-to-keep.ts';
 import type { AcceptPolicy, Clock, KeptStatement } from './trust-state.ts';
 import { checkDates } from './trusted-time.ts';
 
@@ -55,7 +55,7 @@ export const judgeLease = (measure: Measure, envelopes: readonly Uint8Array[]): 
     });
   }
   return {
-    statement: statementToKeep(
+    statement: newFloorStatement(
       { envelopes, version: predicate.version, digest: verified.digest, news },
       kept,
     ),

@@ -15,7 +15,7 @@ type Judged = {
  * with fewer must not weaken the floor, which is valid only as long as one of its signers is.
  * @param kept the floor so far
  */
-export const statementToKeep = (
+export const newFloorStatement = (
   { envelopes, version, digest, news }: Judged,
   kept: KeptStatement | undefined,
 ): KeptStatement => ({

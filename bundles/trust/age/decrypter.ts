@@ -3,7 +3,7 @@ import { isX25519Identity, x25519Identity } from './x25519-identity.ts';
 import { FleetError } from '../../errors.ts';
 
 /** Loads the age library on first use: it takes 20 MB of memory. @throws FleetError KEY_FORMAT, which does not quote the identity */
-export const newDecrypter = async (identities: readonly string[]): Promise<Decrypter> => {
+export const createDecrypter = async (identities: readonly string[]): Promise<Decrypter> => {
   const { Decrypter } = await import('age-encryption');
   const decrypter = new Decrypter();
   for (const identity of identities) {

@@ -1,7 +1,7 @@
 import { createDecipheriv } from 'node:crypto';
 import type { RandomAccess } from '../../formats/archive/random-access.ts';
 import { FleetError } from '../../errors.ts';
-import { isNotRecipient, newDecrypter } from './decrypter.ts';
+import { isNotRecipient, createDecrypter } from './decrypter.ts';
 import { CHUNK, CIPHER, chunkNonce, chunksOf, MAX_HEADER_BYTES, NONCE, payloadKey, TAG } from './payload.ts';
 
 /** Chunks of one read of the file. */
@@ -124,7 +124,7 @@ const readHeader = async (bytes: RandomAccess): Promise<Buffer> => {
 };
 
 const unwrap = async (header: Uint8Array, identities: readonly string[]): Promise<Uint8Array> => {
-  const decrypter = await newDecrypter(identities);
+  const decrypter = await createDecrypter(identities);
   try {
     return await decrypter.decryptHeader(header);
   } catch (cause) {

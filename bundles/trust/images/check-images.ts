@@ -7,7 +7,7 @@ import { readBlob } from '../../formats/layout/verified.ts';
 import { type ImagePolicy, policiesOn } from '../../formats/bundle/image-policy.ts';
 import { type ImageSignature, MAX_SIGNATURE_MANIFEST, readSignatures } from './read-signatures.ts';
 import { isWrappedIndex, namedBy } from './signed-index.ts';
-import { type Vouchers, vouches, whyNot } from './vouches.ts';
+import { type FoundSignatureSet, satisfiesPolicy, whyUnsatisfied } from './satisfies-policy.ts';
 
 /** An index names some dozens of manifests; registries take no more than this. */
 const MAX_INDEX_BYTES = 4 << 20;
@@ -42,12 +42,12 @@ export const checkImages = async (
     judged += 1;
     const vouchers = await readVouchers(evidence, entry, carried, signal);
     const failed = on.find(
-      (policy) => !vouchers.signatures.some((one) => vouches(one, policy, vouchers.about)),
+      (policy) => !vouchers.signatures.some((one) => satisfiesPolicy(one, policy, vouchers.about)),
     );
     if (!failed) continue;
     throw new FleetError(
       'IMAGE_UNSIGNED',
-      `the image ${entry.names?.[0] ?? shortDigest(entry.digest)} ${whyNot(vouchers, failed)}`,
+      `the image ${entry.names?.[0] ?? shortDigest(entry.digest)} ${whyUnsatisfied(vouchers, failed)}`,
       {
         subject: entry.digest,
         hint: more.includes(failed)
@@ -71,7 +71,7 @@ const readVouchers = async (
   { digest, attachments = [] }: ClosureEntry,
   carried: ReadonlySet<Digest>,
   signal: AbortSignal | undefined,
-): Promise<Vouchers> => {
+): Promise<FoundSignatureSet> => {
   const beside = { digest, attachments: attachments.filter((it) => carried.has(it)) };
   const { about, found: signatures } = await readBeside<ImageSignature>(
     source,

@@ -16,7 +16,7 @@ export const emptyConfig = (): EvidenceBlob => ({
 });
 
 /** Creates evidence: the same layers give the same bytes on every machine. */
-export const makeEvidence = (layer: EvidenceBlob, more: Pick<Manifest, 'artifactType'> = {}): Evidence => {
+export const createEvidence = (layer: EvidenceBlob, more: Pick<Manifest, 'artifactType'> = {}): Evidence => {
   const config = emptyConfig();
   const { bytes, descriptor } = encodeManifest({
     schemaVersion: 2,

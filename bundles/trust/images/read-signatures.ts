@@ -6,7 +6,7 @@ import { readBlob } from '../../formats/layout/verified.ts';
 import { COSIGN_SIGNATURE, IN_TOTO_STATEMENT, SIGSTORE_BUNDLE, SIMPLE_SIGNING } from '../../media-types.ts';
 import { MAX_STATEMENT_BYTES, parseEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
-import { type Evidence, type EvidenceBlob, makeEvidence } from './evidence.ts';
+import { type Evidence, type EvidenceBlob, createEvidence } from './evidence.ts';
 
 /** One cosign signature, unverified. `about`: the digests that its payload names. */
 export type ImageSignature = {
@@ -126,7 +126,7 @@ const readSimple = (layer: Descriptor, payload: Buffer): readonly ImageSignature
     bytes: payload,
   };
   const decoded = Buffer.from(signature, 'base64');
-  return [{ about: [about], signed: payload, signature: decoded, evidence: makeEvidence(kept) }];
+  return [{ about: [about], signed: payload, signature: decoded, evidence: createEvidence(kept) }];
 };
 
 const plain = ({ mediaType, digest, size }: Descriptor): Descriptor => ({ mediaType, digest, size });

@@ -1,14 +1,14 @@
 import { childrenOf, type Manifest, parseManifest } from '../../formats/layout/manifest.ts';
 import { type Digest, digestOf } from '../../digest.ts';
 import { SIGNED_INDEX, SIGNED_INDEX_JSON } from '../../media-types.ts';
-import { type Evidence, makeEvidence } from './evidence.ts';
+import { type Evidence, createEvidence } from './evidence.ts';
 
 /**
  * Wraps an image index as evidence. cosign signs the index of several platforms, and a bundle names the manifest of one;
  * registries refuse an index without the manifests of its other platforms.
  */
 export const wrapIndex = (index: Buffer): Evidence =>
-  makeEvidence(
+  createEvidence(
     {
       descriptor: { mediaType: SIGNED_INDEX_JSON, digest: digestOf(index), size: index.byteLength },
       bytes: index,

@@ -1,4 +1,4 @@
-import { isNotRecipient, newDecrypter } from '../age/decrypter.ts';
+import { isNotRecipient, createDecrypter } from '../age/decrypter.ts';
 import { FleetError } from '../../errors.ts';
 import { parseSecretSet } from './parse.ts';
 import { MAX_SEALED_BYTES, type SecretSet } from './secret-set.ts';
@@ -41,7 +41,7 @@ const decrypt = async (
       `${what} has ${bytes.byteLength} bytes, at most ${MAX_SEALED_BYTES} are read`,
     );
   }
-  const decrypter = await newDecrypter([identity].flat());
+  const decrypter = await createDecrypter([identity].flat());
   try {
     return await decrypter.decrypt(bytes);
   } catch (error) {

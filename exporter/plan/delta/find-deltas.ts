@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { applyPatch } from '#bundles/formats/delta/apply-patch';
 import { contentOf } from '#bundles/formats/delta/gzip-layer';
 import { MAX_UNCOMPRESSED } from '#bundles/formats/delta/limits';
-import { makePatch, type Patch } from '#bundles/formats/delta/make-patch';
+import { createPatch, type Patch } from '#bundles/formats/delta/create-patch';
 import { compareBytes, type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource, BlobStore } from '#bundles/formats/layout/blobs';
@@ -21,9 +21,9 @@ import { type Slot, slotsOf } from './slots.ts';
 /** Smallest blob, in bytes, for which a patch is worth trying. */
 const MIN_BYTES = 64 << 10;
 /** Largest useful patch, as a share of the blob; a longer one does not pay for the work of applying it. */
-const MOST = 0.7;
+const MAX_PATCH_SHARE = 0.7;
 /** A patch below this share of the blob is taken without trying further bases. */
-const SHORT = 0.1;
+const GOOD_PATCH_SHARE = 0.1;
 
 /** Input for patches. */
 export type DeltaRequest = {
@@ -102,18 +102,18 @@ const bestDelta = async (
   blobs: BlobSource,
 ): Promise<Delta | undefined> => {
   let best: (Patch & { readonly base: Digest }) | undefined;
-  let most = Math.min(Math.floor(size * MOST), maxPatch ?? size);
+  let most = Math.min(Math.floor(size * MAX_PATCH_SHARE), maxPatch ?? size);
   for (const base of candidates) {
     const bytes = await blobs.size(base);
     if (bytes === undefined || bytes > MAX_UNCOMPRESSED) continue;
     const fresh = await readBlob(blobs, digest, MAX_UNCOMPRESSED, signal);
     const old = await readBlob(blobs, base, MAX_UNCOMPRESSED, signal);
-    const patch = await makePatch(old, fresh, most);
+    const patch = await createPatch(old, fresh, most);
     if (!patch) continue;
     await checkPatch(patch, old, digest);
     best = { ...patch, base };
     most = patch.bytes.byteLength - 1;
-    if (most < size * SHORT) break;
+    if (most < size * GOOD_PATCH_SHARE) break;
   }
   if (!best) return undefined;
   const patch = { digest: digestOf(best.bytes), size: best.bytes.byteLength };

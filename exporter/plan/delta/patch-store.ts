@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
 import { DELTAS_FOLDER } from '#bundles/formats/medium/medium';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
+import { createTemporaryFolder } from '#bundles/temporary-folder';
 import type { Source } from '../../source/source.ts';
 import { streamBlob } from '../../source/stream-blob.ts';
 
@@ -11,7 +11,7 @@ export type PatchStore = AsyncDisposable & { readonly blobs: BlobStore };
 
 /** @throws FleetError DISK_FULL, PERMISSION, IO */
 export const openPatchStore = async (): Promise<PatchStore> => {
-  const folder = await makeTemporaryFolder('fleet-export-');
+  const folder = await createTemporaryFolder('fleet-export-');
   return {
     blobs: openBlobDirectory(folder, folder),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),

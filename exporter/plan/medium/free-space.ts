@@ -19,7 +19,7 @@ export type Needed = readonly NeededFile[] | number;
  * so do their folders. @throws FleetError DISK_FULL
  */
 export const checkFreeSpace = async (folder: string, files: Needed): Promise<void> => {
-  const lack = await lackOfSpace(folder, files);
+  const lack = await describeLackOfSpace(folder, files);
   if (lack === undefined) return;
   throw new FleetError('DISK_FULL', lack, {
     hint: 'Use a larger stick or fewer channels, or send a delta with --for; what was there stays until then',
@@ -27,10 +27,10 @@ export const checkFreeSpace = async (folder: string, files: Needed): Promise<voi
 };
 
 /** The message for a lack of space; undefined if there is enough. */
-export const lackOfSpace = async (folder: string, needs: Needed): Promise<string | undefined> => {
+export const describeLackOfSpace = async (folder: string, needs: Needed): Promise<string | undefined> => {
   const { bavail, bsize } = await fileSystemOf(folder);
   const files = typeof needs === 'number' ? oneFile(needs) : needs;
-  const [free, needed] = [bavail * bsize, spaceOf(files, bsize)];
+  const [free, needed] = [bavail * bsize, clusterBytesOf(files, bsize)];
   if (needed <= free) return undefined;
   const bytes = files.reduce((total, { size }) => total + size, 0);
   const clusters = needed > 2 * bytes + MARGIN ? ` in clusters of ${formatBytes(bsize)}` : '';
@@ -44,7 +44,7 @@ const ENTRY = 32;
  * Bytes that files take on a file system with clusters of this size: each its clusters, and each folder those of its names. With a reserve
  * of two clusters and a sixteenth, at most 1 MiB more. 0 for no file.
  */
-export const spaceOf = (files: readonly NeededFile[], cluster: number): number => {
+export const clusterBytesOf = (files: readonly NeededFile[], cluster: number): number => {
   if (files.length === 0) return 0;
   const whole = (bytes: number): number => Math.ceil(bytes / cluster) * cluster;
   const names = new Map<string, number>();
@@ -75,7 +75,7 @@ const fileSystemOf = async (folder: string): Promise<StatsFs> => {
 const FILES_BESIDE = 16;
 
 /** A volume that carries so many bytes in parts, with the files beside them. */
-export const besides = (parts: number): readonly NeededFile[] => [
+export const filesOfVolume = (parts: number): readonly NeededFile[] => [
   { path: 'parts', size: parts },
   ...Array.from({ length: FILES_BESIDE }, () => ({ path: 'beside', size: 1 })),
 ];

@@ -19,9 +19,9 @@ import {
 import { isLock, LOCK } from './lock-file.ts';
 import { PARTIAL } from './resume-tar.ts';
 import { SUMS_FILE } from './volume-lists.ts';
-import { OURS, TEMPORARY } from './own-names.ts';
+import { OWN_FILES, TEMPORARY } from './own-names.ts';
 
-const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)];
+const FOLDERS = ['fleet', 'blobs', PARTS_FOLDER, RECEIPTS_FOLDER, ...OWN_FILES.map(([folder]) => folder)];
 const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FILE, SUMS_FILE];
 
 /**
@@ -52,13 +52,13 @@ export const refuseForeign = async (root: string): Promise<void> => {
     ...(there.has(SUMS_FILE) && !isSet ? [SUMS_FILE] : []),
     ...(there.has('oci-layout') && !(await isMarker(root)) ? ['oci-layout'] : []),
     ...(there.has('index.json') && isSet && !isFolder ? ['index.json'] : []),
-    ...(isFolder ? [] : await underNames(root, OURS)),
+    ...(isFolder ? [] : await underNames(root, OWN_FILES)),
     ...(isFolder || isSet ? [] : await underNames(root, HALVES)),
   ];
   if (taken !== undefined) throw foreign(join(root, taken), 'was not written by this program');
 };
 
-const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OURS.map(([folder]) => folder)].map(
+const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OWN_FILES.map(([folder]) => folder)].map(
   (folder) => [folder, TEMPORARY] as const,
 );
 
@@ -125,7 +125,7 @@ const isMarker = async (root: string): Promise<boolean> =>
   );
 
 /** Files with names of our form, which are removed if no medium names them. */
-const underNames = async (root: string, names: typeof OURS): Promise<readonly string[]> => {
+const underNames = async (root: string, names: typeof OWN_FILES): Promise<readonly string[]> => {
   const found: string[] = [];
   for (const [folder, pattern] of names) {
     const path = join(root, folder);

@@ -8,7 +8,7 @@ import { MAX_PARTS } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import { blobPath } from '#bundles/formats/medium/blob-path';
 import { chunkPath } from '../medium/part.ts';
-import { entrySize, type Item, packParts, plainWithin, volumeSize } from '../pack-parts.ts';
+import { entrySize, type Item, allocateParts, plainWithin, volumeSize } from '../allocate-parts.ts';
 import type { Plan, PlannedBlob } from '../plan.ts';
 
 /** Limits of a set, in bytes. The size of the last volume applies to all further ones. */
@@ -37,7 +37,7 @@ export type CutSet = {
 /** Upper bound on pieces of one blob, also in the schema of medium.json. */
 const MAX_PIECES = 10_000;
 /** Smallest useful content of a part, in bytes; below it the header outweighs the content. */
-const LEAST = 4096;
+const MIN_PART_BYTES = 4096;
 
 /**
  * Pure: the same plan and limits give the same parts. Without `sealedSize` the set is not sealed. For several volumes it also tries part
@@ -87,9 +87,9 @@ const cutBy = (plan: CutPlan, limits: SetLimits, sealedSize: (plain: number) => 
   for (let table = 0, round = 0; ; round += 1) {
     const overhead = fixed + entrySize(table);
     const pieceSize = Math.min(MAX_SIZE - (MAX_SIZE % BLOCK), blocks(room - overhead - BLOCK));
-    if (pieceSize < LEAST) throw tooSmall(limits, sealedSize(overhead));
+    if (pieceSize < MIN_PART_BYTES) throw tooSmall(limits, sealedSize(overhead));
     const files = filesOf(plan.blobs, pieceSize, limits);
-    const packed = packParts(files, { partSize, sticks, overhead, sealedSize });
+    const packed = allocateParts(files, { partSize, sticks, overhead, sealedSize });
     if (packed.length > MAX_PARTS) throw tooMany(packed.length, limits);
     const parts = packed.map(({ stick, items }, at) => ({ number: at + 1, stick, files: items }));
     const exact = canonicalBytes(tableOf(plan.medium, parts, PLACEHOLDERS)).byteLength;

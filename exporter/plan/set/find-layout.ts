@@ -1,16 +1,16 @@
 import { isFleetError } from '#bundles/errors';
 import type { SetLimits } from './cut-set.ts';
 import type { Prepared } from '../prepare.ts';
-import { besides, checkFreeSpace } from '../medium/free-space.ts';
+import { filesOfVolume, checkFreeSpace } from '../medium/free-space.ts';
 import { layOutSet, type SetLayout } from './set-layout.ts';
-import { limitsFor, type SetWish } from './set-limits.ts';
+import { limitsFor, type RequestedLimits } from './set-limits.ts';
 import { readLists } from '../medium/volume-lists.ts';
 
 /** Returns the layout of a set already begun on these volumes, otherwise a new one from their sizes. */
 export const findLayout = async (
   { plan, source }: Pick<Prepared, 'plan' | 'source'>,
   roots: readonly string[],
-  wish: SetWish,
+  wish: RequestedLimits,
   options: Parameters<typeof layOutSet>[3],
 ): Promise<SetLayout> => {
   const lists = (await Promise.all(roots.map((root) => readLists(root)))).flatMap(({ done, begun }) => [
@@ -28,21 +28,23 @@ export const findLayout = async (
       if (!isFleetError(error, 'USAGE')) throw error;
     }
   }
-  return orLackOfRoom(plan, roots, wish, () => layOutSet(plan, source, guesses.at(-1) as SetLimits, options));
+  return refuseFullVolume(plan, roots, wish, () =>
+    layOutSet(plan, source, guesses.at(-1) as SetLimits, options),
+  );
 };
 
 /** Refuses a full volume: its free space is not a usable volume size. @throws FleetError DISK_FULL, else of `cut` */
-export const orLackOfRoom = async <T>(
+export const refuseFullVolume = async <T>(
   { carried }: Pick<Prepared['plan'], 'carried'>,
   [root = '', another]: readonly string[],
-  { stickSizes }: SetWish,
+  { stickSizes }: RequestedLimits,
   cut: () => Promise<T>,
 ): Promise<T> => {
   try {
     return await cut();
   } catch (error) {
     const isByRoom = stickSizes.length === 0 && another === undefined;
-    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, besides(carried));
+    if (isByRoom && isFleetError(error, 'USAGE')) await checkFreeSpace(root, filesOfVolume(carried));
     throw error;
   }
 };

@@ -1,13 +1,13 @@
 import type { Prepared } from '../prepare.ts';
-import { findLayout, orLackOfRoom, volumeOf } from './find-layout.ts';
-import { type SetSizes, sizeUpSet } from './set-layout.ts';
-import { limitsFor, type SetWish } from './set-limits.ts';
+import { findLayout, refuseFullVolume, volumeOf } from './find-layout.ts';
+import { type SetSizes, estimateSetSizes } from './set-layout.ts';
+import { limitsFor, type RequestedLimits } from './set-limits.ts';
 import { readLists } from '../medium/volume-lists.ts';
 import type { WorkOptions } from '../work-options.ts';
 import { bytesOfVolume } from './bytes-of-volume.ts';
 import type { BytesToWrite } from '../bytes-to-write.ts';
 import type { SetLimits } from './cut-set.ts';
-import { volumeSize } from '../pack-parts.ts';
+import { volumeSize } from '../allocate-parts.ts';
 import { patchesInParts } from './patches-in-parts.ts';
 
 /** The assignment of parts to volumes. Sizes in bytes. */
@@ -31,7 +31,7 @@ export type SetPlan = {
  */
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
-  wish: SetWish,
+  wish: RequestedLimits,
   options: WorkOptions,
 ): Promise<SetPlan> => {
   const prepared = { ...whole, plan: patchesInParts(whole.plan) };
@@ -40,8 +40,8 @@ export const planSet = async (
   const lists = await Promise.all(roots.map((root) => readLists(root)));
   const sizes = lists.some(({ done, begun }) => done ?? begun)
     ? await findLayout(prepared, roots, wish, { ...options, seal })
-    : await orLackOfRoom(plan, roots, wish, async () =>
-        sizeUpSet(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal),
+    : await refuseFullVolume(plan, roots, wish, async () =>
+        estimateSetSizes(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal),
       );
   const places = await placesOf(sizes, roots);
   const { limits } = sizes;

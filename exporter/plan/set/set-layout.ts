@@ -74,7 +74,7 @@ export const layOutSet = async (
 };
 
 /** The table of contents with placeholder digests, which has the final length. */
-export const sizeUpSet = (plan: Plan, limits: SetLimits, seal: Seal | undefined): SetSizes => {
+export const estimateSetSizes = (plan: Plan, limits: SetLimits, seal: Seal | undefined): SetSizes => {
   const { parts, sticks } = cutSet(plan, limits, seal?.sealedSize);
   return {
     set: NOTHING,

@@ -3,7 +3,7 @@ import { FAT_MAX_FILE, roomFor } from '../medium/free-space.ts';
 import { readLists } from '../medium/volume-lists.ts';
 
 /** Requested limits of a set, in bytes. Missing ones are derived. */
-export type SetWish = {
+export type RequestedLimits = {
   readonly partSize?: number | undefined;
   /** Size of each volume; the last applies to all further ones. */
   readonly stickSizes: readonly number[];
@@ -15,7 +15,7 @@ export type SetWish = {
  * @param sticks folders of the mounted volumes @throws FleetError PERMISSION, IO
  */
 export const limitsFor = async (
-  { partSize, stickSizes }: SetWish,
+  { partSize, stickSizes }: RequestedLimits,
   sticks: readonly string[],
 ): Promise<readonly SetLimits[]> => {
   // Fits every file system, and an interrupted part costs little work.

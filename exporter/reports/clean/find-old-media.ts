@@ -4,12 +4,12 @@ import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { OpenOptions } from '#bundles/formats/medium/medium';
 import { parsePartName } from '#bundles/formats/medium/parts/part';
-import { openToLook } from '../../verify/inspect/open-to-look.ts';
+import { openForInspection } from '../../verify/inspect/open-for-inspection.ts';
 import { type ArchivedMedium, readArchived } from './archived-medium.ts';
 import type { Leftover, Leftovers } from './leftover.ts';
 import { namesIn } from '#bundles/formats/medium/names-in';
 
-export type ArchiveOrder = {
+export type ArchiveRequest = {
   readonly folder: string;
   /** Number of media to keep for each combination of sites and channels. */
   readonly keep: number;
@@ -24,7 +24,7 @@ type Found = { readonly names: readonly string[]; readonly medium: ArchivedMediu
  * Finds media of an archive folder that newer ones replace: tars and parts of one fleet, directly in the folder. The base of a delta that
  * is kept is kept as well. @throws FleetError MEDIUM_MISSING, WRONG_FLEET for media of several fleets without a root
  */
-export const findOldMedia = async (order: ArchiveOrder): Promise<Leftovers> => {
+export const findOldMedia = async (order: ArchiveRequest): Promise<Leftovers> => {
   const { folder, keep } = order;
   const notes: string[] = [];
   const found = await readAll(order, notes);
@@ -43,7 +43,7 @@ export const findOldMedia = async (order: ArchiveOrder): Promise<Leftovers> => {
 };
 
 const readAll = async (
-  { folder, pinned, open }: ArchiveOrder,
+  { folder, pinned, open }: ArchiveRequest,
   notes: string[],
 ): Promise<readonly Found[]> => {
   if (!(await stat(folder).catch(() => undefined))?.isDirectory())
@@ -52,7 +52,7 @@ const readAll = async (
   for (const names of await mediaIn(folder)) {
     const [first = ''] = names;
     try {
-      await using medium = await openToLook([join(folder, first)], open);
+      await using medium = await openForInspection([join(folder, first)], open);
       found.push({ names, medium: await readArchived(medium, pinned) });
     } catch (error) {
       if (!isFleetError(error) || error.exitCode === 1 || error.exitCode === 6) throw error;

@@ -12,7 +12,7 @@ export type SiteAgents = { readonly root: TrustRoot; readonly agents: readonly S
 export type AgentsOf = (site: string) => Promise<SiteAgents>;
 
 /** Judges each site once. */
-export const eachSiteOnce = (judge: AgentsOf): AgentsOf => {
+export const cachedBySite = (judge: AgentsOf): AgentsOf => {
   const known = new Map<string, Promise<SiteAgents>>();
   return (site) => {
     const judged = known.get(site) ?? judge(site);
@@ -26,7 +26,7 @@ export const eachSiteOnce = (judge: AgentsOf): AgentsOf => {
  * an agent would refuse the statement.
  */
 export const siteAgents = (source: Source, now: Date): AgentsOf =>
-  eachSiteOnce(async (site) => {
+  cachedBySite(async (site) => {
     const found = await readSite(source, site);
     const blobs = routedBlobs(source, new Map(found.map((it) => [it.document.digest, it.repository])));
     const evidence = { blobs, documents: found.map(({ document }) => document), now };

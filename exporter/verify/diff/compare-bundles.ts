@@ -5,7 +5,7 @@ import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { type ClosureBlob, readClosure } from '../../source/read-closure.ts';
-import { type AtHand, type PackageFiles, packageFiles } from './package-files.ts';
+import { type SideBlobs, type PackageFiles, packageFiles } from './package-files.ts';
 import type { SideBundle } from './side.ts';
 
 type Outcome = 'created' | 'configured' | 'deleted';
@@ -62,7 +62,7 @@ export type Compared = {
 export const compareBundles = async (
   before: SideBundle | undefined,
   after: SideBundle | undefined,
-  atHand: AtHand,
+  atHand: SideBlobs,
   signal?: AbortSignal,
 ): Promise<Compared> => {
   const kind = (after ?? before)?.kind ?? 'kubernetes';
@@ -89,7 +89,7 @@ export const compareBundles = async (
 
 const known = async (
   side: SideBundle | undefined,
-  atHand: AtHand,
+  atHand: SideBlobs,
   signal: AbortSignal | undefined,
 ): Promise<Known | undefined> => {
   if (!side) return undefined;

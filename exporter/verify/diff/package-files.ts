@@ -22,12 +22,12 @@ export type PackageFiles = {
 };
 
 /** Blobs of both sides, to find those that a delta leaves out. */
-export type AtHand = {
+export type SideBlobs = {
   readonly blobs: BlobSource;
   readonly patches: ReadonlyMap<Digest, SidePatch>;
 };
 
-export const packageFiles = (atHand: AtHand, kind: BundleKind, signal?: AbortSignal): PackageFiles => {
+export const packageFiles = (atHand: SideBlobs, kind: BundleKind, signal?: AbortSignal): PackageFiles => {
   const layers = new Map<Digest, Promise<Files | string>>();
   return {
     of: async ({ layer, path }) => {
@@ -44,7 +44,7 @@ export const packageFiles = (atHand: AtHand, kind: BundleKind, signal?: AbortSig
   };
 };
 
-const unpack = async (atHand: AtHand, layer: Digest, signal?: AbortSignal): Promise<Files | string> => {
+const unpack = async (atHand: SideBlobs, layer: Digest, signal?: AbortSignal): Promise<Files | string> => {
   try {
     const bytes = await readLayer(atHand, layer, signal);
     if (typeof bytes === 'string') return bytes;
@@ -59,7 +59,7 @@ const unpack = async (atHand: AtHand, layer: Digest, signal?: AbortSignal): Prom
 const UNSHOWN = ['MISSING_BLOB', 'PARTS_MISSING', 'TOO_LARGE', 'BOMB'] as const;
 
 const readLayer = async (
-  { blobs, patches }: AtHand,
+  { blobs, patches }: SideBlobs,
   layer: Digest,
   signal?: AbortSignal,
 ): Promise<Buffer | string> => {

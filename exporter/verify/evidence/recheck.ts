@@ -10,7 +10,7 @@ import { checkBlobs } from '../check-blobs.ts';
 import { checkDeltas } from '../check-deltas.ts';
 import { checkDocuments } from '../check-documents.ts';
 import { type Check, type CheckList, checkList } from '../check-list.ts';
-import { elsewhereOf } from '../elsewhere.ts';
+import { isOnAbsentPart } from '../is-on-absent-part.ts';
 import { checkRefused, type GivenMedium } from './check-refused.ts';
 
 import { type CheckLine, countLines, OPEN_LINE } from './evidence.ts';
@@ -31,7 +31,7 @@ export type Recheck = {
   readonly refused: readonly CheckLine[];
 };
 
-export type RecheckOrder = {
+export type RecheckRequest = {
   readonly folder: string;
   /** Accepted signing keys; by default the audit keys of the pinned root. */
   readonly keys: readonly PublicKey[] | undefined;
@@ -48,7 +48,7 @@ export type RecheckOrder = {
  * and the time of the original verification, then whether the blobs that were read are the blobs that the bundles name.
  * @throws FleetError MEDIUM_MISSING for a missing folder, USAGE; other faults of the evidence are entries of the result
  */
-export const recheck = async (order: RecheckOrder): Promise<Recheck> => {
+export const recheck = async (order: RecheckRequest): Promise<Recheck> => {
   const { folder, now } = order;
   const kept = await openEvidence(folder);
   const list = checkList(() => now);
@@ -87,7 +87,7 @@ const checkOpened = async (
   list: CheckList,
   kept: KeptMedium,
   evidence: Evidence,
-  order: RecheckOrder,
+  order: RecheckRequest,
 ): Promise<void> => {
   const derived = await list.check(
     'checks',
@@ -107,7 +107,7 @@ const checkUnopened = async (
   list: CheckList,
   folder: string,
   evidence: Evidence,
-  { medium, signal }: RecheckOrder,
+  { medium, signal }: RecheckRequest,
 ): Promise<void> => {
   const line = await list.check(
     'checks',
@@ -149,7 +149,7 @@ const NOTHING = {
 /** The audit keys of the root, which is compared with the pinned digest first. */
 const auditKeys = async (
   { blobs, medium }: EvidenceFolder,
-  { pinned, now }: RecheckOrder,
+  { pinned, now }: RecheckRequest,
 ): Promise<readonly PublicKey[]> => {
   if (!medium) {
     throw new FleetError('USAGE', 'the medium could not be opened, so no root of it was kept', {
@@ -176,7 +176,7 @@ type Derived = { readonly count: number; readonly expected: Map<Digest, number> 
 const deriveAgain = async (
   kept: KeptMedium,
   { predicate, lines, blobLines }: Evidence,
-  { pinned, signal }: RecheckOrder,
+  { pinned, signal }: RecheckRequest,
 ): Promise<Derived> => {
   const { folder, medium } = kept;
   const now = parseTime(predicate.time);
@@ -187,7 +187,7 @@ const deriveAgain = async (
       path: folder,
       medium,
       blobs: withSizes(kept.blobs, blobLines),
-      elsewhere: elsewhereOf(medium, predicate.parts?.missing ?? []),
+      elsewhere: isOnAbsentPart(medium, predicate.parts?.missing ?? []),
       pinned: pinned ?? predicate.pinned,
       now,
     },
@@ -278,7 +278,7 @@ const checkMedium = async (
     );
   }
   if (medium.medium) {
-    const elsewhere = elsewhereOf(medium.medium, predicate.parts?.missing ?? []);
+    const elsewhere = isOnAbsentPart(medium.medium, predicate.parts?.missing ?? []);
     await checkDeltas(medium, medium.medium.deltas ?? [], elsewhere, signal);
   }
   const { checked } = await checkBlobs(medium, expected, { clock: () => now, onBlob: () => {} }, signal);

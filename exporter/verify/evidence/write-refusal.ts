@@ -22,7 +22,7 @@ import {
 import type { WrittenEvidence } from './write-evidence.ts';
 
 /** The medium that could not be opened, the reason, and the time. */
-export type Unopened = {
+export type UnopenedMedium = {
   readonly media: readonly string[];
   readonly error: FleetError;
   readonly pinned: Digest | undefined;
@@ -45,7 +45,7 @@ const NOT_THE_MEDIUM = ['MEDIUM_MISSING', 'KEY_MISSING', 'KEY_FORMAT'] as const;
  */
 export const writeRefusal = async (
   folder: string,
-  { media, error, pinned, now }: Unopened,
+  { media, error, pinned, now }: UnopenedMedium,
   key: SigningKey,
   signal?: AbortSignal,
 ): Promise<WrittenEvidence> => {

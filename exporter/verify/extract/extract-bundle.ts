@@ -12,7 +12,7 @@ import { nameSome } from '#bundles/name-some';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { type Referrer, referrerOf } from '#bundles/formats/statements/referrer';
 import { EMPTY_CONFIG } from '#bundles/formats/layout/artifact';
-import { notFilled } from '../../source/check/not-filled.ts';
+import { emptyMediumError } from '../../source/check/empty-medium-error.ts';
 
 export type Extracted = {
   readonly bundle: Descriptor;
@@ -80,7 +80,7 @@ const checkEmpty = async (directory: string): Promise<void> => {
 };
 
 const findBundle = ({ path, medium }: OpenMedium, channel: Channel, kind: BundleKind): MediumBundle => {
-  if (!medium) throw notFilled(path);
+  if (!medium) throw emptyMediumError(path);
   const name = formatChannel(channel);
   const [entry, second] = medium.bundles.filter((it) => formatChannel(it) === name && it.kind === kind);
   if (second) throw new FleetError('EXTRA_BUNDLE', `${path} has two ${kind} bundles of ${name}`);

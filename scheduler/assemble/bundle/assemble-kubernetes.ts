@@ -12,8 +12,8 @@ import { placeSiteInputs } from './place-site-inputs.ts';
 import { checkSiteValues } from './check-site-values.ts';
 import type { ManifestCache, ManifestJudge, PreparedObject } from './prepared-manifest.ts';
 import { isPartOfPackage, isPlaybook } from '../../model/reconciler-traits.ts';
-import { findTorn, withoutNamespace } from './secret-documents.ts';
-import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUND } from './tenancy.ts';
+import { findSplitDocuments, withoutNamespace } from './secret-documents.ts';
+import { boundsOf, kubernetesBoundsOf, type ObjectBounds, UNBOUNDED } from './tenancy.ts';
 
 /** Folder of the application's own objects inside the package. */
 export const MANIFESTS = 'manifests/';
@@ -51,7 +51,7 @@ export const assembleKubernetes = (
   const all = [
     ...withConfig(assignment, own.get(true) ?? []).map((file) =>
       withTemplate(assignment, file.path, problems, () =>
-        prepared(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUND),
+        prepared(`${assignment.target.name}/${file.path}`, file.path, file.text, UNBOUNDED),
       ),
     ),
     ...(application ? [...application.files].map(([path, bytes]) => ({ application, path, bytes })) : [])
@@ -76,7 +76,10 @@ export const assembleKubernetes = (
   const charts = pinCharts(application, rules, imageLocks, problems);
   const secrets = files.flatMap(({ made }) => made.secrets ?? []);
   const encrypted = secrets.flatMap((one) => one.encrypted);
-  throwProblems([...problems, ...clashes, ...findTorn(encrypted)], `package ${assignment.target.name}`);
+  throwProblems(
+    [...problems, ...clashes, ...findSplitDocuments(encrypted)],
+    `package ${assignment.target.name}`,
+  );
   const placed = placeSiteInputs(
     assignment.target,
     files.map(({ path, made }) => ({ path, made, own: path.startsWith(MANIFESTS) })),

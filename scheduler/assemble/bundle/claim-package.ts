@@ -19,7 +19,7 @@ type Owned = Pick<AssembledPackage, 'owns' | 'siteInputs'>;
  * their authors choose, decide only between packages of one registration.
  * @returns OBJECT_CLASH by package; a refused package claims nothing else either
  */
-export const refuseNewcomers = async (
+export const refuseConflictingClaims = async (
   claimants: readonly Claimant[],
   before: Before,
 ): Promise<ReadonlyMap<AssembledPackage, FleetError>> => {

@@ -1,6 +1,6 @@
 import { claimPaths } from '#bundles/formats/archive/claim-paths';
 import { checkPath, LAYER_PATHS } from '#bundles/formats/archive/entry-path';
-import { packLayer, packLayerAside } from '#bundles/formats/archive/pack-layer';
+import { packLayer, packLayerOnThread } from '#bundles/formats/archive/pack-layer';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { canonicalBytes } from '#bundles/json/canonical';
@@ -97,7 +97,7 @@ const packTogether = async (packages: readonly AssembledPackage[], reconciler: s
   const files = [{ path: 'kustomization.yaml', bytes: kustomization(roots) as Uint8Array | string }];
   for (const one of packages)
     for (const { path, bytes } of one.files) files.push({ path: `${one.id}/${path}`, bytes });
-  const layer = await packLayerAside(files);
+  const layer = await packLayerOnThread(files);
   const blob = toBlob(LAYER_KUBERNETES, layer.bytes);
   return { layers: [blob], layerOf: () => blob.descriptor.digest, uncompressed: layer.uncompressedSize };
 };
@@ -106,7 +106,7 @@ const packTogether = async (packages: readonly AssembledPackage[], reconciler: s
 const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing> => {
   const packed: { readonly id: string; readonly blob: PackedBlob; readonly size: number }[] = [];
   for (const { id, files } of packages) {
-    const layer = await packLayerAside(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));
+    const layer = await packLayerOnThread(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));
     packed.push({ id, blob: toBlob(LAYER_HOST, layer.bytes), size: layer.uncompressedSize });
   }
   const byId = new Map(packed.map(({ id, blob }) => [id, blob.descriptor.digest]));

@@ -22,7 +22,7 @@ import {
   setsOf,
 } from './secret-documents.ts';
 import { sopsMac } from '../../model/kubernetes/sops-mac.ts';
-import { boundsKey, findTrespass } from './tenancy.ts';
+import { boundsKey, findViolation } from './tenancy.ts';
 
 /** Upper bound on cache entries, for fleets in which every text differs. */
 const MAX_ENTRIES = 20_000;
@@ -131,7 +131,7 @@ const prepare = (
       : [...(judge?.judge(object) ?? []), ...(isFilled(object) ? checkFilled(object) : [])];
     problems.push(...wrong);
     if (wrong.length === 0 && judge?.isUnknown(object)) unknown.push(toPrepared(object));
-    const trespass = findTrespass(object, namespace, bounds);
+    const trespass = findViolation(object, namespace, bounds);
     if (trespass) problems.push(trespass);
     const foreign = wrong.length === 0 ? findForeignSet(object, bounds) : undefined;
     if (foreign) problems.push(foreign);

@@ -153,7 +153,7 @@ const hasValues = (node: unknown): boolean =>
   });
 
 /** Errors for documents that SOPS encrypted as one file: the MAC covers all of them and is invalid for each alone. */
-export const findTorn = (encrypted: ManifestSecrets['encrypted']): readonly FleetError[] => {
+export const findSplitDocuments = (encrypted: ManifestSecrets['encrypted']): readonly FleetError[] => {
   const first = new Map<string, PreparedObject>();
   return encrypted.flatMap((object) => {
     const other = first.get(object.mac);

@@ -2,7 +2,7 @@ import type { HeldAssignment } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
 import type { BundleInput } from './bundle-input.ts';
 import type { HeldPackage } from './built-bundle.ts';
-import { type Before, refuseNewcomers } from './claim-package.ts';
+import { type Before, refuseConflictingClaims } from './claim-package.ts';
 import { withLastGood, withoutKept } from './stand-ins.ts';
 
 export type Settled = {
@@ -23,7 +23,7 @@ export const settleClaims = async (
   let held = oncePerId(assembled, given.held);
   for (;;) {
     const kept = held.flatMap((one) => one.kept ?? []);
-    const refused = await refuseNewcomers(
+    const refused = await refuseConflictingClaims(
       [...kept.map((made) => ({ made, kept: true })), ...assembled.map((made) => ({ made, kept: false }))],
       before,
     );

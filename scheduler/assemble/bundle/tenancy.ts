@@ -14,7 +14,7 @@ import type { DeploymentTarget } from '../../model/model.ts';
 export type ObjectBounds = Bounds & Pick<Required<PackageBounds>, 'secretSets'>;
 
 /** No bounds: for rendered files and for workloads in the platform repository. */
-export const UNBOUND: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], secretSets: ['*'] };
+export const UNBOUNDED: ObjectBounds = { clusterScoped: ['*'], namespaces: ['*'], secretSets: ['*'] };
 
 /**
  * Host names and secret sets that a package of a registered application may use; undefined for a workload in the platform
@@ -40,7 +40,7 @@ export const boundsOf = (target: DeploymentTarget): ObjectBounds => {
   const own = packageBoundsOf(target);
   return own
     ? { ...(target.bounds ?? { clusterScoped: [], namespaces: [] }), secretSets: own.secretSets }
-    : UNBOUND;
+    : UNBOUNDED;
 };
 
 /** Bounds of a package of a cluster. @param platforms secret sets that templates of the platform name in it */
@@ -64,7 +64,7 @@ export const boundsKey = ({ clusterScoped, namespaces, secretSets }: ObjectBound
   `${clusterScoped.join(',')};${namespaces.join(',')};${secretSets.join(',')}`;
 
 /** Error of an object outside of the bounds of its tenant: NAMESPACE_FOREIGN, CLUSTER_SCOPED; undefined if there is none. */
-export const findTrespass = (
+export const findViolation = (
   object: KubernetesObject,
   own: string,
   { clusterScoped, namespaces }: Bounds,

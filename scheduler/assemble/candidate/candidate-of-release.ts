@@ -7,12 +7,12 @@ import { PREDICATES } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import { toMistake } from '../../model/problems.ts';
 import { readCandidate } from './read-candidate.ts';
 
 /** The candidate that a release was built from, and when. */
-export type Made = {
+export type BuiltFrom = {
   readonly digest: Digest;
   readonly candidate: Pick<Candidate, 'declared' | 'kept'>;
   readonly builtAt: string;
@@ -26,9 +26,9 @@ export type Made = {
 export const candidateOfRelease = async (
   layout: Layout,
   channel: Channel,
-  documents: PublishedRelease['documents'],
+  documents: StoredRelease['documents'],
   { roots, signal }: { readonly roots: readonly TrustRoot[]; readonly signal: AbortSignal },
-): Promise<Made | undefined> => {
+): Promise<BuiltFrom | undefined> => {
   const what = `the statement of the last bundle of ${formatChannel(channel)}`;
   try {
     const envelopes = await statementFiles(layout.blobs, documents, 'bundle');
@@ -48,10 +48,10 @@ export const candidateOfRelease = async (
  */
 export const declarationOf = async (
   layout: Layout,
-  made: Made | undefined,
+  made: BuiltFrom | undefined,
   { clusterType, id }: { readonly clusterType: string; readonly id: string },
   signal: AbortSignal,
-): Promise<readonly Made['candidate'][]> => {
+): Promise<readonly BuiltFrom['candidate'][]> => {
   const kept = made?.candidate.kept?.find((one) => one.clusterType === clusterType && one.assignment === id);
   if (!kept?.declaredIn) return [];
   try {

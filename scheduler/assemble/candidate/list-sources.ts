@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
 import type { DeploymentTarget, SourceSnapshot } from '../../model/model.ts';
-import { toCandidateSource, uniqueSources } from './make-candidate.ts';
+import { toCandidateSource, uniqueSources } from './create-candidate.ts';
 
 export type ListedSources = {
   /** Those that a candidate can name, in the order given. */

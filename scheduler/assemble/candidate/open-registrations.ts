@@ -3,7 +3,7 @@ import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { registrationIn } from '../../load/platform/registration-in.ts';
 import { readCurrentBase } from '../../load/releases/read-base.ts';
-import { candidateOfRelease, declarationOf, type Made } from './candidate-of-release.ts';
+import { candidateOfRelease, declarationOf, type BuiltFrom } from './candidate-of-release.ts';
 
 type Previous = { readonly layout: Layout; readonly roots: readonly TrustRoot[] };
 
@@ -16,11 +16,11 @@ export const openRegistrations = (
   channel: Channel,
   signal: AbortSignal,
 ): ((id: string) => Promise<string | undefined>) => {
-  const read = async (): Promise<Made | undefined> => {
+  const read = async (): Promise<BuiltFrom | undefined> => {
     const { release } = await readCurrentBase(layout, channel, roots);
     return release && (await candidateOfRelease(layout, channel, release.documents, { roots, signal }));
   };
-  let made: Promise<Made | undefined> | undefined;
+  let made: Promise<BuiltFrom | undefined> | undefined;
   return async (id) => {
     made ??= read();
     const last = await made;

@@ -5,13 +5,13 @@ import type { Dispatcher } from 'undici';
 import { type Digest, digestFromHex, digestOf, hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { readSpan } from '#bundles/formats/layout/read-span';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { openConnections } from '#bundles/transport/registry/http/connections';
-import { newRetries, retryAfter } from '#bundles/transport/registry/http/retry-budget';
+import { createRetries, retryAfter } from '#bundles/transport/registry/http/retry-budget';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
-import { isPassing } from '#bundles/transport/registry/http/registry-error';
+import { isTransientError } from '#bundles/transport/registry/http/registry-error';
 import { type Answer, send } from '#bundles/transport/registry/http/send';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { markUsed } from '../../load/sources/cache-use.ts';
@@ -69,7 +69,7 @@ export const openContentPlaces = (
 
 const makePartials = async (folder: string, url: string): Promise<void> => {
   try {
-    await makeDirectory(folder);
+    await createDirectory(folder);
   } catch (error) {
     throw asUnreachable(error, url);
   }
@@ -118,7 +118,7 @@ const download = async (job: Job): Promise<LockedContent> => {
 
 const pull = async (job: Job, progress: Progress): Promise<void> => {
   const { signal, url } = job;
-  const retries = newRetries(job);
+  const retries = createRetries(job);
   for (;;) {
     // Without either, the rest may belong to other content than the partial file.
     if (!job.expected && progress.validator === undefined) await restart(progress);
@@ -132,7 +132,7 @@ const pull = async (job: Job, progress: Progress): Promise<void> => {
       failure = new Error(`it was answered with ${answer.status}, or ended early`);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof FleetError || !isPassing(error)) throw error;
+      if (error instanceof FleetError || !isTransientError(error)) throw error;
       failure = error;
     }
     if (progress.done - mark >= PROGRESS) retries.renew();
@@ -197,7 +197,7 @@ const tooLarge = (url: URL, most: number): FleetError =>
 /** Another process may have downloaded the same content first. */
 const keep = async (cache: BlobDirectory, partial: string, digest: Digest): Promise<void> => {
   const path = cache.path(digest);
-  await makeDirectory(dirname(path));
+  await createDirectory(dirname(path));
   try {
     await rename(partial, path);
   } catch (error) {

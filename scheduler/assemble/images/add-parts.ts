@@ -2,19 +2,19 @@ import { isMap, isScalar, type Node, type YAMLMap } from 'yaml';
 import type { ImageParts } from '../../model/images/image-fields.ts';
 import { isImageReference } from '../../model/images/image-reference.ts';
 import { type Search, textOf } from './image-search.ts';
-import { type FoundNode, meant } from '../../model/json-path.ts';
+import { type FoundNode, resolveAlias } from '../../model/json-path.ts';
 
 /** Reads a mapping as an image in parts (registry, repository, tag). */
 export const addParts = (found: FoundNode, parts: ImageParts, search: Search): void => {
   const { document } = search.object.parsed;
-  const map = meant(found.node, document);
+  const map = resolveAlias(found.node, document);
   if (map === null || map === undefined) return;
   if (!isMap(map)) {
     search.refuse(found, textOf(map));
     return;
   }
   const part = (key: string | undefined): string => {
-    const value = key === undefined ? undefined : meant(map.get(key, true), document);
+    const value = key === undefined ? undefined : resolveAlias(map.get(key, true), document);
     // A tag like 1.27 may be written without quotes.
     if (isScalar(value) && value.value !== null) {
       return typeof value.value === 'string' ? value.value : (value.source ?? '');

@@ -5,7 +5,7 @@ import { addParts } from './add-parts.ts';
 import { findSuspects } from './find-suspects.ts';
 import type { ImageRules } from './image-rules.ts';
 import { type ImageField, newSearch, type Search, textOf } from './image-search.ts';
-import { children, type FoundNode, meant, selectNodes } from '../../model/json-path.ts';
+import { children, type FoundNode, resolveAlias, selectNodes } from '../../model/json-path.ts';
 
 export type FoundImages = {
   readonly images: readonly ImageField[];
@@ -47,7 +47,7 @@ export const findImages = (object: KubernetesObject, rules: ImageRules): FoundIm
 /** @param seen visited nodes: an alias would visit a node again, or in a cycle */
 const visit = (field: FoundNode, search: Search, seen: Set<unknown>): void => {
   const { document } = search.object.parsed;
-  const value = meant(field.node, document);
+  const value = resolveAlias(field.node, document);
   if ((!isMap(value) && !isSeq(value)) || seen.has(value)) return;
   seen.add(value);
   for (const child of children(value, field.path, document)) {
@@ -72,8 +72,8 @@ const fieldOf = (
   const all = children(map, path, document);
   const own = all.find((one) => one.key === key);
   if (own) return own;
-  const merged = meant(all.find((one) => one.key === '<<')?.node, document);
-  const sources = isSeq(merged) ? merged.items.map((item) => meant(item, document)) : [merged];
+  const merged = resolveAlias(all.find((one) => one.key === '<<')?.node, document);
+  const sources = isSeq(merged) ? merged.items.map((item) => resolveAlias(item, document)) : [merged];
   for (const source of depth < 8 ? sources : []) {
     const found = isMap(source) ? fieldOf(source, key, document, path, depth + 1) : undefined;
     if (found) return { ...found, owner: map };
@@ -83,7 +83,7 @@ const fieldOf = (
 
 const addContainer = (one: FoundNode, search: Search): void => {
   const { document } = search.object.parsed;
-  const container = meant(one.node, document);
+  const container = resolveAlias(one.node, document);
   if (!isMap(container)) return;
   const image = fieldOf(container, 'image', document, one.path);
   if (image) search.add(image, container.get('imagePullPolicy'));
@@ -92,7 +92,7 @@ const addContainer = (one: FoundNode, search: Search): void => {
     `${one.path}.env`,
     document,
   )) {
-    const map = meant(variable.node, document);
+    const map = resolveAlias(variable.node, document);
     if (!isMap(map)) continue;
     const name = map.get('name');
     const value = fieldOf(map, 'value', document, variable.path);
@@ -106,7 +106,7 @@ const addOptions = (list: FoundNode | undefined, search: Search): void => {
   const { document } = search.object.parsed;
   const words = list ? children(list.node, list.path, document) : [];
   for (const [at, word] of words.entries()) {
-    const text = textOf(meant(word.node, document));
+    const text = textOf(resolveAlias(word.node, document));
     if (typeof text !== 'string' || !text.startsWith('-')) continue;
     const equals = text.indexOf('=');
     if (!search.rules.isImageOption(equals === -1 ? text : text.slice(0, equals))) continue;
@@ -117,8 +117,8 @@ const addOptions = (list: FoundNode | undefined, search: Search): void => {
 
 const addVolume = (one: FoundNode, search: Search): void => {
   const { document } = search.object.parsed;
-  const volume = meant(one.node, document);
-  const image = isMap(volume) ? meant(volume.get('image', true), document) : undefined;
+  const volume = resolveAlias(one.node, document);
+  const image = isMap(volume) ? resolveAlias(volume.get('image', true), document) : undefined;
   const reference = isMap(image) ? fieldOf(image, 'reference', document, `${one.path}.image`) : undefined;
   if (reference && isMap(image)) search.add(reference, image.get('pullPolicy'));
 };
@@ -126,7 +126,7 @@ const addVolume = (one: FoundNode, search: Search): void => {
 const addAnnotations = (metadata: FoundNode, search: Search): void => {
   const { isImageAnnotation } = search.rules;
   const { document } = search.object.parsed;
-  const map = isImageAnnotation && meant(metadata.node, document);
+  const map = isImageAnnotation && resolveAlias(metadata.node, document);
   const annotations = isMap(map) ? fieldOf(map, 'annotations', document, metadata.path) : undefined;
   for (const one of children(annotations?.node, `${metadata.path}.annotations`, document))
     if (isImageAnnotation?.(String(one.key))) search.add(one);

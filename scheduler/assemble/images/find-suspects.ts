@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.
 import { placeOf } from '../../model/yaml/parse-documents.ts';
 import { isOwnGroup } from '../../plan/validate/kubernetes/removed-apis.ts';
 import { looksLikeImage } from '../../model/images/image-reference.ts';
-import { children, meant } from '../../model/json-path.ts';
+import { children, resolveAlias } from '../../model/json-path.ts';
 
 /** Names of fields in custom kinds that usually hold an image, or its parts. */
 const IMAGE_KEY = /^(?:image|imageName|imageRef|dockerImage|containerImage)$|[a-z]Image$/;
@@ -25,13 +25,13 @@ export const findSuspects = (
   const { root, document, text } = object.parsed;
   const found = new Map<string, FleetError>();
   const visit = (node: Node | null, path: string, seen: Set<unknown>): void => {
-    const value = meant(node, document);
+    const value = resolveAlias(node, document);
     if (seen.has(value) || found.size >= SHOWN) return;
     seen.add(value);
     for (const child of children(value, path, document)) {
       const { key, owner } = child;
       if (isKnown(owner, key)) continue;
-      const own = meant(child.node, document);
+      const own = resolveAlias(child.node, document);
       const image = typeof key === 'string' && IMAGE_KEY.test(key) ? imageIn(own) : undefined;
       if (image !== undefined) {
         const field = `$.${child.path.replace(/\[\d+\]/g, '[*]')}`;

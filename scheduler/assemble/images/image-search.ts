@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.
 import { placeOf } from '../../model/yaml/parse-documents.ts';
 import { cutImages, type ImageText } from '../../model/images/image-reference.ts';
 import type { ImageRules } from './image-rules.ts';
-import { type FoundNode, meant } from '../../model/json-path.ts';
+import { type FoundNode, resolveAlias } from '../../model/json-path.ts';
 
 /** An image in an object, with a function that replaces it. */
 export type ImageField = {
@@ -61,7 +61,7 @@ export const newSearch = (object: KubernetesObject, rules: ImageRules): Search =
     leaveOut: know,
     add: (field, pullPolicy) => {
       const { node, owner, key } = field;
-      const value = textOf(meant(node, document));
+      const value = textOf(resolveAlias(node, document));
       if (value === '' || value === undefined) return;
       if (!know(field)) return;
       const cut = typeof value === 'string' ? cutImages(value) : undefined;

@@ -1,7 +1,7 @@
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
-import { endsJudging } from '../../model/problems.ts';
+import { isFatalForJudging } from '../../model/problems.ts';
 import { type Attachment, formatAttachment, type Take } from '../../model/images/attachment.ts';
 import type { ImageReference } from './image-lock.ts';
 import { findAttachments } from '../../load/images/find-attachments.ts';
@@ -101,7 +101,7 @@ const look = async (
     };
   } catch (error) {
     const failed = toFleetError(error, `looking what lies beside ${one.name}`);
-    if (endsJudging(failed)) throw failed;
+    if (isFatalForJudging(failed)) throw failed;
     const { code, message, subject, hint } = failed;
     const problem = new FleetError(code, `what lies beside ${one.name} is not known: ${message}`, {
       ...(subject !== undefined && { subject }),

@@ -1,7 +1,7 @@
 import { attachLocked } from './attach-locked.ts';
 import type { Attachment } from '../../model/images/attachment.ts';
 import { checkPlatforms } from './check-platforms.ts';
-import { type Vouching, vouchImages } from './signatures/vouch-images.ts';
+import { type SignatureRequirements, attachSignatures } from './signatures/attach-signatures.ts';
 import { type ImageOrigin, resolveImages } from './resolve-images.ts';
 import type { ResolvedImage } from './resolved-image.ts';
 
@@ -18,7 +18,7 @@ export type ResolveImages = (
 export const resolveOnce = (
   origin: ImageOrigin,
   signal: AbortSignal,
-  vouching?: Vouching,
+  vouching?: SignatureRequirements,
   attachments: ReadonlyMap<string, readonly Attachment[]> = new Map(),
 ): ResolveImages => {
   const once = <T>(known: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> => {
@@ -30,7 +30,7 @@ export const resolveOnce = (
   const judged = new Map<string, Promise<void>>();
   const resolve = async (names: readonly string[]): Promise<readonly ResolvedImage[]> => {
     const found = await attachLocked(await resolveImages(origin, names, signal), attachments, origin, signal);
-    return vouching ? await vouchImages(found, vouching, signal) : found;
+    return vouching ? await attachSignatures(found, vouching, signal) : found;
   };
   // One set at a time: two sets that share an image would copy it twice.
   let last: Promise<unknown> = Promise.resolve();

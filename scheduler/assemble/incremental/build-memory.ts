@@ -2,8 +2,8 @@ import type { Application } from '../../load/applications/application.ts';
 import type { BuiltBundle } from '../bundle/built-bundle.ts';
 import type { ManifestCache } from '../bundle/prepared-manifest.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
-import { type FileMemory, newFileMemory } from '../../load/sources/file-memory.ts';
-import { newRenderMemory, type RenderMemory } from '../../render/remember-packages.ts';
+import { type FileMemory, createFileMemory } from '../../load/sources/file-memory.ts';
+import { createRenderMemory, type RenderMemory } from '../../render/remember-packages.ts';
 
 /**
  * Results that a running scheduler keeps between builds, each by the inputs that it was made from, so that builds with and
@@ -33,7 +33,7 @@ export type KeptBundle = {
   readonly judgedFor: string | undefined;
 };
 
-export const newBuildMemory = (): BuildMemory => ({ environments: new Map(), files: newFileMemory() });
+export const createBuildMemory = (): BuildMemory => ({ environments: new Map(), files: createFileMemory() });
 
 /** The memory of one environment; undefined for another fleet or form. */
 export const memoryOf = (memory: BuildMemory, platform: Platform): EnvironmentMemory => {
@@ -41,7 +41,7 @@ export const memoryOf = (memory: BuildMemory, platform: Platform): EnvironmentMe
   if (known?.platform?.form === platform.form && known.platform.fleet === platform.fleet) return known;
   const fresh: EnvironmentMemory = {
     platform: undefined,
-    rendered: newRenderMemory(),
+    rendered: createRenderMemory(),
     applications: new Map(),
     manifests: new Map(),
     definitions: '',

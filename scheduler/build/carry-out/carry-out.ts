@@ -8,10 +8,10 @@ import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import { restatedReference } from '../../load/releases/newest-statement.ts';
 import { awaitingReference, waitingReference } from '../../load/releases/references.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import { fitSources } from '../../release/publish/fit-statement.ts';
-import { toHeldLine } from '../../release/publish/held-in.ts';
-import { showRestated } from '../../release/publish/show-restated.ts';
-import { restoreBlobs } from '../../release/publish/write-blobs.ts';
+import { fitSources } from '../../release/write/fit-statement.ts';
+import { toHeldLine } from '../../release/write/held-in.ts';
+import { sendRestatements } from '../../release/write/send-restatements.ts';
+import { restoreBlobs } from '../../release/write/write-blobs.ts';
 import { type Renewed, renewRelease } from '../../release/reissue/renew-release.ts';
 import { removalsHeld, writeWaiting } from '../../release/removals/waiting.ts';
 import type { Decision } from '../decide/decide-release.ts';
@@ -57,7 +57,7 @@ export const carryOut = async (
   const left = gone.filter((reference) => findReference(layout, reference));
   if (references.size === 0 && left.length === 0) return outcomes;
   await releases.point(references, left);
-  await showRestated(keys, stated);
+  await sendRestatements(keys, stated);
   const voided = await followWithLeases(releases, keys, outcomes.map(channelOf), now);
   return outcomes.map((outcome) => {
     const leaseVoid = voided.get(formatChannel(outcome));

@@ -6,8 +6,8 @@ import { formatChannel, parseChannel } from '#bundles/names';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { readBase } from '../../load/releases/read-base.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import type { Releases } from '../../release/publish/open-releases.ts';
-import { readPrevious } from '../../release/publish/read-previous.ts';
+import type { Releases } from '../../release/write/open-releases.ts';
+import { readPrevious } from '../../release/write/read-previous.ts';
 import type { ChannelOutcome } from '../channel-outcome.ts';
 import { renewRelease } from '../../release/reissue/renew-release.ts';
 

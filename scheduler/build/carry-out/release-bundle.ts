@@ -13,13 +13,13 @@ import { writeAwaiting } from '../../release/approvals/awaiting.ts';
 import { restateBundle } from '../../release/approvals/restate-bundle.ts';
 import { isApproved, type SignedBundle, signBundle } from '../../release/approvals/sign-bundle.ts';
 import type { BuildLineage } from '../../release/chain/open-chain.ts';
-import { fitHeld } from '../../release/publish/fit-statement.ts';
-import type { Releases } from '../../release/publish/open-releases.ts';
-import { publishRelease } from '../../release/publish/publish-release.ts';
-import { copyImages, writeBundle } from '../../release/publish/write-blobs.ts';
+import { fitHeld } from '../../release/write/fit-statement.ts';
+import type { Releases } from '../../release/write/open-releases.ts';
+import { writeRelease } from '../../release/write/write-release.ts';
+import { copyImages, writeBundle } from '../../release/write/write-blobs.ts';
 import { releaseReferences } from '../../release/reissue/reissue-release.ts';
 import {
-  type Beginning,
+  type FirstStage,
   beginRelease,
   startRollout,
   supersededBy,
@@ -65,7 +65,7 @@ export const releaseBundle = async (work: Work, channel: ChannelFacts): Promise<
   const superseded = isNew ? await supersededBy(layout, previous) : undefined;
   const stage = isNew ? plan?.plan.stages[0]?.name : undefined;
   const { kind, config, manifest } = bundle.bundle;
-  const { version, artifact, references } = await publishRelease(layout, keys, {
+  const { version, artifact, references } = await writeRelease(layout, keys, {
     channel: channel.channel,
     bundle: { kind, digest, manifest: manifest.descriptor, minAgent: config.requirements.agent ?? null },
     candidate: signed.candidate,
@@ -98,7 +98,7 @@ export const restateReleased = async (work: Work, channel: ChannelFacts): Promis
 type Signed = {
   readonly images: ReadonlyMap<string, Descriptor>;
   readonly digest: Digest;
-  readonly beginning: Beginning;
+  readonly beginning: FirstStage;
   readonly signed: SignedBundle;
 };
 

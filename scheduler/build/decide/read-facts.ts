@@ -10,11 +10,11 @@ import { type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';
 import { lineagesOf } from '../../load/releases/check-promoted.ts';
 import { withNewestStatement } from '../../load/releases/newest-statement.ts';
 import { readBase } from '../../load/releases/read-base.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { BuildLineage } from '../../release/chain/open-chain.ts';
-import { heldIn } from '../../release/publish/held-in.ts';
-import { readPrevious } from '../../release/publish/read-previous.ts';
+import { heldIn } from '../../release/write/held-in.ts';
+import { readPrevious } from '../../release/write/read-previous.ts';
 import { type FindRemovals, openRemovals } from '../../release/removals/find-removals.ts';
 import { compareBundle, type Comparison } from '../../release/removals/judge-bundle.ts';
 import type { Removal } from '../../release/removals/removal.ts';
@@ -28,9 +28,9 @@ export type ChannelFacts = {
   readonly channel: Channel;
   readonly bundle: BuiltBundle;
   /** The newest release, whose number the next one follows. */
-  readonly newest: PublishedRelease | undefined;
+  readonly newest: StoredRelease | undefined;
   /** The newest one that agents can read. */
-  readonly previous: PublishedRelease | undefined;
+  readonly previous: StoredRelease | undefined;
   /** Why the newest one cannot be read. */
   readonly unread: FleetError | undefined;
   readonly revocations: Revocations;
@@ -131,7 +131,7 @@ const readChannel = async (
 /** Of a bundle that was withdrawn. */
 const NOT_COMPARED: Comparison = { isUnchanged: false, isFirst: false, assignments: 0, removals: [] };
 
-const readStated = async (layout: Layout, previous: PublishedRelease): Promise<ReleaseFacts['stated']> => {
+const readStated = async (layout: Layout, previous: StoredRelease): Promise<ReleaseFacts['stated']> => {
   const [own] = await lineagesOf(layout, previous);
   const latest = await withNewestStatement(layout, previous);
   const newest = latest.restated ? (await lineagesOf(layout, latest))[0] : own;

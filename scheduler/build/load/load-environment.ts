@@ -13,11 +13,11 @@ import { readAuditLog } from '../../load/releases/audit-log.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Platform } from '../../model/model.ts';
 import { problemsOf, toProblem } from '../../model/problems.ts';
-import type { MakeOptions } from '../build-options.ts';
+import type { BundleBuildOptions } from '../build-options.ts';
 import type { EnvironmentInput } from '../environment-input.ts';
 import { lastTools } from './last-tools.ts';
 
-export type MakeInputs = {
+export type LoadInputs = {
   readonly sources: Sources;
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
@@ -33,9 +33,9 @@ export type Problems = { readonly problems: readonly FleetError[] };
 
 /** Loads one environment. Problems in its YAML are returned. @throws FleetError the codes of readAuditLog */
 export const loadEnvironment = async (
-  options: MakeOptions,
+  options: BundleBuildOptions,
   environment: string,
-  { sources, images, previous, signatures, store, isPromoted = false }: MakeInputs,
+  { sources, images, previous, signatures, store, isPromoted = false }: LoadInputs,
 ): Promise<EnvironmentInput | Problems> => {
   const platform = await loadOrProblems(options, environment, sources, isPromoted);
   if ('problems' in platform) return platform;
@@ -62,7 +62,7 @@ export const loadEnvironment = async (
 };
 
 const readRollbacks = async (
-  { layout, keys: { roots } }: MakeOptions,
+  { layout, keys: { roots } }: BundleBuildOptions,
   environment: string,
 ): Promise<RollbackPlace> => {
   const opened = await openOrStartLayout(layout);
@@ -71,7 +71,7 @@ const readRollbacks = async (
 };
 
 const loadOrProblems = async (
-  options: MakeOptions,
+  options: BundleBuildOptions,
   environment: string,
   sources: Sources,
   isChained: boolean,

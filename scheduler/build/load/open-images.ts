@@ -1,5 +1,5 @@
 import { type ResolveImages, resolveOnce } from '../../assemble/images/resolve-once.ts';
-import type { Vouching } from '../../assemble/images/signatures/vouch-images.ts';
+import type { SignatureRequirements } from '../../assemble/images/signatures/attach-signatures.ts';
 import type { Platform } from '../../model/model.ts';
 import type { EnvironmentInput } from '../environment-input.ts';
 
@@ -18,6 +18,6 @@ export const openImages = (
   if (images === 'unchecked') return undefined;
   const { imagePolicies: policies, imageIndexes: indexes = new Map(), imageAttachments } = platform;
   const sources = [images, previous?.layout.blobs, pulled].filter((source) => source !== undefined);
-  const vouching: Vouching | undefined = policies && { policies, places: signatures, indexes };
+  const vouching: SignatureRequirements | undefined = policies && { policies, places: signatures, indexes };
   return resolveOnce({ sources, pull, store }, signal, vouching, imageAttachments);
 };

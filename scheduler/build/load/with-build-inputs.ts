@@ -10,7 +10,7 @@ import { openCharts } from '../../load/charts/charts.ts';
 import { openImageRegistries } from '../../load/images/image-places.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, requireSetting } from '../../settings/configuration.ts';
-import type { MakeOptions } from '../build-options.ts';
+import type { BundleBuildOptions } from '../build-options.ts';
 
 export type BuildPlaces = {
   readonly env: NodeJS.ProcessEnv;
@@ -18,7 +18,7 @@ export type BuildPlaces = {
   readonly signal: AbortSignal;
 };
 
-export type BuildInputs = MakeOptions & {
+export type BuildInputs = BundleBuildOptions & {
   readonly keys: KeyDirectory;
   /** OCI layout with the images that manifests name. */
   readonly images?: string;

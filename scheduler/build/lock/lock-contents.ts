@@ -6,7 +6,7 @@ import { chartKey, openCharts } from '../../load/charts/charts.ts';
 import { noCharts } from '../../load/charts/no-charts.ts';
 import { lockCharts } from '../../assemble/images/lock-charts.ts';
 import { updateLockFile } from '../../assemble/images/lock-file.ts';
-import { eachOnce, toProblem } from '../../model/problems.ts';
+import { uniqueProblems, toProblem } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { collectContents, type WantedDebs } from '../../assemble/content/collect-contents.ts';
 import { selectionKey } from '../../assemble/content/debs/locked-debs.ts';
@@ -110,7 +110,7 @@ export const lockContents = async (options: LockContentsOptions): Promise<Conten
       ? [...root.contentLocks.debs.keys(), ...root.contentLocks.files.keys()].filter((key) => !names.has(key))
       : [],
     missing: [...debs.problems, ...files.problems, ...charts.problems],
-    unread: eachOnce(unread),
+    unread: uniqueProblems(unread),
   };
 };
 

@@ -8,7 +8,7 @@ import type { ChartPlaces } from '../../load/charts/chart-places.ts';
 import { chartKey, isChartKey, openCharts } from '../../load/charts/charts.ts';
 import { noCharts } from '../../load/charts/no-charts.ts';
 import type { Root } from '../../load/load-platform.ts';
-import { eachOnce } from '../../model/problems.ts';
+import { uniqueProblems } from '../../model/problems.ts';
 import { loadToLock, type LockRequest } from './load-to-lock.ts';
 import { renderToLock } from './render-to-lock.ts';
 import { collectReferences } from '../../assemble/lock/collect-references.ts';
@@ -140,7 +140,7 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
         )
       : [],
     missing,
-    unread: eachOnce(unread),
+    unread: uniqueProblems(unread),
   };
 };
 

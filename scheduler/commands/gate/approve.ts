@@ -21,9 +21,9 @@ import { type Approval, approve } from '../../release/approvals/approve.ts';
 import { describeWaiting } from '../../release/approvals/waiting.ts';
 import { waitingLines } from '../../release/approvals/waiting-lines.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 import { decisionFlags, gateFlags, openGate } from './open-gate.ts';
 
 export default class Approve extends FleetCommand {

@@ -13,7 +13,7 @@ import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Promotion } from '../../model/promotion.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
 

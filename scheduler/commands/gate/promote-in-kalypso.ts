@@ -4,7 +4,11 @@ import { nameSome } from '#bundles/name-some';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { type DeliveredBase, deliverBase } from '../../deliver/kalypso/deliver-base.ts';
-import { type BasePromotion, type BaseWish, planBasePromotion } from '../../deliver/kalypso/promote-base.ts';
+import {
+  type BasePromotion,
+  type BasePromotionRequest,
+  planBasePromotion,
+} from '../../deliver/kalypso/promote-base.ts';
 import type { KalypsoRoot } from '../../load/kalypso/find-environments.ts';
 import { readRoot } from '../../load/load-platform.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
@@ -99,7 +103,7 @@ export const promoteInKalypso = async (
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-const wishOf = (to: string, { from, commit, candidate }: KalypsoFlags): BaseWish => {
+const wishOf = (to: string, { from, commit, candidate }: KalypsoFlags): BasePromotionRequest => {
   if (candidate !== undefined)
     throw new FleetError('USAGE', 'a control plane in Kalypso’s form has commits and no candidates', {
       hint: 'Give --from <environment>, or --commit <id>',

@@ -11,7 +11,7 @@ import { sourcesOf } from '../../load/load-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 import { openExplained } from './explained.ts';
 import { decisionFlags, gateFlags, openGate } from './open-gate.ts';
 import { findKalypsoRoot, kalypsoFlags, promoteInKalypso, refuseKalypsoFlags } from './promote-in-kalypso.ts';

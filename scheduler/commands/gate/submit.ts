@@ -6,7 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { type Submitted, submitCandidate } from '../../hub/promote/decide/submit-candidate.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 import { decisionFlags, linkFlags, openGate, reasonFlag } from './open-gate.ts';
 
 export default class Submit extends FleetCommand {

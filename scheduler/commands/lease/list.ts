@@ -5,7 +5,7 @@ import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
-import { type PublishedLease, readLease } from '../../release/lease/read-lease.ts';
+import { type StoredLease, readLease } from '../../release/lease/read-lease.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { chosenChannels } from '../each-channel.ts';
@@ -47,7 +47,7 @@ export default class LeaseList extends FleetCommand {
 }
 
 const stateOf = (
-  lease: Pick<PublishedLease, 'root' | 'predicate'>,
+  lease: Pick<StoredLease, 'root' | 'predicate'>,
   root: Pick<TrustRoot, 'version'>,
   now: Date,
 ): 'of an old key' | 'live' | 'ended' => {

@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
 import { LEASE_DAYS, renewLease } from '../../release/lease/renew-lease.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import { readCurrent } from '../../release/reissue/rollback-release.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { chosenChannels, eachChannel } from '../each-channel.ts';

@@ -6,7 +6,7 @@ import { readConfiguration, requireSetting } from '../../settings/configuration.
 import { configurationFlags, selectionFlags } from '../../settings/configuration-flags.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import { type Renewed, renewRelease } from '../../release/reissue/renew-release.ts';
 import { readCurrent } from '../../release/reissue/rollback-release.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';

@@ -6,7 +6,7 @@ import { resumeChannel, rollBackChannel, rollBackOne } from '../../hub/promote/d
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 import { decisionFlags } from '../gate/open-gate.ts';
 
 const { config, keys, layout } = configurationFlags;

@@ -6,7 +6,7 @@ import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/promot
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { personOf } from '../by-flags.ts';
+import { personOf } from '../person-flags.ts';
 
 const { config, keys, layout } = configurationFlags;
 

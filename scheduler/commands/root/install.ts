@@ -8,7 +8,7 @@ import { installRoots } from '../../keys/root/install-roots.ts';
 import { readRootBytes } from '../../keys/root/read-root-file.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 import { recordRoots } from './record-roots.ts';
 
 const { config, keys, layout } = configurationFlags;
@@ -27,7 +27,7 @@ export default class RootInstall extends FleetCommand {
     config,
     keys,
     layout,
-    ...byFlags,
+    ...personFlags,
     sha256: Flags.string({ description: 'SHA-256 that one of them must have, as published by the officers' }),
   };
 
@@ -35,7 +35,7 @@ export default class RootInstall extends FleetCommand {
     const { args, flags } = await this.parse(RootInstall);
     const configuration = await readConfiguration(flags, process.cwd());
     const directory = requireSetting(configuration, 'keys');
-    const by = byOf(flags);
+    const by = personAndReason(flags);
     const now = this.readNow(flags.now);
     const files = await Promise.all(
       args.root.map(async (file) => ({ file, bytes: await readRootBytes(file) })),

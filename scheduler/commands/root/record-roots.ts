@@ -7,7 +7,7 @@ import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { describeRoot } from '../../keys/root/describe-root.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { recordChange } from '../../release/audit/record-change.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import type { Configuration } from '../../settings/configuration.ts';
 
 /**

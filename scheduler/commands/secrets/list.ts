@@ -4,7 +4,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
-import { listSecrets, remarksOn } from '../../hub/sites/secrets/list-secrets.ts';
+import { listSecrets, recommendationsFor } from '../../hub/sites/secrets/list-secrets.ts';
 import { siteAgents } from '../../hub/sites/secrets/readers.ts';
 
 export default class SecretsList extends FleetCommand {
@@ -24,7 +24,7 @@ export default class SecretsList extends FleetCommand {
       this.log(
         `${set.site}/${set.name}  version ${set.version}, sealed ${set.sealedAt}  read by ${set.readers.join(', ') || 'no agent'}`,
       );
-      for (const remark of remarksOn(set)) this.log(`  ! ${remark}`);
+      for (const remark of recommendationsFor(set)) this.log(`  ! ${remark}`);
     }
     if (sets.length === 0) this.log('No secret set yet. Seal one with: fleet-scheduler secrets set');
     const agents = site === undefined ? [] : await siteAgents(db, site);

@@ -2,15 +2,15 @@ import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { publishSite } from '../../hub/sites/publish-site.ts';
+import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
-import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
+import { siteRecommendations } from '../../hub/sites/secrets/list-secrets.ts';
 import { readIdentities } from '../../hub/sites/secrets/read-identities.ts';
 import { resealSecrets } from '../../hub/sites/secrets/reseal-secrets.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 
 export default class SecretsReseal extends FleetCommand {
   static override description =
@@ -20,7 +20,7 @@ export default class SecretsReseal extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     site: Flags.string({ required: true, description: 'Whose sets' }),
     name: Flags.string({ description: 'Only this set' }),
     identity: Flags.string({
@@ -36,7 +36,7 @@ export default class SecretsReseal extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     const identities = await readIdentities(flags.identity);
     const now = this.readNow(flags.now);
-    await using hub = await openHub(configuration, { by: byOf(flags) });
+    await using hub = await openHub(configuration, { by: personAndReason(flags) });
     const { escrow } = configuration;
     const order = { site, name, identities, escrow };
     const {
@@ -44,12 +44,12 @@ export default class SecretsReseal extends FleetCommand {
       resealed,
       unchanged,
     } = await resealSecrets(hub.store, order, await siteSigner(hub), now);
-    await publishSite(hub, row, { now, command: 'secrets reseal' });
+    await writeSite(hub, row, { now, command: 'secrets reseal' });
     for (const line of await appendToLog(hub, 'secrets reseal', now)) this.say(line);
     for (const one of resealed) this.log(`${one} is sealed again`);
     for (const one of unchanged) this.log(`${one} is sealed to the current agents already`);
     this.log(`site ${site} is at statement ${row.version}`);
-    const remarks = await siteRemarks(hub.store.db, site, escrow);
+    const remarks = await siteRecommendations(hub.store.db, site, escrow);
     for (const remark of remarks) this.say(`  ! ${remark}`);
     return { site, resealed, unchanged, statement: row.version, remarks };
   }

@@ -3,14 +3,14 @@ import { parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { publishSite } from '../../hub/sites/publish-site.ts';
+import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { readValues } from '../../hub/sites/secrets/read-values.ts';
 import { setSecrets } from '../../hub/sites/secrets/set-secrets.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 
 export default class SecretsSet extends FleetCommand {
   static override description =
@@ -21,7 +21,7 @@ export default class SecretsSet extends FleetCommand {
   ];
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     site: Flags.string({ required: true, description: 'Site of the set' }),
     name: Flags.string({ required: true, description: 'Name of the set' }),
     agent: Flags.string({
@@ -49,11 +49,11 @@ export default class SecretsSet extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     const values = await readValues(sources, process.cwd(), process.stdin);
     const now = this.readNow(flags.now);
-    await using hub = await openHub(configuration, { by: byOf(flags) });
+    await using hub = await openHub(configuration, { by: personAndReason(flags) });
     const { escrow } = configuration;
     const order = { site, name, values, agents, escrow };
     const { site: row, version, readers } = await setSecrets(hub.store, order, await siteSigner(hub), now);
-    await publishSite(hub, row, { now, command: 'secrets set' });
+    await writeSite(hub, row, { now, command: 'secrets set' });
     for (const line of await appendToLog(hub, 'secrets set', now)) this.say(line);
     const keys = Object.keys(values);
     this.log(`${name} of ${site} is at version ${version}, with ${keys.join(', ')}`);

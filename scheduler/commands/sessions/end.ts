@@ -7,7 +7,7 @@ import { endSessionsOf } from '../../hub/people/session.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { takingBy, takingFlags } from '../by-flags.ts';
+import { requireReason, removalReasonFlags } from '../person-flags.ts';
 
 export default class SessionsEnd extends FleetCommand {
   static override description =
@@ -19,13 +19,13 @@ export default class SessionsEnd extends FleetCommand {
   static override args = {
     session: Args.string({ required: true, description: 'Its name, as sessions list shows it, or a person' }),
   };
-  static override flags = { ...hubFlags, ...takingFlags };
+  static override flags = { ...hubFlags, ...removalReasonFlags };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SessionsEnd);
     const now = this.readNow(flags.now);
     const configuration = await readConfiguration(flags, process.cwd());
-    const by = await takingBy(flags, `the sessions of ${args.session} end with the next request`, {
+    const by = await requireReason(flags, `the sessions of ${args.session} end with the next request`, {
       json: this.jsonEnabled(),
       signal: this.signal,
     });

@@ -3,7 +3,7 @@ import type { Hub } from '../../hub/hub.ts';
 import { checkValues, type KnownNeeds } from '../../hub/sites/check-values.ts';
 import { formatValues } from '../../hub/sites/list-sites.ts';
 import { type PlannedSite, planValues, setManyValues } from '../../hub/sites/set-many-values.ts';
-import { publishSites } from '../../hub/sites/publish-site.ts';
+import { writeSites } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { findSite, type ValueChange } from '../../hub/sites/set-values.ts';
 import { appendToLog } from '../append-to-log.ts';
@@ -43,7 +43,7 @@ export const changeMany = async (
   const rows = await setManyValues(hub.store, changes, await siteSigner(hub), now);
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
-  const written = await publishSites(hub, named, { now, command: 'sites set' });
+  const written = await writeSites(hub, named, { now, command: 'sites set' });
   if (written > rows.length)
     speaker.say(`${written - rows.length} statements were missing in ${hub.layout} and are there now`);
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);

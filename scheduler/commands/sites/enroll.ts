@@ -13,12 +13,12 @@ import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
 import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
 import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
 import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
-import { siteRemarks } from '../../hub/sites/secrets/list-secrets.ts';
+import { siteRecommendations } from '../../hub/sites/secrets/list-secrets.ts';
 import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byOf, sometimesTakingFlags, takingBy } from '../by-flags.ts';
+import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 
 const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',
@@ -39,7 +39,7 @@ export default class SitesEnroll extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...sometimesTakingFlags('--replace-key'),
+    ...optionalRemovalReasonFlags('--replace-key'),
     site: Flags.string({ description: "Only this site's requests" }),
     channel: Flags.string({ description: 'Follow this environment/type, whatever the request says' }),
     accept: Flags.string({
@@ -66,7 +66,7 @@ export default class SitesEnroll extends FleetCommand {
       update: flags.update,
     };
     const by = flags['replace-key']
-      ? await takingBy(
+      ? await requireReason(
           flags,
           'the key that an agent has is refused from now on, also that of a machine which still runs',
           {
@@ -74,7 +74,7 @@ export default class SitesEnroll extends FleetCommand {
             signal: this.signal,
           },
         )
-      : byOf(flags);
+      : personAndReason(flags);
     await using medium = await openFiles(args.medium, { signal: this.signal });
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
@@ -94,7 +94,7 @@ export default class SitesEnroll extends FleetCommand {
     this.#print(result, args.medium);
     const remarks: string[] = [];
     for (const { site } of result.sites)
-      remarks.push(...(await siteRemarks(hub.store.db, site.name, configuration.escrow)));
+      remarks.push(...(await siteRecommendations(hub.store.db, site.name, configuration.escrow)));
     for (const remark of remarks) this.log(`  ! ${remark}`);
     const { refused, sites } = result;
     const [only] = refused;

@@ -12,7 +12,7 @@ import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 import { parseLabel } from '../tokens/create.ts';
 
 export default class SitesFollow extends FleetCommand {
@@ -27,7 +27,7 @@ export default class SitesFollow extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     by: Flags.option({
       options: ['flux', 'argo-cd'] as const,
       required: true,
@@ -57,7 +57,7 @@ export default class SitesFollow extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
       create: await hasNoSites(configuration),
-      by: byOf(flags),
+      by: personAndReason(flags),
     });
     if (!flags['allow-unreleased']) checkReleased(channel, await readReleased(hub.layout));
     const now = this.readNow(flags.now);

@@ -7,7 +7,7 @@ import { listSites } from '../../hub/sites/list-sites.ts';
 import { readValuesCsv } from '../../hub/sites/values-csv.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 import { changeMany } from './change-many.ts';
 
 export default class SitesImport extends FleetCommand {
@@ -22,7 +22,7 @@ export default class SitesImport extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     'dry-run': Flags.boolean({ description: 'Only print what would change' }),
     'allow-unknown': Flags.boolean({ description: 'Also set values that no release asks for yet' }),
   };
@@ -31,7 +31,7 @@ export default class SitesImport extends FleetCommand {
     const { args, flags } = await this.parse(SitesImport);
     const configuration = await readConfiguration(flags, process.cwd());
     const text = await readText(args.csv);
-    await using hub = await openHub(configuration, { by: byOf(flags) });
+    await using hub = await openHub(configuration, { by: personAndReason(flags) });
     const sites = await listSites(hub.store.db, hub.store.fleet);
     const options = {
       dryRun: flags['dry-run'],

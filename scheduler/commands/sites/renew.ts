@@ -2,14 +2,14 @@ import { Flags } from '@oclif/core';
 import { addDays, formatTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { publishSite } from '../../hub/sites/publish-site.ts';
+import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { abortIfAsked } from '../../hub/refused.ts';
 import { renewSites } from '../../hub/sites/renew-sites.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 
 export default class SitesRenew extends FleetCommand {
   static override description =
@@ -17,7 +17,7 @@ export default class SitesRenew extends FleetCommand {
   static override examples = ['<%= config.bin %> <%= command.id %> --within 200'];
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     within: Flags.integer({
       description: 'Days that a statement must still be valid',
       default: 180,
@@ -29,12 +29,14 @@ export default class SitesRenew extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SitesRenew);
     const now = this.readNow(flags.now);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by: byOf(flags) });
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), {
+      by: personAndReason(flags),
+    });
     const before = formatTime(addDays(now, flags.within));
     const renewed = await renewSites(hub.store, await siteSigner(hub), before, now);
     for (const site of renewed) {
       abortIfAsked(this.signal);
-      await publishSite(hub, site, { now, command: 'sites renew' });
+      await writeSite(hub, site, { now, command: 'sites renew' });
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
     for (const line of await appendToLog(hub, 'sites renew', now)) this.say(line);

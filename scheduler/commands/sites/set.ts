@@ -5,7 +5,7 @@ import { parseChannel, parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { publishSite } from '../../hub/sites/publish-site.ts';
+import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
@@ -15,7 +15,7 @@ import { parseValue, setValues } from '../../hub/sites/set-values.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byOf, sometimesTakingFlags, takingBy } from '../by-flags.ts';
+import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 import { changeMany, type ManyOptions } from './change-many.ts';
 
 export default class SitesSet extends FleetCommand {
@@ -36,7 +36,7 @@ export default class SitesSet extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...sometimesTakingFlags('--unset'),
+    ...optionalRemovalReasonFlags('--unset'),
     select: Flags.string({
       description:
         'Set the values of all sites that have an agent with these labels, like region=north,line=a',
@@ -103,8 +103,8 @@ export default class SitesSet extends FleetCommand {
     const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
     const by =
       unset.length === 0
-        ? byOf(flags)
-        : await takingBy(
+        ? personAndReason(flags)
+        : await requireReason(
             flags,
             `${place} loses the ${what} ${unset.join(', ')}, and packages that need ${its} do not change there any more`,
             { json: this.jsonEnabled(), signal: this.signal },
@@ -120,7 +120,7 @@ export default class SitesSet extends FleetCommand {
       await siteSigner(hub),
       now,
     );
-    const laidOut = await publishSite(hub, site, { now, command: 'sites set' });
+    const laidOut = await writeSite(hub, site, { now, command: 'sites set' });
     for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);
     if (changed) this.log(`site ${site.name} is at statement ${site.version}; the next medium carries it`);
@@ -148,7 +148,8 @@ export default class SitesSet extends FleetCommand {
     const dryRun = flags['dry-run'];
     const terms = { json: this.jsonEnabled(), signal: this.signal };
     const loses = `sites with ${select.join(',')} lose ${unset.join(', ')}, and packages that need it do not change there any more`;
-    const by = unset.length === 0 || dryRun ? byOf(flags) : await takingBy(flags, loses, terms);
+    const by =
+      unset.length === 0 || dryRun ? personAndReason(flags) : await requireReason(flags, loses, terms);
     await using hub = await openHub(configuration, { by });
     const found = await selectAgents(hub.store.db, labels);
     const asked = [...found].flatMap(([site, agents]) =>

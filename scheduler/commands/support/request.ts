@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { Args, Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { publishSite } from '../../hub/sites/publish-site.ts';
+import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { requestSupport } from '../../hub/support/request-support.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 import { parseSupportTarget } from './support-target.ts';
 
 const DAYS = 30;
@@ -23,14 +23,16 @@ export default class SupportRequest extends FleetCommand {
   static override args = { target: Args.string({ required: true, description: 'Site, or <site>/<agent>' }) };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     days: Flags.integer({ min: 1, max: 180, default: DAYS, description: 'Days until the request ends' }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SupportRequest);
     const target = parseSupportTarget(args.target);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()), { by: byOf(flags) });
+    await using hub = await openHub(await readConfiguration(flags, process.cwd()), {
+      by: personAndReason(flags),
+    });
     const now = this.readNow(flags.now);
     const { site, requests } = await requestSupport(hub.store, target, {
       signer: await siteSigner(hub),
@@ -38,7 +40,7 @@ export default class SupportRequest extends FleetCommand {
       days: flags.days,
       random: () => randomBytes(8),
     });
-    await publishSite(hub, site, { now, command: 'support request' });
+    await writeSite(hub, site, { now, command: 'support request' });
     for (const line of await appendToLog(hub, 'support request', now)) this.say(line);
     for (const { agent, id, until, waited } of requests)
       this.log(

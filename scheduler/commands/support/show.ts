@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { VerifiedSupport } from '#bundles/trust/reports/support';
 import { FleetCommand } from '#cli/fleet-command';
@@ -47,7 +47,7 @@ export default class SupportShow extends FleetCommand {
 
   async #extract({ files }: VerifiedSupport, out: string): Promise<void> {
     try {
-      await makeDirectory(out);
+      await createDirectory(out);
       // No link below the folder is followed.
       for (const { path, bytes } of files) await writeFileOntoMedium(out, path, bytes);
     } catch (error) {

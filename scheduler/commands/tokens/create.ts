@@ -10,17 +10,17 @@ import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import {
   type Allowance,
   formatAllowance,
-  OF_WORKSPACES,
+  WORKSPACE_VERBS,
   parseAllowance,
   VERBS,
 } from '../../hub/sites/tokens/allowance.ts';
-import { createToken, type TokenOrder } from '../../hub/sites/tokens/create-token.ts';
+import { createToken, type TokenRequest } from '../../hub/sites/tokens/create-token.ts';
 import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byOf, operatorFlag, sometimesTakingFlags, takingBy } from '../by-flags.ts';
+import { personAndReason, operatorFlag, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
 const LIVES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
@@ -41,7 +41,7 @@ export default class TokensCreate extends FleetCommand {
   static override flags = {
     ...hubFlags,
     operator: operatorFlag,
-    reason: sometimesTakingFlags('--replace-key').reason,
+    reason: optionalRemovalReasonFlags('--replace-key').reason,
     site: Flags.string({
       description: 'Site of the agent',
       relationships: [NOT_FOR_READERS],
@@ -71,7 +71,7 @@ export default class TokensCreate extends FleetCommand {
       relationships: [{ type: 'all' as const, flags: ['reader'] }],
     }),
     allow: Flags.string({
-      description: `<verb>:<environment>, or * for all environments: may do this by the API; ${OF_WORKSPACES.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}`,
+      description: `<verb>:<environment>, or * for all environments: may do this by the API; ${WORKSPACE_VERBS.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}`,
       ...repeatable,
       relationships: [
         { type: 'none' as const, flags: ['reader'] },
@@ -98,11 +98,11 @@ export default class TokensCreate extends FleetCommand {
       await this.checkEnvironments(configuration, order.allowances ?? []);
     const given = { person: flags.operator, reason: flags.reason };
     const by = flags['replace-key']
-      ? await takingBy(given, 'the key that an agent has is refused once this token is used', {
+      ? await requireReason(given, 'the key that an agent has is refused once this token is used', {
           json: this.jsonEnabled(),
           signal: this.signal,
         })
-      : byOf(given);
+      : personAndReason(given);
     await using hub = await openHub(configuration, { create: await hasNoSites(configuration), by });
     if (order.scope === 'enroll' && order.channel && !flags['allow-unreleased'])
       checkReleased(order.channel, await readReleased(hub.layout));
@@ -137,7 +137,7 @@ export default class TokensCreate extends FleetCommand {
   }
 }
 
-const describePurpose = (order: TokenOrder): string => {
+const describePurpose = (order: TokenRequest): string => {
   switch (order.scope) {
     case 'enroll':
       return `for one agent of site ${order.site}`;
@@ -162,7 +162,7 @@ type Given = {
   readonly 'replace-key': boolean;
 };
 
-const readVersion = (flags: Given): TokenOrder => {
+const readVersion = (flags: Given): TokenRequest => {
   if (flags.reader)
     return { scope: 'reader', allowances: flags.only?.map((place) => parseAllowance(`read:${place}`)) };
   if (flags.allow !== undefined && flags.person !== undefined)

@@ -12,7 +12,7 @@ import { parseLife } from '../../hub/sites/tokens/token-life.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { byFlags, byOf } from '../by-flags.ts';
+import { personFlags, personAndReason } from '../person-flags.ts';
 
 export default class TokensHosts extends FleetCommand {
   static override description =
@@ -26,7 +26,7 @@ export default class TokensHosts extends FleetCommand {
   };
   static override flags = {
     ...hubFlags,
-    ...byFlags,
+    ...personFlags,
     out: Flags.string({ required: true, description: 'File to write; it must not exist' }),
     expires: Flags.string({ default: '30d', description: 'Validity, such as 2h or 30d' }),
     'allow-unreleased': Flags.boolean({ description: 'Also hosts of channels without a release' }),
@@ -41,7 +41,7 @@ export default class TokensHosts extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, {
       create: await hasNoSites(configuration),
-      by: byOf(flags),
+      by: personAndReason(flags),
     });
     if (!flags['allow-unreleased']) {
       const released = await readReleased(hub.layout);

@@ -6,7 +6,7 @@ import { revokeToken } from '../../hub/sites/tokens/list-tokens.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
-import { takingBy, takingFlags } from '../by-flags.ts';
+import { requireReason, removalReasonFlags } from '../person-flags.ts';
 
 export default class TokensRevoke extends FleetCommand {
   static override description =
@@ -17,13 +17,13 @@ export default class TokensRevoke extends FleetCommand {
   static override args = {
     token: Args.string({ required: true, description: 'Its name, as tokens list shows it' }),
   };
-  static override flags = { ...hubFlags, ...takingFlags };
+  static override flags = { ...hubFlags, ...removalReasonFlags };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(TokensRevoke);
     const now = this.readNow(flags.now);
     const configuration = await readConfiguration(flags, process.cwd());
-    const by = await takingBy(
+    const by = await requireReason(
       flags,
       `the token ${args.token} is refused from now on, and a session that it opened ends`,
       {

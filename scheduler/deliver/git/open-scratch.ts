@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { type GitRepository, prepare } from '../../load/sources/git-cache.ts';
 import { type Git, withRemote } from '../../load/sources/run-git.ts';
 
@@ -16,7 +16,7 @@ export const openScratch = async (
 ): Promise<GitRepository & AsyncDisposable> => {
   const folder = join(repository.cacheDirectory, 'publish');
   const gitDirectory = join(folder, `${randomUUID()}.git`);
-  await makeDirectory(folder);
+  await createDirectory(folder);
   const scratch = { ...repository, gitDirectory };
   await prepare(withRemote(git, repository.url), scratch);
   if (base !== undefined) {

@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import {
-  dropWorn,
+  dropStaleRepository,
   fetchCommit,
   type GitRepository,
   markDelivery,
@@ -46,7 +46,7 @@ export const readBranch = async (
 export const bringCommit = async (plain: Git, repository: GitRepository, commit: string): Promise<void> => {
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
-    await dropWorn(repository.gitDirectory, new Date());
+    await dropStaleRepository(repository.gitDirectory, new Date());
     await prepare(git, repository);
     await markDelivery(repository);
     await fetchCommit(git, repository, commit);

@@ -7,7 +7,7 @@ import { type ObjectOf, ofKind } from '../../load/objects/platform-object.ts';
 import { readObjects } from '../../load/objects/read-objects.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import type { Source, Sources } from '../../load/sources/open-sources.ts';
-import { newProblems, throwProblems } from '../../model/problems.ts';
+import { createProblems, throwProblems } from '../../model/problems.ts';
 import { refName } from '../../model/location.ts';
 import { TRACKING_FILE } from '../../render/render-tree.ts';
 import { baseRepoFile, pinCommit } from './pin-commit.ts';
@@ -43,7 +43,7 @@ export type BasePromotion = {
 };
 
 /** The commit to promote: the one that another environment is pinned to, or one of the base's branch. */
-export type BaseWish = { readonly to: string } & (
+export type BasePromotionRequest = { readonly to: string } & (
   | { readonly from: string; readonly commit?: undefined }
   | { readonly from?: undefined; readonly commit: string }
 );
@@ -57,7 +57,7 @@ export type BaseWish = { readonly to: string } & (
 export const planBasePromotion = async (
   options: PlatformOptions & { readonly sources: Sources },
   root: KalypsoRoot,
-  wish: BaseWish,
+  wish: BasePromotionRequest,
 ): Promise<BasePromotion> => {
   const { sources } = options;
   const to = await readBranch(sources, root, wish.to);
@@ -115,7 +115,7 @@ const readBranch = async (sources: Sources, root: KalypsoRoot, name: string): Pr
     location: sources.locate(repo, revision),
     path,
   });
-  const problems = newProblems();
+  const problems = createProblems();
   const objects = readObjects(source, problems.found);
   throwProblems(problems.found, `the branch of ${name}`);
   const bases = ofKind(objects, 'BaseRepo');

@@ -10,8 +10,8 @@ import {
 } from '#bundles/formats/layout/layout';
 import { readBlob } from '#bundles/formats/layout/verified';
 import type { Destination, TargetRepository } from '#bundles/transport/publish/destination';
-import { makeLimit } from '#bundles/transport/publish/limit';
-import { waitForLayout } from '../../release/publish/wait-for-layout.ts';
+import { createLimit } from '#bundles/transport/publish/limit';
+import { waitForLayout } from '../../release/write/wait-for-layout.ts';
 
 /**
  * Opens a layout directory as a destination to publish to. It is locked until disposal. Tags and the order of writes are the
@@ -26,7 +26,7 @@ export const openLayoutDestination = async (
   const lock = await waitForLayout(directory, { command: 'publish', now, waitMs });
   const blobs = openBlobDirectory(directory, `layout ${directory}`);
   // One at a time, because each call reads and rewrites the whole index.
-  const inTurn = makeLimit(1);
+  const inTurn = createLimit(1);
   const resolve = async (path: string, reference: string) => {
     if (!isDigest(reference))
       return findReference(await openOrStartLayout(directory), layoutReference(path, reference));

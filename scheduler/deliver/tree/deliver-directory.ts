@@ -7,7 +7,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { DAY_MS } from '#bundles/time';
 import { inParallel } from '#bundles/in-parallel';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import type { Tree } from '../../render/render-tree.ts';
 
@@ -107,7 +107,7 @@ const writeAll = async (
   if (await lstat(place).catch(() => undefined)) return;
   const draft = join(directory, STORE, `.${randomUUID()}`);
   try {
-    await makeDirectory(draft);
+    await createDirectory(draft);
     const folders = new Set(['.']);
     for (const [at, [path, bytes]] of [...files].entries()) {
       if (at % PAUSE === 0) await setImmediate();

@@ -6,7 +6,7 @@ import type { Sources } from '../../load/sources/open-sources.ts';
 import { type Chain, loadPolicies, type Policies } from '../../release/chain/open-chain.ts';
 import { problemsOf, throwProblems, toProblem } from '../../model/problems.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
-import { bringTree, withdrawTree } from './bring-tree.ts';
+import { deliverTree, withdrawTree } from './deliver-tree.ts';
 import { CLUSTERS } from '../git/cluster-folder.ts';
 import { loadPlace, openTreeChain, openTreeLayout, type TreeLayout } from './load-place.ts';
 import { stageTree } from './stage-tree.ts';
@@ -95,7 +95,7 @@ const deliverOne = async (
       },
       rendered,
     );
-    const brought = await bringTree(delivery, staged, promotion);
+    const brought = await deliverTree(delivery, staged, promotion);
     const removedPackages = packagesIn(brought.removed, staged.tree);
     return { environment, ...told, problems: [], ...brought, removedPackages };
   } catch (error) {

@@ -6,7 +6,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
-import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
+import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { loadPlatform, type Root } from '../../load/load-platform.ts';
 import type { LoadPlatformOptions, PlatformOptions } from '../../load/platform/load-options.ts';

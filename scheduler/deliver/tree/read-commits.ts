@@ -23,7 +23,7 @@ export type CommitPlace = PlaceOptions & {
  * id than our commit. Compares contents by the ids of blobs and does not fetch them.
  * @returns a function that reads each head once
  */
-export const makeCommitReader = () => {
+export const createCommitReader = () => {
   const seen = new Map<string, string>();
   return async (place: CommitPlace, clusters: readonly TreeCluster[]): Promise<readonly TreeCommit[]> => {
     const { to, env, signal, cacheDirectory } = place;

@@ -4,11 +4,11 @@ import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
-import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
+import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
 import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { lineagesOf } from '../../load/releases/check-promoted.ts';
 import { withNewestStatement } from '../../load/releases/newest-statement.ts';
-import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import { type StoredRelease, readRelease } from '../../load/releases/read-release.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
@@ -47,7 +47,7 @@ export type StageOptions = PlaceOptions & {
 
 /** The fields of a channel's release that decide about folders. */
 type Stage = {
-  readonly release: PublishedRelease;
+  readonly release: StoredRelease;
   readonly rollout: Rollout;
   readonly bundle: Digest | undefined;
   readonly candidate: Digest;
@@ -214,12 +214,12 @@ const wordsOf = (stages: RolloutPlan['stages'], rollout: Rollout): string | unde
 
 const candidateOf = async (
   layout: TreeLayout['layout'],
-  release: PublishedRelease,
+  release: StoredRelease,
 ): Promise<Digest | undefined> =>
   (await lineagesOf(layout, await withNewestStatement(layout, release)))[0]?.candidate;
 
 /** The bundle that reconcilers follow. */
-const bundleOf = ({ subjects }: PublishedRelease): Digest | undefined =>
+const bundleOf = ({ subjects }: StoredRelease): Digest | undefined =>
   subjects.get('bundle/kubernetes') ?? subjects.get('bundle/host');
 
 const marked = ({ files }: Content, channel: Channel, bundle: Digest | undefined): Tree =>

@@ -6,7 +6,7 @@ import { isLoopback } from '#bundles/transport/registry/http/where-to';
 import type { EmailSettings } from '../../settings/alarm-settings.ts';
 import { readSecretLine } from './read-secret-line.ts';
 import { type Access, type Carrier, type Outcome, REQUEST_MS } from './receiver.ts';
-import type { Notice, What } from './notice.ts';
+import type { Notice, NoticeKind } from './notice.ts';
 
 /** Answers of SMTP that are about this message or its recipients (RFC 5321 section 4.2.1), and not about the login. */
 const isAboutTheMessage = (code: unknown): boolean =>
@@ -81,7 +81,7 @@ export const email = (
   },
 });
 
-const WORDS: Readonly<Record<What, string>> = {
+const WORDS: Readonly<Record<NoticeKind, string>> = {
   opened: 'new',
   worsened: 'worse',
   repeated: 'still there',

@@ -7,7 +7,7 @@ import type { Database, OpenAlarmRow, Tx } from '../store/tables.ts';
 import { type Alarm, makeAlarm } from './alarm.ts';
 
 /** Alarms that are open at a time. Past it they are counted, and a single alarm says so. */
-const MOST_OPEN = 10_000;
+const MAX_OPEN = 10_000;
 /** How long a condition must be gone before its alarm is over, so that a condition that comes and goes is one alarm. */
 export const GONE_MS = 5 * 60_000;
 /** After this time an alarm that is over is deleted although a receiver does not know it. */
@@ -22,7 +22,7 @@ export type Changes = { readonly opened: readonly Alarm[]; readonly over: readon
 export const keepAlarms = async (
   store: Store,
   derived: readonly Alarm[],
-  { now, most = MOST_OPEN }: { readonly now: Date; readonly most?: number },
+  { now, most = MAX_OPEN }: { readonly now: Date; readonly most?: number },
 ): Promise<Changes> => {
   const at = formatTime(now);
   const known = new Map((await readOpenAlarms(store.db)).map((row) => [row.id, row]));

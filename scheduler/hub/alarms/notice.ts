@@ -9,7 +9,7 @@ import { ALARMS, type Alarm, type AlarmKind, type AlarmSubject } from './alarm.t
 import { overSince, severityOf } from './keep-alarms.ts';
 
 /** `worsened`: its severity has risen. `repeated`: it is still there. */
-export type What = 'opened' | 'worsened' | 'repeated' | 'resolved';
+export type NoticeKind = 'opened' | 'worsened' | 'repeated' | 'resolved';
 
 export type AlarmSentRow = Selectable<Stored>;
 
@@ -17,7 +17,7 @@ export type AlarmSentRow = Selectable<Stored>;
 export type Notice = {
   /** The same when it is sent again after a crash, so that a receiver can tell the two are one. */
   readonly id: string;
-  readonly what: What;
+  readonly what: NoticeKind;
   readonly alarm: Alarm;
   /** Remedy. */
   readonly action: string;
@@ -55,17 +55,17 @@ export const pendingNotices = (
   rows
     .flatMap((row) => {
       const before = sent.get(row.id);
-      const what = whatOf(filter, row, before, { now, repeatMs });
+      const what = noticeKindOf(filter, row, before, { now, repeatMs });
       return what === undefined ? [] : [noticeOf(what, row, before)];
     })
     .toSorted((a, b) => bySeverity(a.alarm.severity, b.alarm.severity));
 
-const whatOf = (
+const noticeKindOf = (
   filter: AlarmFilter,
   row: OpenAlarmRow,
   before: AlarmSentRow | undefined,
   { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
-): What | undefined => {
+): NoticeKind | undefined => {
   const isDue = !isPaused(before?.next_at, now);
   if (overSince(row, now))
     return before && (isDue || before.refused_what !== 'resolved') ? 'resolved' : undefined;
@@ -73,7 +73,7 @@ const whatOf = (
   if (before.opened_at !== row.opened_at) return 'opened';
   if (row.gone_at !== null) return undefined;
   if (isWorse(severityOf(row), severityOf(before))) return 'worsened';
-  if (before.refused_what !== null) return isDue ? (before.refused_what as What) : undefined;
+  if (before.refused_what !== null) return isDue ? (before.refused_what as NoticeKind) : undefined;
   return Math.abs(now.getTime() - parseTime(before.sent_at).getTime()) >= repeatMs ? 'repeated' : undefined;
 };
 
@@ -88,7 +88,7 @@ const isWanted = ({ severity, environments, workspaces }: AlarmFilter, row: Open
 
 const subjectOf = ({ subject }: OpenAlarmRow): AlarmSubject => parseJson(subject) as AlarmSubject;
 
-const noticeOf = (what: What, row: OpenAlarmRow, before: AlarmSentRow | undefined): Notice => {
+const noticeOf = (what: NoticeKind, row: OpenAlarmRow, before: AlarmSentRow | undefined): Notice => {
   const { id, since, summary, opened_at: openedAt, gone_at: goneAt } = row;
   const kind = row.kind as AlarmKind;
   const severity = severityOf(row);
@@ -114,7 +114,7 @@ export const sentOf = (receiver: string, notice: Notice, now: Date): AlarmSentRo
   notice.what === 'resolved'
     ? undefined
     : {
-        ...aboutOf(receiver, notice),
+        ...noticeFields(receiver, notice),
         sent_at: formatTime(now),
         refused_what: null,
         refused_at: null,
@@ -139,7 +139,7 @@ export const refusedOf = (
   const refusals = (before?.refusals ?? 0) + 1;
   const at = formatTime(now);
   return {
-    ...aboutOf(receiver, notice),
+    ...noticeFields(receiver, notice),
     sent_at: before?.sent_at ?? at,
     refused_what: notice.what,
     refused_at: before?.refused_at ?? at,
@@ -149,7 +149,7 @@ export const refusedOf = (
   };
 };
 
-const aboutOf = (receiver: string, { alarm, openedAt }: Notice) => ({
+const noticeFields = (receiver: string, { alarm, openedAt }: Notice) => ({
   receiver,
   alarm: alarm.id,
   opened_at: openedAt,

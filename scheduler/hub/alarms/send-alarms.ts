@@ -32,7 +32,7 @@ export type SenderOptions = {
  * nothing is lost and at most the current message is sent again, with the same id. Failures are logged and tried again after a
  * pause. Never throws.
  */
-export const makeSender = (
+export const createAlarmSender = (
   receiver: ReceiverSettings,
   settings: Pick<AlarmSettings, 'repeat'>,
   options: SenderOptions,

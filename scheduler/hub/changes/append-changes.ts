@@ -4,8 +4,8 @@ import { parseJson } from '#bundles/json/parse-json';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { appendEntries, type NewEntry } from '../../release/audit/append-entry.ts';
 import { signChange } from '../../release/audit/sign-change.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
-import type { LockOptions } from '../../release/publish/wait-for-layout.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
+import type { LockOptions } from '../../release/write/wait-for-layout.ts';
 import type { Store } from '../store/open-store.ts';
 import { rememberHead } from './remember-head.ts';
 

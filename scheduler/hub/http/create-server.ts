@@ -19,7 +19,7 @@ import { MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
 import { enforceAccess } from './access/enforce-access.ts';
 import { sessionRoutes } from './access/session-routes.ts';
 import { signInRoutes } from './access/sign-in-routes.ts';
-import { NOBODY, type People } from '../people/people.ts';
+import { NO_PEOPLE, type People } from '../people/people.ts';
 import { agentRoutes, REPORT_BODY_BYTES } from './agents/agent-routes.ts';
 import { peerCertificate } from './agents/authenticate-agent.ts';
 import type { Context } from './context.ts';
@@ -151,7 +151,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   });
   server.addHook('onResponse', async (request, reply) => tell(request, reply, context));
 
-  const peopleContext = { ...context, people: options.people ?? NOBODY };
+  const peopleContext = { ...context, people: options.people ?? NO_PEOPLE };
   enforceAccess(server, peopleContext);
   await server.register(cookie);
   await server.register(rateLimit, {

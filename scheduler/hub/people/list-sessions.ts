@@ -55,9 +55,13 @@ const isOpen = (row: SessionRow, now: Date, idleMs: number): boolean =>
   parseTime(row.seen_at).getTime() + idleMs > now.getTime();
 
 /** An admin's session by a break-glass code, shown to all signed-in people. */
-export type BrokenGlass = { readonly person: string; readonly reason: string; readonly until: Timestamp };
+export type BreakGlassSession = {
+  readonly person: string;
+  readonly reason: string;
+  readonly until: Timestamp;
+};
 
-export const brokenGlass = async (db: Database, now: Date): Promise<readonly BrokenGlass[]> => {
+export const listBreakGlass = async (db: Database, now: Date): Promise<readonly BreakGlassSession[]> => {
   const rows = await db
     .selectFrom('session')
     .innerJoin('token', 'token.id', 'session.token')

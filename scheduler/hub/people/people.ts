@@ -19,7 +19,7 @@ export type People = {
 const HOUR_MS = 3_600_000;
 
 /** A hub without sign-in by OIDC: tokens, and break-glass sessions of an hour. */
-export const NOBODY: People = {
+export const NO_PEOPLE: People = {
   origin: undefined,
   oidc: undefined,
   roles: [],

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { readGivenFile } from '#bundles/read-given-file';
 import type { Configuration } from '../../settings/configuration.ts';
 import type { OidcProvider } from './oidc-provider.ts';
-import { NOBODY, type People } from './people.ts';
+import { NO_PEOPLE, type People } from './people.ts';
 import { WORKSPACE_ROLES } from './role.ts';
 
 const HOUR_MS = 3_600_000;
@@ -44,9 +44,9 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
 export const lifetimesOf = ({
   signIn,
 }: Configuration): Pick<People, 'sessionMs' | 'decidingMs' | 'idleMs'> => ({
-  sessionMs: signIn?.sessionHours === undefined ? NOBODY.sessionMs : signIn.sessionHours * HOUR_MS,
-  decidingMs: signIn?.decidingHours === undefined ? NOBODY.decidingMs : signIn.decidingHours * HOUR_MS,
-  idleMs: signIn?.idleMinutes === undefined ? NOBODY.idleMs : signIn.idleMinutes * MINUTE_MS,
+  sessionMs: signIn?.sessionHours === undefined ? NO_PEOPLE.sessionMs : signIn.sessionHours * HOUR_MS,
+  decidingMs: signIn?.decidingHours === undefined ? NO_PEOPLE.decidingMs : signIn.decidingHours * HOUR_MS,
+  idleMs: signIn?.idleMinutes === undefined ? NO_PEOPLE.idleMs : signIn.idleMinutes * MINUTE_MS,
 });
 
 const readProvider = async ({

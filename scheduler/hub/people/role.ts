@@ -1,4 +1,4 @@
-import { type Allowance, OF_WORKSPACES, type Verb, VERBS } from '../sites/tokens/allowance.ts';
+import { type Allowance, WORKSPACE_VERBS, type Verb, VERBS } from '../sites/tokens/allowance.ts';
 
 export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
@@ -43,7 +43,7 @@ export const allowancesOf = (rules: readonly RoleRule[]): readonly Allowance[] =
       workspaces.flatMap((workspace) =>
         VERBS_OF[role].flatMap((verb) => {
           if (workspace === undefined) return [{ verb, environment }];
-          return OF_WORKSPACES.includes(verb) ? [{ verb, environment, workspace }] : [];
+          return WORKSPACE_VERBS.includes(verb) ? [{ verb, environment, workspace }] : [];
         }),
       ),
     ),

@@ -27,7 +27,7 @@ export type NewSession = Pick<SessionRow, 'kind' | 'issuer' | 'subject' | 'perso
 export type OpenSession = { readonly row: SessionRow; readonly secret: string };
 
 export const hashSecret = (secret: string): string => createHash('sha256').update(secret).digest('hex');
-export const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+export const createSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 export const isSecret = (text: string): boolean => SECRET.test(text);
 
 /** Always a new secret and a new session: one that somebody planted in the browser before is worth nothing. */
@@ -36,7 +36,7 @@ export const createSession = async (tx: Tx, { now, endsAt, ...who }: NewSession)
     .deleteFrom('session')
     .where('ends_at', '<=', formatTime(new Date(now.getTime() - KEPT_MS)))
     .execute();
-  const secret = newSecret();
+  const secret = createSecret();
   const at = formatTime(now);
   const row: SessionRow = {
     ...who,
@@ -44,7 +44,7 @@ export const createSession = async (tx: Tx, { now, endsAt, ...who }: NewSession)
     hash: hashSecret(secret),
     previous_hash: null,
     rotated_at: at,
-    csrf: newSecret(),
+    csrf: createSecret(),
     created_at: at,
     seen_at: at,
     ends_at: formatTime(endsAt),
@@ -104,7 +104,7 @@ export const rotateSession = async (
   now: Date,
 ): Promise<string | undefined> => {
   if (isPrevious || parseTime(row.rotated_at).getTime() + ROTATE_MS > now.getTime()) return undefined;
-  const secret = newSecret();
+  const secret = createSecret();
   const { numUpdatedRows } = await store.transact((tx) =>
     tx
       .updateTable('session')

@@ -3,7 +3,7 @@ import type { Allowance } from '../sites/tokens/allowance.ts';
 /**
  * Environments and workspaces that a caller may read, by name. `parts`: workspaces of environments that it may not read whole.
  */
-export type Sight = {
+export type ReadScope = {
   /** Environments; '*' is in no sight, because such a caller sees everything. */
   readonly whole: ReadonlySet<string>;
   readonly parts: readonly { readonly environment: string; readonly workspace: string }[];
@@ -12,7 +12,7 @@ export type Sight = {
 };
 
 /** @returns undefined: everything; 'nothing': no allowance to read */
-export const sightOf = (allowances: readonly Allowance[]): Sight | 'nothing' | undefined => {
+export const sightOf = (allowances: readonly Allowance[]): ReadScope | 'nothing' | undefined => {
   const reads = allowances.filter(({ verb }) => verb === 'read');
   if (reads.length === 0) return 'nothing';
   if (reads.some(({ environment, workspace }) => environment === '*' && workspace === undefined))

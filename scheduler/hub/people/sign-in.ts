@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { formatTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import type { Checks } from './oidc-provider.ts';
-import { hashSecret, isSecret, newSecret } from './session.ts';
+import { hashSecret, isSecret, createSecret } from './session.ts';
 
 /** How long a person may take at the provider. */
 export const SIGN_IN_MS = 10 * 60_000;
@@ -17,7 +17,7 @@ const checksOf = (secret: string): Checks => {
 
 /** @param target the view that the person wanted */
 export const startSignIn = async (store: Store, target: string, now: Date): Promise<StartedSignIn> => {
-  const secret = newSecret();
+  const secret = createSecret();
   await store.transact(async (tx) => {
     await tx.deleteFrom('sign_in').where('ends_at', '<=', formatTime(now)).execute();
     await tx

@@ -41,7 +41,7 @@ export type CheckAsker = AsyncDisposable & {
   readonly ask: (hub: GateHub, decided: Decided) => Promise<void>;
 };
 
-export const makeCheckAsker = (options: AskerOptions): CheckAsker => {
+export const createCheckAsker = (options: AskerOptions): CheckAsker => {
   const { configuration, env, store, clock, log, random, onNews } = options;
   const { checkSecretFile, plainHttp } = configuration;
   const stop = new AbortController();

@@ -14,7 +14,7 @@ import { redactUrl } from '../../model/repository-url.ts';
 import { type CommitStatuses, type Configuration, requireSetting } from '../../settings/configuration.ts';
 import type { GateHub } from '../promote/gate/gate-hub.ts';
 import { foldDecisions } from '../promote/facts/decisions.ts';
-import { judgeProgress, type Progress, worseOf } from '../promote/judge/judge-status.ts';
+import { judgeProgress, type Progress, worseProgress } from '../promote/judge/judge-status.ts';
 import { linksOf } from '../promote/facts/link.ts';
 import { readChannels } from '../promote/facts/read-channels.ts';
 import { readFacts } from '../promote/facts/read-facts.ts';
@@ -53,7 +53,7 @@ type Wanted = {
 const RETRY = { firstMs: 60_000, longestMs: 15 * 60_000, jitter: 'around' } as const;
 
 /** Sets statuses `fleet-ferry/<environment>` on the commits that the released candidates of each environment were made from. */
-export const makeStatusSetter = (options: StatusOptions): StatusSetter => {
+export const createStatusSetter = (options: StatusOptions): StatusSetter => {
   const { configuration, commitStatuses, store, clock, log, env, random } = options;
   const { forges, targetUrl } = commitStatuses;
   /** Repositories and hosts that failed. */
@@ -224,7 +224,7 @@ const readWanted = async (
       repo,
       sha,
       candidates: [...of].toSorted().join(','),
-      progress: first && others.reduce(worseOf, first),
+      progress: first && others.reduce(worseProgress, first),
     };
   });
 };

@@ -10,7 +10,7 @@ import { applyRetention, retentionDays } from '../upkeep/retention/apply-retenti
 import { sampleCompliance } from '../upkeep/sample-compliance.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
-import { makeKeepCurrent } from './keep-current.ts';
+import { createKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
 import { loopDuty } from './loop-duty.ts';
 import { createMirror } from './mirror-sites.ts';
@@ -68,7 +68,7 @@ const keepCurrent =
   ({ configuration, hub: { store }, clock, log, env }: DutyOptions): Duty =>
   async ({ confirm }) => {
     const publish = channelPublisher(configuration, clock, env, confirm);
-    return repeat(makeKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
+    return repeat(createKeepCurrent({ configuration, store, clock, log, publish }), KEEP_MS);
   };
 
 /** Stores names of packages for dashboards. A failure is tried again in the next round. */

@@ -10,7 +10,7 @@ import { type Configuration, requireSetting } from '../../settings/configuration
 import { assessDecided, type Decided, readDecided } from '../promote/gate/assess.ts';
 import type { GateHub } from '../promote/gate/gate-hub.ts';
 import { firstReason } from '../promote/gate/describe-verdict.ts';
-import { isTimeToAsk } from '../promote/judge/judge-check.ts';
+import { isDueForCheck } from '../promote/judge/judge-check.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import { type Link, linksOf } from '../promote/facts/link.ts';
 import type { OpenChanges } from '../promote/facts/read-changes.ts';
@@ -62,7 +62,7 @@ const AT_LEAST_EVERY_MS = 300_000;
  * Judges the links of the chain, for `status`, the log and links with `mode: automatic`. Reports are only read when the agents of the
  * earlier environment said something or the clock can open the gate, and never for a candidate that is promoted or rejected.
  */
-export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
+export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
   const { configuration, store, clock, log, askChecks, openChanges, onPromoted } = options;
   const known = new Map<string, Known>();
   let links: readonly Link[] = [];
@@ -96,7 +96,7 @@ export const makeLinkJudge = (options: JudgeOptions): LinkJudge => {
     if (!judgement) return { ...common, ...settledState(decided), waitsFor: null };
     const { verdict } = judgement;
     const { state } = verdict;
-    if (isTimeToAsk(verdict)) await askChecks(hub, { ...decided, link });
+    if (isDueForCheck(verdict)) await askChecks(hub, { ...decided, link });
     const waitsFor = (state === 'waiting' && verdict.conditions.find(({ met }) => !met)?.name) || null;
     if (state !== 'ready') return { ...common, state, waitsFor, why: firstReason(verdict) };
     const byHand = `promote it with: fleet-scheduler promote ${link.to}`;

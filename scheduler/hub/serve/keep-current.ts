@@ -10,8 +10,8 @@ import { stepRollout } from '../promote/rollout/step-rollout.ts';
 import { shortestFreshness } from '../sites/shortest-freshness.ts';
 import type { Store } from '../store/open-store.ts';
 import { hasLease, renewLease } from '../../release/lease/renew-lease.ts';
-import { openReleases, type Releases } from '../../release/publish/open-releases.ts';
-import { readPrevious } from '../../release/publish/read-previous.ts';
+import { openReleases, type Releases } from '../../release/write/open-releases.ts';
+import { readPrevious } from '../../release/write/read-previous.ts';
 import { renewRelease } from '../../release/reissue/renew-release.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../keys/key-directory.ts';
 import { faultFields } from '../watch/fault-fields.ts';
@@ -33,7 +33,7 @@ export type PublishChannels = (channels: readonly Channel[], signal: AbortSignal
  * releases that are due (renewRelease), and leases of channels that have one or whose agents require one. Failures are logged and retried in the next
  * round. Never throws.
  */
-export const makeKeepCurrent = ({ configuration, store, clock, log, publish }: KeepOptions) => {
+export const createKeepCurrent = ({ configuration, store, clock, log, publish }: KeepOptions) => {
   /** Channels renewed and not yet published. */
   const waiting = new Map<string, Channel>();
   const tell = (name: string, error: unknown, what: string): void => {

@@ -7,8 +7,8 @@ import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { Duty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { limitShare } from './limit-share.ts';
-import { exposeLoop } from './expose-loop.ts';
+import { limitDutyCycle } from './limit-duty-cycle.ts';
+import { registerLoopMetrics } from './register-loop-metrics.ts';
 
 export type LoopOptions = {
   readonly configuration: Configuration;
@@ -34,16 +34,16 @@ export const loopDuty =
   async (term) => {
     // Imported on demand: a hub without a platform does not load the build modules.
     const { watchPlatform } = await import('../watch/watch-platform.ts');
-    const { makeLinkJudge } = await import('./judge-links.ts');
-    const { makeStatusSetter } = await import('./commit-statuses.ts');
-    const { makeCheckAsker } = await import('./ask-checks.ts');
+    const { createLinkJudge } = await import('./judge-links.ts');
+    const { createStatusSetter } = await import('./commit-statuses.ts');
+    const { createCheckAsker } = await import('./ask-checks.ts');
     const { readPromotion } = await import('../promote/facts/link.ts');
     const { openChanges } = await import('../promote/facts/read-changes.ts');
     const { platformOptions } = await import('../../load/platform/platform-options.ts');
     const stop = new AbortController();
     const signal = AbortSignal.any([stop.signal, term.signal]);
     const places = { env: process.env, cwd: process.cwd() };
-    const asker = makeCheckAsker({
+    const asker = createCheckAsker({
       configuration,
       env: process.env,
       store,
@@ -52,7 +52,7 @@ export const loopDuty =
       random: Math.random,
       onNews: () => judging.wake(),
     });
-    const judge = makeLinkJudge({
+    const judge = createLinkJudge({
       askChecks: asker.ask,
       configuration,
       store,
@@ -63,11 +63,11 @@ export const loopDuty =
       openChanges: openChanges(configuration, places),
       onPromoted: () => watch.wake(),
     });
-    const judging = repeat(limitShare(judge.round, JUDGE_SHARE), JUDGE_MS);
+    const judging = repeat(limitDutyCycle(judge.round, JUDGE_SHARE), JUDGE_MS);
     const { commitStatuses } = configuration;
     const statuses =
       commitStatuses &&
-      makeStatusSetter({
+      createStatusSetter({
         configuration,
         commitStatuses,
         store,
@@ -77,7 +77,7 @@ export const loopDuty =
         random: Math.random,
       });
     // Beside the judgement: a forge that does not answer holds no promotion up.
-    const statusLoop = statuses && repeat(limitShare(statuses.round, JUDGE_SHARE), JUDGE_MS);
+    const statusLoop = statuses && repeat(limitDutyCycle(statuses.round, JUDGE_SHARE), JUDGE_MS);
     const watch = watchPlatform(
       {
         configuration,
@@ -98,7 +98,7 @@ export const loopDuty =
       },
       signal,
     );
-    const metered = exposeLoop(metrics.registry, watch);
+    const metered = registerLoopMetrics(metrics.registry, watch);
     onWatch(watch);
     return {
       wake: (what) => {

@@ -33,7 +33,7 @@ export type LoopRoutes = {
 const CHAIN_MS = 10_000;
 
 /** @returns undefined if no platform is configured @throws FleetError USAGE for `poll`, CONFIG_INVALID for a secret */
-export const makeLoopRoutes = async ({
+export const createLoopRoutes = async ({
   configuration,
   clock,
   log,

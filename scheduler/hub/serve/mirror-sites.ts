@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import type { Hub } from '../hub.ts';
-import { publishSite } from '../sites/publish-site.ts';
-import { LOCK_WAIT_MS } from '../../release/publish/wait-for-layout.ts';
+import { writeSite } from '../sites/write-site.ts';
+import { LOCK_WAIT_MS } from '../../release/write/wait-for-layout.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 
@@ -71,7 +71,7 @@ const layOut = async (
       .selectAll()
       .where('name', '=', name)
       .executeTakeFirstOrThrow();
-    await publishSite(hub, site, { now: clock(), command: 'serve', waitMs });
+    await writeSite(hub, site, { now: clock(), command: 'serve', waitMs });
     return undefined;
   } catch (error) {
     return toFleetError(error, `laying out site ${name}`);

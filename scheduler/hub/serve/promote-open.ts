@@ -2,7 +2,7 @@ import { assessDecided, readDecided } from '../promote/gate/assess.ts';
 import type { GateHub } from '../promote/gate/gate-hub.ts';
 import { type Link, linksOf } from '../promote/facts/link.ts';
 import { promote, type PromotionResult } from '../promote/gate/promote.ts';
-import { openReleases } from '../../release/publish/open-releases.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import type { Promotion } from '../../model/promotion.ts';
 

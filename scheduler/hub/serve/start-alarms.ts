@@ -11,7 +11,7 @@ import { deriveAlarms } from '../alarms/derive-alarms.ts';
 import { forgetAlarms, keepAlarms } from '../alarms/keep-alarms.ts';
 import { readAlarmFacts } from '../alarms/read-alarm-facts.ts';
 import { readEnds } from '../alarms/read-ends.ts';
-import { makeSender } from '../alarms/send-alarms.ts';
+import { createAlarmSender } from '../alarms/send-alarms.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import { channelsOf } from '../questions/state/read-agents.ts';
 import { readDesired } from '../questions/state/read-desired.ts';
@@ -19,7 +19,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import type { RunningDuty } from './lead.ts';
 import { repeat } from './repeat.ts';
-import { limitShare } from './limit-share.ts';
+import { limitDutyCycle } from './limit-duty-cycle.ts';
 
 export type AlarmOptions = {
   readonly configuration: Configuration;
@@ -54,7 +54,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
   };
   const senders = settings.receivers.map((receiver) =>
     repeat(
-      makeSender(receiver, settings, {
+      createAlarmSender(receiver, settings, {
         store,
         access,
         clock,
@@ -65,9 +65,9 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
       LOOK_MS,
     ),
   );
-  const look = makeLook(options);
+  const look = createAlarmRound(options);
   const looking = repeat(
-    limitShare(async (signal) => {
+    limitDutyCycle(async (signal) => {
       if (await look(signal)) for (const sender of senders) sender.wake();
     }, SHARE),
     LOOK_MS,
@@ -86,7 +86,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
 };
 
 /** @returns a function that resolves to whether any alarm is new or over. It logs failures and never throws. */
-export const makeLook = (options: AlarmOptions) => {
+export const createAlarmRound = (options: AlarmOptions) => {
   const { configuration, store, clock, log } = options;
   const receivers = (configuration.alarms?.receivers ?? []).map(({ name }) => name);
   let known: KeyDirectory | undefined;

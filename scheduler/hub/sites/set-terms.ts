@@ -15,14 +15,14 @@ export type Terms = {
 };
 
 /** The longest life of a lease that readers accept, in seconds. */
-const LONGEST = 400 * 86_400;
+const MAX_LEASE_SECONDS = 400 * 86_400;
 
 /** Parses 'release' to null and 'lease:14d' to seconds. @throws FleetError USAGE */
 export const parseFreshness = (text: string): number | null => {
   if (text === 'release') return null;
   const [, age = ''] = /^lease:(.+[hdw])$/.exec(text) ?? [];
   const seconds = durationSeconds(age);
-  if (seconds !== undefined && seconds <= LONGEST) return seconds;
+  if (seconds !== undefined && seconds <= MAX_LEASE_SECONDS) return seconds;
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not a freshness`, {
     hint: 'Write release, or lease:<how old a lease may be>, like lease:14d; h, d and w, at most 400d',
   });

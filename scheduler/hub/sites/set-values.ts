@@ -94,7 +94,7 @@ export const setValues = (
     const after = changeValues(before, change);
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
     const moved = terms.length > 0;
-    const absent = sayAbsent(before, change);
+    const absent = describeAbsentValue(before, change);
     if (!moved && canonicalJson(after, 'doubles') === canonicalJson(before, 'doubles'))
       return { site: row, changed: false, absent };
     for (const noted of [...changedValues(before, after, change), ...terms])
@@ -160,7 +160,7 @@ export const changeValues = (before: SiteValues, { agent, set, unset }: ValueCha
 };
 
 /** Removing an absent value is reported and is not an error, so that a repeated command succeeds. */
-const sayAbsent = (before: SiteValues, { site, agent, unset }: ValueChange): readonly string[] => {
+const describeAbsentValue = (before: SiteValues, { site, agent, unset }: ValueChange): readonly string[] => {
   const values = agent === undefined ? before.values : (before.agents[agent] ?? {});
   const whose = agent === undefined ? `site ${site}` : `agent ${agent} of site ${site}`;
   return unset

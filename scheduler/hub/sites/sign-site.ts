@@ -14,7 +14,7 @@ import { parseSiteValues } from '#bundles/formats/statements/site-values';
 /** Readers accept at most 400 days; a year leaves a margin for inaccurate clocks. */
 const SITE_STATEMENT_DAYS = 365;
 
-export type SiteOrder = {
+export type SiteContent = {
   readonly site: string;
   readonly version: number;
   readonly agents: readonly SiteAgent[];
@@ -39,7 +39,7 @@ export type SignedSite = {
  *   key; SCHEMA; NOT_NEWER, SIGNER_UNREACHABLE from a remote signer
  */
 export const signSite = async (
-  { site, version, agents, values, sealed }: SiteOrder,
+  { site, version, agents, values, sealed }: SiteContent,
   root: TrustRoot,
   key: SigningKey,
   now: Date,

@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { SEALED_SECRETS, SIGSTORE_BUNDLE, SITE_VALUES_JSON } from '#bundles/media-types';
 import type { NewDocument } from '../../load/releases/artifact.ts';
-import { rootDocuments } from '../../release/publish/publish-release.ts';
+import { rootDocuments } from '../../release/write/write-release.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Database, SiteRow } from '../store/tables.ts';
 import { readSecretSets } from './secret-sets.ts';

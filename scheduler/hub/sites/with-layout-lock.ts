@@ -1,4 +1,4 @@
-import { type LockOptions, waitForLayout } from '../../release/publish/wait-for-layout.ts';
+import { type LockOptions, waitForLayout } from '../../release/write/wait-for-layout.ts';
 
 /** Longer than a small build takes, and short enough for a person who waits at a terminal. */
 const COMMAND_WAIT_MS = 15_000;

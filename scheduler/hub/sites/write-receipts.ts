@@ -4,7 +4,7 @@ import type { NewDocument } from '../../load/releases/artifact.ts';
 import { receiptsReference } from '../../load/releases/references.ts';
 import type { Database, ReceiptRow } from '../store/tables.ts';
 import { type NewestReport, newestReports } from './newest-reports.ts';
-import { publishArtifact } from './publish-artifact.ts';
+import { updateArtifact } from './update-artifact.ts';
 import { withLayoutLock } from './with-layout-lock.ts';
 
 export const receiptDocument = (site: string, { agent, receipt }: ReceiptRow): NewDocument => ({
@@ -24,7 +24,7 @@ const reportDocument = (site: string, { agent, statement }: NewestReport): NewDo
 });
 
 /** Writes all receipts of a site and the newest reports of its agents to the layout, under its lock. @throws FleetError BUSY */
-export const publishReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
+export const writeSiteReceipts = (db: Database, layout: string, site: string, now: Date): Promise<void> =>
   withLayoutLock(layout, { command: 'reports import', now }, () => writeReceipts(db, layout, site));
 
 /**
@@ -45,5 +45,5 @@ export const writeReceipts = async (db: Database, layout: string, site: string):
   // The exporter uses the newest reports to leave blobs that agents have out of a medium.
   const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
   const documents = [...receipts, ...reports];
-  await publishArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);
+  await updateArtifact(layout, RECEIPTS_ARTIFACT, receiptsReference(site), documents);
 };

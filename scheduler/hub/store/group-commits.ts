@@ -1,5 +1,5 @@
 /** Items of one batch: its transaction ends soon enough for other writers, and a failure repeats few. */
-const MOST = 32;
+const MAX_BATCH = 32;
 
 export type BatchOptions<In, Out> = {
   /** Does the work of all items in one durable transaction. It may be run again with one of them. @returns results in their order */
@@ -29,7 +29,7 @@ export const groupCommits = <In, Out>({
     const later: Waiting<In, Out>[] = [];
     for (const one of queue) {
       const key = keyOf(one.item);
-      if (batch.size < MOST && !batch.has(key)) batch.set(key, one);
+      if (batch.size < MAX_BATCH && !batch.has(key)) batch.set(key, one);
       else later.push(one);
     }
     queue = later;

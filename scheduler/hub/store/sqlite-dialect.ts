@@ -2,7 +2,7 @@ import { dirname } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { type Dialect, type Driver, SqliteDialect } from 'kysely';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { keepPrepared } from '#cli/keep-prepared';
 import { keepDatabasePrivate } from '#cli/keep-private';
 
@@ -14,7 +14,7 @@ const WAL_BYTES = 16 << 20;
 
 /** Opens or creates a file that only its owner reads. A commit that returned survives a power failure. */
 export const openSqlite = async (file: string): Promise<Dialect> => {
-  await makeDirectory(dirname(file), 0o700);
+  await createDirectory(dirname(file), 0o700);
   keepDatabasePrivate(file);
   const database = new SQLite(file, { timeout: BUSY_TIMEOUT_MS });
   database.pragma('journal_mode = WAL');

@@ -2,7 +2,7 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { deliverTrees } from '../../deliver/tree/deliver-trees.ts';
 import type { Delivered } from '../../deliver/tree/tree-delivery.ts';
-import { makeCommitReader } from '../../deliver/tree/read-commits.ts';
+import { createCommitReader } from '../../deliver/tree/read-commits.ts';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';
 import { faultFields } from './fault-fields.ts';
@@ -15,9 +15,9 @@ const TRUST_MS = 3_600_000;
  * Delivers the rendered trees to the configured target after every build, and retries until that succeeds.
  * @returns a step that throws the first tree's FleetError after all other trees were delivered
  */
-export const makeDeliverStep = (options: WatchOptions) => {
+export const createDeliverStep = (options: WatchOptions) => {
   const { configuration, env, cwd, clock, log, confirm, readClusters, keepCommits } = options;
-  const commits = makeCommitReader();
+  const commits = createCommitReader();
   let delivered: Date | undefined;
   return async (built: boolean, signal: AbortSignal): Promise<void> => {
     const { tree, treePullRequest, forge, environments, layout } = configuration;

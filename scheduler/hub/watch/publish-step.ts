@@ -20,7 +20,7 @@ const TRUST_MS = 3_600_000;
  * @returns a step that resolves to whether it published, and throws the first pointer's FleetError after all others were
  *   published
  */
-export const makePublishStep = ({ configuration, env, clock, log, confirm }: WatchOptions) => {
+export const createPublishStep = ({ configuration, env, clock, log, confirm }: WatchOptions) => {
   let published: { readonly index: Digest; readonly at: Date } | undefined;
   return async (signal: AbortSignal): Promise<boolean> => {
     const { registry } = configuration;

@@ -29,7 +29,7 @@ type Entry = {
   readonly error: FleetError | undefined;
 };
 
-export const makeRepositories = ({ configuration, env, cwd, clock, log }: WatchOptions): Repositories => {
+export const createRepositories = ({ configuration, env, cwd, clock, log }: WatchOptions): Repositories => {
   let entries: ReadonlyMap<string, Entry> = new Map();
 
   const next = (before: Entry | undefined, now: Omit<Entry, 'since'>): Entry => {

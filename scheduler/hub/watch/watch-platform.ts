@@ -1,12 +1,12 @@
 import { durationMs } from '#bundles/duration';
 import { type FleetError, formatError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
-import { newBuildMemory } from '../../assemble/incremental/build-memory.ts';
+import { createBuildMemory } from '../../assemble/incremental/build-memory.ts';
 import { buildStep } from './build-step.ts';
-import { makeDeliverStep } from './deliver-step.ts';
+import { createDeliverStep } from './deliver-step.ts';
 import { faultFields } from './fault-fields.ts';
-import { makePublishStep } from './publish-step.ts';
-import { makeRepositories } from './repositories.ts';
+import { createPublishStep } from './publish-step.ts';
+import { createRepositories } from './repositories.ts';
 import type { WatchOptions } from './watch-options.ts';
 import type { RepositoryState } from './watched.ts';
 import { setTimeout } from 'node:timers/promises';
@@ -65,10 +65,10 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     waitingChannels: {},
   };
   const alarm = makeAlarm();
-  const repositories = makeRepositories(options);
-  const memory = newBuildMemory();
-  const publish = makePublishStep(options);
-  const deliver = makeDeliverStep(options);
+  const repositories = createRepositories(options);
+  const memory = createBuildMemory();
+  const publish = createPublishStep(options);
+  const deliver = createDeliverStep(options);
   const pollMs = durationMs(configuration.poll ?? '1m');
   let trouble: { readonly since: Date; readonly error: FleetError } | undefined;
   let failedInARow = 0;

@@ -1,7 +1,7 @@
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { addDays } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
@@ -18,7 +18,7 @@ const DEV_ROOT_DAYS = 365;
  * @throws FleetError ALREADY_ENROLLED if the directory already has a root
  */
 export const initDevRoot = async (directory: string, fleet: string, now: Date): Promise<TrustRoot> => {
-  await makeDirectory(directory, 0o700).catch((error: unknown) => {
+  await createDirectory(directory, 0o700).catch((error: unknown) => {
     throw toFleetError(error, `making ${directory}`);
   });
   if ((await readdir(directory)).some(isRootFile)) {

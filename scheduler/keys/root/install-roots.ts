@@ -4,7 +4,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
 import { namingFile } from '#bundles/trust/keys/naming-file';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { readRootDocument, signedBytes } from '#bundles/trust/root/root-document';
@@ -32,14 +32,14 @@ export const installRoots = async (
   { now, pinned }: { readonly now: Date; readonly pinned?: Digest | undefined },
 ): Promise<Installed> => {
   const offered = files
-    .map(({ file, bytes }) => namingFile(file, () => sayingWho(() => parseRoot(bytes))))
+    .map(({ file, bytes }) => namingFile(file, () => withSignerHint(() => parseRoot(bytes))))
     .toSorted((a, b) => a.version - b.version);
   const here = await hasRoots(directory);
   const { root: newest, roots: known = [] } = here ? await openKeyDirectory(directory) : {};
   const base = newest ?? firstOf(offered, directory);
   if (pinned !== undefined) checkPin(offered, pinned);
   for (const one of offered) checkKnown(one, known, directory);
-  const root = sayingWho(() => advanceRoot(base, offered));
+  const root = withSignerHint(() => advanceRoot(base, offered));
   if (newest && !newest.dev && root.dev) {
     throw new FleetError('ROOT_FORMAT', 'it would make a development root of one that officers hold', {
       subject: `root ${root.version}`,
@@ -47,7 +47,7 @@ export const installRoots = async (
   }
   checkDraftExpiry(root, now);
   const added = offered.filter(({ version }) => newest === undefined || version > newest.version);
-  await makeDirectory(directory, 0o700).catch((error: unknown) => {
+  await createDirectory(directory, 0o700).catch((error: unknown) => {
     throw toFleetError(error, `making ${directory}`);
   });
   // Oldest first, so that an interruption leaves a valid chain.
@@ -56,7 +56,7 @@ export const installRoots = async (
 };
 
 /** Adds a hint to threshold errors on how to find the missing signature. */
-const sayingWho = <T>(read: () => T): T => {
+const withSignerHint = <T>(read: () => T): T => {
   try {
     return read();
   } catch (error) {
@@ -84,14 +84,14 @@ const firstOf = ([first]: readonly TrustRoot[], directory: string): TrustRoot =>
 /** Agents ignore older roots. Here a different root of a known version is an error: the fleet has two histories. */
 const checkKnown = (offered: TrustRoot, known: readonly TrustRoot[], directory: string): void => {
   const before = known.find(({ version }) => version === offered.version);
-  if (before === undefined || before.fleet !== offered.fleet || saysTheSame(before, offered)) return;
+  if (before === undefined || before.fleet !== offered.fleet || hasSameContent(before, offered)) return;
   throw new FleetError('EQUIVOCATION', `${directory} has another root of this number`, {
     subject: `root ${offered.version}`,
     hint: `Two ceremonies were held, or one root is not from your officers: compare ${before.digest} there with ${offered.digest}`,
   });
 };
 
-const saysTheSame = (a: TrustRoot, b: TrustRoot): boolean =>
+const hasSameContent = (a: TrustRoot, b: TrustRoot): boolean =>
   signedBytes(readRootDocument(a.bytes)).equals(signedBytes(readRootDocument(b.bytes)));
 
 const checkPin = (offered: readonly TrustRoot[], pinned: Digest): void => {

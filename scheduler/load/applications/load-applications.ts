@@ -13,7 +13,7 @@ import type {
   SourceSnapshot,
 } from '../../model/model.ts';
 import type { Sources } from '../sources/open-sources.ts';
-import { eachOnce, toMistake } from '../../model/problems.ts';
+import { uniqueProblems, toMistake } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { Application } from './application.ts';
 import type { ApplicationSource, HelmSource, ReadApplication } from './application-source.ts';
@@ -101,7 +101,9 @@ export const loadApplications = async (
     ),
     advice: [
       ...notIsolated([...used.tools.values()]),
-      ...eachOnce([...made.values()].flatMap((one) => (one instanceof FleetError ? [] : (one.advice ?? [])))),
+      ...uniqueProblems(
+        [...made.values()].flatMap((one) => (one instanceof FleetError ? [] : (one.advice ?? []))),
+      ),
     ],
   };
 };

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { markUsed } from '../sources/cache-use.ts';
 import type { FetchChart } from './charts.ts';
@@ -19,7 +19,7 @@ export const cachedCharts =
     if (known && digestOf(known) === digest) return known;
     const fetched = Buffer.from(await fetch(reference, digest, signal));
     if (digestOf(fetched) !== digest) return fetched;
-    await makeDirectory(folder);
+    await createDirectory(folder);
     await writeFileAtomically(file, fetched);
     return fetched;
   };

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { assemble, type Part } from '../platform/assemble.ts';
+import { combineSources, type Part } from '../platform/combine-sources.ts';
 import { layerRole } from '../../model/images/layer-role.ts';
 import type { LoadOptions } from '../platform/load-options.ts';
 import type { Platform, SourceSnapshot } from '../../model/model.ts';
@@ -8,7 +8,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import type { ObjectOf, PlatformObject, RepositoryFolder } from '../objects/platform-object.ts';
 import { findDirect } from './find-direct.ts';
 import { readObjects } from '../objects/read-objects.ts';
-import { attempt, type Problems } from '../../model/problems.ts';
+import { collectProblems, type Problems } from '../../model/problems.ts';
 import type { Location } from '../../model/location.ts';
 import { cleanPath, type Source, type Sources } from '../sources/open-sources.ts';
 import { isRepositoryUrl } from '../../model/repository-url.ts';
@@ -57,7 +57,7 @@ export const loadFleet = async (
     );
   }
   const inEnvironment = `environments/${options.environment}/`;
-  const source = await attempt(problems, () =>
+  const source = await collectProblems(problems, () =>
     sources.read({
       role: 'platform',
       location,
@@ -73,7 +73,9 @@ export const loadFleet = async (
   if (!source) return undefined;
   refuseStrays(source, fleet, problems);
   const own = sources.apart
-    ? await attempt(problems, () => readLayer(sources, options.environment, location, path, inEnvironment))
+    ? await collectProblems(problems, () =>
+        readLayer(sources, options.environment, location, path, inEnvironment),
+      )
     : source;
   if (!own) return undefined;
   const part = (source: Source, from: Part['from'], folder: string): Part => {
@@ -90,7 +92,7 @@ export const loadFleet = async (
   const entry = fleet.entries.find(({ name }) => name === options.environment);
   problems.found.push(...(entry ? findDirect(layer.objects, entry, options.isChained === true) : []));
   const parts = [part(source, 'base', 'base/'), layer];
-  return await assemble({
+  return await combineSources({
     form: 'fleet',
     fleet: fleet.name,
     environment: options.environment,

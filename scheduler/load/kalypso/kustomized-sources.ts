@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { OF_INTEREST } from '../objects/read-objects.ts';
+import { PLATFORM_OBJECT_HINT } from '../objects/read-objects.ts';
 import { findKustomization, isKustomization, isRemote } from '../sources/kustomization-file.ts';
 import { cleanPath, type Source, type Sources } from '../sources/open-sources.ts';
 import type { SourceFile } from '../sources/read-files.ts';
@@ -71,7 +71,7 @@ type Collecting = {
 const relevantFolders = ({ files }: Tree): ReadonlySet<string> => {
   const folders = new Set<string>();
   for (const [path, { bytes }] of files) {
-    if (!OF_INTEREST.test(bytes.toString('latin1'))) continue;
+    if (!PLATFORM_OBJECT_HINT.test(bytes.toString('latin1'))) continue;
     for (let folder = posix.dirname(path); !folders.has(folder); folder = posix.dirname(folder))
       folders.add(folder);
   }

@@ -1,11 +1,11 @@
 import { FleetError } from '#bundles/errors';
-import { assemble, type Part } from '../platform/assemble.ts';
+import { combineSources, type Part } from '../platform/combine-sources.ts';
 import type { LoadOptions } from '../platform/load-options.ts';
 import type { Labels, Platform } from '../../model/model.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
-import { attempt, type Problems } from '../../model/problems.ts';
+import { collectProblems, type Problems } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import type { Source, Sources } from '../sources/open-sources.ts';
 import type { KalypsoRoot } from './find-environments.ts';
@@ -30,7 +30,7 @@ export const readKalypsoParts = async (
   const environment = root.environments.find((one) => one.name === name);
   if (!environment) throw unknownEnvironment(name, root);
   const read = async (role: string, folder: RepositoryFolder, named: ObjectOf<'Environment' | 'BaseRepo'>) =>
-    attempt(problems, async () => {
+    collectProblems(problems, async () => {
       try {
         return await sources.read({
           role,
@@ -71,7 +71,7 @@ export const loadKalypso = async (
   const read = await readKalypsoParts(options.environment, sources, root, problems);
   if (!read) return undefined;
   const { environment, parts } = read;
-  return await assemble({
+  return await combineSources({
     form: 'kalypso',
     fleet: options.fleet ?? UNNAMED,
     environment: environment.name,

@@ -17,7 +17,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, KindReader>>>> = {
 };
 
 /** A file that contains none of these has no platform object, and is not parsed. */
-export const OF_INTEREST = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
+export const PLATFORM_OBJECT_HINT = /scheduler\.kalypso\.io|fleet-ferry|platform-config|azure-app-config/;
 
 /** Platform YAML is written by hand; a longer file is a mistake or an attack. In bytes. */
 const MAX_YAML = 4 << 20;
@@ -34,7 +34,8 @@ export const readObjects = (
 ): readonly PlatformObject[] => {
   const objects: PlatformObject[] = [];
   for (const file of source.files) {
-    if (others === 'passed' && !file.changes && !OF_INTEREST.test(file.bytes.toString('latin1'))) continue;
+    if (others === 'passed' && !file.changes && !PLATFORM_OBJECT_HINT.test(file.bytes.toString('latin1')))
+      continue;
     const name = `${source.prefix}${file.path}`;
     if (file.bytes.length > MAX_YAML) {
       problems.push(

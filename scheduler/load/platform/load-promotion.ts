@@ -1,7 +1,7 @@
 import { FleetError, type Place } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from '../../model/location.ts';
-import { attempt, type Problems } from '../../model/problems.ts';
+import { collectProblems, type Problems } from '../../model/problems.ts';
 import type { EnvironmentEntry, Promotion, RolloutStage } from '../../model/promotion.ts';
 import { type ObjectOf, ofKind, type PlatformObject } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
@@ -35,7 +35,7 @@ export const loadPromotion = async (
   if (root.form === 'kalypso')
     return { ...NO_POLICIES, environments: root.kalypso.environments.map(({ name }) => ({ name })) };
   const { location, path, fleet } = root;
-  const source = await attempt(problems, () =>
+  const source = await collectProblems(problems, () =>
     sources.read({ role: 'promotion', location, path, wanted: (name) => name.startsWith(FOLDER) }),
   );
   const objects = source ? readObjects(source, problems.found, 'refused') : [];

@@ -7,7 +7,7 @@ import { type Bound, checkYaml } from '../../model/limits.ts';
 import type { DeploymentTarget, HeldWorkload, SourceSnapshot } from '../../model/model.ts';
 import { type ObjectOf, ofKind } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
-import { attempt, newProblems } from '../../model/problems.ts';
+import { collectProblems, createProblems } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from '../../model/location.ts';
@@ -55,8 +55,8 @@ const loadWorkload = async (
   environment: string,
   chain: readonly string[],
 ): Promise<LoadedWorkloads> => {
-  const problems = newProblems();
-  const source = await attempt(problems, async () => {
+  const problems = createProblems();
+  const source = await collectProblems(problems, async () => {
     const read = await sources.read({ role: `workload/${registration.name}`, ...folder(), bound });
     const texts = read.files.map(({ bytes }) => bytes);
     checkYaml(bound, texts, `the YAML in ${read.prefix}`);

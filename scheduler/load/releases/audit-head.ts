@@ -4,7 +4,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { formatChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readCheckedLines } from './audit-log.ts';
-import type { PublishedRelease } from './read-release.ts';
+import type { StoredRelease } from './read-release.ts';
 
 /** Digests of the lines of a layout's log, oldest first. A `Layout` is a snapshot of the index, so they never change. */
 const known = new WeakMap<Layout, Promise<readonly Digest[]>>();
@@ -27,7 +27,7 @@ const readHeads = (layout: Layout, roots: readonly TrustRoot[]): Promise<readonl
 export const nextAuditHead = async (
   layout: Layout,
   roots: readonly TrustRoot[],
-  previous: Pick<PublishedRelease, 'predicate'> | undefined,
+  previous: Pick<StoredRelease, 'predicate'> | undefined,
 ): Promise<Digest | null> => {
   const heads = await readHeads(layout, roots);
   if (previous) checkHead(heads, previous, layout);
@@ -41,7 +41,7 @@ export const nextAuditHead = async (
  */
 export const checkHead = (
   heads: readonly Digest[],
-  { predicate: { auditHead, audience, version } }: Pick<PublishedRelease, 'predicate'>,
+  { predicate: { auditHead, audience, version } }: Pick<StoredRelease, 'predicate'>,
   { directory }: Pick<Layout, 'directory'>,
 ): void => {
   if (auditHead === null || heads.includes(auditHead)) return;

@@ -10,7 +10,7 @@ import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type AuditLog, readAuditLog, rejectionOf } from './audit-log.ts';
-import { bundlesOf, type PublishedRelease } from './read-release.ts';
+import { bundlesOf, type StoredRelease } from './read-release.ts';
 
 /** Provenance in a bundle statement. */
 export type Lineage = Pick<BundlePredicate, 'environment' | 'shared' | 'promoted' | 'held' | 'builtAt'>;
@@ -74,7 +74,7 @@ export const checkNotRejected = (
 /** Statements of the bundles that a release names, by any of its signature files; signatures are not verified. */
 export const lineagesOf = async (
   layout: Layout,
-  release: Pick<PublishedRelease, 'subjects' | 'documents'>,
+  release: Pick<StoredRelease, 'subjects' | 'documents'>,
 ): Promise<readonly BundlePredicate[]> => {
   const found: BundlePredicate[] = [];
   for (const bundle of bundlesOf(release)) {
@@ -91,7 +91,7 @@ export const lineagesOf = async (
 export const checkRelease = async (
   layout: Layout,
   channel: Channel,
-  release: PublishedRelease,
+  release: StoredRelease,
   roots: readonly TrustRoot[],
 ): Promise<void> => {
   const log = await readAuditLog(layout, roots);

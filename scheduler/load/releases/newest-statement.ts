@@ -11,7 +11,7 @@ import { channelRepository } from '#bundles/transport/registry/references';
 import { parseTime } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { readDocuments } from './artifact.ts';
-import { bundlesOf, type PublishedRelease } from './read-release.ts';
+import { bundlesOf, type StoredRelease } from './read-release.ts';
 
 /**
  * Reference of the newest statement about a bundle that a later candidate gave again: the same content needs no new release, and the
@@ -21,17 +21,14 @@ export const restatedReference = (channel: Channel, bundle: Digest): string =>
   layoutReference(channelRepository(channel), `restated-${hexOf(bundle)}`);
 
 /** A release with its newest statement. `restated`: that one was signed after the release. */
-export type StatedRelease = PublishedRelease & { readonly restated: boolean };
+export type StatedRelease = StoredRelease & { readonly restated: boolean };
 
 /**
  * The release with the newest statement about its bundle in the place of its own, if the content was given again since by another
  * candidate. A statement that the release's root does not accept counts for nothing.
  * @throws FleetError MISSING_BLOB, TOO_LARGE, DIGEST_MISMATCH, LAYOUT_INVALID
  */
-export const withNewestStatement = async (
-  layout: Layout,
-  release: PublishedRelease,
-): Promise<StatedRelease> => {
+export const withNewestStatement = async (layout: Layout, release: StoredRelease): Promise<StatedRelease> => {
   const own = { ...release, restated: false };
   const [bundle, more] = bundlesOf(release);
   if (bundle === undefined || more !== undefined) return own;
@@ -50,7 +47,7 @@ export const withNewestStatement = async (
 /** undefined if the signatures are not enough under the root of the release, or it is about another channel. */
 const readStatement = async (
   layout: Layout,
-  { root, predicate: { audience } }: PublishedRelease,
+  { root, predicate: { audience } }: StoredRelease,
   documents: readonly Document[],
   bundle: Digest,
 ): Promise<BundlePredicate | undefined> => {

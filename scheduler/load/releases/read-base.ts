@@ -6,12 +6,12 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { lineagesOf } from './check-promoted.ts';
-import { bundlesOf, type PublishedRelease, readRelease, readReleaseArtifact } from './read-release.ts';
+import { bundlesOf, type StoredRelease, readRelease, readReleaseArtifact } from './read-release.ts';
 
 /** The release that the next one is compared with. */
 export type Base = {
   /** The newest one that its readers accept, so that sites can run it; undefined without one. */
-  readonly release: PublishedRelease | undefined;
+  readonly release: StoredRelease | undefined;
   /** Why a newer one is passed over. Only its number counts. */
   readonly unread?: FleetError;
 };
@@ -33,7 +33,7 @@ export const readBase = async (
   layout: Layout,
   channel: Channel,
   roots: readonly TrustRoot[],
-  newest: PublishedRelease | undefined,
+  newest: StoredRelease | undefined,
   known?: Digest,
 ): Promise<Base> => {
   const why = newest && (await whyRefused(layout, newest, known));
@@ -61,10 +61,10 @@ const newestReadable = async (
   layout: Layout,
   channel: Channel,
   roots: readonly TrustRoot[],
-  newest: PublishedRelease,
-): Promise<PublishedRelease | undefined> => {
+  newest: StoredRelease,
+): Promise<StoredRelease | undefined> => {
   const past = `${channelRepository(channel)}:r-`;
-  const found: PublishedRelease[] = [];
+  const found: StoredRelease[] = [];
   for (const artifact of entriesOf(layout, channelRepository(channel))) {
     if (referenceOf(artifact)?.startsWith(past) !== true) continue;
     const release = await readReleaseArtifact(layout, channel, artifact, roots).catch(ignoreUnreadable);
@@ -85,7 +85,7 @@ const ignoreUnreadable = (error: unknown): undefined => {
 
 const whyRefused = async (
   layout: Layout,
-  release: PublishedRelease,
+  release: StoredRelease,
   known?: Digest,
 ): Promise<FleetError | undefined> => {
   try {

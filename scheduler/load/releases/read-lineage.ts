@@ -6,7 +6,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
-import { bundlesOf, type PublishedRelease } from './read-release.ts';
+import { bundlesOf, type StoredRelease } from './read-release.ts';
 
 /** The candidate that a release was made from, and its shared digest. */
 export type Lineage = { readonly candidate: Digest; readonly shared: Digest };
@@ -24,7 +24,7 @@ export type ReleaseLineage = Lineage & {
  */
 export const readLineage = async (
   layout: Layout,
-  release: PublishedRelease,
+  release: StoredRelease,
 ): Promise<ReleaseLineage | undefined> => {
   const { documents, root } = release;
   const all = await Promise.all(

@@ -14,7 +14,7 @@ import { checkChannel } from './check-channel.ts';
 import { releaseReference } from './references.ts';
 
 /** A verified release of a channel in a layout: the base of the next one. */
-export type PublishedRelease = {
+export type StoredRelease = {
   readonly predicate: ReleasePredicate;
   /** Digest of the payload. */
   readonly digest: Digest;
@@ -28,7 +28,7 @@ export type PublishedRelease = {
 };
 
 /** Digests of the bundles that a release names. */
-export const bundlesOf = ({ subjects }: Pick<PublishedRelease, 'subjects'>): readonly Digest[] =>
+export const bundlesOf = ({ subjects }: Pick<StoredRelease, 'subjects'>): readonly Digest[] =>
   [...subjects].flatMap(([name, digest]) => (name.startsWith('bundle/') ? [digest] : []));
 
 /**
@@ -43,7 +43,7 @@ export const readRelease = async (
   layout: Layout,
   channel: Channel,
   roots: readonly TrustRoot[],
-): Promise<PublishedRelease | undefined> => {
+): Promise<StoredRelease | undefined> => {
   const artifact = findReference(layout, releaseReference(channel));
   return artifact && (await readReleaseArtifact(layout, channel, artifact, roots));
 };
@@ -54,7 +54,7 @@ export const readReleaseArtifact = async (
   channel: Channel,
   artifact: Descriptor,
   roots: readonly TrustRoot[],
-): Promise<PublishedRelease | undefined> => {
+): Promise<StoredRelease | undefined> => {
   const documents = await readArtifact(layout.blobs, artifact, { what: releaseReference(channel) });
   const envelopes = await statementFiles(layout.blobs, documents, 'release');
   if (envelopes.length === 0) return undefined;

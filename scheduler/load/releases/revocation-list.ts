@@ -11,7 +11,7 @@ import { parseDocument } from '#bundles/json/validate';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readDocuments, writeArtifact } from './artifact.ts';
 import { readRevokedInLog } from './revoked-in-log.ts';
-import type { PublishedRelease } from './read-release.ts';
+import type { StoredRelease } from './read-release.ts';
 import { revocationsReference } from './references.ts';
 
 const MAX_LIST_BYTES = 4 << 20;
@@ -30,7 +30,7 @@ export const readRevocations = async (
   layout: Layout,
   roots: readonly TrustRoot[],
   channel: Channel,
-  previous: PublishedRelease | undefined,
+  previous: StoredRelease | undefined,
   which: 'all' | 'noted' | 'released' = 'all',
 ): Promise<Revocations> => {
   const released = previous?.subjects.get('revocations');

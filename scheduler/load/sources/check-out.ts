@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, mkdir, rename, rm, symlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { type FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import type { Bound } from '../../model/limits.ts';
 import { exists, markUsed } from './cache-use.ts';
 import { checkSizes, dropOversized, fetchMissing } from './check-blobs.ts';
 import { type CommitTrees, type FolderTree, readCommitTrees, writeCommitTrees } from './commit-trees.ts';
 import {
-  dropWorn,
+  dropStaleRepository,
   fetchCommit,
   type GitRepository,
   keep,
@@ -91,7 +91,7 @@ const addTrees = async (source: Source, trees: CommitTrees, wanted: readonly Wan
   const { git, repository, commit } = source;
   const { cacheDirectory } = repository;
   for (const { bound } of wanted) if (bound) await dropOversized(repository, bound);
-  await dropWorn(repository.gitDirectory, new Date());
+  await dropStaleRepository(repository.gitDirectory, new Date());
   await prepare(git, repository);
   await fetchCommit(git, repository, commit);
   const entries = await listCommit(git, repository, commit);
@@ -212,7 +212,7 @@ const widest = (group: readonly Folder[]): Bound | undefined =>
 /** Writes folders that do not overlap, each into its place in the cache. */
 const write = async (source: Source, folders: readonly Folder[]): Promise<void> => {
   const draft = join(source.repository.cacheDirectory, 'trees', `.draft-${randomUUID()}`);
-  await makeDirectory(draft);
+  await createDirectory(draft);
   try {
     const all = join(draft, 'all');
     await mkdir(all);

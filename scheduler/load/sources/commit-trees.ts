@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { markUsed } from './cache-use.ts';
 import type { GitRepository } from './git-cache.ts';
 
@@ -35,7 +35,7 @@ export const writeCommitTrees = async (
   trees: CommitTrees,
 ): Promise<void> => {
   const file = fileOf(repository, commit);
-  await makeDirectory(dirname(file));
+  await createDirectory(dirname(file));
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, JSON.stringify(trees));
   await rename(draft, file);

@@ -8,7 +8,7 @@ export type FileMemory = { before: FilesBySource; now: FilesBySource };
 
 type FilesBySource = Map<string, ReadonlyMap<string, Buffer>>;
 
-export const newFileMemory = (): FileMemory => ({ before: new Map(), now: new Map() });
+export const createFileMemory = (): FileMemory => ({ before: new Map(), now: new Map() });
 
 /** Starts a run. */
 export const turnFileMemory = (memory: FileMemory): void => {

@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, readFile, rename, rm, stat, writeFile } fro
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { DAY_MS } from '#bundles/time';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { redactUrl } from '../../model/repository-url.ts';
@@ -35,7 +35,7 @@ export const withCache = async <T>(
   repository: GitRepository,
   work: () => Promise<T>,
 ): Promise<T> => {
-  await makeDirectory(repository.cacheDirectory);
+  await createDirectory(repository.cacheDirectory);
   const file = `${repository.gitDirectory}.lock`;
   const until = performance.now() + LOCK_TIMEOUT_MS;
   let lock = takeLock(file);
@@ -83,7 +83,7 @@ const PARTIAL = `[core]\n\trepositoryFormatVersion = 1\n[extensions]\n\tpartialC
 export const prepare = async (git: Git, repository: GitRepository): Promise<void> => {
   if (await exists(repository.gitDirectory)) return;
   const draft = `${repository.gitDirectory}.${randomUUID()}`;
-  await makeDirectory(repository.cacheDirectory);
+  await createDirectory(repository.cacheDirectory);
   try {
     const made = await runGit(git, ['init', '--quiet', '--bare', '--template=', draft]);
     if (made.code !== 0) throw new FleetError('IO', `the cache could not be made: ${made.lastLine}`);
@@ -143,7 +143,7 @@ export const markDelivery = ({ gitDirectory }: GitRepository): Promise<void> =>
  * Deletes a cached repository that is old or has many packs, and that no delivery reads. The next fetch brings the newest commit alone.
  * Needs the lock of withCache.
  */
-export const dropWorn = async (gitDirectory: string, now: Date): Promise<void> => {
+export const dropStaleRepository = async (gitDirectory: string, now: Date): Promise<void> => {
   const ageOf = async (file: string): Promise<number> => {
     const found = await stat(join(gitDirectory, file)).catch(() => undefined);
     return found ? now.getTime() - found.mtimeMs : Number.NaN;
@@ -158,10 +158,10 @@ const countPacks = async (gitDirectory: string): Promise<number> =>
   (await readdir(join(gitDirectory, 'objects/pack')).catch(() => [])).filter((name) => name.endsWith('.pack'))
     .length;
 
-/** As dropWorn, unless another process uses the repository. */
-export const tryDropWorn = async (gitDirectory: string, now: Date): Promise<void> => {
+/** As dropStaleRepository, unless another process uses the repository. */
+export const tryDropStaleRepository = async (gitDirectory: string, now: Date): Promise<void> => {
   using lock = takeLock(`${gitDirectory}.lock`);
-  if (lock) await dropWorn(gitDirectory, now);
+  if (lock) await dropStaleRepository(gitDirectory, now);
 };
 
 /** Renames a finished draft to its target. If another run was faster, its result is equal and stays. */

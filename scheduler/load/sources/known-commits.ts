@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import type { GitRepository } from './git-cache.ts';
 import { isCommit, type Revision, refName } from '../../model/location.ts';
 
@@ -24,7 +24,7 @@ export const rememberCommit = async (
 ): Promise<void> => {
   if (revision.kind === 'commit') return;
   const file = fileOf(repository, revision);
-  await makeDirectory(dirname(file));
+  await createDirectory(dirname(file));
   const draft = `${file}.${randomUUID()}`;
   await writeFile(draft, commit);
   await rename(draft, file);

@@ -2,7 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { removeUnused } from './cache-use.ts';
-import { type GitRepository, tryDropWorn } from './git-cache.ts';
+import { type GitRepository, tryDropStaleRepository } from './git-cache.ts';
 
 /** How long an entry stays in the cache after a run used it last. All can be fetched again. */
 const UNUSED_MS = 30 * DAY_MS;
@@ -33,7 +33,8 @@ export const pruneCache = async (cacheDirectory: string, now: Date): Promise<voi
     for (const name of await namesIn(join(cacheDirectory, folder))) await remove(join(folder, name));
   for (const name of await namesIn(cacheDirectory)) {
     if (DRAFT.test(name)) await remove(name);
-    else if (name.endsWith('.git')) await tryDropWorn(join(cacheDirectory, name), now).catch(() => undefined);
+    else if (name.endsWith('.git'))
+      await tryDropStaleRepository(join(cacheDirectory, name), now).catch(() => undefined);
   }
 };
 

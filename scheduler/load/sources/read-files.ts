@@ -11,7 +11,7 @@ import {
   isIgnored,
   MAX_RULES,
   parseIgnore,
-  takesBack,
+  mayReinclude,
   tooMany,
 } from './source-ignore.ts';
 
@@ -151,7 +151,7 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
     }
     const isFolder = entry.isDirectory();
     if (entry.name === '.git') continue;
-    if (isIgnored(rules, path, isFolder, walking.spend) && !(isFolder && takesBack(rules))) continue;
+    if (isIgnored(rules, path, isFolder, walking.spend) && !(isFolder && mayReinclude(rules))) continue;
     if (isFolder) await walk(walking, path, rules);
     // A link without an extension may be one to a folder.
     else if (entry.isSymbolicLink()) {

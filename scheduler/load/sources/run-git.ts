@@ -86,7 +86,7 @@ export const runGit = async (
     'core.symlinks=false',
     '-c',
     'advice.detachedHead=false',
-    // Git's garbage collection in the background takes locks that the next fetch needs. Repositories begin anew instead (dropWorn).
+    // Git's garbage collection in the background takes locks that the next fetch needs. Repositories begin anew instead (dropStaleRepository).
     '-c',
     'gc.auto=0',
     '-c',

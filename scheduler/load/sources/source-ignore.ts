@@ -96,4 +96,4 @@ export const isIgnored = (rules: IgnoreRules, path: string, folder: boolean, spe
 };
 
 /** Whether a rule may include something in an excluded folder. */
-export const takesBack = (rules: IgnoreRules): boolean => rules.some(({ negated }) => negated);
+export const mayReinclude = (rules: IgnoreRules): boolean => rules.some(({ negated }) => negated);

@@ -1,6 +1,6 @@
 import { Code } from '@mantine/core';
 
 /** The first characters of a digest; the whole digest is the title. */
-export const Short = ({ of }: { readonly of: string }) => (
+export const ShortDigest = ({ of }: { readonly of: string }) => (
   <Code title={of}>{of.replace(/^sha256:/, '').slice(0, 12)}</Code>
 );

@@ -29,7 +29,7 @@ export const Fault = () => {
 };
 
 /** For an address that no view has. */
-export const NoView = () => (
+export const NotFound = () => (
   <>
     <title>No such view - Fleet Ferry</title>
     <Title order={1}>No such view</Title>

@@ -2,16 +2,16 @@ import { Badge } from '@mantine/core';
 import { ageMarks, isQuiet } from '../../hub/questions/status/attention.ts';
 import type { StatusRow as Row } from '#bundles/transport/hub/client';
 
-export type Mood = 'good' | 'quiet' | 'late' | 'bad';
+export type Tone = 'good' | 'quiet' | 'late' | 'bad';
 
 /** Colours of verdicts. The text carries the meaning without them. */
-export const State = ({ mood, children }: { readonly mood: Mood; readonly children: string }) => (
+export const State = ({ mood, children }: { readonly mood: Tone; readonly children: string }) => (
   <Badge className={`state ${mood}`} variant="default" radius="sm" tt="none">
     {children}
   </Badge>
 );
 
-export const moodOf = (row: Pick<Row, 'verdict' | 'silent' | 'stopped' | 'freshness'>): Mood => {
+export const toneOf = (row: Pick<Row, 'verdict' | 'silent' | 'stopped' | 'freshness'>): Tone => {
   if (row.verdict === 'failed' || row.verdict === 'drifted' || row.verdict === 'release refused')
     return 'bad';
   if (!isQuiet(row) || row.freshness === 'late') return 'late';
@@ -20,10 +20,10 @@ export const moodOf = (row: Pick<Row, 'verdict' | 'silent' | 'stopped' | 'freshn
 
 /** The verdict of a row, with its freshness. */
 export const Judgement = ({ row }: { readonly row: Row }) => (
-  <State mood={moodOf(row)}>{[row.verdict, ...ageMarks(row)].join(', ')}</State>
+  <State mood={toneOf(row)}>{[row.verdict, ...ageMarks(row)].join(', ')}</State>
 );
 
-const GATES: Readonly<Record<string, Mood>> = {
+const GATES: Readonly<Record<string, Tone>> = {
   promoted: 'good',
   ready: 'good',
   waiting: 'late',

@@ -4,7 +4,7 @@ import { type Alarms, alarms } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { type Mood, State } from '../parts/state.tsx';
+import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
 const ALARMS = 50;
@@ -61,7 +61,7 @@ export const AlarmsView = () => {
           <Table.Tr key={id}>
             <Table.Th scope="row">{kind}</Table.Th>
             <Table.Td>
-              <State mood={MOODS[severity]}>{severity}</State>
+              <State mood={TONES[severity]}>{severity}</State>
             </Table.Td>
             <Table.Td>
               <Subject kind={kind} of={subject} />
@@ -84,7 +84,7 @@ export const AlarmsView = () => {
   );
 };
 
-const MOODS: Readonly<Record<Alarms['alarms'][number]['severity'], Mood>> = {
+const TONES: Readonly<Record<Alarms['alarms'][number]['severity'], Tone>> = {
   critical: 'bad',
   warning: 'late',
   info: 'quiet',

@@ -3,7 +3,7 @@ import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'r
 import { type Audit, audit } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { Short } from '../parts/digest.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -27,7 +27,7 @@ export const AuditView = () => {
         <Text>The audit log is empty.</Text>
       ) : (
         <Text>
-          The hub verified the chain and every signature up to its head <Short of={head} />.
+          The hub verified the chain and every signature up to its head <ShortDigest of={head} />.
         </Text>
       )}
       <Form role="search" aria-label="Filters" key={query.toString()}>
@@ -51,18 +51,18 @@ export const AuditView = () => {
             <Table.Td>{entry.person ?? 'a rule'}</Table.Td>
             <Table.Td>{entry.reason}</Table.Td>
             <Table.Td>
-              {entry.candidate !== null && <Short of={entry.candidate} />}
+              {entry.candidate !== null && <ShortDigest of={entry.candidate} />}
               {entry.ended !== undefined && entry.ended !== null && (
                 <>
-                  <Short of={entry.ended} /> ended, built from the newest state again
+                  <ShortDigest of={entry.ended} /> ended, built from the newest state again
                 </>
               )}
             </Table.Td>
             <Table.Td>
-              <Short of={entry.digest} />
+              <ShortDigest of={entry.digest} />
             </Table.Td>
             <Table.Td>
-              <Short of={entry.signer} />
+              <ShortDigest of={entry.signer} />
             </Table.Td>
           </Table.Tr>
         ))}

@@ -4,7 +4,7 @@ import { type Compare, compare } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { type Mood, State } from '../parts/state.tsx';
+import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
 const ASSIGNMENTS = 50;
@@ -53,7 +53,7 @@ export const CompareView = () => {
 
 type Compared = Compare['assignments'][number];
 
-const MOODS: Readonly<Record<Compared['outcome'], Mood>> = {
+const TONES: Readonly<Record<Compared['outcome'], Tone>> = {
   same: 'good',
   version: 'late',
   configuration: 'late',
@@ -87,7 +87,7 @@ const Differences = ({ answer: { left, right, total, assignments, next } }: { re
               </Anchor>
             </Table.Th>
             <Table.Td>
-              <State mood={MOODS[one.outcome]}>{one.outcome}</State>
+              <State mood={TONES[one.outcome]}>{one.outcome}</State>
             </Table.Td>
             <Table.Td>
               <Release of={one.left} />

@@ -13,7 +13,7 @@ import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age, At } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { GateState, type Mood, moodOf, State } from '../parts/state.tsx';
+import { GateState, type Tone, toneOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { ComplianceSection, readCompliance } from './compliance.tsx';
 
@@ -126,16 +126,16 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
   </Wide>
 );
 
-const NEEDS_A_LOOK: ReadonlySet<Mood> = new Set<Mood>(['bad', 'late']);
+const NEEDS_A_LOOK: ReadonlySet<Tone> = new Set<Tone>(['bad', 'late']);
 
-const ORDER: readonly Mood[] = ['bad', 'late', 'quiet', 'good'];
+const ORDER: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
 
-const worstOf = (states: Site['states']): Mood =>
-  ORDER.find((mood) => states.some((state) => moodOf(state) === mood)) ?? 'quiet';
+const worstOf = (states: Site['states']): Tone =>
+  ORDER.find((mood) => states.some((state) => toneOf(state) === mood)) ?? 'quiet';
 
 /** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */
 const describeStates = (states: Site['states']): string =>
   states
-    .toSorted((a, b) => ORDER.indexOf(moodOf(a)) - ORDER.indexOf(moodOf(b)))
+    .toSorted((a, b) => ORDER.indexOf(toneOf(a)) - ORDER.indexOf(toneOf(b)))
     .map((state) => `${state.count} ${[state.verdict, ...ageMarks(state)].join(' ')}`)
     .join(', ');

@@ -4,7 +4,7 @@ import { getV1Package, type Package, releaseRollback } from '#bundles/transport/
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
-import { Short } from '../parts/digest.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { LongTable } from '../parts/long-table.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -112,7 +112,7 @@ const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<Pac
     {!name.includes(digest.replace('sha256:', '').slice(0, 12)) && (
       <>
         {' '}
-        <Short of={digest} />
+        <ShortDigest of={digest} />
       </>
     )}
   </>

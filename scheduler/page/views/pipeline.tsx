@@ -15,7 +15,7 @@ import {
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age } from '../parts/age.tsx';
-import { Short } from '../parts/digest.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { GateState, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
@@ -168,7 +168,7 @@ const candidateOf = (gate: Gate | Refusal): string | undefined =>
 const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }) => (
   <>
     <Text>
-      Candidate <Short of={gate.candidate} />
+      Candidate <ShortDigest of={gate.candidate} />
       {gate.note !== null && `: ${gate.note}`}
       {gate.earliest !== null && (
         <>
@@ -231,7 +231,7 @@ const Past = ({ promotions, to, now }: PastProps) => (
           <Age at={time} now={now} />
         </Table.Td>
         <Table.Td>
-          <Short of={candidate} />
+          <ShortDigest of={candidate} />
         </Table.Td>
         <Table.Td>{person ?? mode}</Table.Td>
         <Table.Td>{reason}</Table.Td>

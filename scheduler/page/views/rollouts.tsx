@@ -13,7 +13,7 @@ import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Chart } from '../parts/chart/chart.tsx';
 import type { ChartColor, ChartData } from '../parts/chart/chart-data.ts';
-import { type Mood, State } from '../parts/state.tsx';
+import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
@@ -132,7 +132,7 @@ const NextStep = ({ next, now }: { readonly next: ListedRollout['next']; readonl
 
 type StageVerdict = ListedRollout['stages'][number];
 
-const MOODS: Readonly<Record<StageVerdict['state'], Mood>> = {
+const TONES: Readonly<Record<StageVerdict['state'], Tone>> = {
   waiting: 'quiet',
   running: 'late',
   soaking: 'late',
@@ -147,7 +147,7 @@ const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: str
     <Table.Tr>
       <Table.Th scope="row">{name}</Table.Th>
       <Table.Td>
-        <State mood={MOODS[state]}>{state}</State>
+        <State mood={TONES[state]}>{state}</State>
       </Table.Td>
       <Table.Td>
         <Progress

@@ -12,7 +12,7 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
-import { Short } from '../parts/digest.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { Judgement } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
@@ -225,12 +225,12 @@ const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => 
           'nothing'
         ) : (
           <>
-            release {desired.version} <Short of={desired.package} />
+            release {desired.version} <ShortDigest of={desired.package} />
           </>
         )}
       </Table.Td>
       <Table.Td>
-        {running?.package ? <Short of={running.package} /> : running && 'nothing'}
+        {running?.package ? <ShortDigest of={running.package} /> : running && 'nothing'}
         {!running && 'never reported'}
         {running?.version ? ` release ${running.version}` : ''}
         {running && <SourceOf cell={running} now={now} />}

@@ -2,7 +2,7 @@ import { Button, Table, Title } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
-import { Short } from '../parts/digest.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { Wide } from '../parts/wide.tsx';
 
 /** Events in the order of the hub's answer, each with its report. */
@@ -27,7 +27,7 @@ export const Timeline = ({ answer: { at, events, next } }: { readonly answer: Ev
             {event.message !== undefined && <div>{event.message}</div>}
           </Table.Td>
           <Table.Td>
-            <Short of={source.report} /> received <Age at={source.receivedAt} now={at} />
+            <ShortDigest of={source.report} /> received <Age at={source.receivedAt} now={at} />
           </Table.Td>
         </Table.Tr>
       ))}

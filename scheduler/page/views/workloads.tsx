@@ -70,7 +70,7 @@ export const Cell = ({
       {versions.map(({ name, agents: running, releases }) => (
         <div key={name}>
           {shortName(workload, name)}{' '}
-          <State mood={moodOf(running, agents, releases.length > 0)}>
+          <State mood={toneOfCell(running, agents, releases.length > 0)}>
             {`${running} of ${agents}${releases.length > 0 ? '' : ', not in the newest release'}`}
           </State>
         </div>
@@ -81,7 +81,7 @@ export const Cell = ({
   );
 };
 
-const moodOf = (running: number, agents: number, isWanted: boolean) => {
+const toneOfCell = (running: number, agents: number, isWanted: boolean) => {
   if (!isWanted) return 'late';
   return running >= agents ? 'good' : 'quiet';
 };

@@ -6,14 +6,14 @@ import { type ConfigMapping, entriesOf, isList, isMapping, keyText } from '../..
 import { merge, type Path } from './merge.ts';
 
 /** One layer's value at a path, and its place. */
-export type ConfigSay = { readonly layer: ConfigLayer; readonly at: Place; readonly value: ConfigValue };
+export type ConfigSetting = { readonly layer: ConfigLayer; readonly at: Place; readonly value: ConfigValue };
 
 /** The origin of one value in a composed configuration. */
-export type ConfigOrigin = ConfigSay & {
+export type ConfigOrigin = ConfigSetting & {
   /** Keys and indexes as text, from the root. */
   readonly path: readonly string[];
   /** The values it replaced, latest first. */
-  readonly overrode: readonly ConfigSay[];
+  readonly overrode: readonly ConfigSetting[];
 };
 
 /**
@@ -60,7 +60,7 @@ const isUnder = (path: readonly string[], top: readonly string[]): boolean =>
   top.every((part, at) => path[at] === part);
 
 /** Removes and returns the origins that a new value replaces: at or below the path, and a scalar above it. */
-const takeUnder = (origins: Map<string, ConfigOrigin>, path: readonly string[]): readonly ConfigSay[] => {
+const takeUnder = (origins: Map<string, ConfigOrigin>, path: readonly string[]): readonly ConfigSetting[] => {
   const gone = [...origins.values()].filter((one) => isUnder(one.path, path) || isUnder(path, one.path));
   for (const one of gone) origins.delete(pathKey(one.path));
   return gone.flatMap(({ layer, at, value, overrode }) => [{ layer, at, value }, ...overrode]);

@@ -4,17 +4,17 @@ import { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel } from '#bundles/names';
 import { checkRootExpiry, type TrustRoot } from '#bundles/trust/root/root';
-import type { Releases } from '../publish/open-releases.ts';
-import { publishRelease } from '../publish/publish-release.ts';
-import { readPrevious } from '../publish/read-previous.ts';
+import type { Releases } from '../write/open-releases.ts';
+import { writeRelease } from '../write/write-release.ts';
+import { readPrevious } from '../write/read-previous.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { restateBundle } from './restate-bundle.ts';
-import { showRestated } from '../publish/show-restated.ts';
+import { sendRestatements } from '../write/send-restatements.ts';
 import { checkNotRejected, checkPromoted, lineagesOf } from '../../load/releases/check-promoted.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
-import { areEnough, countedUnder, readBundleStatements } from '../reissue/bundle-statements.ts';
+import { meetThreshold, validUnder, readBundleStatements } from '../reissue/bundle-statements.ts';
 import { releaseReferences } from '../reissue/reissue-release.ts';
 import { startRollout } from '../rollout/begin-rollout.ts';
 import { planDocument } from '../rollout/plan-document.ts';
@@ -91,14 +91,14 @@ export const approve = async (
     await releases.point(await restateBundle(layout, channel, awaiting.bundle, awaiting), [
       awaitingReference(channel),
     ]);
-    await showRestated(keys, awaiting.files);
+    await sendRestatements(keys, awaiting.files);
     return { outcome: 'restated', awaiting, version: previous.predicate.version };
   }
   if (plan && !stays) await startRollout(releases, keys, plan, now);
   const first = plan?.plan.stages[0]?.rollout ?? EVERYONE;
   const { kind, digest, size, manifest, config } = await readBundle(layout.blobs, waiting.bundle);
   const { mediaType, artifactType } = manifest;
-  const { version, artifact, references } = await publishRelease(layout, keys, {
+  const { version, artifact, references } = await writeRelease(layout, keys, {
     channel,
     bundle: {
       kind,
@@ -124,13 +124,13 @@ export const approve = async (
  */
 const isStillSigned = async (
   layout: Layout,
-  release: PublishedRelease,
+  release: StoredRelease,
   bundle: Digest,
   { roles }: TrustRoot,
 ): Promise<boolean> => {
   const what = `the statement of bundle ${shortDigest(bundle)}`;
-  const files = countedUnder(await readBundleStatements(layout, release, bundle), roles.bundle, what);
-  if (!areEnough(files, roles.bundle, what)) return false;
+  const files = validUnder(await readBundleStatements(layout, release, bundle), roles.bundle, what);
+  if (!meetThreshold(files, roles.bundle, what)) return false;
   const [own] = await lineagesOf(layout, release);
   return own?.shared !== undefined && own.held.length === 0;
 };

@@ -13,10 +13,10 @@ import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { parseDocument } from '#bundles/json/validate';
 import { readDocuments, writeArtifact } from '../../load/releases/artifact.ts';
-import { bundleStatementDocuments } from '../publish/publish-release.ts';
+import { bundleStatementDocuments } from '../write/write-release.ts';
 import { awaitingReference } from '../../load/releases/references.ts';
 import { planDocument, readPlan, type StoredPlan } from '../rollout/plan-document.ts';
-import { countedUnder } from '../reissue/bundle-statements.ts';
+import { validUnder } from '../reissue/bundle-statements.ts';
 
 /** A bundle that was built and still lacks signatures for a release (docs/signing.md). */
 export type Awaiting = {
@@ -59,7 +59,7 @@ export const readAwaiting = async (
     bundle: bundle.digest,
     payload,
     predicate: parseDocument('bundle-predicate', predicate, what),
-    files: countedUnder(files, root.roles.bundle, what),
+    files: validUnder(files, root.roles.bundle, what),
     candidate,
     plan: await readPlan(layout, { documents }),
   };

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import type { Awaiting } from './awaiting.ts';
 
@@ -22,7 +22,7 @@ export const exportStatement = async (
   directory: string,
 ): Promise<readonly string[]> => {
   try {
-    await makeDirectory(directory);
+    await createDirectory(directory);
     await writeFileAtomically(join(directory, FILES.statement), payload);
   } catch (error) {
     throw toFleetError(error, `writing to ${directory}`);

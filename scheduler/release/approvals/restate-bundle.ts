@@ -10,7 +10,7 @@ import { writeArtifact } from '../../load/releases/artifact.ts';
 import { restatedReference } from '../../load/releases/newest-statement.ts';
 import { restatementsReference, withRestatement } from '../../load/releases/restatements.ts';
 import type { SignedBundle } from './sign-bundle.ts';
-import { bundleStatementDocuments } from '../publish/publish-release.ts';
+import { bundleStatementDocuments } from '../write/write-release.ts';
 
 /**
  * Writes the statement about a bundle that is released already, and the candidate that gave it again. Agents need neither: no release

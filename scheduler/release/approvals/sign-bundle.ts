@@ -34,7 +34,8 @@ export const signBundle = async (
     if (isFleetError(error, 'SCHEMA')) return undefined;
     throw error;
   });
-  const kept = waiting?.bundle === digest && saysSame(waiting.predicate, predicate) ? waiting : undefined;
+  const kept =
+    waiting?.bundle === digest && hasSameStatement(waiting.predicate, predicate) ? waiting : undefined;
   const key = await keys.key('bundle');
   if (kept && signersOf(kept).includes(key.public.hint))
     return { files: kept.files, candidate: kept.candidate };
@@ -49,7 +50,7 @@ export const signBundle = async (
  * True if a statement has the same content about the chain as a new one. One with held assignments is replaced once there is
  * none.
  */
-const saysSame = (before: BundlePredicate, now: BundlePredicate): boolean =>
+const hasSameStatement = (before: BundlePredicate, now: BundlePredicate): boolean =>
   before.shared === now.shared &&
   before.promoted === now.promoted &&
   (before.held.length === 0 || now.held.length > 0);

@@ -4,7 +4,7 @@ import { nameSome } from '#bundles/name-some';
 import type { Waiting } from './waiting.ts';
 
 /** Names listed per line. Approvers need to see every change; the limit is for a first release, where everything is new. */
-const MOST_NAMES = 50;
+const MAX_NAMES = 50;
 
 /** Text for an approver: what the bundle changes, and every field of the statement to sign. */
 export const waitingLines = (waiting: Waiting): readonly string[] => {
@@ -12,7 +12,7 @@ export const waitingLines = (waiting: Waiting): readonly string[] => {
   const { sources, held } = statement;
   const line = (name: string, text: string): string => `  ${name.padEnd(12)}${text}`;
   const list = (name: string, names: readonly string[]): readonly string[] =>
-    names.length === 0 ? [] : [line(name, nameSome(names, MOST_NAMES))];
+    names.length === 0 ? [] : [line(name, nameSome(names, MAX_NAMES))];
   const changed = [
     ...list('new', changes.added),
     ...list('changed', changes.changed),

@@ -15,7 +15,7 @@ import { AUDIT_ARTIFACT, AUDIT_NDJSON, SIGSTORE_BUNDLE } from '#bundles/media-ty
 import { parseChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
-import { type Limit, makeLimit } from '#bundles/transport/publish/limit';
+import { type Limit, createLimit } from '#bundles/transport/publish/limit';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
@@ -32,8 +32,8 @@ import {
 } from '../../load/releases/audit-log.ts';
 import { readRelease } from '../../load/releases/read-release.ts';
 import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
-import type { Releases } from '../publish/open-releases.ts';
-import { rootDocuments } from '../publish/publish-release.ts';
+import type { Releases } from '../write/open-releases.ts';
+import { rootDocuments } from '../write/write-release.ts';
 
 export type NewEntry = {
   readonly kind: AuditKind;
@@ -78,7 +78,7 @@ export const appendEntries = (
 const queues = new WeakMap<Releases, Limit>();
 
 const inTurn = (releases: Releases): Limit => {
-  const queue = queues.get(releases) ?? makeLimit(1);
+  const queue = queues.get(releases) ?? createLimit(1);
   queues.set(releases, queue);
   return queue;
 };

@@ -2,7 +2,7 @@ import type { DecisionKind, DecisionPredicate } from '#bundles/formats/statement
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { appendEntry } from './append-entry.ts';
-import type { Releases } from '../publish/open-releases.ts';
+import type { Releases } from '../write/open-releases.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Lineage } from '../../load/releases/read-lineage.ts';
 import { type Digest, digestOf } from '#bundles/digest';

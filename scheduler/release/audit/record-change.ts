@@ -1,7 +1,7 @@
 import type { ChangePredicate } from '#bundles/formats/statements/predicates';
 import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import type { Releases } from '../publish/open-releases.ts';
+import type { Releases } from '../write/open-releases.ts';
 import { appendEntries } from './append-entry.ts';
 import { signChange } from './sign-change.ts';
 

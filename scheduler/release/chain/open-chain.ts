@@ -19,7 +19,7 @@ import {
   rejectionOf,
 } from '../../load/releases/audit-log.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import { newProblems } from '../../model/problems.ts';
+import { createProblems } from '../../model/problems.ts';
 import type { Promoted, Promotion, PromotionPolicy } from '../../model/promotion.ts';
 import { readSubmitted, submittedTo } from './submitted.ts';
 
@@ -86,7 +86,7 @@ export type Policies = { readonly promotion: Promotion; readonly problems: reado
 
 /** @param sources reads the newest state: the policies are part of no candidate */
 export const loadPolicies = async (sources: Sources, root: Root): Promise<Policies> => {
-  const problems = newProblems();
+  const problems = createProblems();
   return { promotion: await loadPromotion(sources, root, problems), problems: problems.found };
 };
 

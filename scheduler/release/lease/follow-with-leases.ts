@@ -1,8 +1,8 @@
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { Releases } from '../publish/open-releases.ts';
-import { readPrevious } from '../publish/read-previous.ts';
+import type { Releases } from '../write/open-releases.ts';
+import { readPrevious } from '../write/read-previous.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { hasLease, renewLease } from './renew-lease.ts';
 

@@ -16,7 +16,7 @@ import { checkChannel } from '../../load/releases/check-channel.ts';
 import { leaseReference } from '../../load/releases/references.ts';
 
 /** The newest lease of a channel in a layout, with its signature verified. */
-export type PublishedLease = {
+export type StoredLease = {
   readonly predicate: LeasePredicate;
   /** Payload digest of the release that the lease confirms as current. */
   readonly release: Digest;
@@ -36,7 +36,7 @@ export const readLease = async (
   layout: Layout,
   channel: Channel,
   roots: readonly TrustRoot[],
-): Promise<PublishedLease | undefined> => {
+): Promise<StoredLease | undefined> => {
   const artifact = findReference(layout, leaseReference(channel));
   if (!artifact) return undefined;
   const what = `the lease of ${formatChannel(channel)} in ${layout.directory}`;
@@ -52,7 +52,7 @@ export const readLease = async (
 const parseLease = (
   { predicate, subjects }: VerifiedStatement,
   what: string,
-): Pick<PublishedLease, 'predicate' | 'release'> => {
+): Pick<StoredLease, 'predicate' | 'release'> => {
   const release = subjects.find(({ name }) => name === 'release')?.digest;
   if (release === undefined) throw new FleetError('SCHEMA', `${what} names no release`);
   return { predicate: parseDocument('lease-predicate', predicate, what), release };

@@ -10,13 +10,13 @@ import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import { addDays, DAY_MS, formatTime, parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { writeArtifact } from '../../load/releases/artifact.ts';
-import { rootDocuments } from '../publish/publish-release.ts';
-import { nextNumber } from '../publish/number-floors.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import { rootDocuments } from '../write/write-release.ts';
+import { nextNumber } from '../write/number-floors.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import { leaseReference } from '../../load/releases/references.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { signNewer } from '../sign/sign-newer.ts';
-import { type PublishedLease, readLease } from './read-lease.ts';
+import { type StoredLease, readLease } from './read-lease.ts';
 import type { Digest } from '#bundles/digest';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { SigningKey } from '#bundles/trust/keys/key';
@@ -27,7 +27,7 @@ export const LEASE_DAYS = 30;
 export type LeaseRenewal = {
   readonly channel: Channel;
   /** The current release of the channel. */
-  readonly release: PublishedRelease;
+  readonly release: StoredRelease;
   readonly days?: number;
   readonly now: Date;
   /** Renew even if the last lease is not due. */
@@ -97,8 +97,8 @@ const GONE = 1 / 3;
 
 /** Whether the lease is for another release, is signed under or carries an older root, or has used up its share of life. */
 const isDue = (
-  { predicate, release, root: signedUnder, documents }: PublishedLease,
-  current: PublishedRelease,
+  { predicate, release, root: signedUnder, documents }: StoredLease,
+  current: StoredRelease,
   root: TrustRoot,
   now: Date,
   freshness: number | undefined,
@@ -111,14 +111,14 @@ const isDue = (
   return now.getTime() - issued >= fresh * GONE;
 };
 
-const leftBehind = (channel: Channel, { predicate }: PublishedRelease, root: TrustRoot): FleetError =>
+const leftBehind = (channel: Channel, { predicate }: StoredRelease, root: TrustRoot): FleetError =>
   new FleetError(
     'UNKNOWN_KEY',
     `root ${root.version} does not count the keys of release ${predicate.version} of ${formatChannel(channel)}`,
     { hint: 'Sign the release again first: fleet-scheduler releases renew' },
   );
 
-const fromFuture = ({ predicate }: PublishedLease, channel: Channel): FleetError =>
+const fromFuture = ({ predicate }: StoredLease, channel: Channel): FleetError =>
   new FleetError(
     'FROM_FUTURE',
     `lease ${predicate.version} of ${formatChannel(channel)} was issued at ${predicate.issuedAt}, which is in the future by the clock of this machine`,

@@ -7,18 +7,18 @@ import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { type RoleKeys, verifyEnvelope, verifyStatement } from '#bundles/trust/statements/verify-statement';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 
 /** Signature files of a bundle's statement that a release carries, not verified. */
 export const readBundleStatements = async (
   layout: Layout,
-  { documents }: PublishedRelease,
+  { documents }: StoredRelease,
   bundle: Digest,
 ): Promise<readonly Buffer[]> => statementFiles(layout.blobs, documents, 'bundle', bundle);
 
 /** The envelopes with a valid signature by a key of the role; others are dropped. */
-export const countedUnder = (envelopes: readonly Buffer[], role: RoleKeys, what: string): readonly Buffer[] =>
+export const validUnder = (envelopes: readonly Buffer[], role: RoleKeys, what: string): readonly Buffer[] =>
   envelopes.filter((bytes) => {
     try {
       return verifyEnvelope(bytes, role.keys, what) !== undefined;
@@ -29,7 +29,7 @@ export const countedUnder = (envelopes: readonly Buffer[], role: RoleKeys, what:
   });
 
 /** Whether the envelopes meet the role's threshold. */
-export const areEnough = (envelopes: readonly Buffer[], role: RoleKeys, what: string): boolean => {
+export const meetThreshold = (envelopes: readonly Buffer[], role: RoleKeys, what: string): boolean => {
   try {
     return verifyStatement(envelopes, role, PREDICATES.bundle, what) !== undefined;
   } catch (error) {
@@ -48,19 +48,19 @@ export const areEnough = (envelopes: readonly Buffer[], role: RoleKeys, what: st
 export const bundleStatements = async (
   layout: Layout,
   keys: KeyDirectory,
-  from: PublishedRelease,
+  from: StoredRelease,
   bundle: Digest,
 ): Promise<readonly Buffer[]> => {
   const what = `the statement of bundle ${shortDigest(bundle)}`;
   const found = await readBundleStatements(layout, from, bundle);
   const role = keys.root.roles.bundle;
-  const counted = countedUnder(found, role, what);
-  if (areEnough(counted, role, what)) return counted;
+  const counted = validUnder(found, role, what);
+  if (meetThreshold(counted, role, what)) return counted;
   const payload = payloadOf(found, [...keys.roots].reverse(), bundle, what);
   const key = await keys.key('bundle');
   const others = counted.filter((bytes) => parseEnvelope(bytes, what).hint !== key.public.hint);
   const signed = [...others, await signPayload(payload, key)];
-  if (areEnough(signed, role, what)) return signed;
+  if (meetThreshold(signed, role, what)) return signed;
   // Throws the precise reason: too few signatures, or a key that the root does not accept.
   verifyStatement(signed, role, PREDICATES.bundle, what);
   return signed;
@@ -74,8 +74,8 @@ const payloadOf = (
   what: string,
 ): Buffer => {
   for (const { roles } of roots) {
-    const counted = countedUnder(envelopes, roles.bundle, what);
-    if (!areEnough(counted, roles.bundle, what)) continue;
+    const counted = validUnder(envelopes, roles.bundle, what);
+    if (!meetThreshold(counted, roles.bundle, what)) continue;
     const { payload, subjects } = verifyStatement(counted, roles.bundle, PREDICATES.bundle, what);
     if (subjects.some(({ digest }) => digest === bundle)) return payload;
   }

@@ -1,7 +1,7 @@
 import type { Layout } from '#bundles/formats/layout/layout';
 import { lineagesOf } from '../../load/releases/check-promoted.ts';
 import { withNewestStatement } from '../../load/releases/newest-statement.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import type { ListedRelease } from './list-releases.ts';
 
 /**
@@ -26,5 +26,5 @@ export const directReleases = async (
   return direct;
 };
 
-const promotedIn = async (layout: Layout, release: PublishedRelease) =>
+const promotedIn = async (layout: Layout, release: StoredRelease) =>
   (await lineagesOf(layout, release))[0]?.promoted;

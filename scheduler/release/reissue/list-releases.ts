@@ -4,12 +4,12 @@ import { entriesOf, type Layout, referenceOf } from '#bundles/formats/layout/lay
 import type { Channel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { bundlesOf, type PublishedRelease, readReleaseArtifact } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease, readReleaseArtifact } from '../../load/releases/read-release.ts';
 import { releaseReference } from '../../load/releases/references.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 
 export type ListedRelease = {
-  readonly release: PublishedRelease;
+  readonly release: StoredRelease;
   readonly bundles: readonly Digest[];
   /** Whether the channel's pointer names it. */
   readonly current: boolean;
@@ -30,8 +30,8 @@ export const listReleases = async (
 ): Promise<readonly ListedRelease[]> => {
   const pointer = releaseReference(channel);
   const past = `${channelRepository(channel)}:r-`;
-  const found = new Map<Digest, PublishedRelease>();
-  let current: PublishedRelease | undefined;
+  const found = new Map<Digest, StoredRelease>();
+  let current: StoredRelease | undefined;
   for (const artifact of entriesOf(layout, channelRepository(channel))) {
     const reference = referenceOf(artifact);
     if (reference !== pointer && !reference?.startsWith(past)) continue;

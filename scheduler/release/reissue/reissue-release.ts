@@ -12,10 +12,10 @@ import type { Revocations, Rollout } from '#bundles/formats/statements/predicate
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
-import { bundleStatementDocuments, RELEASE_DAYS, rootDocuments } from '../publish/publish-release.ts';
-import { nextNumber } from '../publish/number-floors.ts';
+import { bundleStatementDocuments, RELEASE_DAYS, rootDocuments } from '../write/write-release.ts';
+import { nextNumber } from '../write/number-floors.ts';
 import { nextAuditHead } from '../../load/releases/audit-head.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { pastReference, releaseReference } from '../../load/releases/references.ts';
 import { findRevoked } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
@@ -25,9 +25,9 @@ import { bundleStatements } from './bundle-statements.ts';
 export type Reissue = {
   readonly channel: Channel;
   /** The release whose bundles the new one names: the current one to renew it, an older one to roll back. */
-  readonly from: PublishedRelease;
+  readonly from: StoredRelease;
   /** The current release, whose number the new one follows. */
-  readonly previous: PublishedRelease;
+  readonly previous: StoredRelease;
   /** All revocations of the channel so far (docs/bundle-format.md section 7). */
   readonly revocations: Revocations;
   /** Rollout of the release. Default: the rollout of `previous` for a renewal, all agents for a return to an older release. */
@@ -108,7 +108,7 @@ export const reissueRelease = async (
 export const releaseReferences = (
   channel: Channel,
   artifact: Descriptor,
-  previous: PublishedRelease | undefined,
+  previous: StoredRelease | undefined,
 ): ReadonlyMap<string, Descriptor> =>
   new Map([
     ...(previous
@@ -126,14 +126,14 @@ const plain = ({ mediaType, digest, size, artifactType }: Descriptor): Descripto
   ...(artifactType === undefined ? {} : { artifactType }),
 });
 
-const kindsOf = ({ subjects }: PublishedRelease) =>
+const kindsOf = ({ subjects }: StoredRelease) =>
   [...subjects].flatMap(([name, digest]) => {
     const [, kind] = /^bundle\/(kubernetes|host)$/.exec(name) ?? [];
     return kind === undefined ? [] : [{ kind: kind as BundleKind, digest }];
   });
 
 /** Documents copied unchanged: the candidate, and roles that later versions may add. */
-const evidenceOf = async (layout: Layout, { documents }: PublishedRelease): Promise<readonly NewDocument[]> =>
+const evidenceOf = async (layout: Layout, { documents }: StoredRelease): Promise<readonly NewDocument[]> =>
   Promise.all(
     documents
       .filter(({ role }) => !OWN_ROLES.has(role))

@@ -7,11 +7,11 @@ import type { Channel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
-import { rootDocuments } from '../publish/publish-release.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { rootDocuments } from '../write/write-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { areEnough, readBundleStatements } from './bundle-statements.ts';
+import { meetThreshold, readBundleStatements } from './bundle-statements.ts';
 import { reissueRelease, releaseReferences } from './reissue-release.ts';
 
 /**
@@ -31,7 +31,7 @@ export type Renewed = {
 
 export type Renewal = {
   readonly channel: Channel;
-  readonly previous: PublishedRelease;
+  readonly previous: StoredRelease;
   readonly now: Date;
   /** Renew even if the release is not due. */
   readonly anyway?: boolean;
@@ -78,14 +78,14 @@ export const isEnding = (
 
 const whyDue = async (
   layout: Layout,
-  release: PublishedRelease,
+  release: StoredRelease,
   root: TrustRoot,
   now: Date,
 ): Promise<Due | undefined> => {
   if (release.root.version !== root.version) return 'signers';
   for (const digest of bundlesOf(release)) {
     const statements = await readBundleStatements(layout, release, digest);
-    if (!areEnough(statements, root.roles.bundle, digest)) return 'signers';
+    if (!meetThreshold(statements, root.roles.bundle, digest)) return 'signers';
   }
   if (isEnding(release.predicate, now)) return 'ending';
   return release.documents.some(({ role, digest }) => role === 'root' && digest === root.digest)
@@ -98,7 +98,7 @@ const withRoots = async (
   layout: Layout,
   keys: KeyDirectory,
   channel: Channel,
-  release: PublishedRelease,
+  release: StoredRelease,
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const documents: readonly NewDocument[] = await Promise.all(
     release.documents

@@ -14,10 +14,10 @@ import {
 } from '../../load/releases/assignment-rollbacks.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
 import { checkRelease } from '../../load/releases/check-promoted.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import { decide } from '../audit/decide.ts';
-import type { Releases } from '../publish/open-releases.ts';
+import type { Releases } from '../write/open-releases.ts';
 import { findRelease, readCurrent } from './rollback-release.ts';
 
 export type AssignmentDecision = {
@@ -110,7 +110,7 @@ const inForce = async (
 /** @throws FleetError USAGE if the release has no such assignment; MISSING_BLOB */
 const findPackage = async (
   layout: Layout,
-  release: PublishedRelease,
+  release: StoredRelease,
   { channel, assignment }: Pick<AssignmentDecision, 'channel' | 'assignment'>,
 ): Promise<{ readonly bundle: Digest; readonly package: BundleAssignment }> => {
   const known: string[] = [];

@@ -7,9 +7,9 @@ import { didYouMean } from '#bundles/nearest-name';
 import { type Channel, formatChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import type { Revocations } from '#bundles/formats/statements/predicates';
-import { readPrevious } from '../publish/read-previous.ts';
+import { readPrevious } from '../write/read-previous.ts';
 import { checkRelease } from '../../load/releases/check-promoted.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { readRevocations } from '../../load/releases/revocation-list.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { listReleases } from './list-releases.ts';
@@ -59,7 +59,7 @@ export const chooseRelease = async (
   layout: Layout,
   keys: KeyDirectory,
   { channel, to, now, signal }: Omit<Rollback, 'revocations'>,
-): Promise<{ readonly previous: PublishedRelease; readonly from: PublishedRelease }> => {
+): Promise<{ readonly previous: StoredRelease; readonly from: StoredRelease }> => {
   const previous = await readCurrent(layout, keys, channel, now);
   const name = formatChannel(channel);
   if (previous.predicate.version === to) {
@@ -79,7 +79,7 @@ export const findRelease = async (
   keys: KeyDirectory,
   channel: Channel,
   version: number,
-): Promise<PublishedRelease> => {
+): Promise<StoredRelease> => {
   const releases = await listReleases(layout, channel, keys.roots);
   const found = releases.find(({ release }) => release.predicate.version === version)?.release;
   if (found) return found;
@@ -99,7 +99,7 @@ export const readCurrent = async (
   { roots }: KeyDirectory,
   channel: Channel,
   now: Date,
-): Promise<PublishedRelease> => {
+): Promise<StoredRelease> => {
   const current = await readPrevious(layout, channel, roots, now);
   if (current) return current;
   const [name, known] = [formatChannel(channel), channelsIn(layout)];
@@ -111,7 +111,7 @@ export const readCurrent = async (
 };
 
 /** Checks that every blob of the release's bundles is in the layout, so that it can be published. */
-const checkWhole = async (layout: Layout, release: PublishedRelease, signal?: AbortSignal): Promise<void> => {
+const checkWhole = async (layout: Layout, release: StoredRelease, signal?: AbortSignal): Promise<void> => {
   for (const bundle of bundlesOf(release)) {
     const closure = await closureBlobs(layout.blobs, await readBundle(layout.blobs, bundle, signal), signal);
     for (const { digest, size } of closure) {

@@ -3,7 +3,7 @@ import { findReference } from '#bundles/formats/layout/layout';
 import { type Channel, parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { waitingReference } from '../../load/releases/references.ts';
-import type { Releases } from '../publish/open-releases.ts';
+import type { Releases } from '../write/open-releases.ts';
 import { ABANDONED, readWaiting, writeReasons } from './waiting.ts';
 
 /** An environment of a build, without a candidate if it was not built, and the channels that the platform has there. */

@@ -8,12 +8,12 @@ import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import {
   candidateOfRelease,
   declarationOf,
-  type Made,
+  type BuiltFrom,
 } from '../../assemble/candidate/candidate-of-release.ts';
 import { isOf, registrationIn } from '../../load/platform/registration-in.ts';
 import type { ClusterType } from '../../model/model.ts';
 import { readCurrentBase } from '../../load/releases/read-base.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import { explainRemoval } from './explain-removal.ts';
 import { findLostObjects } from './find-lost-objects.ts';
 import type { Removal, RemovalReason } from './removal.ts';
@@ -22,10 +22,10 @@ import type { Removal, RemovalReason } from './removal.ts';
 type Released = {
   readonly packages: ReadonlyMap<string, string | undefined>;
   /** Read once and cached. undefined if it can no longer be read or verified; the reasons for removals are then unknown. */
-  readonly made: () => Promise<Made | undefined>;
+  readonly made: () => Promise<BuiltFrom | undefined>;
 };
 
-export type FindRemovals = (built: BuiltBundle, previous: PublishedRelease) => Promise<readonly Removal[]>;
+export type FindRemovals = (built: BuiltBundle, previous: StoredRelease) => Promise<readonly Removal[]>;
 
 /**
  * Finds the packages that a new bundle removes from its channel, and those that lose objects, and why. Other channels of the environment are read only if
@@ -41,7 +41,7 @@ export const openRemovals = (
 ): FindRemovals => {
   const look = { roots, signal };
   const known = new Map<string, Promise<Released | undefined>>();
-  const releasedOf = (name: string, given?: PublishedRelease): Promise<Released | undefined> => {
+  const releasedOf = (name: string, given?: StoredRelease): Promise<Released | undefined> => {
     const channel = { environment: platform.environment, clusterType: name };
     const found = known.get(name) ?? readReleased(layout, channel, given, look);
     known.set(name, found);
@@ -54,9 +54,9 @@ export const openRemovals = (
     }
     return undefined;
   };
-  const historySince = async (own: Made | undefined): Promise<readonly Made['candidate'][]> => {
+  const historySince = async (own: BuiltFrom | undefined): Promise<readonly BuiltFrom['candidate'][]> => {
     if (!own) return [];
-    const all = new Map<Digest, Made>();
+    const all = new Map<Digest, BuiltFrom>();
     for (const { clusterType } of bundles) {
       const made = await (await releasedOf(clusterType.name))?.made();
       if (made && made.builtAt >= own.builtAt) all.set(made.digest, made);
@@ -109,13 +109,13 @@ type Look = { readonly roots: readonly TrustRoot[]; readonly signal: AbortSignal
 const readReleased = async (
   layout: Layout,
   channel: Channel,
-  given: PublishedRelease | undefined,
+  given: StoredRelease | undefined,
   look: Look,
 ): Promise<Released | undefined> => {
   const release = given ?? (await readCurrentBase(layout, channel, look.roots)).release;
   if (!release) return undefined;
   const packages = new Map<string, string | undefined>();
-  let made: Promise<Made | undefined> | undefined;
+  let made: Promise<BuiltFrom | undefined> | undefined;
   for (const digest of bundlesOf(release)) {
     const { config } = await readBundle(layout.blobs, digest, look.signal);
     for (const { id, workspace } of config.assignments) packages.set(id, workspace);

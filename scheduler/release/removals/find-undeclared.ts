@@ -9,7 +9,7 @@ import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import { readLastGood } from '../../assemble/bundle/last-good-packages.ts';
 import { candidateOfRelease } from '../../assemble/candidate/candidate-of-release.ts';
 import { readBase } from '../../load/releases/read-base.ts';
-import { type PublishedRelease, readRelease } from '../../load/releases/read-release.ts';
+import { type StoredRelease, readRelease } from '../../load/releases/read-release.ts';
 import { findRevoked, readRevocations } from '../../load/releases/revocation-list.ts';
 import type { Allowance } from '../../settings/allowance.ts';
 import { openRemovals } from './find-removals.ts';
@@ -63,7 +63,7 @@ export const findUndeclared = async (built: EnvironmentBuild, options: Options):
 type Judged = {
   readonly bundle: BuiltBundle;
   readonly undeclared: readonly Removal[];
-  readonly previous: PublishedRelease;
+  readonly previous: StoredRelease;
 };
 
 /** Packages to hold in one bundle; undefined if the last release cannot supply a package. */

@@ -1,8 +1,8 @@
 import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import type { Allowance } from '../../settings/allowance.ts';
 import type { FindRemovals } from './find-removals.ts';
-import { isMeant, type Removal } from './removal.ts';
+import { isDeclaredRemoval, type Removal } from './removal.ts';
 
 /** A bundle beside the one of the channel's last release. */
 export type Comparison = {
@@ -19,7 +19,7 @@ export type Comparison = {
 /** @param previous the channel's last release that agents can read */
 export const compareBundle = async (
   built: BuiltBundle,
-  previous: PublishedRelease | undefined,
+  previous: StoredRelease | undefined,
   findRemovals: FindRemovals,
 ): Promise<Comparison> => {
   const { bundle } = built;
@@ -57,6 +57,8 @@ export const judgeBundle = (
 
 /** Removals that are neither intended nor allowed by name; empty if their number is within the allowance. */
 const overAllowance = (removals: readonly Removal[], { count, names }: Allowance): readonly Removal[] => {
-  const undeclared = removals.filter((removal) => !isMeant(removal) && !names.has(removal.assignment));
+  const undeclared = removals.filter(
+    (removal) => !isDeclaredRemoval(removal) && !names.has(removal.assignment),
+  );
   return undeclared.length > count ? undeclared : [];
 };

@@ -36,7 +36,7 @@ export type Removal = RemovalReason & {
 };
 
 /** Whether the removal is certainly intended: the object was deleted, or the package moved to another cluster type. */
-export const isMeant = ({ why }: Removal): boolean => why === 'deleted' || why === 'moved';
+export const isDeclaredRemoval = ({ why }: Removal): boolean => why === 'deleted' || why === 'moved';
 
 /** One line per reason with all names: 'info-screen-kiosk, order-api-kiosk: no policy selects it for kiosk any more'. */
 export const describeRemovals = (removals: readonly Removal[], clusterType: string): readonly string[] =>

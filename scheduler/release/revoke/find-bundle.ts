@@ -6,7 +6,7 @@ import { type Channel, formatChannel, isName, sameChannel } from '#bundles/names
 export type FoundBundle = { readonly digest: Digest; readonly channel: Channel };
 
 const BUNDLE = /^([^/]+)\/([^/]+):b-[0-9a-f]{64}$/;
-const SHORTEST = 12;
+const MIN_PREFIX = 12;
 
 /**
  * Finds a bundle of a layout by its digest or at least its first 12 hex digits.
@@ -15,9 +15,9 @@ const SHORTEST = 12;
  */
 export const findBundle = (layout: Layout, text: string, channel: Channel | undefined): FoundBundle => {
   const [, digits] = /^(?:sha256:)?([0-9a-f]{1,64})$/.exec(text.toLowerCase()) ?? [];
-  if (digits === undefined || digits.length < SHORTEST) {
+  if (digits === undefined || digits.length < MIN_PREFIX) {
     throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not the digest of a bundle`, {
-      hint: `Give sha256:<64 hex digits>, or at least the first ${SHORTEST}; "releases list" shows them`,
+      hint: `Give sha256:<64 hex digits>, or at least the first ${MIN_PREFIX}; "releases list" shows them`,
     });
   }
   const found = layout.manifests.flatMap((entry): FoundBundle[] => {

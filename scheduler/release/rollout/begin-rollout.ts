@@ -8,17 +8,17 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { type AuditLog, readAuditLog } from '../../load/releases/audit-log.ts';
-import { bundlesOf, type PublishedRelease } from '../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../load/releases/read-release.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
 import { appendEntry } from '../audit/append-entry.ts';
 import { MAX_REASON, signDecision } from '../audit/decide.ts';
-import type { Releases } from '../publish/open-releases.ts';
+import type { Releases } from '../write/open-releases.ts';
 import { MAX_PLAN_BYTES, parsePlan, readPlan, type StoredPlan, storePlan } from './plan-document.ts';
 import { EVERYONE, planRollout } from './plan-rollout.ts';
 import { progressOf } from './rollout-progress.ts';
 
 /** The agents that the next release of a channel reaches first. */
-export type Beginning = {
+export type FirstStage = {
   readonly rollout: Rollout;
   /** Undefined: the channel has no stages. */
   readonly plan: StoredPlan | undefined;
@@ -33,7 +33,7 @@ type Next = {
   readonly channel: Channel;
   readonly candidate: Digest;
   readonly bundles: readonly Digest[];
-  readonly previous: PublishedRelease | undefined;
+  readonly previous: StoredRelease | undefined;
   /** Number of the newest release, 0 without one; it may be newer than `previous`, which agents can read. */
   readonly follows: number;
 };
@@ -46,7 +46,7 @@ export const beginRelease = async (
   layout: Layout,
   policy: RolloutPolicy | undefined,
   next: Next,
-): Promise<Beginning> => {
+): Promise<FirstStage> => {
   const { channel, candidate, bundles, previous, follows } = next;
   const before = previous && (await readPlan(layout, previous));
   if (previous && namesSameBundles(bundles, previous))
@@ -62,12 +62,12 @@ export const beginRelease = async (
   return { rollout: plan.stages[0]?.rollout ?? EVERYONE, plan: storePlan(plan), isNew: true };
 };
 
-const namesSameBundles = (bundles: readonly Digest[], release: PublishedRelease): boolean => {
+const namesSameBundles = (bundles: readonly Digest[], release: StoredRelease): boolean => {
   const named = new Set(bundlesOf(release));
   return named.size === bundles.length && bundles.every((digest) => named.has(digest));
 };
 
-const baselineOf = (previous: PublishedRelease | undefined, plan: StoredPlan | undefined) => {
+const baselineOf = (previous: StoredRelease | undefined, plan: StoredPlan | undefined) => {
   if (!previous) return null;
   if (plan && !reachesEveryone(previous.predicate.rollout)) return plan.plan.before;
   return { version: previous.predicate.version, release: previous.digest };
@@ -76,7 +76,7 @@ const baselineOf = (previous: PublishedRelease | undefined, plan: StoredPlan | u
 /** The rollout that a new one ends; undefined if the release before reached everyone. */
 export const supersededBy = async (
   layout: Layout,
-  previous: PublishedRelease | undefined,
+  previous: StoredRelease | undefined,
 ): Promise<Superseded | undefined> => {
   if (!previous || reachesEveryone(previous.predicate.rollout)) return undefined;
   const wanted = JSON.stringify(previous.predicate.rollout);

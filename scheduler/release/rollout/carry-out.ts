@@ -6,20 +6,20 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import { readAuditLog } from '../../load/releases/audit-log.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import { readRevocations } from '../../load/releases/revocation-list.ts';
-import { readPrevious } from '../publish/read-previous.ts';
+import { readPrevious } from '../write/read-previous.ts';
 import { reissueRelease } from '../reissue/reissue-release.ts';
 import { rollbackRelease } from '../reissue/rollback-release.ts';
 import { readPlan, type StoredPlan } from './plan-document.ts';
 import { progressOf, type RolloutProgress } from './rollout-progress.ts';
 
 /** The rollout of a channel's current release, as the layout and the audit log have it. */
-export type Rolling = {
+export type CurrentRollout = {
   readonly channel: Channel;
   readonly stored: StoredPlan;
   readonly progress: RolloutProgress;
-  readonly release: PublishedRelease;
+  readonly release: StoredRelease;
 };
 
 /**
@@ -27,12 +27,12 @@ export type Rolling = {
  * @returns undefined if it was not made in stages, or no decision started its plan
  * @throws FleetError the codes of readPrevious, readAuditLog and readPlan
  */
-export const readRolling = async (
+export const readCurrentRollout = async (
   layout: Layout,
   keys: KeyDirectory,
   channel: Channel,
   now: Date,
-): Promise<Rolling | undefined> => {
+): Promise<CurrentRollout | undefined> => {
   const release = await readPrevious(layout, channel, keys.roots, now);
   const stored = release && (await readPlan(layout, release));
   if (!release || !stored) return undefined;
@@ -41,14 +41,14 @@ export const readRolling = async (
   return progress.started.length > 0 ? { channel, stored, progress, release } : undefined;
 };
 
-/** @throws FleetError ROLLOUT_MISSING, and the codes of readRolling */
-export const requireRolling = async (
+/** @throws FleetError ROLLOUT_MISSING, and the codes of readCurrentRollout */
+export const requireCurrentRollout = async (
   layout: Layout,
   keys: KeyDirectory,
   channel: Channel,
   now: Date,
-): Promise<Rolling> => {
-  const rolling = await readRolling(layout, keys, channel, now);
+): Promise<CurrentRollout> => {
+  const rolling = await readCurrentRollout(layout, keys, channel, now);
   if (rolling) return rolling;
   const name = formatChannel(channel);
   throw new FleetError('ROLLOUT_MISSING', `the release of ${name} is not in a rollout`, {
@@ -73,11 +73,11 @@ export type CarriedOut = {
 export const carryOut = async (
   layout: Layout,
   keys: KeyDirectory,
-  { channel, stored: { plan }, progress, release }: Rolling,
+  { channel, stored: { plan }, progress, release }: CurrentRollout,
   now: Date,
 ): Promise<CarriedOut | undefined> => {
   if (progress.takenBack) {
-    if (!plan.before) throw nothingBefore(channel);
+    if (!plan.before) throw noEarlierRelease(channel);
     const { version, references } = await rollbackRelease(layout, keys, {
       channel,
       to: plan.before.version,
@@ -99,7 +99,7 @@ export const carryOut = async (
   return { what: 'widened', version, references };
 };
 
-export const nothingBefore = (channel: Channel): FleetError =>
+export const noEarlierRelease = (channel: Channel): FleetError =>
   new FleetError('ROLLOUT_MISSING', `no release of ${formatChannel(channel)} reached all agents before`, {
     subject: formatChannel(channel),
     hint: 'Build a corrected release, or withdraw the bundle with: fleet-scheduler revoke',

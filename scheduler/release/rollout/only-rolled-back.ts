@@ -2,7 +2,7 @@ import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 
 /** Names of assignments that a statement or a build holds because a person rolled them back. */
 const takenBackIn = (
@@ -25,7 +25,7 @@ export type RollbackChange = {
 export const rollbackChange = async (
   layout: Layout,
   { bundle }: BuiltBundle,
-  previous: PublishedRelease | undefined,
+  previous: StoredRelease | undefined,
   { held, before }: { readonly held: BundlePredicate['held']; readonly before: BundlePredicate['held'] },
 ): Promise<RollbackChange> => {
   const [now, was] = [takenBackIn(held), takenBackIn(before)];

@@ -7,7 +7,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { ROLLOUT_JSON } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
 import type { NewDocument } from '../../load/releases/artifact.ts';
-import type { PublishedRelease } from '../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../load/releases/read-release.ts';
 import type { RolloutPlan } from './plan-rollout.ts';
 
 export const MAX_PLAN_BYTES = 1 << 20;
@@ -35,7 +35,7 @@ export const planDocument = (channel: Channel, { bytes }: Pick<StoredPlan, 'byte
  */
 export const readPlan = async (
   layout: Layout,
-  { documents }: Pick<PublishedRelease, 'documents'>,
+  { documents }: Pick<StoredRelease, 'documents'>,
 ): Promise<StoredPlan | undefined> => {
   const document = documents.find(({ role }) => role === 'rollout');
   return document && parsePlan(await readBlob(layout.blobs, document.digest, MAX_PLAN_BYTES));

@@ -1,4 +1,4 @@
-import { checkDepth, fail, finish, type Run, spend, startRun, write, writeField } from '../run.ts';
+import { checkDepth, fail, finish, type Run, chargeSteps, startRun, write, writeField } from '../run.ts';
 import {
   type CompiledTemplate,
   templateError,
@@ -30,7 +30,7 @@ const elements = (run: Run, value: Value): readonly (readonly [Value, Value])[] 
   if (value === undefined || value === null) return [];
   if (!isInt(value)) return fail(run, `range cannot go through ${describeValue(value)}`);
   const length = Math.max(0, toNumber(value));
-  spend(run, length);
+  chargeSteps(run, length);
   return Array.from({ length }, (_unused, index) => {
     const element = value instanceof SizedInt ? new SizedInt(value.type, index) : index;
     return [element, element] as const;
@@ -67,7 +67,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
     const isWith = node.kind === 'with';
     return (run, frame, dot) => {
       for (const [condition, body] of branches) {
-        spend(run, 1);
+        chargeSteps(run, 1);
         const value = condition(run, frame, dot);
         if (truth(value)) return body(run, frame, isWith ? value : dot);
       }
@@ -90,7 +90,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
       const items = elements(run, value);
       if (items.length === 0) return otherwise(run, frame, dot);
       for (const [key, item] of items) {
-        spend(run, 1);
+        chargeSteps(run, 1);
         if (keySlot !== undefined) frame[keySlot] = key;
         if (valueSlot !== undefined) frame[valueSlot] = item;
         if (body(run, frame, item) === 'break') break;
@@ -107,7 +107,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
     return (run, frame, dot) => {
       const value = argument(run, frame, dot);
       run.at = at;
-      spend(run, 1);
+      chargeSteps(run, 1);
       run.depth += 1;
       checkDepth(run, run.depth, 'templates call each other,');
       // Looked up at run time, because templates may call themselves.
@@ -134,7 +134,7 @@ export const compileGoTemplate = (source: TemplateSource, limits: TemplateLimits
         const plain = plainField(node.pipe);
         return (run, frame, dot) => {
           run.at = at;
-          spend(run, 1);
+          chargeSteps(run, 1);
           if (plain && (plain.fromRoot ? frame[0] : dot) instanceof GoContext) {
             writeField(run, plain.field);
             return 'next';

@@ -1,4 +1,4 @@
-import { checkDepth, checkLength, type Run, spend } from '../run.ts';
+import { checkDepth, checkLength, type Run, chargeSteps } from '../run.ts';
 import { GO_FIELDS, GoContext } from './values/go-context.ts';
 import { formatFloat, SizedInt, WholeFloat } from '../../model/go/number.ts';
 import { Opaque } from './values/opaque.ts';
@@ -8,7 +8,7 @@ const join = (run: Run, parts: readonly string[]): string => {
   let length = parts.length;
   for (const part of parts) length += part.length;
   checkLength(run, length);
-  spend(run, length >>> 6);
+  chargeSteps(run, length >>> 6);
   return parts.join(' ');
 };
 
@@ -22,7 +22,7 @@ export const goText = (run: Run, value: Value, depth = 0): string => {
   if (value instanceof SizedInt || value instanceof Opaque) return value.toString();
   checkDepth(run, depth, 'a value is');
   if (isList(value)) {
-    spend(run, value.length);
+    chargeSteps(run, value.length);
     return `[${join(
       run,
       value.map((item) => goText(run, item, depth + 1)),
@@ -34,7 +34,7 @@ export const goText = (run: Run, value: Value, depth = 0): string => {
       GO_FIELDS.map((name) => goText(run, value[name], depth + 1)),
     )}}`;
   const entries = sortedEntries(value);
-  spend(run, entries.length);
+  chargeSteps(run, entries.length);
   return `map[${join(
     run,
     entries.map(([key, item]) => `${goText(run, key, depth + 1)}:${goText(run, item, depth + 1)}`),

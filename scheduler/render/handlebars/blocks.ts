@@ -1,5 +1,5 @@
 import { describeValue, isList, isMap, sortedEntries, type Value } from '../go/values/value.ts';
-import { fail, type Run, spend } from '../run.ts';
+import { fail, type Run, chargeSteps } from '../run.ts';
 import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
 import { isTrue, isZero } from './truth.ts';
 
@@ -18,7 +18,7 @@ const bind = (names: readonly string[], values: readonly Value[]): ReadonlyMap<s
 export const ifBlock =
   (condition: Evaluate, wanted: boolean, includeZero: boolean, { body, otherwise }: Block): Render =>
   (run, scope) => {
-    spend(run, 1);
+    chargeSteps(run, 1);
     const value = condition(run, scope);
     const holds = isTrue(value) || (includeZero && isZero(value));
     (holds === wanted ? body : otherwise)(run, scope);
@@ -27,7 +27,7 @@ export const ifBlock =
 export const withBlock =
   (subject: Evaluate, { body, otherwise, names }: Block): Render =>
   (run, scope) => {
-    spend(run, 1);
+    chargeSteps(run, 1);
     const value = subject(run, scope);
     if (isTrue(value) || isZero(value)) body(run, enter(scope, value, scope.turn, bind(names, [value])));
     else otherwise(run, scope);
@@ -53,7 +53,7 @@ export const eachBlock =
     }
     for (const [index, [key, item]] of items.entries()) {
       run.at = at;
-      spend(run, 1);
+      chargeSteps(run, 1);
       const turn = { key, index, first: index === 0, last: index === items.length - 1, outer: scope.turn };
       body(run, enter(scope, item, turn, bind(names, [item, key])));
     }
@@ -67,7 +67,7 @@ export const plainBlock = (subject: Evaluate, block: Block): Render => {
     if (isList(value)) {
       each(run, scope);
     } else {
-      spend(run, 1);
+      chargeSteps(run, 1);
       if (value === true) block.body(run, scope);
       else if (value === false || value === null || value === undefined) block.otherwise(run, scope);
       else block.body(run, enter(scope, value));

@@ -43,7 +43,7 @@ const blockParameter = (scope: Scope, name: string): { readonly value: Value } |
   return undefined;
 };
 
-const turnValue = (scope: Scope, depth: number, name: string): Value => {
+const iterationValue = (scope: Scope, depth: number, name: string): Value => {
   let { turn } = scope;
   for (let up = depth; turn && up > 0; up -= 1) turn = turn.outer;
   switch (name) {
@@ -62,7 +62,7 @@ const startOf = (run: Run, scope: Scope, path: Path): readonly [Value, readonly 
   const [first = '', ...rest] = path.parts;
   if (path.data) {
     if (first === 'root' && path.depth === 0) return [run.context, rest];
-    return [turnValue(scope, path.depth, first), rest];
+    return [iterationValue(scope, path.depth, first), rest];
   }
   const parameter = path.depth === 0 && !isScoped(path) ? blockParameter(scope, first) : undefined;
   if (parameter) return [parameter.value, rest];

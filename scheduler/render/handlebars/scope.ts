@@ -2,12 +2,12 @@ import { isList, isMap, lookup, type Value } from '../go/values/value.ts';
 import type { Run } from '../run.ts';
 
 /** The values of `@index`, `@key`, `@first` and `@last` in one iteration of each. */
-export type Turn = {
+export type Iteration = {
   readonly key: Value;
   readonly index: number;
   readonly first: boolean;
   readonly last: boolean;
-  readonly outer: Turn | undefined;
+  readonly outer: Iteration | undefined;
 };
 
 /** Block parameters: `as |value key|`. */
@@ -24,7 +24,7 @@ export type Scope = {
   readonly context: Value;
   /** The scope that `../` refers to. */
   readonly outer: Scope | undefined;
-  readonly turn: Turn | undefined;
+  readonly turn: Iteration | undefined;
   readonly names: Names | undefined;
   readonly partials: Partials | undefined;
 };

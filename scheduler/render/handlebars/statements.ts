@@ -1,6 +1,6 @@
 import { findFunction } from '../go/functions/functions.ts';
 import { type Dict, isMap, sortedEntries } from '../go/values/value.ts';
-import { checkDepth, fail, type Run, spend, write, writeField } from '../run.ts';
+import { checkDepth, fail, type Run, chargeSteps, write, writeField } from '../run.ts';
 import { templateError } from '../template-source.ts';
 import { unreachable } from '../../model/unreachable.ts';
 import { isTextField } from '../watch-context.ts';
@@ -69,7 +69,7 @@ export const compileProgram = (
       !isHelper && name !== undefined && !reach.includes(name) && isTextField(name) ? name : undefined;
     return (run, scope) => {
       run.at = at;
-      spend(run, 1);
+      chargeSteps(run, 1);
       if (field && scope.context === run.context) {
         writeField(run, field);
         return;
@@ -154,7 +154,7 @@ export const compileProgram = (
       const value = evaluate ? evaluate(run, scope) : scope.context;
       const extra = named.map(([key, compute]) => [key, compute(run, scope)] as const);
       run.at = at;
-      spend(run, 1);
+      chargeSteps(run, 1);
       run.depth += 1;
       checkDepth(run, run.depth, 'partials call each other,');
       const partial = findPartial(scope.partials, name);

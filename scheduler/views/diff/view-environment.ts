@@ -1,7 +1,7 @@
 import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../../load/applications/read-application.ts';
-import { buildEnvironment } from '../../build/pipeline.ts';
+import { buildLoaded } from '../../build/pipeline.ts';
 import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
@@ -48,7 +48,7 @@ export const viewEnvironment = async (
 ): Promise<EnvironmentView> => {
   const rendered = renderEnvironment(platform);
   const { result, tree, isKept } = rendered;
-  const { bundles, sources: read } = await buildEnvironment(
+  const { bundles, sources: read } = await buildLoaded(
     {
       platform,
       rendered,

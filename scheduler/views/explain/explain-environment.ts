@@ -1,7 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { CandidateSource, PromotionPredicate } from '#bundles/formats/statements/predicates';
-import { toCandidateSource } from '../../assemble/candidate/make-candidate.ts';
+import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
 import {
   loadPlace,
   openTreeChain,

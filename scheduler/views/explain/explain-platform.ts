@@ -2,7 +2,7 @@ import { FleetError, type Place } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { didYouMean } from '#bundles/nearest-name';
 import { createComposer } from '../../plan/compose/compose-config.ts';
-import { type ConfigSay, explainConfig } from '../../plan/compose/explain-config.ts';
+import { type ConfigSetting, explainConfig } from '../../plan/compose/explain-config.ts';
 import { plainValue } from '../../model/plain-value.ts';
 import type { ClusterType, DeploymentTarget, Platform, Value } from '../../model/model.ts';
 import { parseSchemaText } from '../../load/objects/schema-text.ts';
@@ -13,7 +13,7 @@ import { isWriteOnly } from '../../plan/compose/is-write-only.ts';
 import { type LayerTerm, layerTerms, type PolicyTerm, policyTerms } from './selector-terms.ts';
 
 /** The value that one layer sets. `value` is undefined if a schema hides it (writeOnly). */
-export type ValueSay = {
+export type ValueSetting = {
   readonly value: Value | undefined;
   readonly at: Place;
   readonly layer: string;
@@ -22,12 +22,12 @@ export type ValueSay = {
   readonly selected: readonly LayerTerm[];
 };
 
-export type ExplainedValue = ValueSay & {
+export type ExplainedValue = ValueSetting & {
   /** Keys and indexes from the root. */
   readonly path: readonly string[];
   readonly hidden: boolean;
   /** Replaced values, the latest first. */
-  readonly overrode: readonly ValueSay[];
+  readonly overrode: readonly ValueSetting[];
 };
 
 export type ExplainedPolicy = {
@@ -163,7 +163,7 @@ const explainValues = (
     .filter(({ path }) => key === undefined || `${path.join('.')}.`.startsWith(`${key}.`))
     .map(({ path, overrode, ...say }) => {
       const hidden = judges.some((schema) => isWriteOnly(schema, path));
-      const tell = ({ layer, at, value }: ConfigSay): ValueSay => ({
+      const tell = ({ layer, at, value }: ConfigSetting): ValueSetting => ({
         value: hidden ? undefined : plainValue(value),
         at,
         layer: layer.name,

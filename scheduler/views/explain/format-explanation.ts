@@ -1,7 +1,7 @@
 import { formatError, formatPlace, plainLine } from '#bundles/errors';
 import { shortDigest } from '#bundles/digest';
 import type { ExplainedPromotion } from './explain-environment.ts';
-import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSay } from './explain-platform.ts';
+import type { ExplainedPair, ExplainedPolicy, ExplainedValue, ValueSetting } from './explain-platform.ts';
 
 /** The promotion that a chained environment is built from, and the sources that it fixes. */
 export const formatPromotion = (environment: string, promotion: ExplainedPromotion): readonly string[] => {
@@ -73,12 +73,12 @@ const formatValue = (value: ExplainedValue): readonly string[] => [
   ]),
 ];
 
-const layerText = ({ layer, from }: ValueSay): string => `${layer} (${from})`;
+const layerText = ({ layer, from }: ValueSetting): string => `${layer} (${from})`;
 
-const selectedText = ({ selected }: ValueSay): string =>
+const selectedText = ({ selected }: ValueSetting): string =>
   selected.length === 0 ? 'everywhere' : selected.map(({ wants, by }) => `${wants} (${by})`).join(', ');
 
-const shown = ({ value, hidden }: { value: ValueSay['value']; hidden: boolean }): string =>
+const shown = ({ value, hidden }: { value: ValueSetting['value']; hidden: boolean }): string =>
   hidden ? '*** (writeOnly)' : JSON.stringify(value);
 
 /** Columns two spaces apart, each as wide as its longest cell. */

@@ -1,6 +1,6 @@
 import { Document } from 'yaml';
 import type { FleetError } from '#bundles/errors';
-import type { Part } from '../../load/platform/assemble.ts';
+import type { Part } from '../../load/platform/combine-sources.ts';
 import { objectKey } from '../../load/platform/check-clashes.ts';
 import type { PlatformObject } from '../../load/objects/platform-object.ts';
 import { unfoldDocument } from '../../load/objects/unfold-document.ts';

@@ -5,7 +5,13 @@ import { withKustomizations } from '../../load/kalypso/kustomized-sources.ts';
 import { type KalypsoParts, readKalypsoParts } from '../../load/kalypso/load-kalypso.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { readRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
-import { attempt, eachOnce, newProblems, throwProblems, toProblem } from '../../model/problems.ts';
+import {
+  collectProblems,
+  uniqueProblems,
+  createProblems,
+  throwProblems,
+  toProblem,
+} from '../../model/problems.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { type RenderedEnvironment, renderEnvironment } from '../../render/render-environment.ts';
 import type { RenderResult } from '../../render/render-platform.ts';
@@ -84,19 +90,19 @@ export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport
     [];
   const broken: BrokenEnvironment[] = [];
   for (const environment of names) {
-    const own = newProblems();
+    const own = createProblems();
     const parts = await readKalypsoParts(environment, withKustomizations(sources), root.kalypso, own);
     const side =
       parts && own.found.length === 0
-        ? await attempt(own, async () =>
+        ? await collectProblems(own, async () =>
             renderEnvironment(await loadPlatform({ ...read, environment, holdWorkloads: true })),
           )
         : undefined;
     if (parts && side) before.push({ ...side, parts, published: await comparePublished(sources, side) });
-    else broken.push({ environment, errors: eachOnce(own.found) });
+    else broken.push({ environment, errors: uniqueProblems(own.found) });
   }
   if (before.length === 0)
-    throwProblems(eachOnce(broken.flatMap(({ errors }) => errors)), 'the control plane');
+    throwProblems(uniqueProblems(broken.flatMap(({ errors }) => errors)), 'the control plane');
   const to = broken.length === 0 ? options.to : undefined;
   const platforms = before.map(({ platform }) => platform);
   const plan = planTakeover(

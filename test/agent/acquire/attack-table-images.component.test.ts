@@ -5,7 +5,7 @@ import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import { PREDICATES } from '#bundles/media-types';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
-import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
+import { fetchBlobs } from '../../../agent/acquire/blobs/fetch-blobs.ts';
 import {
   policyOf,
   putSignedIndex,
@@ -58,7 +58,7 @@ const row = (title: string, make: () => Attack | Promise<Attack>): void => {
     const provider = memoryProvider();
     const before = await storedBlobs(world.agent.state);
     const agent = { ...world.agent, images: [provider], imagePolicy: attack.own };
-    const code = await verdict(() => bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]));
+    const code = await verdict(() => fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]));
     expect(code).toBe(title.split(' -> ')[1]);
     const refused = code !== 'ACCEPT';
     expect(provider.asked).toEqual(refused ? [] : [image.digest]);

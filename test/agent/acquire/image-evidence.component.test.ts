@@ -3,7 +3,7 @@ import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
-import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
+import { fetchBlobs } from '../../../agent/acquire/blobs/fetch-blobs.ts';
 import { heldBundles, saveBundle } from '../../../agent/store/bundles.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { forgetPull } from '../../../agent/store/pull.ts';
@@ -60,7 +60,7 @@ const deltaWithout = (assumed: readonly Digest[]) => {
 describe('what vouches for the images of a bundle', () => {
   it('is kept with the bundle, and the bundle is not whole without it', async () => {
     const { state } = world.agent;
-    await bringBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
+    await fetchBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
     saveBundle(state, bundle);
     forgetPull(state);
     const removed = await collectGarbage(state);
@@ -73,12 +73,12 @@ describe('what vouches for the images of a bundle', () => {
 
   it('counts for what a delta may leave out', async () => {
     const { state } = world.agent;
-    await bringBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
+    await fetchBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
     saveBundle(state, bundle);
     expect(await heldBundles(state)).toEqual([bundle.digest]);
-    expect(await verdict(() => bringBlobs(agent(), deltaWithout(evidence), [bundle]))).toBe('ACCEPT');
+    expect(await verdict(() => fetchBlobs(agent(), deltaWithout(evidence), [bundle]))).toBe('ACCEPT');
     await state.blobs.remove(evidence[0] as Digest);
     expect(await heldBundles(state)).toEqual([]);
-    expect(await verdict(() => bringBlobs(agent(), deltaWithout(evidence), [bundle]))).toBe('MISSING_BASE');
+    expect(await verdict(() => fetchBlobs(agent(), deltaWithout(evidence), [bundle]))).toBe('MISSING_BASE');
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { pollRegistry } from '../../../agent/acquire/poll-registry.ts';
-import { type Exclusively, type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
+import { type RunExclusively, type Pulled, pullRelease } from '../../../agent/acquire/pull-release.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { lookAround } from '../../../agent/daemon/look-around.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
@@ -15,14 +15,14 @@ import { liveFiles } from '../folder-target.ts';
 import { type Mischief, type RegistryServer, startRegistryServer } from '../registry-server.ts';
 import { createWorld, onePackage, storedBlobs, type World } from '../world.ts';
 
-const alone: Exclusively = (work) => work();
+const alone: RunExclusively = (work) => work();
 
 type Online = AsyncDisposable & {
   readonly world: World;
   readonly server: RegistryServer;
   readonly offer: (version: number, packages: readonly TestPackage[]) => Promise<string>;
   /** One poll, and what it leads to. */
-  readonly poll: (exclusively?: Exclusively) => Promise<Pulled | undefined>;
+  readonly poll: (exclusively?: RunExclusively) => Promise<Pulled | undefined>;
 };
 
 const online = async (): Promise<Online> => {
@@ -249,7 +249,7 @@ describe('a release from a registry', () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
     const { world } = it;
-    const meanwhile: Exclusively = async (work) => {
+    const meanwhile: RunExclusively = async (work) => {
       const newer = packTestBundle(world.fleet, [onePackage('app', 'from the stick')]);
       await importMedium(world.agent, await world.medium({ release: { version: 2, bundle: newer } }));
       return work();

@@ -2,7 +2,7 @@ import { existsSync, statSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { keepWatched, readWatchdog } from '../../../agent/daemon/keep-watched.ts';
-import { makeProgress } from '../../../agent/daemon/progress.ts';
+import { createProgress } from '../../../agent/daemon/progress.ts';
 import { sleep } from '../../../agent/daemon/wake-signal.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -26,7 +26,7 @@ describe('the watchdog of the daemon', () => {
     await using folder = await temporaryDirectory('watchdog');
     const file = join(folder.path, 'alive');
     let now = 0;
-    const progress = makeProgress(() => now);
+    const progress = createProgress(() => now);
     const said: string[] = [];
     const log = { ...silent, error: (_: object, message: string) => void said.push(message) };
     const rounds: (() => void)[] = [];
@@ -55,7 +55,7 @@ describe('the watchdog of the daemon', () => {
   it('ends with the daemon', async () => {
     await using folder = await temporaryDirectory('watchdog');
     const controller = new AbortController();
-    const how = { progress: makeProgress(), sleep, log: silent, signal: controller.signal };
+    const how = { progress: createProgress(), sleep, log: silent, signal: controller.signal };
     const watching = keepWatched({ file: join(folder.path, 'alive') }, how);
     controller.abort();
     await watching;

@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
-import { makeLookLog } from '../../../agent/daemon/log-look.ts';
+import { createLookLog } from '../../../agent/daemon/log-look.ts';
 
 it('the log says once that a machine is stale, again when the reason changes, and when it is over', () => {
   const lines: string[] = [];
   const add = (_: object, message: string): void => void lines.push(message);
-  const look = makeLookLog({ info: add, warn: add, error: add });
+  const look = createLookLog({ info: add, warn: add, error: add });
   const stale = (why: string) => ({
     since: '2027-05-20T08:00:00Z',
     causes: [{ what: 'release', code: 'EXPIRED', since: '2027-05-20T08:00:00Z', why, todo: 'ask' } as const],

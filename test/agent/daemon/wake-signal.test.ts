@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeWakeSignal, sleep } from '../../../agent/daemon/wake-signal.ts';
+import { createWakeSignal, sleep } from '../../../agent/daemon/wake-signal.ts';
 
 const stop = (): AbortController => new AbortController();
 
@@ -15,7 +15,7 @@ describe('a rest', () => {
 
   it('ends at a wake-up signal, also at one sent before it began, and each signal ends one rest', async () => {
     const end = stop();
-    const signal = makeWakeSignal(sleep, end.signal);
+    const signal = createWakeSignal(sleep, end.signal);
     signal.wake();
     await signal.rest(60_000);
     const rest = signal.rest(60_000);

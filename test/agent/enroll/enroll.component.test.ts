@@ -10,14 +10,14 @@ import { hashToken, tokenId, tokenKey } from '#bundles/trust/root/token-key';
 import { parseDocument } from '#bundles/json/validate';
 import { keyFile, loadKey, loadKeyText } from '../../../agent/hub/agent-key.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
-import type { Wish } from '../../../agent/enroll/take-identity.ts';
+import type { IdentityRequest } from '../../../agent/enroll/take-identity.ts';
 import { readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { findIdentity, saveRequest } from '../../../agent/store/identity.ts';
 import type { Request } from '../../../agent/model/request.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { NOW, openFast, testEdge } from '../world.ts';
 
-const WISH: Wish = {
+const WISH: IdentityRequest = {
   fleet: 'halden',
   site: 'plant-7',
   agent: 'kiosk-1',
@@ -35,7 +35,8 @@ const place = async () => {
   return {
     medium,
     state,
-    ask: (wish: Partial<Wish> = {}, now = NOW) => enroll(state, testEdge(now), { ...WISH, ...wish }, medium),
+    ask: (wish: Partial<IdentityRequest> = {}, now = NOW) =>
+      enroll(state, testEdge(now), { ...WISH, ...wish }, medium),
     [Symbol.asyncDispose]: async () => {
       state[Symbol.dispose]();
       await directory[Symbol.asyncDispose]();

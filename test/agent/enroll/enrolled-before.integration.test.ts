@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import type { OnlineWish } from '../../../agent/enroll/enroll-online.ts';
+import type { OnlineEnrollment } from '../../../agent/enroll/enroll-online.ts';
 import { enrolledBefore } from '../../../agent/enroll/enrolled-before.ts';
 import { createOnlineWorld, type OnlineWorld } from '../online-world.ts';
 import { SITE } from '../world.ts';
 
-const wish = ({ fleet }: OnlineWorld, more: Partial<OnlineWish> = {}): OnlineWish => ({
+const wish = ({ fleet }: OnlineWorld, more: Partial<OnlineEnrollment> = {}): OnlineEnrollment => ({
   fleet: undefined,
   site: SITE,
   agent: 'kiosk-1',

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { makeVisitor } from '../../../agent/report/visit-hub.ts';
+import { createVisitor } from '../../../agent/report/visit-hub.ts';
 import { createOnlineWorld, type OnlineWorld, PATIENT } from '../online-world.ts';
 
 /** As it is after an update: the order was made before its agent had an age identity. */
@@ -15,7 +15,7 @@ const renewals = ({ hub }: OnlineWorld) => hub.asked.filter((line) => line === R
 
 it('an agent whose site statement lacks its recipient reports it to the hub with a certificate renewal, once per start', async () => {
   await using world = await enrolledBefore();
-  await using visitor = makeVisitor(world.agent(), world.hub.url, PATIENT);
+  await using visitor = createVisitor(world.agent(), world.hub.url, PATIENT);
   for (let round = 0; round < 5; round++) await visitor.visit({ present: true });
   const { recipient, recipientSignature, at } = JSON.parse(world.agent().identity.request);
   expect(world.hub.renewals).toMatchObject([{ recipient, recipientSignature, at }]);
@@ -25,14 +25,14 @@ it('an agent whose site statement lacks its recipient reports it to the hub with
 it('an agent that the order has right asks for no certificate', async () => {
   await using world = await createOnlineWorld();
   await world.enroll();
-  await using visitor = makeVisitor(world.agent(), world.hub.url, PATIENT);
+  await using visitor = createVisitor(world.agent(), world.hub.url, PATIENT);
   for (let round = 0; round < 5; round++) await visitor.visit({ present: true });
   expect(renewals(world)).toBe(0);
 });
 
 it('a hub that does not want to hear it is not asked again, and still hears that the agent is there', async () => {
   await using world = await enrolledBefore();
-  await using visitor = makeVisitor(world.agent(), world.hub.url, PATIENT);
+  await using visitor = createVisitor(world.agent(), world.hub.url, PATIENT);
   world.hub.mischief = ({ url }, response) => {
     if (url !== '/v1/certificate') return false;
     const refusal = { code: 'REQUEST_INVALID', message: 'the recipient is not signed' };
@@ -47,7 +47,7 @@ it('a hub that does not want to hear it is not asked again, and still hears that
 
 it('one that could not be reached is reported when it answers again', async () => {
   await using world = await enrolledBefore();
-  await using visitor = makeVisitor(world.agent(), world.hub.url, { ...PATIENT, attempts: 1 });
+  await using visitor = createVisitor(world.agent(), world.hub.url, { ...PATIENT, attempts: 1 });
   world.hub.mischief = ({ url }, response) => {
     if (url === '/v1/certificate') response.writeHead(503).end();
     return url === '/v1/certificate';

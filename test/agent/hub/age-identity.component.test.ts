@@ -8,7 +8,7 @@ import { parsePublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
 import { ageFile, findAgeIdentity, loadOrMakeRecipient } from '../../../agent/hub/age-identity.ts';
 import { loadKey } from '../../../agent/hub/agent-key.ts';
-import { askedWithRecipient, askWithRecipient } from '../../../agent/enroll/ask-with-recipient.ts';
+import { addRecipientToRequest, askWithRecipient } from '../../../agent/enroll/ask-with-recipient.ts';
 import { enroll } from '../../../agent/enroll/enroll.ts';
 import type { Request } from '../../../agent/model/request.ts';
 import { readIdentity, saveRequest } from '../../../agent/store/identity.ts';
@@ -92,7 +92,7 @@ describe('the age identity of an agent', () => {
     await it.ask();
     await it.forget();
     const asked = JSON.parse(
-      (await askedWithRecipient(it.state, readIdentity(it.state), NEXT)).request,
+      (await addRecipientToRequest(it.state, readIdentity(it.state), NEXT)).request,
     ) as Request;
     expect(asked.recipient).toBe(await loadOrMakeRecipient(it.state.directory));
     expect(isSigned(asked, readIdentity(it.state).key)).toBe(true);
@@ -103,7 +103,7 @@ describe('the age identity of an agent', () => {
     await using it = await place();
     const { recipient } = await it.ask();
     await rm(ageFile(it.state.directory));
-    await askedWithRecipient(it.state, readIdentity(it.state), NEXT);
+    await addRecipientToRequest(it.state, readIdentity(it.state), NEXT);
     expect(await findAgeIdentity(it.state.directory)).toBeUndefined();
     const again = await it.ask();
     expect(again.recipient).not.toBe(recipient);

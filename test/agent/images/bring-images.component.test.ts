@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobSource, OpenFrom } from '#bundles/formats/layout/blobs';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
-import { bringBlobs } from '../../../agent/acquire/blobs/bring-blobs.ts';
+import { fetchBlobs } from '../../../agent/acquire/blobs/fetch-blobs.ts';
 import type { Source } from '../../../agent/acquire/blobs/source.ts';
 import type { Agent } from '../../../agent/store/agent.ts';
 import { heldWithImages } from '../../../agent/images/held-bundles.ts';
-import { letGoImages } from '../../../agent/images/let-go-images.ts';
+import { releaseImages } from '../../../agent/images/release-images.ts';
 import { saveBundle } from '../../../agent/store/bundles.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { isBegun } from '../../../agent/store/partial-blobs.ts';
@@ -67,14 +67,14 @@ describe('images of a Kubernetes bundle', () => {
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
     const bundle = await kubernetesBundle(blobs, [image]);
     const agent = agentWith({ images: [provider] });
-    expect(await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(await fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 1, left: 0 });
     expect(provider.images.get(image.digest)?.names).toEqual(image.names);
     const stored = await storedBlobs(agent.state);
     expect(stored).toContain(bundle.digest);
     expect(stored).not.toContain(layer.digest);
     expect(stored).not.toContain(image.digest);
     // Nothing is read a second time for what is there.
-    expect(await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 0, left: 0 });
+    expect(await fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({ brought: 0, left: 0 });
     expect(provider.asked).toEqual([image.digest]);
   });
 
@@ -109,7 +109,7 @@ describe('images of a Kubernetes bundle', () => {
     const line = breakingLine(1_500_000);
     const pull = async (): Promise<string> => {
       line.mend();
-      const code = await codeOf(bringBlobs(agent, { blobs: line.source }, [bundle]));
+      const code = await codeOf(fetchBlobs(agent, { blobs: line.source }, [bundle]));
       await collectGarbage(agent.state);
       return code;
     };
@@ -128,7 +128,7 @@ describe('images of a Kubernetes bundle', () => {
     const bundle = await kubernetesBundle(blobs, [image]);
     const agent = agentWith({ images: [memoryProvider()], freeBytes: async () => 1_000_000 });
     const line = breakingLine(1_500_000);
-    expect(await codeOf(bringBlobs(agent, { blobs: line.source }, [bundle]))).toBe('REGISTRY_UNREACHABLE');
+    expect(await codeOf(fetchBlobs(agent, { blobs: line.source }, [bundle]))).toBe('REGISTRY_UNREACHABLE');
     expect(isBegun(agent.state, layer.digest)).toBe(false);
   });
 
@@ -138,7 +138,7 @@ describe('images of a Kubernetes bundle', () => {
       'edge.example/web',
     );
     const bundle = await kubernetesBundle(blobs, [image]);
-    expect(await bringBlobs(world.agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({
+    expect(await fetchBlobs(world.agent, { blobs: sourceOf(blobs) }, [bundle])).toEqual({
       brought: 0,
       left: 1,
     });
@@ -166,11 +166,11 @@ describe('images of a Kubernetes bundle', () => {
     one.blobs.set(base.digest, bytes);
     const agent = agentWith({ images: [one, other] });
     const from = stick(bundle, [base.digest]);
-    expect(await codeOf(bringBlobs(agent, from, [bundle]))).toBe('MISSING_BASE');
+    expect(await codeOf(fetchBlobs(agent, from, [bundle]))).toBe('MISSING_BASE');
     expect([one.asked, other.asked]).toEqual([[], []]);
     expect(await storedBlobs(agent.state)).toEqual(new Set());
     other.blobs.set(base.digest, bytes);
-    expect(await bringBlobs(agent, from, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(await fetchBlobs(agent, from, [bundle])).toEqual({ brought: 1, left: 0 });
     expect(other.images.has(image.digest)).toBe(true);
   });
 
@@ -180,8 +180,8 @@ describe('images of a Kubernetes bundle', () => {
     const bundle = await kubernetesBundle(blobs, [image]);
     blobs.delete(layer.digest);
     const agent = agentWith({ images: [memoryProvider()] });
-    expect(await codeOf(bringBlobs(agent, stick(bundle, []), [bundle]))).toBe('MISSING_BLOB');
-    expect(await codeOf(bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('MISSING_BLOB');
+    expect(await codeOf(fetchBlobs(agent, stick(bundle, []), [bundle]))).toBe('MISSING_BLOB');
+    expect(await codeOf(fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('MISSING_BLOB');
   });
 
   it('count for the disk they go to, before the first byte', async () => {
@@ -193,7 +193,7 @@ describe('images of a Kubernetes bundle', () => {
     const needed = own.reduce((sum, one) => sum + one, layer.size + image.size);
     const agent = agentWith({ images: [provider], freeBytes: async () => needed });
     // The image's config is missing in that sum.
-    expect(await codeOf(bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('DISK_FULL');
+    expect(await codeOf(fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('DISK_FULL');
     expect(provider.asked).toEqual([]);
     expect(await storedBlobs(agent.state)).toEqual(new Set());
   });
@@ -206,7 +206,7 @@ describe('images of a Kubernetes bundle', () => {
     bad[600] = 0xff;
     blobs.set(layer.digest, bad);
     const provider = memoryProvider();
-    const work = bringBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [bundle]);
+    const work = fetchBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [bundle]);
     expect(await codeOf(work)).toBe('DIGEST_MISMATCH');
     expect(provider.images.size).toBe(0);
   });
@@ -218,7 +218,7 @@ describe('images of a Kubernetes bundle', () => {
       closureEntry(manifest, 'edge.example/a', 'edge.example/b'),
     ]);
     const provider = memoryProvider();
-    await bringBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [first, second]);
+    await fetchBlobs(agentWith({ images: [provider] }), { blobs: sourceOf(blobs) }, [first, second]);
     expect(provider.asked).toEqual([manifest.digest]);
     expect(provider.images.get(manifest.digest)?.names).toEqual([
       `edge.example/a@${manifest.digest}`,
@@ -236,7 +236,7 @@ describe('what a report says is held', () => {
     );
     const bundle = await kubernetesBundle(blobs, [image]);
     const agent = agentWith({ images: [provider] });
-    await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+    await fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
     saveBundle(agent.state, bundle);
     expect(await heldWithImages(agent)).toEqual([bundle.digest]);
     provider.silent = true;
@@ -254,7 +254,7 @@ describe('what a report says is held', () => {
     const agent = agentWith({ images: [] });
     const [left, plain] = [await kubernetesBundle(blobs, [image]), await kubernetesBundle(blobs, [])];
     for (const bundle of [left, plain]) {
-      await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+      await fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
       saveBundle(agent.state, bundle);
     }
     expect(await heldWithImages(agent)).toEqual([plain.digest]);
@@ -270,16 +270,16 @@ describe('images of releases that are gone', () => {
       const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: name })] });
       const image = closureEntry(manifest, `edge.example/${name}`);
       const bundle = await kubernetesBundle(blobs, [image]);
-      await bringBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
+      await fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]);
       saveBundle(agent.state, bundle);
       images.push({ image, bundle });
     }
     const [old, current] = images;
     const wanted = images.map(({ bundle }) => bundle.digest);
     saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted });
-    expect(await letGoImages(agent)).toEqual([]);
+    expect(await releaseImages(agent)).toEqual([]);
     saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted.slice(1) });
-    expect(await letGoImages(agent)).toEqual(old?.image.names);
+    expect(await releaseImages(agent)).toEqual(old?.image.names);
     expect([...provider.images.keys()]).toEqual([current?.image.digest]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { signReceipt } from '#bundles/trust/reports/receipt';
 import { formatTime } from '#bundles/time';
-import { makeVisitor } from '../../../agent/report/visit-hub.ts';
+import { createVisitor } from '../../../agent/report/visit-hub.ts';
 import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
 import { TODAY } from '../hub-server.ts';
 import { recordLook } from '../../../agent/store/last-look.ts';
@@ -30,7 +30,7 @@ const happen = (world: OnlineWorld, count: number): void => {
 describe('reports over the network', () => {
   it('arrive once each, and leave the outbox for a receipt that fits', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     expect(await hub.visit()).toBe(true);
     expect([...it.hub.events.keys()]).toEqual([1, 2]);
     expect(waiting(it)).toEqual([]);
@@ -44,7 +44,7 @@ describe('reports over the network', () => {
 
   it('stand for the word that this agent is there, which goes alone where nothing waits', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     it.hub.asked.length = 0;
     expect(await hub.visit({ present: true })).toBe(true);
     expect(it.hub.asked).toEqual(['POST /v1/reports as plant-7/kiosk-1']);
@@ -64,7 +64,7 @@ describe('reports over the network', () => {
       });
     const visitAt = async (agent: Agent): Promise<readonly string[]> => {
       it.hub.asked.length = 0;
-      await using hub = makeVisitor(agent, it.hub.url, { ...PATIENT, signLooksMs: 6 * HOUR_MS });
+      await using hub = createVisitor(agent, it.hub.url, { ...PATIENT, signLooksMs: 6 * HOUR_MS });
       await hub.visit({ present: true });
       return it.hub.asked.map((line) => line.split(' ')[1] ?? '');
     };
@@ -93,7 +93,7 @@ describe('reports over the network', () => {
   it('go in batches, each acknowledged before the next', async () => {
     await using it = await enrolled();
     happen(it, 2300);
-    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     let reports = 0;
     it.hub.mischief = ({ url }, response) => {
       if (url !== '/v1/reports' || ++reports < 3) return false;
@@ -119,7 +119,7 @@ describe('reports over the network', () => {
       bytes.push(Number(headers['content-length']));
       return false;
     };
-    await using hub = makeVisitor(agent, it.hub.url, PATIENT);
+    await using hub = createVisitor(agent, it.hub.url, PATIENT);
     await hub.visit();
     expect(waiting(it)).toEqual([]);
     expect(bytes.length).toBeGreaterThan(2);
@@ -128,7 +128,7 @@ describe('reports over the network', () => {
 
   it('survive a hub that takes them and dies before it answers', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 });
+    await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 });
     it.hub.bend = () => ({ receipts: [] });
     await expect(hub.visit()).rejects.toMatchObject({ code: 'RECEIPT_INVALID' });
     expect([it.hub.events.size, waiting(it)]).toEqual([2, [1, 2]]);
@@ -142,7 +142,7 @@ describe('reports over the network', () => {
     { name: 'about other events', key: 'receipt', head: digestOf('other'), code: 'RECEIPT_INVALID' },
   ] as const)('H15: are let go for no receipts $name, told once', async ({ key, head, code }) => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     const last = readOutbox(it.state).at(-1);
     const receipt = await signReceipt(
       digestOf('report'),
@@ -175,7 +175,7 @@ describe('reports over the network', () => {
     { name: 'too many', status: 429, body: '', code: 'HUB_UNREACHABLE', tries: 3 },
   ])('that are answered with $name stay', async ({ status, body, code, tries }) => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, PATIENT);
+    await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     it.hub.asked.length = 0;
     it.hub.mischief = (_, response) => {
       response.writeHead(status, { 'retry-after': '1' }).end(body);
@@ -188,7 +188,7 @@ describe('reports over the network', () => {
 
   it('H16: wait for a hub that says nothing no longer than patience lasts', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, patience: 200, attempts: 1 });
+    await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, patience: 200, attempts: 1 });
     it.hub.mischief = () => true;
     await expect(hub.visit()).rejects.toMatchObject({
       code: 'HUB_UNREACHABLE',

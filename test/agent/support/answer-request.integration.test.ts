@@ -9,9 +9,9 @@ import { readConfig } from '../../../agent/config/read-config.ts';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
 import { loadKey } from '../../../agent/hub/agent-key.ts';
 import { exportSupport } from '../../../agent/report/export-support.ts';
-import { makeVisitor } from '../../../agent/report/visit-hub.ts';
+import { createVisitor } from '../../../agent/report/visit-hub.ts';
 import { appendEvent, readOutbox } from '../../../agent/store/outbox/outbox.ts';
-import type { SupportSources } from '../../../agent/support/make-support.ts';
+import type { SupportSources } from '../../../agent/support/create-support-bundle.ts';
 import { newSigningKey } from '../../harness/fleets/signed-fleet.ts';
 import { writeTestMedium } from '../../harness/fleets/signed-medium.ts';
 import { TODAY } from '../hub-server.ts';
@@ -98,7 +98,7 @@ describe('a request for a support bundle', () => {
 
   it('is sent to the hub at the next visit, again when the response is lost, and then not again', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
+    await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
     await it.asked(request('a'));
     let cuts = 1;
@@ -117,7 +117,7 @@ describe('a request for a support bundle', () => {
 
   it('that the hub refuses for good is not sent for ever', async () => {
     await using it = await enrolled();
-    await using hub = makeVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
+    await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
     await it.asked(request('a'));
     let sent = 0;

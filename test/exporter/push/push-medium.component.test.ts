@@ -1,4 +1,4 @@
-import type { Freight } from '#bundles/transport/publish/send-batch';
+import type { TransferCounts } from '#bundles/transport/publish/send-batch';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -220,7 +220,7 @@ test('a dry run sends nothing and counts what would go', async () => {
   expect(images.freight.uploaded).toBe(3);
   expect(registry.requests.filter((request) => request.startsWith('PUT'))).toEqual([]);
   const sent = await push('base');
-  const lineOf = ({ freight: { uploaded, mounted, bytes } }: { readonly freight: Freight }) => [
+  const lineOf = ({ freight: { uploaded, mounted, bytes } }: { readonly freight: TransferCounts }) => [
     uploaded,
     mounted,
     bytes,

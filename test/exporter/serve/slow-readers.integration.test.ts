@@ -3,7 +3,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
-import type { Pace } from '../../../exporter/serve/drain-at-pace.ts';
+import type { MinRate } from '../../../exporter/serve/drain-at-min-rate.ts';
 import { registryHandler } from '../../../exporter/serve/registry-handler.ts';
 import type { ServedRepository, ServedContent } from '../../../exporter/serve/served-content.ts';
 import { startServer } from '../../../exporter/serve/start-server.ts';
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const one of cleanup.splice(0)) await one.disposeAsync();
 });
 
-const serve = async (limits: { transfers: number; share: number; pace: Pace }) => {
+const serve = async (limits: { transfers: number; share: number; pace: MinRate }) => {
   const stack = new AsyncDisposableStack();
   cleanup.push(stack);
   const broken: unknown[] = [];
@@ -60,7 +60,7 @@ const serve = async (limits: { transfers: number; share: number; pace: Pace }) =
   };
 };
 
-const NEVER: Pace = { bytes: 1, ms: 3_600_000 };
+const NEVER: MinRate = { bytes: 1, ms: 3_600_000 };
 
 describe('a client that takes no bytes', () => {
   it('has its share of the transfers, and no other client waits for it', async () => {

@@ -3,12 +3,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { newDecrypter } from '#bundles/trust/age/decrypter';
+import { createDecrypter } from '#bundles/trust/age/decrypter';
 import { openAge } from '#bundles/trust/age/open-age';
 import { CHUNK, CIPHER, chunkNonce, chunksOf, NONCE, payloadKey, TAG } from '#bundles/trust/age/payload';
 import { canonicalBytes, canonicalJson } from '#bundles/json/canonical';
 import { applyPatch } from '#bundles/formats/delta/apply-patch';
-import { makePatch } from '#bundles/formats/delta/make-patch';
+import { createPatch } from '#bundles/formats/delta/create-patch';
 import { digestOf } from '#bundles/digest';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { VERIFICATION_PREDICATE } from '#bundles/media-types';
@@ -67,7 +67,7 @@ const folderWith = (second: Buffer): string => {
 const OLD = Buffer.from(Array.from({ length: 4000 }, (_, at) => (at * at) >>> 3));
 const PATCHES = await Promise.all(
   [OLD.subarray(700), Buffer.concat([OLD.subarray(0, 900), Buffer.from('new'), OLD.subarray(1200)])].map(
-    async (fresh) => (await makePatch(OLD, fresh, OLD.length))?.bytes ?? Buffer.alloc(0),
+    async (fresh) => (await createPatch(OLD, fresh, OLD.length))?.bytes ?? Buffer.alloc(0),
   ),
 );
 const MAX_MADE = 8 << 20;
@@ -93,7 +93,7 @@ const sealedFile = async (): Promise<Buffer> => {
   const made = corpus('secret-set.age');
   const header = made.subarray(0, made.indexOf('\n', made.indexOf('\n--- ') + 1) + 1);
   const nonce = Buffer.alloc(NONCE, 7);
-  const key = payloadKey(await (await newDecrypter([IDENTITY])).decryptHeader(header), nonce);
+  const key = payloadKey(await (await createDecrypter([IDENTITY])).decryptHeader(header), nonce);
   const chunks = Array.from({ length: chunksOf(PLAIN.length) }, (_, index) => {
     const cipher = createCipheriv(CIPHER, key, chunkNonce(index, index === chunksOf(PLAIN.length) - 1), {
       authTagLength: TAG,

@@ -37,7 +37,7 @@ import {
 import { MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
 import { signReceipt } from '#bundles/trust/reports/receipt';
-import { makeEvidence } from '#bundles/trust/images/evidence';
+import { createEvidence } from '#bundles/trust/images/evidence';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { ReceiptPredicate, ReleasePredicate, SiteAgent } from '#bundles/formats/statements/predicates';
 import { encodeStatement, type Subject } from '#bundles/trust/statements/verify-statement';
@@ -174,7 +174,7 @@ export const packTestBundle = (
   );
   const closure = carried.flatMap((bytes) => {
     const descriptor = add(FILE_BLOB, bytes);
-    const { manifest, blobs: all } = makeEvidence({ descriptor, bytes }, { artifactType: FILE_BLOB });
+    const { manifest, blobs: all } = createEvidence({ descriptor, bytes }, { artifactType: FILE_BLOB });
     for (const one of [manifest, ...all]) blobs.set(one.descriptor.digest, one.bytes);
     return [manifest, ...all].map(({ descriptor: { digest, size, mediaType } }) => ({
       digest,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { defineConfig } from 'rolldown';
 import { filesBeside } from '../../../bundling/files-beside.ts';
 import { kubeConfigAlone } from '../../../bundling/kube-config-alone.ts';
-import { nodeAsleep } from '../../../bundling/node-asleep.ts';
+import { lazyNodeModules } from '../../../bundling/lazy-node-modules.ts';
 import { sqliteBeside } from '../../../bundling/sqlite-beside.ts';
 import { bundledName, TEST_PROGRAMS } from './program-file.ts';
 
@@ -14,6 +14,6 @@ export default defineConfig({
   cwd: ROOT,
   input: Object.fromEntries(TEST_PROGRAMS.map((file) => [bundledName(file), join(ROOT, file)])),
   platform: 'node',
-  plugins: [sqliteBeside(OUT), nodeAsleep(), filesBeside(ROOT, OUT), kubeConfigAlone()],
+  plugins: [sqliteBeside(OUT), lazyNodeModules(), filesBeside(ROOT, OUT), kubeConfigAlone()],
   output: { dir: OUT, entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs', format: 'esm' },
 });

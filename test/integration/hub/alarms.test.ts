@@ -14,7 +14,7 @@ import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { email } from '../../../scheduler/hub/alarms/email.ts';
 import { GONE_MS, keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { readAlarmFacts } from '../../../scheduler/hub/alarms/read-alarm-facts.ts';
-import { makeSender } from '../../../scheduler/hub/alarms/send-alarms.ts';
+import { createAlarmSender } from '../../../scheduler/hub/alarms/send-alarms.ts';
 import { webhook } from '../../../scheduler/hub/alarms/webhook.ts';
 import type { Notice } from '../../../scheduler/hub/alarms/notice.ts';
 import type { Access } from '../../../scheduler/hub/alarms/receiver.ts';
@@ -79,7 +79,7 @@ const openHub = async () => {
     keep: (...alarms: readonly ReturnType<typeof late>[]) => keepAlarms(hub.store, alarms, { now }),
     /** As after a start of serve. */
     sender: (receiver: ReceiverSettings) => {
-      const send = makeSender(
+      const send = createAlarmSender(
         receiver,
         { repeat: '24h' },
         {

@@ -7,7 +7,7 @@ import { ALARMS } from '../../../scheduler/hub/alarms/alarm.ts';
 import { registerFleetMetrics } from '../../../scheduler/hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../../../scheduler/hub/http/metrics/metrics.ts';
 import { exposeLeadership } from '../../../scheduler/hub/serve/lead.ts';
-import { exposeLoop } from '../../../scheduler/hub/serve/expose-loop.ts';
+import { registerLoopMetrics } from '../../../scheduler/hub/serve/register-loop-metrics.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runCommand, runOrFail } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -64,7 +64,7 @@ beforeAll(async () => {
   const { registry } = createMetrics(hub.store.db, () => NOW);
   registerFleetMetrics(registry, { hub });
   exposeLeadership(registry, { name: 'hub-1', isLeading: () => true });
-  exposeLoop(registry, {
+  registerLoopMetrics(registry, {
     counters: () => ({
       builds: 1,
       published: 1,

@@ -3,7 +3,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { CALLBACK_PATH } from '../../../scheduler/hub/http/access/sign-in-routes.ts';
-import { NOBODY, type People } from '../../../scheduler/hub/people/people.ts';
+import { NO_PEOPLE, type People } from '../../../scheduler/hub/people/people.ts';
 import { endSessionsOf } from '../../../scheduler/hub/people/session.ts';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
@@ -34,7 +34,7 @@ const startOffice = async (page: string) => {
   provider.accounts.set('lena', { groups: ['sales'] });
   provider.accounts.set('otto', { groups: ['both'] });
   const people: People = {
-    ...NOBODY,
+    ...NO_PEOPLE,
     origin: url,
     roles: [
       { role: 'operator', groups: ['line-3'] },

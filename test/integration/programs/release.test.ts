@@ -5,7 +5,7 @@ import { Ajv, type AnySchemaObject } from 'ajv';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { VERSION } from '#bundles/version';
-import { tellPackage } from '../../../bundling/debian/tell-package.ts';
+import { reportPackage } from '../../../bundling/debian/report-package.ts';
 import { writeAptRepository } from '../../../bundling/release/apt-repository.ts';
 import { ARTIFACTS_PREDICATE, buildRelease } from '../../../bundling/release/build-release.ts';
 import { type Gpg, openGpg } from '../../../bundling/release/open-gpg.ts';
@@ -37,7 +37,7 @@ const release = async (out: string): Promise<readonly string[]> =>
     debs: {
       compression: 'none',
       node: await thinNode(folder.path),
-      onPackage: tellPackage(
+      onPackage: reportPackage(
         (line) => said.push(line),
         () => 0,
       ),

@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { deliverTrees } from '../../../scheduler/deliver/tree/deliver-trees.ts';
 import type { Delivered, TreeDelivery } from '../../../scheduler/deliver/tree/tree-delivery.ts';
-import { makeCommitReader } from '../../../scheduler/deliver/tree/read-commits.ts';
+import { createCommitReader } from '../../../scheduler/deliver/tree/read-commits.ts';
 import { readFlux } from '../../../scheduler/hub/ingest/followers/read-flux.ts';
 import { registerFollower } from '../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { takeNotification } from '../../../scheduler/hub/ingest/followers/take-notification.ts';
 import { keepTreeCommits, readClusters } from '../../../scheduler/hub/ingest/followers/tree-commits.ts';
 import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
 import { stepRollout } from '../../../scheduler/hub/promote/rollout/step-rollout.ts';
-import { openReleases } from '../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../scheduler/release/write/open-releases.ts';
 import { parseTreeTarget } from '../../../scheduler/deliver/tree/tree-target.ts';
 import { type ForgeServer, startForge } from '../../harness/neighbours/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
@@ -318,7 +318,7 @@ test('the stages of a rollout are written to the folders of clusters one after t
       now: now(),
       ...more,
     });
-  const readCommits = makeCommitReader();
+  const readCommits = createCommitReader();
   /** Clusters pull the branch, and Flux reports. */
   const report = async (errors: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
     const clusters = await readClusters(hub.store.db);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import type { RolloutVerdict } from '../../../scheduler/hub/promote/rollout/judge-rollout.ts';
-import { type KeepOptions, makeKeepCurrent } from '../../../scheduler/hub/serve/keep-current.ts';
+import { type KeepOptions, createKeepCurrent } from '../../../scheduler/hub/serve/keep-current.ts';
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
 import { acceptRequests } from '../../harness/fleets/accept-requests.ts';
@@ -112,7 +112,7 @@ const keepCurrent = async (now: Date): Promise<readonly object[]> => {
   const said: object[] = [];
   const say = (fields: object, what: string): void => void said.push({ what, ...fields });
   const log = { info: say, warn: say, error: say } as unknown as KeepOptions['log'];
-  await makeKeepCurrent({ configuration, store, clock: () => now, log, publish: undefined })(
+  await createKeepCurrent({ configuration, store, clock: () => now, log, publish: undefined })(
     new AbortController().signal,
   );
   return said;

@@ -30,7 +30,7 @@ import { deliverTrees } from '../../../scheduler/deliver/tree/deliver-trees.ts';
 import type { Delivered, TreeDelivery } from '../../../scheduler/deliver/tree/tree-delivery.ts';
 import { parseTreeTarget } from '../../../scheduler/deliver/tree/tree-target.ts';
 import { README } from '../../../scheduler/render/render-tree.ts';
-import { makeDeliverStep } from '../../../scheduler/hub/watch/deliver-step.ts';
+import { createDeliverStep } from '../../../scheduler/hub/watch/deliver-step.ts';
 import { type ForgeServer, startForge } from '../../harness/neighbours/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../harness/neighbours/git-server.ts';
@@ -635,7 +635,7 @@ test('the loop delivers after a build, and until it has succeeded', async () => 
   const say = (_: object, message: string): void => {
     lines.push(message);
   };
-  const step = makeDeliverStep({
+  const step = createDeliverStep({
     configuration: await readConfiguration({ config: file }, shop.at('.')),
     env: shop.env,
     cwd: process.cwd(),

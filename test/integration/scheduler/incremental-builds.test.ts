@@ -4,8 +4,8 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type GeneratedFleet, makeFleet } from '../../../bench/fleet/make-fleet.ts';
 import { formatError } from '../../../bundles/errors.ts';
-import { buildEnvironment } from '../../../scheduler/build/pipeline.ts';
-import { type BuildMemory, newBuildMemory } from '../../../scheduler/assemble/incremental/build-memory.ts';
+import { buildLoaded } from '../../../scheduler/build/pipeline.ts';
+import { type BuildMemory, createBuildMemory } from '../../../scheduler/assemble/incremental/build-memory.ts';
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
 import type { PlatformForm } from '../../../scheduler/model/model.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
@@ -16,7 +16,7 @@ const build = async (fleet: GeneratedFleet, memory?: BuildMemory) => {
   const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
   const sources = sourcesOf({ ...options, ...(memory && { files: memory.files }) });
   const platform = await loadPlatform({ ...options, sources, holdWorkloads: true });
-  const { bundles, advice } = await buildEnvironment(
+  const { bundles, advice } = await buildLoaded(
     { platform, sources, images: 'unchecked', previous: undefined, workers: 2, memory },
     new AbortController().signal,
   );
@@ -85,7 +85,7 @@ test.each(['fleet', 'kalypso'] as const)(
         async (edits) => {
           await rm(root, { recursive: true, force: true });
           const fleet = await makeFleet(root, form, SIZE);
-          const memory = newBuildMemory();
+          const memory = createBuildMemory();
           expect(await build(fleet, memory)).toEqual(await build(fleet));
           for (const edit of edits) {
             await toggle(root, edit);
@@ -102,7 +102,7 @@ test.each(['fleet', 'kalypso'] as const)(
 test('a kind that nobody knows is reported in every build, also where nothing is made anew', async () => {
   const root = await temporaryDirectory();
   const fleet = await makeFleet(root, 'fleet', SIZE);
-  const memory = newBuildMemory();
+  const memory = createBuildMemory();
   await build(fleet, memory);
   await toggle(root, [
     'apps/app-0001/manifests/service.yaml',

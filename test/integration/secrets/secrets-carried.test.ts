@@ -11,7 +11,7 @@ import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { prepare } from '../../../exporter/plan/prepare.ts';
 import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { exportMedium } from '../../../exporter/write/export-medium.ts';
-import { publishSite } from '../../../scheduler/hub/sites/publish-site.ts';
+import { writeSite } from '../../../scheduler/hub/sites/write-site.ts';
 import { openDestination } from '../../../scheduler/deliver/send/open-destination.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
@@ -45,7 +45,7 @@ describeWith(['dockerRegistry'], 'sealed sets on their way to a site', ({ docker
     const hub = await testHub();
     await hub.layoutWriter.release({ channel: HOSTS, version: 1, bundles: [bundleOf('one', 'host')] });
     const agent = await enrolWithAge(hub, 'plant-7/press-1');
-    await publishSite(hub, (await setIn(hub)).site, { now: NOW });
+    await writeSite(hub, (await setIn(hub)).site, { now: NOW });
     return { ...hub, agent };
   };
 

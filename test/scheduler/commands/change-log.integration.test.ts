@@ -15,7 +15,7 @@ import TokensRevoke from '../../../scheduler/commands/tokens/revoke.ts';
 import { appendChanges } from '../../../scheduler/hub/changes/append-changes.ts';
 import { breakGlass } from '../../../scheduler/hub/people/break-glass.ts';
 import { readAuditLog } from '../../../scheduler/load/releases/audit-log.ts';
-import { lockLayout } from '../../../scheduler/release/publish/lock-layout.ts';
+import { lockLayout } from '../../../scheduler/release/write/lock-layout.ts';
 import { enrolledHub, NOW, type TestHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 

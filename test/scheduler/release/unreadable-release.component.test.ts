@@ -14,8 +14,8 @@ import { encodeStatement } from '../../../bundles/trust/statements/verify-statem
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { lineagesOf } from '../../../scheduler/load/releases/check-promoted.ts';
 import { readRelease } from '../../../scheduler/load/releases/read-release.ts';
-import { openReleases } from '../../../scheduler/release/publish/open-releases.ts';
-import { publishRelease } from '../../../scheduler/release/publish/publish-release.ts';
+import { openReleases } from '../../../scheduler/release/write/open-releases.ts';
+import { writeRelease } from '../../../scheduler/release/write/write-release.ts';
 import { releaseReferences } from '../../../scheduler/release/reissue/reissue-release.ts';
 import { makeTeams, NOW, plainTeam, type Teams } from '../../harness/fleets/two-teams.ts';
 import { temporaryDirectory } from '../file-tree.ts';
@@ -51,7 +51,7 @@ const sign = async (
   const said = changePredicate?.(predicate!) ?? predicate!;
   const subject = { name: 'bundle', digest: bundle.descriptor.digest };
   const statement = encodeStatement([subject], PREDICATES.bundle, said as Json);
-  const { artifact, references } = await publishRelease(layout, keys, {
+  const { artifact, references } = await writeRelease(layout, keys, {
     channel: CHANNEL,
     bundle: { kind: 'host', digest: subject.digest, manifest: bundle.descriptor, minAgent: null },
     candidate: await readBlob(layout.blobs, predicate!.candidate, 1 << 20),

@@ -7,7 +7,7 @@ import { hostError } from '../host-error.ts';
 import { openFile } from '../live/open-file.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { readUpTo } from '../live/read-up-to.ts';
-import { type BackupLimits, makeRoom } from './make-room.ts';
+import { type BackupLimits, ensureRoom } from './ensure-room.ts';
 
 /** Prefix of an unfinished copy. Finished copies are named by 64 hex digits. */
 const PARTIAL = '.tmp-';
@@ -32,13 +32,13 @@ export const backUp = async (
     await mkdir(backups, { recursive: true, mode: 0o700 });
     await sweep(backups);
     await using found = await openFile(folder, name);
-    if (!found || !(await makeRoom(limits, found.stats.size))) return undefined;
+    if (!found || !(await ensureRoom(limits, found.stats.size))) return undefined;
     const hash = createHash('sha256');
     const bounds = { maxBytes: limits.maxBackupBytes + 1, signal };
     await using to = await open(temporary, 'wx', 0o600);
     const size = await writeSparse(to, hashing(readUpTo(found.file, bounds, found.stats.size), hash));
     // The file may have grown since the check for free space.
-    if (size > found.stats.size && !(await makeRoom(limits, size))) return undefined;
+    if (size > found.stats.size && !(await ensureRoom(limits, size))) return undefined;
     await to.sync();
     const digest = digestFromHex(hash.digest('hex'));
     await rename(temporary, join(backups, hexOf(digest)));

@@ -60,11 +60,11 @@ const statusOf = (word: string, flag: string | undefined): DpkgState['status'] =
 };
 
 /** True if apt works on no package before this one is unpacked again or removed. */
-export const isStuck = (state: DpkgState | undefined): boolean =>
+export const blocksApt = (state: DpkgState | undefined): boolean =>
   state !== undefined && (state.unpackAgain || state.word === 'half-installed');
 
 /** Returns the commands with which an administrator mends a package that is not of the release, as a sentence without its full stop. */
-export const helpsWith = (name: string, state: DpkgState | undefined): string =>
-  isStuck(state)
+export const repairCommands = (name: string, state: DpkgState | undefined): string =>
+  blocksApt(state)
     ? `"apt-get install --reinstall ${name}" or "dpkg --remove --force-remove-reinstreq ${name}" on the host helps; the agent tries again`
     : `"dpkg --configure ${name}" on the host shows why; "dpkg --remove ${name}" removes it; the agent tries again`;

@@ -6,7 +6,7 @@ import type { Examined } from '../../../model/target.ts';
 import type { Run } from '../host-options.ts';
 import { type Apt, runQuietly } from './apt.ts';
 import { fatalError } from './fatal-error.ts';
-import { helpsWith, isStuck, readDpkg } from './dpkg-state.ts';
+import { repairCommands, blocksApt, readDpkg } from './dpkg-state.ts';
 
 type Tools = Pick<Apt, 'run' | 'signal'>;
 
@@ -24,8 +24,8 @@ export const examineDebs = async (run: Run, signal: AbortSignal): Promise<readon
       if (state.status === 'broken')
         findings.push({
           name: NAME,
-          verdict: isStuck(state) ? 'bad' : 'warning',
-          message: `${name} is ${state.word}: ${helpsWith(name, state)}`,
+          verdict: blocksApt(state) ? 'bad' : 'warning',
+          message: `${name} is ${state.word}: ${repairCommands(name, state)}`,
         });
   } catch (error) {
     if (isFleetError(error, 'DEB_FAILED')) return [];

@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { DebRelease, DebsRequest } from '../step-request.ts';
 import { type Apt, aptGet, aptGetHere } from './apt.ts';
-import { helpsWith, isStuck, readDpkg } from './dpkg-state.ts';
+import { repairCommands, blocksApt, readDpkg } from './dpkg-state.ts';
 import { firstError } from './first-error.ts';
 
 /** One change that apt announces. `from`: the version on the host; `to`: the version after it; null for none. */
@@ -19,7 +19,7 @@ type Goal = Pick<DebsRequest, 'install' | 'remove'>;
  * The words of apt-get for a goal. Downgrades and changes of held packages are meant where the release says so. What the agent
  * installed it can remove, also an essential or protected package; a removal of any other is refused by the plan.
  */
-export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
+export const aptArguments = ({ install, remove }: Goal): readonly string[] => [
   '--allow-downgrades',
   '--allow-change-held-packages',
   ...(remove.length > 0 ? ['--allow-remove-essential'] : []),
@@ -35,7 +35,7 @@ export const wordsOf = ({ install, remove }: Goal): readonly string[] => [
  *   that are not in the goal
  */
 export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptChange[]> => {
-  const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...wordsOf(goal)]);
+  const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...aptArguments(goal)]);
   if (code !== 0) throw (await blockedHere(apt, goal)) ?? unmet(stdout, stderr);
   const downgraded = readDowngraded(stdout);
   return stdout
@@ -54,7 +54,7 @@ const blockedHere = async (apt: Apt, { install, remove }: Goal): Promise<FleetEr
   if (code === 0) return undefined;
   const goal = new Set([...install, ...remove].map(({ name }) => name));
   const dpkg = await readDpkg(apt);
-  const stuck = [...dpkg].filter(([, state]) => isStuck(state));
+  const stuck = [...dpkg].filter(([, state]) => blocksApt(state));
   const lines = unmetLines(stdout);
   const others = [...lines.map(({ name }) => name), ...stuck.map(([name]) => name)];
   if (others.length > 0 && others.every((name) => goal.has(name))) return undefined;
@@ -68,7 +68,7 @@ const blockedHere = async (apt: Apt, { install, remove }: Goal): Promise<FleetEr
   return new FleetError(
     'DEB_BLOCKED',
     `apt installs nothing on this host until a Debian package that is not of this release is in order: ${why}`,
-    { hint: line ? helpsUnmet(line.name) : helpsWith(name ?? '', dpkg.get(name ?? '')) },
+    { hint: line ? helpsUnmet(line.name) : repairCommands(name ?? '', dpkg.get(name ?? '')) },
   );
 };
 

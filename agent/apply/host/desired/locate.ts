@@ -14,7 +14,7 @@ export const locate = async (wanted: Wanted, places: Places): Promise<Wanted> =>
   for (const directory of wanted.directories) {
     const located = { ...directory, path: await places.file(directory.path) };
     const other = taken.get(located.path);
-    if (other && !isAlike(other, located)) throw oneEntry(wanted, located, other);
+    if (other && !isSameDirectoryEntry(other, located)) throw oneEntry(wanted, located, other);
     if (!other) directories.push(located);
     taken.set(located.path, located);
   }
@@ -48,7 +48,7 @@ export const locate = async (wanted: Wanted, places: Places): Promise<Wanted> =>
   return { ...wanted, directories, files, secrets, units };
 };
 
-const isAlike = (a: WantedDirectory, b: WantedDirectory): boolean =>
+const isSameDirectoryEntry = (a: WantedDirectory, b: WantedDirectory): boolean =>
   a.mode === b.mode && a.owner === b.owner && a.group === b.group;
 
 const oneEntry = (

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
-import { OWN_PACKAGE, stopIfReplaced, whyRefused } from '../../../store/upgrade-trial.ts';
+import { OWN_PACKAGE, stopIfReplaced, whyVersionRefused } from '../../../store/upgrade-trial.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { DebsDetail } from '../host-step.ts';
 import type { StepContent } from '../step-request.ts';
@@ -52,7 +52,7 @@ export const executeDebs = async (
 /** A version of the agent that did not come up on this host is not installed again. @throws FleetError DEB_FAILED */
 const refuseFailedVersion = ({ state }: HostTargetOptions, { install }: DebsDetail): void => {
   const own = install.find(({ name }) => name === OWN_PACKAGE);
-  const why = own && whyRefused(state, own.version);
+  const why = own && whyVersionRefused(state, own.version);
   if (why === undefined) return;
   throw new FleetError('DEB_FAILED', `${OWN_PACKAGE} ${own?.version} did not come up on this host: ${why}`, {
     hint: `rm ${state}/upgrade/refused/${own?.version} allows another attempt`,

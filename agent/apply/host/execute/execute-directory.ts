@@ -8,7 +8,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { DirectoryDetail, DirectoryRemovalDetail } from '../host-step.ts';
 import { inDirectory } from '../live/held-directory.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
-import { isOurs } from '#bundles/who-may-change';
+import { isOwnedByUs } from '#bundles/file-protection';
 import { openParent, ownerNow } from './open-parent.ts';
 import type { Metadata } from './write-into.ts';
 
@@ -65,8 +65,8 @@ const refuseOpeningUp = async (
   { mode, owner }: Metadata,
 ): Promise<void> => {
   const { uid, mode: before } = await directory.stat();
-  const opens = (owner !== null && !isOurs(owner.uid)) || (mode & ~before & 0o077) !== 0;
-  if (!isOurs(uid) || !opens) return;
+  const opens = (owner !== null && !isOwnedByUs(owner.uid)) || (mode & ~before & 0o077) !== 0;
+  if (!isOwnedByUs(uid) || !opens) return;
   const names = await readdir(inDirectory(directory, path, '.'));
   if (names.length > 0)
     throw new FleetError(

@@ -3,10 +3,10 @@ import type { Step, StepResult } from '../../../model/target.ts';
 import { openBackup } from '../backups/open-backup.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileRemovalDetail } from '../host-step.ts';
-import { isBack } from '../owned/is-back.ts';
+import { isRestored } from '../owned/is-restored.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { readEntryIn } from '../live/read-entry.ts';
-import { outdate } from './execute-file.ts';
+import { markUnitsStale } from './execute-file.ts';
 import { removeFile } from './put-file.ts';
 import { describeSaved, saveIfForeign } from './save-if-foreign.ts';
 import { linkInto, writeInto } from './write-into.ts';
@@ -29,10 +29,10 @@ export const executeFileRemoval = async (
   const live = await readEntryIn(folder, name, path, { maxBytes, signal });
   if (live.type === 'directory' || live.type === 'other')
     return result('it is no longer a regular file, so it is not ours', 'skipped');
-  if (replaced && isBack(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
+  if (replaced && isRestored(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
 
   const saved = await saveIfForeign(options, { folder, name, path, live, ours }, signal);
-  await outdate(options, outdates);
+  await markUnitsStale(options, outdates);
   if (replaced) {
     const owner = options.isRoot ? { uid: replaced.uid, gid: replaced.gid } : null;
     if (replaced.type === 'link') await linkInto(folder, name, replaced.target, owner, path);

@@ -7,7 +7,7 @@ import { hasBackup } from '../backups/open-backup.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { FileDetail } from '../host-step.ts';
-import { isOurs } from '#bundles/who-may-change';
+import { isOwnedByUs } from '#bundles/file-protection';
 import { asJson, snapshot } from '../owned/owned-state.ts';
 import { writeStarted } from '../systemd/started.ts';
 import { openParent, ownerNow } from './open-parent.ts';
@@ -39,7 +39,7 @@ export const executeFile = async (
   const saved = await saveIfForeign(options, { folder, name, path, live, ours: detail.ours }, signal);
   if (saved.type === 'not copied' && detail.putsBack !== undefined)
     refuseToLose(options, path, live, file.digest);
-  await outdate(options, detail.outdates);
+  await markUnitsStale(options, detail.outdates);
   const owner = await ownerNow(options, path, detail.owner);
   await putFile({ folder, name, path, live }, file, { mode: detail.mode, owner }, signal);
   const reason = [step.reason, ...describeSaved(saved, options)].join('; ');
@@ -58,7 +58,7 @@ const refuseToLose = (
   live: Replaceable,
   wanted: Digest,
 ): void => {
-  if (live.type !== 'file' || live.digest === wanted || !isOurs(live.uid)) return;
+  if (live.type !== 'file' || live.digest === wanted || !isOwnedByUs(live.uid)) return;
   const [size, room] = [live.size, maxBackupBytes].map(formatBytes);
   throw new FleetError(
     'APPLY_FAILED',
@@ -80,6 +80,6 @@ const whatComesBack = async (
 };
 
 /** Marks the units as stale before the change (started.ts). */
-export const outdate = async (options: HostTargetOptions, names: readonly string[]): Promise<void> => {
+export const markUnitsStale = async (options: HostTargetOptions, names: readonly string[]): Promise<void> => {
   for (const name of names) await writeStarted(options, name, 'stale');
 };

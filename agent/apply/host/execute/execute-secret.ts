@@ -7,7 +7,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import type { SecretDetail, SecretRemovalDetail } from '../host-step.ts';
 import { type Folder, openFolder } from '../live/open-folder.ts';
 import { NO_BYTES, readEntryIn } from '../live/read-entry.ts';
-import { outdate } from './execute-file.ts';
+import { markUnitsStale } from './execute-file.ts';
 import { openParent, ownerNow } from './open-parent.ts';
 import { putFile, readReplaceable, removeFile } from './put-file.ts';
 
@@ -35,7 +35,7 @@ export const executeSecret = async (
   await checkInMemory(options, folder, path);
   const name = posix.basename(path);
   const live = await readReplaceable(folder, name, path, { maxBytes: secret.size, signal });
-  await outdate(options, detail.outdates);
+  await markUnitsStale(options, detail.outdates);
   const owner = await ownerNow(options, path, detail.owner);
   await putFile({ folder, name, path, live }, secret, { mode: detail.mode, owner }, signal);
   return { key: step.key, outcome: step.outcome, reason: step.reason };
@@ -64,7 +64,7 @@ export const executeSecretRemoval = async (
   const live = await readEntryIn(folder, name, path, { maxBytes: NO_BYTES, signal });
   if (live.type === 'directory' || live.type === 'other')
     return { ...done, outcome: 'skipped', reason: 'it is no longer a regular file, so it is not ours' };
-  await outdate(options, outdates);
+  await markUnitsStale(options, outdates);
   await removeFile(folder, name, path);
   return done;
 };

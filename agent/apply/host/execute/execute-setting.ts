@@ -7,7 +7,7 @@ import type { SettingDetail } from '../host-step.ts';
 import { runStep } from '../runner/run-step.ts';
 import { stepError } from '../runner/step-error.ts';
 import { writeStarted } from '../systemd/started.ts';
-import { readBack } from '../settings/read-sysctl.ts';
+import { recordSettings } from '../settings/read-sysctl.ts';
 import { setLater, settingRecord } from '../settings/setting.ts';
 import { withoutNames } from '../live/sysctl-lines.ts';
 
@@ -44,7 +44,7 @@ export const executeSetting = async (
     const said = `${path} could not take effect: ${result.message}`;
     throw stepError('APPLY_FAILED', said, result, result.first.split('\n')[0] ?? '');
   }
-  const live = program === 'sysctl' ? await readBack(file.bytes, later) : {};
+  const live = program === 'sysctl' ? await recordSettings(file.bytes, later) : {};
   await writeStarted(options, settingRecord(path), { ...live, [path]: digest });
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };

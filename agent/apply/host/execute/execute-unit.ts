@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import type { UnitDetail, UnitRemovalDetail } from '../host-step.ts';
 import { forgetStarted, isOutdated, linksOf, RELOAD, readStarted, writeStarted } from '../systemd/started.ts';
 import { socketsOf, startSocket } from '../systemd/start-socket.ts';
@@ -116,7 +116,7 @@ export const executeUnitRemoval = async (
 ): Promise<StepResult> => {
   const word = await readEnablement(options, name, signal);
   await forgetStarted(options, linksOf(name));
-  if (whyInert(options) === undefined) {
+  if (whyUnmanaged(options) === undefined) {
     const states = await readStates(options, [name, ...stops], signal);
     const running = [...states].filter(([, state]) => isRunning(state)).map(([unit]) => unit);
     // In this order: what starts them stops first.

@@ -5,7 +5,7 @@ import { hostError } from '../host-error.ts';
 import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { isOurs } from '#bundles/who-may-change';
+import { isOwnedByUs } from '#bundles/file-protection';
 
 export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 
@@ -70,7 +70,7 @@ const giveLink = async (name: string, { uid, gid }: Ids, path: string): Promise<
   if (process.platform !== 'linux') return await lchown(name, uid, gid);
   await using held = await open(name, O_PATH | constants.O_NOFOLLOW);
   const stats = await held.stat();
-  if (!stats.isSymbolicLink() || !isOurs(stats.uid))
+  if (!stats.isSymbolicLink() || !isOwnedByUs(stats.uid))
     throw new FleetError('APPLY_FAILED', `${path} was replaced while it was written`, {
       hint: 'Run it again',
     });

@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import type { FoundLink, Held } from './held-directory.ts';
-import { isOurs, isShared } from '#bundles/who-may-change';
+import { isOwnedByUs, isWritableByOthers } from '#bundles/file-protection';
 
 /** One path component to look up, and the link whose target contains it. */
 export type Component = { readonly name: string; readonly link?: string };
@@ -25,7 +25,8 @@ export const MAX_LINKS = 40;
 export const isFollowed = (
   link: Pick<Stats, 'uid' | 'nlink'>,
   holder: { readonly trusted: boolean; readonly stats: Stats },
-): boolean => isOurs(link.uid) && holder.trusted && !(link.nlink > 1 && isShared(holder.stats));
+): boolean =>
+  isOwnedByUs(link.uid) && holder.trusted && !(link.nlink > 1 && isWritableByOthers(holder.stats));
 
 export type LinkTarget = { readonly absolute: boolean; readonly components: readonly Component[] };
 
@@ -43,7 +44,7 @@ export const linkTarget = async (
   way: readonly Held[],
   { path, target, stats }: FoundLink,
 ): Promise<LinkTarget | undefined> => {
-  if (!isOurs(stats.uid))
+  if (!isOwnedByUs(stats.uid))
     throw new FleetError(
       'APPLY_FAILED',
       `${path} is a symbolic link that belongs to user ${stats.uid}: not followed`,
@@ -52,7 +53,8 @@ export const linkTarget = async (
   const changeable = way.find(({ trusted }) => !trusted);
   if (changeable) throw notKept(path, changeable);
   const holder = way.at(-1);
-  if (holder && stats.nlink > 1 && isShared(await holder.handle.stat())) throw notKept(path, holder);
+  if (holder && stats.nlink > 1 && isWritableByOthers(await holder.handle.stat()))
+    throw notKept(path, holder);
   if (!isAbsolute(target)) return { absolute: false, components: componentsOf(target, path) };
   const inside = await belowRoot(root, target);
   return inside === undefined ? undefined : { absolute: true, components: componentsOf(inside, path) };

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { errno, hostError } from '../host-error.ts';
-import { isKept } from '#bundles/who-may-change';
+import { isProtectedDirectory } from '#bundles/file-protection';
 
 /** An open directory of a path that is being walked. */
 export type Held = {
@@ -64,7 +64,7 @@ export const enter = async (
 
 const hold = async (handle: FileHandle, path: string, above: boolean): Promise<Held> => {
   try {
-    return { handle, path, trusted: above && isKept(await handle.stat()) };
+    return { handle, path, trusted: above && isProtectedDirectory(await handle.stat()) };
   } catch (error) {
     await handle.close();
     throw hostError(error, `looking at ${path}`);

@@ -5,7 +5,7 @@ import { dirname, basename } from 'node:path/posix';
 import { belowRoot, componentsOf, isFollowed, MAX_LINKS } from './follow-link.ts';
 import { type Mount, namesByMounts, readMounts } from './mounts.ts';
 import { openRoot } from './held-directory.ts';
-import { isKept } from '#bundles/who-may-change';
+import { isProtectedDirectory } from '#bundles/file-protection';
 
 /**
  * Where paths of the host lead today. Two paths with one place are one entry: on merged /usr /lib/x is /usr/lib/x, and links and bind
@@ -54,7 +54,8 @@ export const placesOf = (root: string): Places => {
     if (above.rest !== '') return unresolved;
     const path = `${above.at}/${name}`;
     const stats = await lstat(join(root, path)).catch(() => undefined);
-    if (stats?.isDirectory()) return { at: path, rest: '', trusted: above.trusted && isKept(stats), stats };
+    if (stats?.isDirectory())
+      return { at: path, rest: '', trusted: above.trusted && isProtectedDirectory(stats), stats };
     if (!stats?.isSymbolicLink() || links >= MAX_LINKS || !isFollowed(stats, above)) return unresolved;
     const target = await readlink(join(root, path)).catch(() => undefined);
     const found = target === undefined ? undefined : await follow(above, target, links + 1);

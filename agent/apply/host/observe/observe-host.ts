@@ -2,7 +2,7 @@ import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { type Accounts, readAccounts, resolveOwner } from '../live/accounts.ts';
 import { type Entry, entryReader, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import {
@@ -17,9 +17,9 @@ import {
 import { octal } from '../plan/plan-context.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
-import { todaysKeys } from '../owned/todays-keys.ts';
+import { currentKeys } from '../owned/current-keys.ts';
 import { observePlaybooks } from '../playbooks/observe-playbooks.ts';
-import { saySysctl } from '../settings/read-sysctl.ts';
+import { describeSysctl } from '../settings/read-sysctl.ts';
 import { settingDifferences } from '../settings/setting-differences.ts';
 import { settingsOf } from '../settings/setting.ts';
 import { observeUnits } from './observe-units.ts';
@@ -59,19 +59,19 @@ export const observeHost = async (
   };
   for (const file of wanted.files.values()) await look(fileKey(file.path), file, 'the package');
   for (const secret of wanted.secrets.values()) await look(secretKey(secret.path), secret, 'its secret');
-  const names = await todaysKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
+  const names = await currentKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
   const owned = readOwned(objects, names);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
   drifts.push(...(await observeImages(options, wanted)));
-  if (whyInert(options) === undefined)
+  if (whyUnmanaged(options) === undefined)
     for (const { program, file } of settingsOf(wanted)) {
       if (program !== 'sysctl') continue;
       for (const difference of await settingDifferences(options, wanted, file))
         drifts.push({
           key: `setting:${file.named}`,
           what: 'value',
-          message: saySysctl(difference),
+          message: describeSysctl(difference),
           ...(difference.why === 'missing' && { stays: true }),
         });
     }
@@ -152,7 +152,7 @@ const observeImages = async (
   options: HostTargetOptions,
   { images }: Pick<Wanted, 'images'>,
 ): Promise<readonly Drift[]> => {
-  if (images.length === 0 || whyInert(options) !== undefined || !options.isRoot) return [];
+  if (images.length === 0 || whyUnmanaged(options) !== undefined || !options.isRoot) return [];
   const podman = await readPodman(options.root);
   return images
     .filter((name) => podman.find(name) === 'missing')

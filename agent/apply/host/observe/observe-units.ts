@@ -2,7 +2,7 @@ import { nameSome } from '#bundles/name-some';
 import type { Drift } from '../../../model/target.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { fileKey } from '../owned/owned-state.ts';
-import { type ForeignFile, type Ours, readForeign, sinceApplied } from '../systemd/foreign-files.ts';
+import { type ForeignFile, type Ours, readForeign, driftedFiles } from '../systemd/foreign-files.ts';
 import { packageUnit } from '../systemd/package-unit.ts';
 import { readUnits } from '../systemd/unit-state.ts';
 import { observeUnit } from './observe-unit.ts';
@@ -18,7 +18,7 @@ export const observeUnits = async (
   const seen = options.services === 'none' ? new Map() : await readUnits(options, names, signal);
   const units = names.map((name) => packageUnit(name, seen.get(name), owned));
   const foreign = await readForeign(options, units, ours, signal);
-  const changing = units.flatMap((unit) => sinceApplied(unit, foreign.get(unit.name) ?? [], ours));
+  const changing = units.flatMap((unit) => driftedFiles(unit, foreign.get(unit.name) ?? [], ours));
   return [
     ...[...Map.groupBy(changing, ({ path }) => path).values()].map(foreignDrift),
     ...wanted.units.flatMap((unit) => {

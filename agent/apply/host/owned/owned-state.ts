@@ -30,7 +30,7 @@ export type OwnedFile = Provisional<Replaced> & {
   readonly replaced?: Replaced | null;
   /** The path as the package wrote it, where it is another name: systemd knows a unit file by its name. */
   readonly named?: string;
-  /** Its recorded path leads to another place today (todays-keys.ts); never stored. */
+  /** Its recorded path leads to another place today (current-keys.ts); never stored. */
   readonly moved?: true;
 };
 

@@ -9,11 +9,11 @@ import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned/owne
 export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>): void => {
   const claims = [
     ...wanted.directories.map((directory) => ({
-      name: sayName(directory),
+      name: displayName(directory),
       keys: [directoryKey(directory.path), fileKey(directory.path), secretKey(directory.path)],
     })),
     ...[...wanted.files.values(), ...wanted.secrets.values()].map(({ path, named }) => ({
-      name: sayName({ path, named }),
+      name: displayName({ path, named }),
       keys: [fileKey(path), secretKey(path), directoryKey(path)],
     })),
     ...wanted.units.map(({ name }) => ({ name, keys: [unitKey(name)] })),
@@ -35,5 +35,5 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
   );
 };
 
-const sayName = ({ path, named }: Pick<WantedDirectory, 'path' | 'named'>): string =>
+const displayName = ({ path, named }: Pick<WantedDirectory, 'path' | 'named'>): string =>
   path === named ? path : `${named}, which is ${path} on this host`;

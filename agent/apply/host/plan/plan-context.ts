@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import type { OwnerToSet } from '../host-step.ts';
 import { settingsOf } from '../settings/setting.ts';
 import { type Accounts, hasOwner, resolveOwner } from '../live/accounts.ts';
@@ -81,7 +81,7 @@ export const ownerOf = (
 
 const makesAccounts = (options: HostTargetOptions, wanted: Wanted | undefined): boolean =>
   options.isRoot &&
-  whyInert(options) === undefined &&
+  whyUnmanaged(options) === undefined &&
   settingsOf(wanted).some(({ program }) => program === 'sysusers');
 
 /** The path in the package, for a step whose path is its place. */
@@ -91,7 +91,7 @@ export const nameOf = ({
 }: Pick<WantedDirectory, 'path' | 'named'>): { readonly named?: string } => (named === path ? {} : { named });
 
 /** The error for an entry that cannot be replaced without losing it. */
-export const inTheWay = (path: string, what: string, wanted: string): FleetError =>
+export const cannotReplace = (path: string, what: string, wanted: string): FleetError =>
   new FleetError('APPLY_FAILED', `${path} is ${what} on this host; ${wanted} cannot take its place`, {
     hint: 'Move it away by hand',
   });

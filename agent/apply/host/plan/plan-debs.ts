@@ -4,7 +4,7 @@ import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { prepareApt } from '../debs/prepare-apt.ts';
-import { type DpkgState, isStuck, readDpkg } from '../debs/dpkg-state.ts';
+import { type DpkgState, blocksApt, readDpkg } from '../debs/dpkg-state.ts';
 import { readMarked } from '../debs/marks.ts';
 import { newerOnHost } from '../debs/newer-on-host.ts';
 import { type AptChange, describeChange, goalOfChange, simulateApt } from '../debs/simulate-apt.ts';
@@ -232,7 +232,7 @@ const simulate = async (
     if (index && 'bytes' in index) await writeFile(join(folder, 'Packages'), index.bytes);
     const apt = { run, signal, repository: folder, scratch: join(folder, 'scratch'), lockSeconds: 0 };
     // The step removes these before it asks apt, which works on nothing until then.
-    const stuck = remove.flatMap(({ name }) => (isStuck(dpkg.get(name)) ? [name] : []));
+    const stuck = remove.flatMap(({ name }) => (blocksApt(dpkg.get(name)) ? [name] : []));
     if (stuck.length === 0) await prepareApt(apt);
     else await prepareApt(apt, { status: await writeStatusWithout(stuck, folder) });
     const changes = await simulateApt(apt, {

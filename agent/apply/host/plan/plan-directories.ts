@@ -14,7 +14,7 @@ import {
   type OwnedDirectory,
   parentKey,
 } from '../owned/owned-state.ts';
-import { compareMeta, inTheWay, notRoot, ownerOf, type Part, type PlanContext } from './plan-context.ts';
+import { compareMeta, cannotReplace, notRoot, ownerOf, type Part, type PlanContext } from './plan-context.ts';
 
 /** Every directory that the package needs: those that it lists and the parents of all its paths. */
 export const wantedFolders = (wanted: Wanted | undefined): ReadonlySet<string> => {
@@ -66,7 +66,7 @@ const planDescribed = async (
     const step = toStep(key, 'created', `missing${skipped}`, { kind: 'directory', detail });
     return { step, own: before ?? { described: true, created: true } };
   }
-  if (live.type !== 'directory') throw inTheWay(path, typeName(live.type), 'a directory');
+  if (live.type !== 'directory') throw cannotReplace(path, typeName(live.type), 'a directory');
   const { differences, skipped } = compareMeta(context, directory, live);
   const { mode, uid, gid } = live;
   const own = before ?? { described: true, created: false, replaced: { mode, uid, gid } };
@@ -92,8 +92,8 @@ const planParent = async (
   }
   if (live.type === 'link') {
     await using folder = await openFolder(context.options.root, path);
-    if (!folder) throw inTheWay(path, 'a link to a file', 'a directory');
-  } else if (live.type !== 'directory') throw inTheWay(path, typeName(live.type), 'a directory');
+    if (!folder) throw cannotReplace(path, 'a link to a file', 'a directory');
+  } else if (live.type !== 'directory') throw cannotReplace(path, typeName(live.type), 'a directory');
   return before ? { step: note(key, 'unchanged', 'as it shall be'), own: before } : {};
 };
 
@@ -101,8 +101,8 @@ const planParent = async (
 const lookAt = async (context: PlanContext, path: string, gone: ReadonlySet<string>) => {
   const own = context.owned.files.get(path);
   const other = context.taken.get(fileKey(path));
-  if (other !== undefined) throw inTheWay(path, `a file of ${other}`, 'a directory');
-  if (own?.replaced) throw inTheWay(path, 'a file that was there before the package', 'a directory');
+  if (other !== undefined) throw cannotReplace(path, `a file of ${other}`, 'a directory');
+  if (own?.replaced) throw cannotReplace(path, 'a file that was there before the package', 'a directory');
   return gone.has(path)
     ? ({ type: 'missing' } as const)
     : await readEntry(context.options.root, path, { maxBytes: NO_BYTES, signal: context.signal });

@@ -6,7 +6,7 @@ import { stopIfAborted } from '../host-error.ts';
 import { type FileDetail, note, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
 import { asJson, fileKey, type OwnedFile, type Replaced, snapshot } from '../owned/owned-state.ts';
-import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
+import { compareMeta, cannotReplace, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 
 export type FileChange = {
   readonly path: string;
@@ -88,8 +88,8 @@ const planFile = (
 ): Omit<FileChange, 'path'> => {
   const key = fileKey(file.path);
   const before = context.owned.files.get(file.path);
-  if (live.type === 'directory') throw inTheWay(file.path, 'a directory', 'a file');
-  if (live.type === 'other') throw inTheWay(file.path, 'a device, socket or pipe', 'a file');
+  if (live.type === 'directory') throw cannotReplace(file.path, 'a directory', 'a file');
+  if (live.type === 'other') throw cannotReplace(file.path, 'a device, socket or pipe', 'a file');
   const ids = ownerOf(context, file);
   const found = !before && isFound(context, file, live);
   // The same content existed before the package with another mode or owner: a copy is kept for the removal of the package.

@@ -1,6 +1,6 @@
 import { toStep } from '../host-step.ts';
 import { fileKey } from '../owned/owned-state.ts';
-import { type ForeignFile, sinceApplied } from '../systemd/foreign-files.ts';
+import { type ForeignFile, driftedFiles } from '../systemd/foreign-files.ts';
 import type { UnitContext } from './plan-context.ts';
 import type { FileChange } from './plan-files.ts';
 
@@ -15,7 +15,7 @@ export const planForeign = (
   if (!wanted) return [];
   const files = new Map<string, ForeignFile>();
   for (const unit of units)
-    for (const file of sinceApplied(unit, foreign.get(unit.name) ?? [], { wanted, owned }))
+    for (const file of driftedFiles(unit, foreign.get(unit.name) ?? [], { wanted, owned }))
       if (file.stays === undefined) files.set(file.path, file);
   return [...files.values()].map(({ path, what, unit }) => ({
     path,

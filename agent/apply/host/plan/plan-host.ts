@@ -4,7 +4,7 @@ import type { HostTargetOptions } from '../host-options.ts';
 import { readAccounts } from '../live/accounts.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
-import { todaysKeys } from '../owned/todays-keys.ts';
+import { currentKeys } from '../owned/current-keys.ts';
 import { refuseOwnPlaces } from './refuse-own-places.ts';
 import { planImages } from './plan-images.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
@@ -41,7 +41,7 @@ export const planHost = async (
   const written = desired && readWanted(desired);
   const places = placesOf(options.root);
   const wanted = written && (await locate(written, places));
-  const names = await todaysKeys(places, [...owned.map(({ key }) => key), ...taken.keys()]);
+  const names = await currentKeys(places, [...owned.map(({ key }) => key), ...taken.keys()]);
   const others = new Map([...taken].map(([key, other]) => [names.get(key) ?? key, other]));
   if (wanted) {
     checkClaims(wanted, others);

@@ -1,6 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import type { Step } from '../../../model/target.ts';
-import { whyInert } from '../host-options.ts';
+import { whyUnmanaged } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { imageKey } from '../owned/owned-state.ts';
 import type { Part, PlanContext } from './plan-context.ts';
@@ -18,7 +18,7 @@ export const planImages = async ({ options, wanted, owned, taken }: PlanContext)
   const leaving = [...owned.images].filter((name) => !names.includes(name)).toSorted(compareBytes);
   const owns = names.map((name) => ({ key: imageKey(name), state: {} }));
   if (names.length + leaving.length === 0) return { steps: [], removals: [], owns };
-  const inert = whyInert(options) ?? (options.isRoot ? undefined : 'not root');
+  const inert = whyUnmanaged(options) ?? (options.isRoot ? undefined : 'not root');
   if (inert !== undefined) {
     const skipped = (list: readonly string[]) => list.map((name) => note(imageKey(name), 'skipped', inert));
     return { steps: skipped(names), removals: skipped(leaving), owns };

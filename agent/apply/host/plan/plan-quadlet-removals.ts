@@ -1,5 +1,5 @@
 import type { Step } from '../../../model/target.ts';
-import { whyInert } from '../host-options.ts';
+import { whyUnmanaged } from '../host-options.ts';
 import { toStep } from '../host-step.ts';
 import { unitKey } from '../owned/owned-state.ts';
 import { isQuadlet, quadletOf } from '../systemd/quadlets.ts';
@@ -17,7 +17,7 @@ export const planQuadletRemovals = async (
 ): Promise<readonly Step[]> => {
   const { options, owned, wanted, quadlets, taken, signal } = context;
   const paths = [...owned.files].flatMap(([path, { named }]) => [path, named ?? path]).filter(isQuadlet);
-  if (!paths.some((path) => changed.has(path)) || whyInert(options) !== undefined) return [];
+  if (!paths.some((path) => changed.has(path)) || whyUnmanaged(options) !== undefined) return [];
   const stays = (path: string): boolean =>
     quadlets.answer === 'unknown' &&
     [...(wanted?.files.values() ?? [])].some((file) => file.path === path || file.named === path);

@@ -5,7 +5,7 @@ import type { Step } from '../../../model/target.ts';
 import { ancestorsOf } from '../desired/ancestors-of.ts';
 import { hostError, stopIfAborted } from '../host-error.ts';
 import { note, toStep } from '../host-step.ts';
-import { isBack } from '../owned/is-back.ts';
+import { isRestored } from '../owned/is-restored.ts';
 import { openFolder } from '../live/open-folder.ts';
 import { type Entry, NO_BYTES, readEntry } from '../live/read-entry.ts';
 import {
@@ -93,7 +93,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   if (live.type === 'directory' || live.type === 'other')
     return listed(note(key, 'skipped', `it is ${describeEntry(live)} now, which is not ours`), false);
   if (!live.leftover) {
-    if (replaced && isBack(live, replaced, context.options.isRoot))
+    if (replaced && isRestored(live, replaced, context.options.isRoot))
       return listed(note(key, 'skipped', 'what was there before is there'), false);
     if (live.type === 'missing' && !replaced)
       return listed(note(key, 'unchanged', 'it is gone already'), true);

@@ -4,7 +4,7 @@ import { stopIfAborted } from '../host-error.ts';
 import { note, type SecretDetail, toStep } from '../host-step.ts';
 import { type Entry, entryReader } from '../live/read-entry.ts';
 import { secretKey } from '../owned/owned-state.ts';
-import { compareMeta, inTheWay, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
+import { compareMeta, cannotReplace, nameOf, notRoot, ownerOf, type PlanContext } from './plan-context.ts';
 import type { FileChange, FilePlan } from './plan-files.ts';
 
 /**
@@ -32,8 +32,8 @@ export const planSecrets = async (
 const planSecret = (context: PlanContext, secret: WantedSecret, live: Entry): Omit<FileChange, 'path'> => {
   const { path, mode } = secret;
   const key = secretKey(path);
-  if (live.type === 'directory') throw inTheWay(path, 'a directory', 'a secret');
-  if (live.type === 'other') throw inTheWay(path, 'a device, socket or pipe', 'a secret');
+  if (live.type === 'directory') throw cannotReplace(path, 'a directory', 'a secret');
+  if (live.type === 'other') throw cannotReplace(path, 'a device, socket or pipe', 'a secret');
   const ids = ownerOf(context, secret);
   const detail: Omit<SecretDetail, 'outdates'> = {
     path,

@@ -1,4 +1,4 @@
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import type { PlanContext } from './plan-context.ts';
 import { readStarted } from '../systemd/started.ts';
@@ -25,7 +25,7 @@ const planSetting = async (
 ): Promise<Step> => {
   const { named: path, digest } = file;
   const key = `setting:${path}`;
-  const inert = whyInert(options) ?? (options.isRoot ? undefined : 'not root');
+  const inert = whyUnmanaged(options) ?? (options.isRoot ? undefined : 'not root');
   if (inert !== undefined) return note(key, 'skipped', inert);
   const before = await readStarted(options, settingRecord(path));
   const isApplied = typeof before === 'object' && before[path] === digest;

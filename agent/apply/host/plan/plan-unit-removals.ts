@@ -9,7 +9,7 @@ import type { UnitContext } from './plan-context.ts';
 /** Stops and disables units that the package no longer lists, with what they have started of the package. */
 export const planUnitRemovals = (context: UnitContext): readonly Step[] => {
   const { owned, wanted, taken, options } = context;
-  return goingUnits(owned.units, wanted?.units ?? []).flatMap(([name, { replaced }]) => {
+  return unitsToRemove(owned.units, wanted?.units ?? []).flatMap(([name, { replaced }]) => {
     const key = unitKey(name);
     const other = taken.get(key);
     if (other !== undefined) return [note(key, 'unchanged', `now belongs to ${other}`)];
@@ -30,7 +30,7 @@ const startedBy = ({ owned, wanted, seen }: UnitContext, name: string): readonly
   );
 
 /** In reverse order of their start. */
-export const goingUnits = (
+export const unitsToRemove = (
   owned: ReadonlyMap<string, OwnedUnit>,
   wanted: readonly HostUnit[],
 ): readonly (readonly [string, OwnedUnit])[] =>

@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import type { Step } from '../../../model/target.ts';
 import { FleetError } from '#bundles/errors';
 import { errno, hostError } from '../host-error.ts';
-import { whyInert } from '../host-options.ts';
+import { whyUnmanaged } from '../host-options.ts';
 import { note, toStep, type UnitDetail } from '../host-step.ts';
 import { openFile } from '../live/open-file.ts';
 import { openFolder } from '../live/open-folder.ts';
@@ -109,7 +109,7 @@ const isGenerated = (
   enablement === 'generated' ||
   // No generator runs below another root, so nothing knows the services of quadlets there.
   (quadlets.answer === 'unknown' &&
-    whyInert(options) !== undefined &&
+    whyUnmanaged(options) !== undefined &&
     enablement === 'not-found' &&
     !hasFragment(known, namesIn(wanted)));
 

@@ -1,10 +1,10 @@
 import { compareBytes } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import { stopIfAborted } from '../host-error.ts';
-import { whyInert } from '../host-options.ts';
+import { whyUnmanaged } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { asJson, type OwnedUnit, unitKey } from '../owned/owned-state.ts';
-import { type ForeignFile, fromBefore } from '../systemd/foreign-files.ts';
+import { type ForeignFile, filesBeforePackage } from '../systemd/foreign-files.ts';
 import { packageUnit, type PackageUnit } from '../systemd/package-unit.ts';
 import { linksOf, readStarted, RELOAD } from '../systemd/started.ts';
 import { hasFragment, isFileOfUnit, isUnitFile, LOAD_PATH, namesIn } from '../systemd/unit-files.ts';
@@ -12,7 +12,7 @@ import { isEnabled, isUp, readStates } from '../systemd/unit-state.ts';
 import type { UnitContext } from './plan-context.ts';
 import { isRestartedBy, needsLinks, planUnit, type UnitTarget } from './plan-unit.ts';
 import { planQuadletRemovals } from './plan-quadlet-removals.ts';
-import { goingUnits, planUnitRemovals } from './plan-unit-removals.ts';
+import { unitsToRemove, planUnitRemovals } from './plan-unit-removals.ts';
 
 export type UnitPlan = {
   /** Runs before files are removed, because stopping and disabling need the unit's file. */
@@ -38,7 +38,7 @@ type Files = {
 export const planUnits = async (context: UnitContext, files: Files): Promise<UnitPlan> => {
   const { options, owned, signal } = context;
   const { changed } = files;
-  const inert = whyInert(options);
+  const inert = whyUnmanaged(options);
   const targets = [
     ...wantedUnits(context, files),
     ...(await impliedUnits(context)),
@@ -116,7 +116,7 @@ const wantedUnits = (context: UnitContext, { found, foreign }: Files): readonly 
           order,
           watches,
           ...(known.quadlet !== undefined && { quadlet: known.quadlet }),
-          ...(!isOurs && fromBefore(known, foreign.get(unit.name) ?? [], { owned })),
+          ...(!isOurs && filesBeforePackage(known, foreign.get(unit.name) ?? [], { owned })),
           ...(replaced && (isFound ? { provisional: { replaced } } : { replaced })),
         },
       },
@@ -178,7 +178,7 @@ const changedUnits = async (
 
 /** Units that existed before the package and that it no longer names. Their previous state is restored. */
 const restoredUnits = ({ owned, wanted, taken, seen }: UnitContext): readonly UnitTarget[] =>
-  goingUnits(owned.units, wanted?.units ?? []).flatMap(([name, { replaced, watches }]) =>
+  unitsToRemove(owned.units, wanted?.units ?? []).flatMap(([name, { replaced, watches }]) =>
     replaced && !taken.has(unitKey(name))
       ? [
           {

@@ -1,7 +1,7 @@
 import {
   coversPath,
   isAgentPath,
-  OF_THE_AGENT,
+  AGENT_OWNED_PATHS,
   SECRETS_IN_MEMORY,
 } from '#bundles/formats/bounds/reserved-paths';
 import { FleetError } from '#bundles/errors';
@@ -26,7 +26,7 @@ export const refuseOwnPlaces = async (
   const stateHere = root === '/' ? state : below;
   const inState = stateHere === undefined ? undefined : await places.folder(stateHere);
   const own = [
-    ...(await Promise.all(OF_THE_AGENT.map((path) => places.folder(path)))),
+    ...(await Promise.all(AGENT_OWNED_PATHS.map((path) => places.folder(path)))),
     ...(inState === undefined ? [] : [inState]),
   ];
   const inMemory = await places.folder(SECRETS_IN_MEMORY);

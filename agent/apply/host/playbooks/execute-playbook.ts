@@ -4,7 +4,7 @@ import { readWanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { PlaybookDetail } from '../host-step.ts';
 import { asJson } from '../owned/owned-state.ts';
-import { forgetLook, noteUnchecked, uncheckedDrift } from './observe-playbooks.ts';
+import { forgetCheck, noteUnchecked, uncheckedDrift } from './observe-playbooks.ts';
 import { describeResumed, describeTasks, taskKey } from '../runner/playbook-report.ts';
 import { stepError } from '../runner/step-error.ts';
 import { type OwnedPlaybook, playbookDigest, runPlaybook } from './run-playbook.ts';
@@ -24,7 +24,7 @@ export const executePlaybook = async (
   const playbook = wanted?.playbooks.find((one) => one.name === name && step.key.endsWith(one.folder));
   if (!wanted || !playbook)
     throw new FleetError('INTERNAL', `the plan runs the playbook ${name}, which the package does not have`);
-  forgetLook(options, step.key);
+  forgetCheck(options, step.key);
   const ran = await runPlaybook(options, playbook, { desired, mode: 'apply' }, signal);
   if (ran.outcome !== 'succeeded')
     throw stepError(

@@ -3,7 +3,7 @@ import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.t
 import { readWanted, type Wanted } from '../desired/read-wanted.ts';
 import type { RunnerResult } from '../step-request.ts';
 import { stopIfAborted } from '../host-error.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { describeTasks, driftedTasks } from '../runner/playbook-report.ts';
 import { type OwnedPlaybook, playbookDigest, playbookKey, runPlaybook } from './run-playbook.ts';
 
@@ -18,7 +18,7 @@ const looksOf = (options: HostTargetOptions): Map<string, Look> => {
 };
 
 /** The next look runs the check, because the playbook ran. */
-export const forgetLook = (options: HostTargetOptions, key: string): void => {
+export const forgetCheck = (options: HostTargetOptions, key: string): void => {
   looksOf(options).delete(key);
 };
 
@@ -29,7 +29,7 @@ export const noteUnchecked = (
   unchecked: Drift | undefined,
 ): void => {
   if (unchecked) looksOf(options).set(key, { at: Date.now(), digest, drifts: [unchecked] });
-  else forgetLook(options, key);
+  else forgetCheck(options, key);
 };
 
 /** Playbooks of a package that the last look of this process could not check. */
@@ -66,7 +66,7 @@ export const observePlaybooks = async (
   signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
   const wanted = readWanted(desired);
-  if (whyInert(options)) return [];
+  if (whyUnmanaged(options)) return [];
   const known = looksOf(options);
   const drifts: Drift[] = [];
   for (const playbook of wanted.playbooks) {

@@ -1,6 +1,6 @@
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, OwnedObject, Step } from '../../../model/target.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { note, toStep } from '../host-step.ts';
 import { asJson } from '../owned/owned-state.ts';
 import { readWanted } from '../desired/read-wanted.ts';
@@ -68,7 +68,7 @@ const planOne = async (
 ): Promise<Planned> => {
   const key = playbookKey(playbook);
   const own = (state: OwnedPlaybook): OwnedObject => ({ key, state: asJson(state) });
-  const inert = whyInert(options);
+  const inert = whyUnmanaged(options);
   const notRun: OwnedPlaybook = { applied: null, unstable: [] };
   if (inert) return { step: note(key, 'skipped', `not run: ${inert}`), own: own(known ?? notRun) };
   const isApplied = known?.applied === playbookDigest(playbook, readWanted(desired));

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { Machine, RebootNeed } from '../../../model/machine.ts';
 import { runQuietly } from '../debs/apt.ts';
 import { stopIfAborted } from '../host-error.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { readRebootNeed, REBOOT_FILES } from './read-reboot-need.ts';
 
@@ -19,7 +19,7 @@ export const hostMachine = (
   options: HostTargetOptions,
   elapsedMs: () => number = () => performance.now(),
 ): Machine | undefined => {
-  if (whyInert(options) !== undefined) return undefined;
+  if (whyUnmanaged(options) !== undefined) return undefined;
   let known: { readonly print: string; readonly atMs: number; readonly need: RebootNeed } | undefined;
   return {
     boot: readBoot,

@@ -7,7 +7,7 @@ import { fromStep } from '../host-step.ts';
 import { readAccounts } from '../live/accounts.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
-import { todaysKeys } from '../owned/todays-keys.ts';
+import { currentKeys } from '../owned/current-keys.ts';
 import { readOwned } from '../owned/owned-state.ts';
 import type { PlanContext } from '../plan/plan-context.ts';
 import { planDirectories } from '../plan/plan-directories.ts';
@@ -25,7 +25,7 @@ export const restoreHostSecrets = async (
 ): Promise<readonly string[]> => {
   const places = placesOf(options.root);
   const wanted = await locate(readWanted(desired), places);
-  const names = await todaysKeys(
+  const names = await currentKeys(
     places,
     owned.map(({ key }) => key),
   );

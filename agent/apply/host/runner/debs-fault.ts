@@ -1,5 +1,5 @@
 import { basename } from 'node:path';
-import { type DpkgState, helpsWith } from '../debs/dpkg-state.ts';
+import { type DpkgState, repairCommands } from '../debs/dpkg-state.ts';
 import { fatalError } from '../debs/fatal-error.ts';
 import type { CommandResult } from '../host-options.ts';
 import type { DebsRequest } from '../step-request.ts';
@@ -35,7 +35,7 @@ export const faultOf = (
   if (other)
     return {
       message: describeOther(other, after),
-      surroundings: helpsWith(other.name, after.get(other.name)),
+      surroundings: repairCommands(other.name, after.get(other.name)),
     };
   return {
     message: `apt or dpkg failed on this host: ${fatalError(ended)}`,

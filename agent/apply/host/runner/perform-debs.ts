@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import { type Apt, aptGet, dpkgArgv, runQuietly, runSealed } from '../debs/apt.ts';
-import { isStuck, readDpkg } from '../debs/dpkg-state.ts';
+import { blocksApt, readDpkg } from '../debs/dpkg-state.ts';
 import { fatalError } from '../debs/fatal-error.ts';
 import { firstError } from '../debs/first-error.ts';
 import { type InvokeHooks, readInvokeHooks } from '../debs/invoke-hooks.ts';
 import { prepareApt } from '../debs/prepare-apt.ts';
-import { describeChange, goalOfChange, simulateApt, wordsOf } from '../debs/simulate-apt.ts';
+import { describeChange, goalOfChange, simulateApt, aptArguments } from '../debs/simulate-apt.ts';
 import type { CommandResult } from '../host-options.ts';
 import { faultOf, noteOf } from './debs-fault.ts';
 import { performHook } from './perform-hook.ts';
@@ -69,7 +69,7 @@ const repair = async (work: Work): Promise<Dpkg> => {
   const updates = await readdir(UPDATES).catch(() => []);
   if (updates.length === 0 && [...dpkg.values()].every(({ status }) => status !== 'broken')) return dpkg;
   await dpkgItself(work, ['--configure', '-a']);
-  const stuck = request.remove.flatMap(({ name }) => (isStuck(dpkg.get(name)) ? [name] : []));
+  const stuck = request.remove.flatMap(({ name }) => (blocksApt(dpkg.get(name)) ? [name] : []));
   // apt works on nothing while a package waits to be unpacked again that no repository has.
   if (stuck.length > 0) await dpkgItself(work, ['--force-remove-reinstreq', '--remove', ...stuck]);
   return await unpackAgain(work, await readDpkg(apt));
@@ -101,7 +101,7 @@ const dpkgItself = async (
  */
 const unpackAgain = async (work: Work, dpkg: Dpkg): Promise<Dpkg> => {
   const { apt, request } = work;
-  const left = request.install.filter(({ name }) => isStuck(dpkg.get(name)));
+  const left = request.install.filter(({ name }) => blocksApt(dpkg.get(name)));
   if (left.length === 0) return dpkg;
   const index = await readFile(join(apt.repository, 'Packages'), 'utf8');
   const files = left.flatMap(({ name, version }) => {
@@ -177,7 +177,7 @@ const transact = async ({ apt, request }: Work): Promise<CommandResult> => {
       [
         '--yes',
         ...conffileOptions(request).flatMap((one) => ['-o', `Dpkg::Options::=${one}`]),
-        ...wordsOf(request),
+        ...aptArguments(request),
       ],
       { [request.conffiles === 'keep' ? 'UCF_FORCE_CONFFOLD' : 'UCF_FORCE_CONFFNEW']: '1' },
     );

@@ -5,7 +5,7 @@ import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import { isFull } from '../../../store/state.ts';
 import type { CommandResult, HostTargetOptions } from '../host-options.ts';
-import { endAll, markedBy } from '../processes.ts';
+import { killAll, markedBy } from '../processes.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { performRequest } from './perform-request.ts';
 import type { RunnerRequest, RunnerResult } from '../step-request.ts';
@@ -74,7 +74,7 @@ const begin = async (
   const unit = runnerUnit(id);
   try {
     // Without the unit, what an agent that was killed had started for this step runs on.
-    if (!byUnit && (await hasRequest(folder))) await endAll(markedBy(id));
+    if (!byUnit && (await hasRequest(folder))) await killAll(markedBy(id));
     await writeRequest(folder, bytes);
     if (!byUnit) return await performRequest(options, id, signal);
     // A unit that failed before would not start again within its start limit.
@@ -156,7 +156,7 @@ const forgetOthers = async (options: HostTargetOptions, id: string, byUnit: bool
     const others = (await readdir(stepsFolder(options.state))).filter((name) => name !== id);
     for (const other of others) {
       if (byUnit) await stopUnit(options, other);
-      else await endAll(markedBy(other));
+      else await killAll(markedBy(other));
       await rm(stepFolder(options.state, other), { recursive: true, force: true });
     }
   } catch (error) {

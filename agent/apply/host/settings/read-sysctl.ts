@@ -13,7 +13,7 @@ export type SysctlDifference = {
   readonly why?: 'missing' | 'private';
 };
 
-export const saySysctl = ({ name, wanted, live, why }: SysctlDifference): string => {
+export const describeSysctl = ({ name, wanted, live, why }: SysctlDifference): string => {
   switch (why) {
     case 'missing':
       return `${name} does not exist: it is set when its module is loaded or its interface appears`;
@@ -27,7 +27,7 @@ export const saySysctl = ({ name, wanted, live, why }: SysctlDifference): string
 };
 
 /** Record of readBack: a digest of the state that each parameter had when the settings took effect, by key. */
-export type ReadBack = { readonly [key: string]: unknown };
+export type SettingRecord = { readonly [key: string]: unknown };
 
 /** Names that a later file of the package sets, which go over those of this file. */
 type Later = ReadonlySet<string>;
@@ -39,7 +39,7 @@ type Later = ReadonlySet<string>;
  */
 export const sysctlDifferences = async (
   bytes: Buffer,
-  before: ReadBack = {},
+  before: SettingRecord = {},
   later: Later = new Set(),
 ): Promise<readonly SysctlDifference[]> => {
   const differences: SysctlDifference[] = [];
@@ -57,7 +57,10 @@ export const sysctlDifferences = async (
 };
 
 /** The state of each parameter of the file, for the record of a setting that has just taken effect. */
-export const readBack = async (bytes: Buffer, later: Later): Promise<{ readonly [key: string]: Digest }> =>
+export const recordSettings = async (
+  bytes: Buffer,
+  later: Later,
+): Promise<{ readonly [key: string]: Digest }> =>
   Object.fromEntries(
     await Promise.all(
       expanded(bytes, later).map(

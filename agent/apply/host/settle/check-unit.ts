@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import type { CheckResult } from '../../../model/target.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import {
   describeUnit,
   hasRun,
@@ -27,7 +27,7 @@ export const checkUnit = async (
   signal: AbortSignal,
 ): Promise<CheckResult> => {
   const { name, unit, stableSeconds } = check;
-  const inert = whyInert(options);
+  const inert = whyUnmanaged(options);
   if (inert) return { name, outcome: 'skipped', message: `${unit} is not watched: ${inert}` };
   const failed = (message: string): CheckResult => ({
     name,

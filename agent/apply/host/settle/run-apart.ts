@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { stopIfAborted } from '../host-error.ts';
-import { type CommandResult, type HostTargetOptions, type Run, whyInert } from '../host-options.ts';
+import { type CommandResult, type HostTargetOptions, type Run, whyUnmanaged } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 
 /** Written by the shell before the program, which shows that the scope was made. */
@@ -26,7 +26,7 @@ export const runApart = async (
   argv: readonly string[],
   limits: Parameters<Run>[1],
 ): Promise<CommandResult> => {
-  if (whyInert(options) !== undefined || !options.isRoot) return await options.run(argv, limits);
+  if (whyUnmanaged(options) !== undefined || !options.isRoot) return await options.run(argv, limits);
   const unit = `fleet-agent-check-${randomBytes(6).toString('hex')}.scope`;
   const scope = [
     'systemd-run',

@@ -5,7 +5,7 @@ import { redact, secretTexts } from '../../../secrets/redact.ts';
 import type { CheckResult, DesiredPackage } from '../../../model/target.ts';
 import { readWanted } from '../desired/read-wanted.ts';
 import { stopIfAborted } from '../host-error.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { checkExec } from './check-exec.ts';
 import { checkFile } from './check-file.ts';
 import { checkHttp } from './check-http.ts';
@@ -46,7 +46,7 @@ export const settleHost = async (
   const probes = checks.filter((check) => check.type !== 'unit');
   const probe = probeOf(options, desired, unitFailed, signal);
   await Promise.all(probes.map((check) => perform(check, () => probe(check))));
-  const inert = whyInert(options);
+  const inert = whyUnmanaged(options);
   const watched = new Set(units.map(({ unit }) => unit));
   const skipped = (name: string, message: string): CheckResult => ({ name, outcome: 'skipped', message });
   const unstarted = listed.filter(({ name, active }) => inert && active && !watched.has(name));

@@ -162,7 +162,7 @@ const wasRecorded = (unit: string, path: string): boolean =>
  * Those of the files that are drift. For a unit of the host, those from before the package are not; if an older inventory does not
  * record them, none is.
  */
-export const sinceApplied = (
+export const driftedFiles = (
   unit: KnownUnit,
   files: readonly ForeignFile[],
   { wanted, owned }: Pick<Ours, 'wanted' | 'owned'>,
@@ -175,7 +175,7 @@ export const sinceApplied = (
 };
 
 /** The paths to record for a unit of the host: files from before the package, which are no drift. */
-export const fromBefore = (
+export const filesBeforePackage = (
   unit: KnownUnit,
   files: readonly ForeignFile[],
   { owned }: Pick<Ours, 'owned'>,

@@ -2,7 +2,7 @@ import { FleetError, isFleetError, type Printed } from '#bundles/errors';
 import type { DesiredPackage } from '../../../model/target.ts';
 import { secretForms, secretTexts } from '../../../secrets/redact.ts';
 import { shownText } from '../../../secrets/shown-text.ts';
-import { type Asked, whyInert } from '../host-options.ts';
+import { type SystemdOptions, whyUnmanaged } from '../host-options.ts';
 import { readJournal, syncJournal } from './read-journal.ts';
 import { unitSecrets } from './unit-secrets.ts';
 import { readUnitState } from './unit-state.ts';
@@ -15,12 +15,12 @@ const MAX_LINE = 300;
  * escape sequences and secrets: those of the package, of the unit and by their form. '' where nothing can be asked. Throws nothing.
  */
 export const lastLines = async (
-  options: Asked,
+  options: SystemdOptions,
   unit: string,
   desired: Pick<DesiredPackage, 'secrets' | 'files'> | undefined,
   signal: AbortSignal,
 ): Promise<string> => {
-  if (whyInert(options) !== undefined) return '';
+  if (whyUnmanaged(options) !== undefined) return '';
   try {
     await syncJournal(options, signal);
     const { invocation } = await readUnitState(options, unit, signal);

@@ -1,7 +1,7 @@
 import { readdir, realpath } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { errno, hostError } from '../host-error.ts';
-import { type HostTargetOptions, whyInert } from '../host-options.ts';
+import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { QUADLET_FOLDERS } from './quadlets.ts';
 import { systemctl } from './systemctl.ts';
 import { listOf } from './unit-state.ts';
@@ -20,7 +20,7 @@ const known = new WeakMap<HostTargetOptions, readonly string[]>();
 
 /** The directories of unit files, precedence first: those of the running systemd, or the usual ones where it cannot be asked. */
 const readLoadPath = async (options: HostTargetOptions, signal: AbortSignal): Promise<readonly string[]> => {
-  if (whyInert(options) !== undefined) return ON_DISK;
+  if (whyUnmanaged(options) !== undefined) return ON_DISK;
   const before = known.get(options);
   if (before) return before;
   const { stdout } = await systemctl(options, ['show', '--value', '--property=UnitPath'], signal);

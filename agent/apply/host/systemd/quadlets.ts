@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { mkdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
+import { createTemporaryFolder } from '#bundles/temporary-folder';
 import type { Wanted } from '../desired/read-wanted.ts';
 import { hostError } from '../host-error.ts';
-import { COMMAND_ENV, type HostTargetOptions, whyInert } from '../host-options.ts';
+import { COMMAND_ENV, type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { dropInFolders, templateOf } from './unit-names.ts';
 
 /** Where Podman's generator finds the quadlets of the system, the folder with precedence first (podman-systemd.unit(5)). */
@@ -64,7 +64,7 @@ export const readQuadlets = async (
   const path = [...(wanted?.files.keys() ?? []), ...(wanted?.secrets.keys() ?? [])].find(isQuadlet);
   if (!wanted || path === undefined) return NO_QUADLETS;
   const unknown: Quadlets = { ...NO_QUADLETS, answer: 'unknown' };
-  if (whyInert(options) !== undefined) return unknown;
+  if (whyUnmanaged(options) !== undefined) return unknown;
   const generator = GENERATORS.find((one) => existsSync(join(options.root, one)));
   if (wanted.install?.packages.some(({ name }) => name === 'podman')) return unknown;
   if (generator === undefined)
@@ -75,7 +75,7 @@ export const readQuadlets = async (
         hint: 'Install it (Debian 13 has it, Debian 12 has Podman 4.3), or write a unit that runs podman',
       },
     );
-  const folder = await makeTemporaryFolder('fleet-quadlets-');
+  const folder = await createTemporaryFolder('fleet-quadlets-');
   try {
     const root = await realpath(folder);
     await writeAll(root, wanted);

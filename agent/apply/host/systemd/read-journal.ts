@@ -1,4 +1,4 @@
-import { type Asked, COMMAND_ENV } from '../host-options.ts';
+import { type SystemdOptions, COMMAND_ENV } from '../host-options.ts';
 
 /** One entry of the journal, as it was written. */
 export type JournalEntry = {
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 20_000;
  * @param match of journalctl: '--unit=press.service', '_SYSTEMD_INVOCATION_ID=...', '+'
  */
 export const readJournal = async (
-  { run }: Pick<Asked, 'run'>,
+  { run }: Pick<SystemdOptions, 'run'>,
   match: readonly string[],
   lines: number,
   signal: AbortSignal,
@@ -46,7 +46,10 @@ export const readJournal = async (
 };
 
 /** Waits until the journal has what was printed before this call. */
-export const syncJournal = async ({ run }: Pick<Asked, 'run'>, signal: AbortSignal): Promise<void> => {
+export const syncJournal = async (
+  { run }: Pick<SystemdOptions, 'run'>,
+  signal: AbortSignal,
+): Promise<void> => {
   await run(['journalctl', '--sync'], { timeoutMs: TIMEOUT_MS, signal, cwd: '/', env: COMMAND_ENV });
 };
 

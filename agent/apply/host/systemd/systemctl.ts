@@ -1,12 +1,17 @@
 import { FleetError } from '#bundles/errors';
-import { type Asked, COMMAND_ENV, type CommandResult, type HostTargetOptions } from '../host-options.ts';
+import {
+  type SystemdOptions,
+  COMMAND_ENV,
+  type CommandResult,
+  type HostTargetOptions,
+} from '../host-options.ts';
 
 /** Longer than the start timeout of any ordinary unit; bounds one-shot units that have none. */
 const TIMEOUT_MS = 600_000;
 
 /** Runs systemctl for the host's root. A non-zero exit code is a result. */
 export const systemctl = (
-  options: Pick<Asked, 'root' | 'run'>,
+  options: Pick<SystemdOptions, 'root' | 'run'>,
   words: readonly string[],
   signal: AbortSignal,
   timeoutMs = TIMEOUT_MS,

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { namesSecret } from '../../../secrets/redact-shapes.ts';
-import type { Asked } from '../host-options.ts';
+import type { SystemdOptions } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 import { listOf } from './unit-state.ts';
 
@@ -14,7 +14,7 @@ const MAX_FILES = 32;
  * file that others cannot read. Drop-ins are included. A file that cannot be read gives none.
  */
 export const unitSecrets = async (
-  options: Pick<Asked, 'root' | 'run'>,
+  options: Pick<SystemdOptions, 'root' | 'run'>,
   unit: string,
   signal: AbortSignal,
 ): Promise<readonly Buffer[]> => {

@@ -1,6 +1,6 @@
 import { readProperties } from './read-properties.ts';
 import { FleetError } from '#bundles/errors';
-import { type Asked, whyInert } from '../host-options.ts';
+import { type SystemdOptions, whyUnmanaged } from '../host-options.ts';
 import { systemctl } from './systemctl.ts';
 import { isTemplate } from './unit-names.ts';
 
@@ -70,7 +70,7 @@ const UNITS_PER_CALL = 80;
  * a unit is never 'inactive' by mistake
  */
 export const readUnits = async (
-  options: Asked,
+  options: SystemdOptions,
   names: Iterable<string>,
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, SeenUnit>> => {
@@ -87,24 +87,27 @@ export const readUnits = async (
 };
 
 /** @throws FleetError IO if systemctl fails */
-export const readUnitState = async (options: Asked, name: string, signal: AbortSignal): Promise<UnitState> =>
-  (await askStates(options, [name], signal))[0] as UnitState;
+export const readUnitState = async (
+  options: SystemdOptions,
+  name: string,
+  signal: AbortSignal,
+): Promise<UnitState> => (await askStates(options, [name], signal))[0] as UnitState;
 
 /** The states of units by name, without templates; none where the root is not '/'. @throws FleetError IO if systemctl fails */
 export const readStates = async (
-  options: Asked,
+  options: SystemdOptions,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, UnitState>> => {
   const asked = names.filter((name) => !isTemplate(name));
-  if (asked.length === 0 || whyInert(options) !== undefined) return new Map();
+  if (asked.length === 0 || whyUnmanaged(options) !== undefined) return new Map();
   const states = await askStates(options, asked, signal);
   return new Map(asked.map((name, index) => [name, states[index] as UnitState]));
 };
 
 /** The states in the order of the names: systemctl separates units by an empty line. */
 const askStates = async (
-  options: Asked,
+  options: SystemdOptions,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly UnitState[]> => {
@@ -188,12 +191,15 @@ export const describeUnit = (unit: UnitState): string =>
  * Enablement as `systemctl is-enabled` derives it from the disk and not from systemd's memory: enabled, enabled-runtime, disabled,
  * static, indirect, masked, linked ...; 'not-found' if the unit does not exist.
  */
-export const readEnablement = async (options: Asked, name: string, signal: AbortSignal): Promise<string> =>
-  (await readEnablements(options, [name], signal))[0] ?? '';
+export const readEnablement = async (
+  options: SystemdOptions,
+  name: string,
+  signal: AbortSignal,
+): Promise<string> => (await readEnablements(options, [name], signal))[0] ?? '';
 
 /** The words in the order of the names. systemctl stops at the first unit that does not exist; the call after it starts behind that one. */
 const readEnablements = async (
-  options: Asked,
+  options: SystemdOptions,
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<readonly string[]> => {

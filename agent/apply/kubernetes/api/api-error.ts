@@ -1,10 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import { RefusalCause } from './refusal.ts';
 import type { Status } from './status.ts';
-import { wayOut, wayPastAdmission } from './way-out.ts';
+import { suggestFix, suggestAfterDenial } from './suggest-fix.ts';
 
 /** The subject of a request, for messages. */
-export type Doing = {
+export type RequestSubject = {
   /** 'apply', 'get', 'list', 'delete', 'watch', 'discover' ... */
   readonly verb: string;
   /** 'Deployment shop/web', 'ConfigMaps of shop'. */
@@ -68,7 +68,7 @@ export const isAdmission = (code: number, { message = '', details }: Status): bo
 };
 
 /** True if the same request may succeed shortly. Not for 409, which each request handles itself. */
-export const isPassing = (code: number, status: Status): boolean =>
+export const isTransientStatus = (code: number, status: Status): boolean =>
   (code === 429 || code >= 500 || code === 408) && !isFull(status) && !isAnswer(code, status);
 
 /** True for a 403 that RBAC, a quota or an admission plugin of the server may have caused: only the server can say which. */
@@ -97,7 +97,7 @@ export type Failed = {
 /** Converts an unsuccessful response to a FleetError, with what the server said in fields as its cause (refusal.ts). */
 export const toApiError = (
   { code, status, lacksRight }: Failed,
-  doing: Doing,
+  doing: RequestSubject,
   server: string,
 ): FleetError => {
   const said = wordsOf(status, doing);
@@ -164,7 +164,7 @@ const forbidden = (not: string, { verb, said, message, cause }: Forbidden): Flee
 };
 
 const denied = (verb: string, message: string, cause: RefusalCause): FleetError =>
-  new FleetError('ADMISSION_DENIED', message, { cause, hint: wayPastAdmission(verb) });
+  new FleetError('ADMISSION_DENIED', message, { cause, hint: suggestAfterDenial(verb) });
 
 const FORBIDDEN = ' is forbidden: ';
 
@@ -191,7 +191,7 @@ export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =
   code >= 500 && !NO_ROOM.test(message) && !/etcdserver/i.test(message);
 
 /** For a 5xx of a server that is ready: it fails with this object or kind, and other requests succeed. */
-export const failsWith = (code: number, status: Status, doing: Doing): FleetError =>
+export const failsWith = (code: number, status: Status, doing: RequestSubject): FleetError =>
   new FleetError(
     'API_FAILED',
     `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${wordsOf(status, doing)}`,
@@ -202,7 +202,7 @@ export const failsWith = (code: number, status: Status, doing: Doing): FleetErro
   );
 
 const refused = (message: string, status: Status, cause: RefusalCause): FleetError =>
-  new FleetError('API_REFUSED', message, { cause, hint: wayOut(status) });
+  new FleetError('API_REFUSED', message, { cause, hint: suggestFix(status) });
 
 /** The message does not name the request, so that an outage of days is reported once. */
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
@@ -243,7 +243,7 @@ const HARMLESS = new RegExp(
   ].join('|'),
 );
 
-const wordsOf = (status: Status, { secret }: Doing): string => {
+const wordsOf = (status: Status, { secret }: RequestSubject): string => {
   if (!secret) return shorten(withoutQuotes(status));
   const fields = status.details?.causes?.flatMap(({ field, reason }) =>
     field === undefined ? [] : [`${field}${reason === undefined ? '' : ` (${reason})`}`],

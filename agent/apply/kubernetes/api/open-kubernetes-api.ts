@@ -15,7 +15,7 @@ import type {
 } from './kubernetes-api.ts';
 import { pathOf, selectors } from './request-path.ts';
 import { listRights, rightsFor } from './request-rights.ts';
-import { createSender, type Patience, type Sender } from './send.ts';
+import { createSender, type RetryLimits, type Sender } from './send.ts';
 import { watchEvents } from './watch-events.ts';
 
 /** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
@@ -30,7 +30,7 @@ const UNKNOWN_MS = 1000;
 const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
 
 /** Creates a client of one cluster. It connects with the first request. */
-export const openKubernetesApi = (access: ClusterAccess, patience: Patience): KubernetesApi => {
+export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits): KubernetesApi => {
   const sender = createSender(access, patience);
   let known: { readonly types: Types; readonly at: number; readonly isWhole: boolean } | undefined;
 

@@ -44,7 +44,7 @@ export const refusedFields = (error: unknown): readonly string[] =>
  * The fields that the server names, as text: 'spec.ports[1].name: Invalid, spec.type: Invalid'. Its message where it names none, which is so
  * for objects that it cannot merge (duplicate items of a list).
  */
-export const saidFields = (error: FleetError): string => {
+export const describeRefusedFields = (error: FleetError): string => {
   const fields = refusedFields(error);
   return fields.length === 0 ? error.message : fields.map((field) => `${field}: Invalid`).join(', ');
 };

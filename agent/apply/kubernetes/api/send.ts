@@ -3,11 +3,11 @@ import { Agent, type Dispatcher } from 'undici';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import {
-  type Doing,
+  type RequestSubject,
   failsWith,
   isAdmission,
   isForbidden,
-  isPassing,
+  isTransientStatus,
   mayBeOfObject,
   readStatus,
   toApiError,
@@ -16,7 +16,7 @@ import {
 import type { Status } from './status.ts';
 import type { ClusterAccess, Credentials } from './cluster-access.ts';
 
-export type Request = Doing & {
+export type Request = RequestSubject & {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
@@ -50,7 +50,7 @@ export type Sender = {
   readonly close: () => Promise<void>;
 };
 
-export type Patience = {
+export type RetryLimits = {
   /** Retry budget for an unreachable server, in milliseconds. */
   readonly patienceMs: number;
   readonly requestMs: number;
@@ -91,7 +91,7 @@ const REVIEW: Request = {
 const DENIED_MS = 2000;
 
 /** Sends requests to one API server over a small pool of kept-alive connections. */
-export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: Patience): Sender => {
+export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: RetryLimits): Sender => {
   let session: { readonly agent: Agent; readonly tls: string } | undefined;
   let known: { readonly credentials: Credentials; readonly at: number } | undefined;
   // The kubeconfig may name another server or authority by now.
@@ -227,7 +227,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: P
       }
       failures += 1;
       const ms = wait ?? pauseMs(POLICY, failures);
-      if (!isPassing(code, status) || performance.now() + ms > until) {
+      if (!isTransientStatus(code, status) || performance.now() + ms > until) {
         const lacksRight = isForbidden(code, status) && (await lacksAny(request, signal));
         const error = toApiError({ code, status, lacksRight }, request, access.server);
         if (error.code !== 'API_UNREACHABLE') throw error;

@@ -13,7 +13,7 @@ export type Right = {
 export const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const;
 
 /** 'list, watch secrets; delete namespaces; patch deployments.apps in namespace shop' */
-export const sayRights = (rights: readonly Right[]): string =>
+export const formatRights = (rights: readonly Right[]): string =>
   [...Map.groupBy(rights, placeOf)]
     .map(([place, lacking]) => `${lacking.map(({ verb }) => verb).join(', ')} ${place}`)
     .join('; ');

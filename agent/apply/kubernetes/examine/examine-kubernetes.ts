@@ -1,12 +1,12 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Examined } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import { lackingRights, type Right, sayRights, VERBS } from './account-rights.ts';
+import { lackingRights, type Right, formatRights, VERBS } from './account-rights.ts';
 
 type Api = Pick<KubernetesApi, 'server' | 'version' | 'create'>;
 
 /** Short retry budget, in milliseconds, because a person waits at a terminal. */
-const PATIENCE_MS = 10_000;
+const RETRY_BUDGET_MS = 10_000;
 
 const ALL: Right = { verb: '*', group: '*', resource: '*' };
 
@@ -40,7 +40,7 @@ export const examineKubernetes = async (
   leases: string | undefined,
   signal: AbortSignal,
 ): Promise<readonly Examined[]> => {
-  const limit = AbortSignal.timeout(PATIENCE_MS);
+  const limit = AbortSignal.timeout(RETRY_BUDGET_MS);
   const within = AbortSignal.any([signal, limit]);
   let server = 'the API server';
   const found: Examined[] = [];
@@ -59,7 +59,7 @@ export const examineKubernetes = async (
 };
 
 const late = (server: string): FleetError =>
-  new FleetError('API_UNREACHABLE', `${server} does not answer within ${PATIENCE_MS / 1000} s`, {
+  new FleetError('API_UNREACHABLE', `${server} does not answer within ${RETRY_BUDGET_MS / 1000} s`, {
     hint: 'See whether it runs, and whether the kubeconfig names it',
   });
 
@@ -77,7 +77,7 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
   });
   const lacking = await lackingRights(api, namespace === undefined ? [] : lease, signal);
   if (lacking.length > 0) {
-    const message = `the agent's account may not ${sayRights(lacking)}, so nothing can be applied: give it a role`;
+    const message = `the agent's account may not ${formatRights(lacking)}, so nothing can be applied: give it a role`;
     return { name, verdict: 'bad', message };
   }
   const common = COMMON.flatMap(([group, resource]) =>
@@ -90,6 +90,6 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
       verdict: 'good',
       message: "the agent's account may do what most packages need, not everything",
     };
-  const message = `the agent's account may not ${sayRights(missing)} everywhere: packages that need it fail with API_DENIED`;
+  const message = `the agent's account may not ${formatRights(missing)} everywhere: packages that need it fail with API_DENIED`;
   return { name, verdict: 'warning', message };
 };

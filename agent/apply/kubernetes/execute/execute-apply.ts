@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import type { ApplyOptions, JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
-import { isInvalid, refusalOf, saidFields } from '../api/refusal.ts';
+import { isInvalid, refusalOf, describeRefusedFields } from '../api/refusal.ts';
 import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
@@ -19,7 +19,7 @@ import type { FieldSet } from '../live/field-set.ts';
 import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
-import { inTheWay } from '../live/in-the-way.ts';
+import { findConflicts } from '../live/find-conflicts.ts';
 import { withKept } from '../live/kept-fields.ts';
 import { writtenOf } from '../live/written.ts';
 import { firstTaken, patched } from '../live/try-apply.ts';
@@ -224,7 +224,7 @@ const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED',
 const PAUSE_MS = 300;
 const LONGEST_RETRY_MS = 15_000;
 /** Upper bound on removals of conflicting fields in one apply. A refusal after that has another cause, or somebody writes the fields again. */
-const MOST_CLEARED = 5;
+const MAX_CLEARED = 5;
 
 const apply = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
@@ -243,7 +243,7 @@ const apply = async (
       return { live, created };
     } catch (error) {
       if (!isFleetError(error) || !RETRIED.has(error.code) || performance.now() > until) throw error;
-      if (cleared < MOST_CLEARED && (await clear(api, wanted, error, signal))) {
+      if (cleared < MAX_CLEARED && (await clear(api, wanted, error, signal))) {
         cleared += 1;
         continue;
       }
@@ -269,7 +269,7 @@ const clear = async (
     value: live.metadata.resourceVersion ?? '',
   };
   try {
-    const ways = inTheWay(live, wanted.object, saidFields(refused));
+    const ways = findConflicts(live, wanted.object, describeRefusedFields(refused));
     const found = await firstTaken(ways, refused, (operations) =>
       patched(api, wanted, [asRead, ...operations], { dryRun: false }, signal),
     );

@@ -27,7 +27,11 @@ export const executePutBack = async (
   try {
     if (copy) {
       const staying = await putBack(api, copy, owner, signal);
-      return { key, outcome, reason: staying.length === 0 ? reason : `${reason}${saysStaying(staying)}` };
+      return {
+        key,
+        outcome,
+        reason: staying.length === 0 ? reason : `${reason}${describeStayingVersions(staying)}`,
+      };
     }
   } catch (error) {
     if (!isRefusal(error) && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
@@ -39,7 +43,7 @@ export const executePutBack = async (
   return { key, outcome: 'skipped', reason: `${why}: it stays as it is and is no longer ours` };
 };
 
-const saysStaying = (versions: readonly string[]): string => {
+const describeStayingVersions = (versions: readonly string[]): string => {
   const [what, does] = versions.length === 1 ? ['version', 'stays'] : ['versions', 'stay'];
   return `; ${what} ${versions.join(', ')} ${does} in it, not served, because objects may be stored in that form: write them all anew, then take ${versions.join(', ')} out of status.storedVersions and of spec.versions`;
 };

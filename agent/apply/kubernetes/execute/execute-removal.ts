@@ -5,7 +5,7 @@ import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { RemovalDetail } from '../kubernetes-step.ts';
 import { awaitGone } from './await-gone.ts';
-import { whatHolds } from '../live/what-holds.ts';
+import { findForeignDependent } from '../live/find-foreign-dependent.ts';
 
 /** How long a step waits for a deletion. A pod ends within 30 s by default, a namespace within a few seconds. */
 const LONGEST_WAIT_MS = 35_000;
@@ -33,7 +33,7 @@ export const executeRemoval = async (
   const begun = live.metadata.deletionTimestamp !== undefined;
   if (!begun) {
     // It may have got content since the plan was made.
-    const held = await whatHolds(api, live, owner, signal);
+    const held = await findForeignDependent(api, live, owner, signal);
     if (held !== undefined) {
       await detach(api, ref, owner, signal);
       return { key, outcome: 'skipped', reason: `it holds ${held}: it stays and is no longer ours` };

@@ -31,15 +31,15 @@ export const toCondition = (raw: unknown): Condition | undefined => {
 };
 
 /** Reason and message, 'FailedGetScale: the server could not find it'; `otherwise` if both are empty. */
-export const saidBy = (
+export const formatCause = (
   { reason, message }: Pick<Condition, 'reason' | 'message'>,
   otherwise: string,
 ): string => oneLine([reason, message].filter(Boolean).join(': ') || otherwise);
 
 /** Shortens the text of a controller to one line. */
-const MOST_CHARACTERS = 300;
+const MAX_CHARACTERS = 300;
 
-export const oneLine = (text: string, most: number = MOST_CHARACTERS): string => {
+export const oneLine = (text: string, most: number = MAX_CHARACTERS): string => {
   const line = text.replaceAll(/\s+/g, ' ').trim();
   return line.length > most ? `${line.slice(0, most)} ...` : line;
 };

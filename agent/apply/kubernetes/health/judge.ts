@@ -53,10 +53,10 @@ export const hasStatus = ({ group, kind }: { readonly group: string; readonly ki
 export const judge = (object: unknown, context: HealthContext): Verdict => {
   const verdict = judgeByRules(object, context);
   // Messages quote names and finalizers, which may contain any text.
-  return { ...verdict, message: oneLine(verdict.message, MOST_CHARACTERS) };
+  return { ...verdict, message: oneLine(verdict.message, MAX_CHARACTERS) };
 };
 
-const MOST_CHARACTERS = 600;
+const MAX_CHARACTERS = 600;
 
 const judgeByRules = (object: unknown, context: HealthContext): Verdict => {
   const kind = textOf(object, 'kind');

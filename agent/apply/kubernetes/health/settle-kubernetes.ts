@@ -3,7 +3,7 @@ import type { CheckResult } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { believeFailures } from './settle/believe-failures.ts';
+import { createFailureFilter } from './settle/failure-filter.ts';
 import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
 import { judgeWanted, windowOf } from './settle/judge-wanted.ts';
 import { newestWarning } from './settle/newest-warning.ts';
@@ -24,8 +24,8 @@ const TICK_MS = 1000;
 /** Time after which the pods of an unfinished workload are examined. */
 const PODS_AFTER_MS = 1500;
 /** Upper bound on unfinished objects whose last event is read. */
-const MOST_EVENTS = 10;
-const MOST_READ = 100;
+const MAX_EVENTS = 10;
+const MAX_READ = 100;
 
 /**
  * Waits until every object is Current or has been Failed for its patience (checklist W1), or until one failed for good, at most
@@ -77,7 +77,7 @@ const watchUntilSettled = async (
   const hasClaims = waited.some(({ group, kind }) => group === '' && kind === 'PersistentVolumeClaim');
   const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
   const view = openClusterView(api, waited, signal, clock);
-  const believe = believeFailures();
+  const believe = createFailureFilter();
   const burst = Math.min(BURST_MS, waited.length * BURST_MS_AN_OBJECT);
   const begin = clock.elapsedMs();
   let away = 0;
@@ -128,7 +128,7 @@ const lookAgain = async (
   settings: SettleOptions,
 ): Promise<End> => {
   const verdicts = new Map(end.verdicts);
-  const open = waited.filter(({ key }) => isOpen(end, key)).slice(0, MOST_READ);
+  const open = waited.filter(({ key }) => isOpen(end, key)).slice(0, MAX_READ);
   for (const wanted of open) {
     const live = await api.read(wanted, signal);
     const verdict = judgeWanted(wanted, live, { ...end.context, now: settings.clock.now() }, true);
@@ -191,7 +191,7 @@ const describeOpen = async (
       message: 'it was never read',
     };
     const live = view.liveOf(wanted);
-    const asked = live && live !== 'unread' && index < MOST_EVENTS ? [live, ...unready(view, live)] : [];
+    const asked = live && live !== 'unread' && index < MAX_EVENTS ? [live, ...unready(view, live)] : [];
     const event = await newestWarning(api, asked, signal);
     const way = isBuiltIn(wanted.group) ? '' : `; ${WAIT_DISABLED}`;
     ended.push({ wanted, message: `${message} (${status} after ${timedOut})${event}${way}` });

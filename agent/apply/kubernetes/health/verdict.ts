@@ -37,11 +37,11 @@ export type HealthContext = {
 };
 
 /** Default patience: a crashing pod may wait for another object of the package, so it gets the time of a few restarts. */
-const PATIENCE_MS = 30_000;
+const FAILURE_GRACE_MS = 30_000;
 
 export const current = (message: string): Verdict => ({ status: 'Current', message, proven: true });
 export const inProgress = (message: string): Verdict => ({ status: 'InProgress', message });
-export const failed = (message: string, patienceMs: number = PATIENCE_MS): Verdict => ({
+export const failed = (message: string, patienceMs: number = FAILURE_GRACE_MS): Verdict => ({
   status: 'Failed',
   message,
   patienceMs,

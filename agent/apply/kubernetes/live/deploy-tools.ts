@@ -5,7 +5,7 @@ import { isOurs } from './fingerprint.ts';
 import { isByHand, isTool } from './foreign-managers.ts';
 
 /** Managers that are stored for one object. */
-const MOST = 10;
+const MAX_MANAGERS = 10;
 
 /**
  * The field managers of what deployed an object before us, when it is adopted: those that own a field which the package sets as well.
@@ -20,7 +20,7 @@ export const deployersOf = (live: LiveObject, wanted: LiveObject): readonly stri
         )
         .flatMap(({ manager }) => manager ?? []),
     ),
-  ].slice(0, MOST);
+  ].slice(0, MAX_MANAGERS);
 
 /** True if a leaf of the set is a field of the package, besides metadata. */
 const isShared = ({ 'f:metadata': _, ...set }: FieldSet, live: unknown, wanted: unknown): boolean =>

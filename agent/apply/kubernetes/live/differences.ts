@@ -52,13 +52,13 @@ const isSameValue = (one: unknown, other: unknown): boolean =>
   one === other || (one !== undefined && other !== undefined && stableText(one) === stableText(other));
 
 /** 'spec.replicas, spec.template and 3 more'. */
-export const sayFields = (paths: readonly string[]): string => {
+export const formatFields = (paths: readonly string[]): string => {
   const more = paths.length - MAX_SHOWN;
   return paths.slice(0, MAX_SHOWN).join(', ') + (more > 0 ? ` and ${more} more` : '');
 };
 
 /** Fields that an apply takes over from other managers (checklist S1): 'spec.replicas from kubectl-scale'. */
-export const takenOver = (live: LiveObject, dry: LiveObject): readonly string[] => {
+export const fieldsTakenOver = (live: LiveObject, dry: LiveObject): readonly string[] => {
   const after = new Map(
     (dry.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.fieldsV1 ?? {}]),
   );
@@ -67,7 +67,7 @@ export const takenOver = (live: LiveObject, dry: LiveObject): readonly string[] 
     .flatMap((entry) => {
       const kept = new Set(pathsOf(after.get(keyOf(entry)) ?? {}));
       const lost = pathsOf(entry.fieldsV1 ?? {}).filter((path) => !kept.has(path));
-      return lost.length > 0 ? [`${sayFields(lost)} from ${entry.manager ?? 'an unnamed manager'}`] : [];
+      return lost.length > 0 ? [`${formatFields(lost)} from ${entry.manager ?? 'an unnamed manager'}`] : [];
     });
 };
 

@@ -8,7 +8,7 @@ import { hashText, stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { additionsOf } from './additions.ts';
 import { isReported } from './deploy-tools.ts';
-import { sayFields } from './differences.ts';
+import { formatFields } from './differences.ts';
 import { type FieldSet, isSameItem, memberOf, pathsOf, segmentOf } from './field-set.ts';
 
 /** Additions that are not drift: labels, annotations, and kubectl's own annotations in a pod template. */
@@ -16,7 +16,7 @@ const NOTES = /^metadata\.|\.annotations\.kubectl\.kubernetes\.io\//;
 
 /** Verdicts by object and version, so that a look at an unchanged cluster asks nothing; the oldest goes first. */
 const judged = new WeakMap<KubernetesApi, Map<string, Drift | undefined>>();
-const MOST_JUDGED = 5000;
+const MAX_JUDGED = 5000;
 
 /**
  * Fields that people or other deployment tools have beside the package's: drift that stays. A client that writes a whole object owns the
@@ -40,7 +40,7 @@ export const extrasOf = async (
   const drift = await judgeExtras(api, wanted, live, before, signal);
   known.set(version, drift);
   const [oldest] = known.keys();
-  if (known.size > MOST_JUDGED && oldest !== undefined) known.delete(oldest);
+  if (known.size > MAX_JUDGED && oldest !== undefined) known.delete(oldest);
   return drift;
 };
 
@@ -71,7 +71,7 @@ const judgeExtras = async (
     return !asNew || !isOther || fields.some((field) => !NOTES.test(field) && isOther.has(field));
   });
   if (added.length === 0) return undefined;
-  const said = sayFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
+  const said = formatFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
   const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
   return { key: wanted.key, what: 'extra', message, stays: true };
 };

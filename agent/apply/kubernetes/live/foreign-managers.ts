@@ -32,7 +32,7 @@ export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonl
 const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean => {
   const { manager = '', subresource, operation } = entry;
   if (subresource) return false;
-  // Our fields with operation Update come from replacing additions of others (in-the-way.ts).
+  // Our fields with operation Update come from replacing additions of others (find-conflicts.ts).
   if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
   return fields === 'strict' && (isByHand(entry) || isTool(entry));
 };

@@ -19,7 +19,7 @@ type Changed = {
 export type MayKeep = (path: string) => boolean;
 
 /** Most dry runs that determine which of several changed fields the server does not let go back. */
-const MOST_TRIES = 12;
+const MAX_TRIES = 12;
 
 /**
  * Determines the fields of the package that somebody else has changed and that the server does not let go back, such as the size of a claim
@@ -40,7 +40,7 @@ export const findKept = async (
     ...changedIn(live, wanted.object, isOurs).filter(({ path }) => mayKeep(path)),
   ];
   const meant = [...new Set(narrowest(changed, refusedFields(refusal)).map(({ path }) => path))];
-  if (meant.length === 0 || meant.length > MOST_TRIES) return undefined;
+  if (meant.length === 0 || meant.length > MAX_TRIES) return undefined;
   const attempt = async (paths: readonly string[]): Promise<LiveObject | undefined> => {
     const { object, secret } = withKept(wanted, live, paths);
     const options = { dryRun: true, force: true, ...(secret && { secret: true }) };

@@ -45,7 +45,7 @@ const helpsToRecreate = async (
   if (isDefinition(wanted)) return fields.every((field) => IDENTITY.test(field));
   const { object, secret } = wanted;
   const { name, ...metadata } = object.metadata;
-  const trial = { ...object, metadata: { ...metadata, generateName: `${name.slice(0, MOST_NAME)}-` } };
+  const trial = { ...object, metadata: { ...metadata, generateName: `${name.slice(0, MAX_NAME)}-` } };
   try {
     await api.create(trial as unknown as LiveObject, signal, {
       dryRun: true,
@@ -70,4 +70,4 @@ const isWithin = (field: string, other: string): boolean =>
 
 const IDENTITY = /^spec\.(?:scope|group|names)(?:\.|$)/;
 /** The server shortens longer names of generateName itself, but not for labels that are made of them. */
-const MOST_NAME = 50;
+const MAX_NAME = 50;

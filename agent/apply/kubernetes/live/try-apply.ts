@@ -1,8 +1,8 @@
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { isInvalid, isRefusal, saidFields } from '../api/refusal.ts';
-import { type InTheWay, inTheWay } from './in-the-way.ts';
+import { isInvalid, isRefusal, describeRefusedFields } from '../api/refusal.ts';
+import { type ConflictRemoval, findConflicts } from './find-conflicts.ts';
 import { findKept, type MayKeep } from './kept-fields.ts';
 
 export type TriedApply = {
@@ -32,7 +32,7 @@ export const tryApply = async (
     return { dry: (await api.apply(object, options, signal)).object, removes: [], keeps: [] };
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;
-    const ways = inTheWay(live, object, saidFields(error));
+    const ways = findConflicts(live, object, describeRefusedFields(error));
     const found = await firstTaken(ways, error, (operations) =>
       patched(api, wanted, operations, { dryRun: true }, signal),
     );
@@ -49,7 +49,7 @@ export const tryApply = async (
  * @param refusal of the apply
  */
 export const firstTaken = async (
-  ways: readonly InTheWay[],
+  ways: readonly ConflictRemoval[],
   refusal: FleetError,
   attempt: (operations: readonly JsonPatch[]) => Promise<LiveObject | FleetError | undefined>,
 ): Promise<{ readonly taken: LiveObject; readonly named: readonly string[] } | FleetError> => {

@@ -7,13 +7,13 @@ import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract, unite
 import { isOurs } from './fingerprint.ts';
 
 /** Limit of the stored form of one object, in characters. Beyond it the server's record of field managers alone decides. */
-const LONGEST = 32 << 10;
+const MAX_STORED_CHARACTERS = 32 << 10;
 
 /** The fields of an object that we wrote, by the server's record, without values: packed for the inventory, '' if there are too many. */
 export const writtenOf = (live: LiveObject): string => {
   const { fieldsV1 = {} } = live.metadata.managedFields?.find(isOurs) ?? {};
   const packed = deflateRawSync(JSON.stringify(fieldsV1), { level: 1 }).toString('base64');
-  return packed.length > LONGEST ? '' : packed;
+  return packed.length > MAX_STORED_CHARACTERS ? '' : packed;
 };
 
 /**
@@ -23,7 +23,7 @@ export const writtenOf = (live: LiveObject): string => {
  * @param written from writtenOf, when we wrote last; without it, the server's record says what we wrote
  * @param before managers of what deployed the object before us
  */
-export const leftBehind = (
+export const orphanedFields = (
   written: string | undefined,
   live: LiveObject,
   wanted: LiveObject,

@@ -10,7 +10,7 @@ import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { asAutoscaled, isScaled, readAutoscaled } from '../live/autoscaled.ts';
-import { differences, lastManager, sayFields } from '../live/differences.ts';
+import { differences, lastManager, formatFields } from '../live/differences.ts';
 import { isReported } from '../live/deploy-tools.ts';
 import { extrasOf } from '../live/extras.ts';
 import { fingerprint } from '../live/fingerprint.ts';
@@ -133,19 +133,19 @@ const judge = async (
   const paths = differences(compared.live, dry);
   if (paths.length === 0 && keeps.length > 0) {
     const stays = keeps.length === 1 ? 'stays as it is' : 'stay as they are';
-    const message = `${sayFields(keeps)} ${stays} and not as in the package: the server does not let it go back`;
+    const message = `${formatFields(keeps)} ${stays} and not as in the package: the server does not let it go back`;
     return { ...drifts(message), stays: true };
   }
   if (paths.length === 0) return undefined;
   const manager = lastManager(compared.live);
   const by = manager === undefined ? '' : ` (last written by ${manager})`;
-  return drifts(`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`);
+  return drifts(`${formatFields(paths)} differ${paths.length === 1 ? 's' : ''}${by}`);
 };
 
 type Compared = { readonly tried: TriedApply; readonly live: LiveObject };
 
 /** Reads again after a write in between: the dry run is made on what the server has by then. */
-const MOST_READS = 3;
+const MAX_READS = 3;
 
 const compare = async (
   api: KubernetesApi,
@@ -157,7 +157,7 @@ const compare = async (
   let live = found;
   for (let reads = 1; ; reads += 1) {
     const tried = await tryApply(api, wanted, live, signal, (path) => kept.includes(path));
-    if (tried.dry.metadata.resourceVersion === live.metadata.resourceVersion || reads === MOST_READS)
+    if (tried.dry.metadata.resourceVersion === live.metadata.resourceVersion || reads === MAX_READS)
       return { tried, live };
     live = (await api.read(wanted, signal)) ?? live;
   }

@@ -1,7 +1,7 @@
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { lackingRights, type Right, sayRights, VERBS } from '../examine/account-rights.ts';
+import { lackingRights, type Right, formatRights, VERBS } from '../examine/account-rights.ts';
 
 /**
  * Extends API_DENIED, which names one missing permission, with all permissions that the objects of the package need, so that one change
@@ -20,7 +20,7 @@ export const nameRights = async (
     if (lacking.length < 2) return error;
     return new FleetError(
       'API_DENIED',
-      `${error.message}. For this package the agent's account lacks: ${sayRights(lacking)}`,
+      `${error.message}. For this package the agent's account lacks: ${formatRights(lacking)}`,
       { cause: error, hint: 'Give its account a role that allows all of it' },
     );
   } catch {

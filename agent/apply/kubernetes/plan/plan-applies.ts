@@ -8,7 +8,7 @@ import { isEstablished } from '../health/is-established.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import { toStep } from '../kubernetes-step.ts';
 import { asJson } from '../owned-state.ts';
-import { curedBy } from './cured-by.ts';
+import { unblockedBy } from './unblocked-by.ts';
 import { inKindOrder } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
@@ -27,7 +27,7 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
       return await planObject(context, wanted, changing);
     } catch (error) {
       stopIfAborted(context.signal);
-      const cured = isFleetError(error) ? curedBy(context, wanted, error) : undefined;
+      const cured = isFleetError(error) ? unblockedBy(context, wanted, error) : undefined;
       if (cured !== undefined) return planObject(context, wanted, changing, cured);
       if (!isFleetError(error) || (error.retryable && error.code !== 'CLUSTER_LACKS')) throw error;
       refused.push({ wanted, error: withPlace(error, wanted) });

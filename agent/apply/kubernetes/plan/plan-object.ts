@@ -8,14 +8,14 @@ import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
-import { differences, sayFields, takenOver } from '../live/differences.ts';
+import { differences, formatFields, fieldsTakenOver } from '../live/differences.ts';
 import { deployersOf, toolMarks } from '../live/deploy-tools.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
-import { leftBehind, writtenOf } from '../live/written.ts';
-import { curedBy } from './cured-by.ts';
+import { orphanedFields, writtenOf } from '../live/written.ts';
+import { unblockedBy } from './unblocked-by.ts';
 import { recreationFor } from '../live/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
@@ -77,7 +77,7 @@ export const planObject = async (
 
   const unread = context.unread.get(wanted.key);
   if (unread) {
-    const cured = own && curedBy(context, wanted, unread);
+    const cured = own && unblockedBy(context, wanted, unread);
     if (cured === undefined) throw unread;
     return apply('configured', cured);
   }
@@ -109,16 +109,16 @@ export const planObject = async (
     return done(note(wanted.key, 'skipped', reason, group), seen(context, wanted, live));
   }
   const { dry, removes, keeps } = tried;
-  const takes = own && leftBehind(own.written, live, wanted.object, own.before);
+  const takes = own && orphanedFields(own.written, live, wanted.object, own.before);
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(adopts ? ['it was there before and belonged to nobody', ...sayMarks(live)] : []),
+    ...(adopts ? ['it was there before and belonged to nobody', ...describeMarks(live)] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
-    ...(takes ? [`${sayFields(pathsOf(takes))} of the last release is removed`] : []),
+    ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),
     ...keeps.map((path) => `${path} stays as it is: the server does not let it go back`),
-    ...sayDifferences(differences(live, dry)),
-    ...takenOver(live, dry).map((taken) => `takes ${taken}`),
+    ...describeDifferences(differences(live, dry)),
+    ...fieldsTakenOver(live, dry).map((taken) => `takes ${taken}`),
   ];
   if (reasons.length === keeps.length && ownsSame(live, dry)) {
     const unchanged = note(wanted.key, 'unchanged', reasons.join('; ') || 'as it shall be', group);
@@ -219,13 +219,13 @@ const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[]
   return said && said.assignment !== owner.assignment ? [`it belonged to ${said.assignment}`] : [];
 };
 
-const sayMarks = (live: LiveObject): readonly string[] => {
+const describeMarks = (live: LiveObject): readonly string[] => {
   const marks = toolMarks(live);
   return marks.length === 0 ? [] : [`${marks.join(', ')} may still consider it its own`];
 };
 
-const sayDifferences = (paths: readonly string[]): readonly string[] =>
-  paths.length === 0 ? [] : [`${sayFields(paths)} differ${paths.length === 1 ? 's' : ''}`];
+const describeDifferences = (paths: readonly string[]): readonly string[] =>
+  paths.length === 0 ? [] : [`${formatFields(paths)} differ${paths.length === 1 ? 's' : ''}`];
 
 /** Why a dry run of the object is not possible yet, or undefined if it is. */
 const dependsOn = (

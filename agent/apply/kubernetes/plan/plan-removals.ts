@@ -4,7 +4,7 @@ import type { Step } from '../../../model/target.ts';
 import type { LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { isOwner, type Owner } from '../desired/marks.ts';
 import { groupOf, refOf } from '../desired/object-key.ts';
-import { whatHolds } from '../live/what-holds.ts';
+import { findForeignDependent } from '../live/find-foreign-dependent.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import { note, toStep } from '../kubernetes-step.ts';
 import { readLive, servedRef } from '../live/read-live.ts';
@@ -126,6 +126,6 @@ const whyItStays = async (
   if (own.adopted) return 'it was there before the package';
   if (!isHolder(one)) return undefined;
   if (context.wanted) return 'its kind is only deleted with the whole package';
-  const held = await whatHolds(context.api, live, owner, context.signal);
+  const held = await findForeignDependent(context.api, live, owner, context.signal);
   return held === undefined ? undefined : `it holds ${held}`;
 };

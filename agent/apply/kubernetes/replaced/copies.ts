@@ -5,7 +5,7 @@ import { parseJson } from '#bundles/json/parse-json';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { type BackupLimits, makeRoom } from '../../host/backups/make-room.ts';
+import { type BackupLimits, ensureRoom } from '../../host/backups/ensure-room.ts';
 import { errno } from '../../host/host-error.ts';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
@@ -29,7 +29,7 @@ export const keepCopy = async (place: CopyPlace, name: Digest, live: LiveObject)
   const plain = Buffer.from(writeExactJson(object));
   const bytes = live.kind === 'Secret' ? await seal(place, plain) : plain;
   if (!bytes) return false;
-  if (!(await makeRoom(place, bytes.byteLength))) {
+  if (!(await ensureRoom(place, bytes.byteLength))) {
     throw new FleetError(
       'APPLY_FAILED',
       `${nameOf({ ...live, ...live.metadata })} was there before the package, and a copy of it does not fit into the room for copies`,

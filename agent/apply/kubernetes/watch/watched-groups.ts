@@ -13,12 +13,12 @@ export type WatchedGroup = {
 };
 
 /** Upper bound on watches, because each holds a connection. */
-const MOST_WATCHES = 12;
+const MAX_WATCHES = 12;
 
 /**
  * Groups objects by kind and namespace. Kinds in the most namespaces are watched over the whole cluster until the limit is met.
  */
-export const watchedGroups = (owned: readonly ObjectRef[], most = MOST_WATCHES): readonly WatchedGroup[] => {
+export const watchedGroups = (owned: readonly ObjectRef[], most = MAX_WATCHES): readonly WatchedGroup[] => {
   const kinds = new Map<string, ObjectRef[]>();
   for (const ref of owned) {
     const kind = `${ref.apiVersion} ${ref.kind}`;

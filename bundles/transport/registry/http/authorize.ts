@@ -5,14 +5,14 @@ import { basicOf, type Realm, type TokenRequest } from './token-request.ts';
 import { unlessAborted } from './unless-aborted.ts';
 
 /** Scope of a request in the syntax of the token server: 'repository:factory/fleet:pull'. */
-export type Wish = { readonly repository: string; readonly scopes: readonly string[] };
+export type TokenScope = { readonly repository: string; readonly scopes: readonly string[] };
 
 /** The authorization state of one registry. */
 export type Authorizer = {
   /** The Authorization header, or undefined while the registry has not asked for one. */
-  readonly header: (wish: Wish, signal?: AbortSignal) => Promise<string | undefined>;
+  readonly header: (wish: TokenScope, signal?: AbortSignal) => Promise<string | undefined>;
   /** Reads the challenge of a 401. @returns true if another attempt may succeed */
-  readonly learn: (challenge: string, wish: Wish, used: string | undefined) => Promise<boolean>;
+  readonly learn: (challenge: string, wish: TokenScope, used: string | undefined) => Promise<boolean>;
   /** Removes all sent secrets from a text. */
   readonly hide: (text: string) => string;
 };
@@ -37,7 +37,7 @@ type Scheme = { readonly kind: 'none' | 'basic' } | { readonly kind: 'bearer'; r
 type Token = { readonly header: Promise<string>; readonly current?: string; readonly until: number };
 
 /** OCI distribution spec 1.1 leaves authorization to the registries; all of them do as docker's token spec says, or basic. */
-export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: AuthorizerOptions): Authorizer => {
+export const createAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: AuthorizerOptions): Authorizer => {
   let scheme: Scheme = { kind: 'none' };
   const credentials = new Map<string, Promise<Credentials | undefined>>();
   const tokens = new Map<string, Token>();
@@ -45,7 +45,7 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
   const passwords = new Set<string>();
   const issued = new Set<string>();
 
-  const credentialsFor = ({ repository }: Wish): Promise<Credentials | undefined> => {
+  const credentialsFor = ({ repository }: TokenScope): Promise<Credentials | undefined> => {
     const known = credentials.get(repository);
     if (known) return known;
     const found = find(repository).then((it) => {
@@ -69,7 +69,7 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
   /** Credentials go to the host that they are for: a registry could name any other host as its token server. */
   const credentialsAt = async (
     realm: Realm,
-    { repository }: Wish,
+    { repository }: TokenScope,
     own: Credentials | undefined,
   ): Promise<Credentials | undefined> => {
     if (isOwn(realm.url)) return own;
@@ -79,10 +79,10 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
     return found;
   };
 
-  const keyOf = ({ repository, scopes }: Wish): string => `${repository} ${scopes.join(' ')}`;
+  const keyOf = ({ repository, scopes }: TokenScope): string => `${repository} ${scopes.join(' ')}`;
 
   const getToken = async (
-    wish: Wish,
+    wish: TokenScope,
     key: string,
     realm: Realm,
     own: Credentials | undefined,
@@ -101,7 +101,7 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
     }
   };
 
-  const tokenFor = async (wish: Wish, realm: Realm): Promise<string> => {
+  const tokenFor = async (wish: TokenScope, realm: Realm): Promise<string> => {
     const own = await credentialsFor(wish);
     if (own?.kind === 'bearer') return `Bearer ${own.token}`;
     const key = keyOf(wish);
@@ -116,7 +116,7 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
     return token.header;
   };
 
-  const currentHeader = async (wish: Wish): Promise<string | undefined> => {
+  const currentHeader = async (wish: TokenScope): Promise<string | undefined> => {
     switch (scheme.kind) {
       case 'none':
         return undefined;
@@ -130,7 +130,7 @@ export const newAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Authoriz
   const header: Authorizer['header'] = (wish, signal) => unlessAborted(currentHeader(wish), signal);
 
   /** Lifetime of credentials from files and helpers, because a person may log in while the daemon runs. */
-  const forget = (wish: Wish, used: string): void => {
+  const forget = (wish: TokenScope, used: string): void => {
     credentials.delete(wish.repository);
     const key = keyOf(wish);
     if (tokens.get(key)?.current === used) tokens.delete(key);

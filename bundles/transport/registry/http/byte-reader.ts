@@ -11,7 +11,7 @@ export type ByteReader = {
 };
 
 /** Largest piece in bytes: undici ends a request when a piece takes longer than its timeout to leave, a minute at 2 KB/s. */
-const MOST = 128 << 10;
+const MAX_PIECE_BYTES = 128 << 10;
 
 export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): ByteReader => {
   const chunks = content[Symbol.asyncIterator]();
@@ -31,7 +31,7 @@ export const byteReader = (content: AsyncIterable<Uint8Array>, doing: string): B
   async function* take(size: number): AsyncGenerator<Uint8Array, void> {
     for (let left = size; left > 0; ) {
       if (rest.byteLength === 0) rest = await next(left);
-      const piece = rest.subarray(0, Math.min(left, MOST));
+      const piece = rest.subarray(0, Math.min(left, MAX_PIECE_BYTES));
       rest = rest.subarray(piece.byteLength);
       left -= piece.byteLength;
       if (piece.byteLength > 0) yield piece;

@@ -1,12 +1,12 @@
-import { newAuthorizer } from './authorize.ts';
+import { createAuthorizer } from './authorize.ts';
 import { openConnections } from './connections.ts';
-import { type Ask, type Exchange, newExchange } from './exchange.ts';
+import { type Ask, type Exchange, createExchange } from './exchange.ts';
 import { findCredentials } from './find-credentials.ts';
-import { newPace, type Pace } from './pace.ts';
-import { newRetries, newRetryBudget, type RetryBudget } from './retry-budget.ts';
+import { createChunkSize, type ChunkSize } from './chunk-size.ts';
+import { createRetries, createRetryBudget, type RetryBudget } from './retry-budget.ts';
 import { readBody } from './read-body.ts';
 import type { RegistryOptions } from '../registry.ts';
-import { isPassing, unreachable } from './registry-error.ts';
+import { isTransientError, unreachable } from './registry-error.ts';
 import type { Answer } from './send.ts';
 import { MAX_TOKEN_BYTES, parseTokenAnswer, type TokenRequest, tokenRequestOf } from './token-request.ts';
 import { unlessAborted } from './unless-aborted.ts';
@@ -20,7 +20,7 @@ export type Client = AsyncDisposable & {
   readonly host: string;
   readonly options: RegistryOptions;
   readonly retryBudget: RetryBudget;
-  readonly pace: Pace;
+  readonly pace: ChunkSize;
   /** Whether this registry supports cross-repository mounts, as far as known. */
   readonly mounts: { readonly work: () => boolean; readonly failed: () => void };
   readonly ask: <T>(ask: ClientAsk, read: (answer: Answer) => Promise<T>) => Promise<T>;
@@ -28,32 +28,32 @@ export type Client = AsyncDisposable & {
 
 type Api = { readonly base: URL; readonly exchange: Exchange };
 
-export const newClient = (host: string, options: RegistryOptions): Client => {
+export const createClient = (host: string, options: RegistryOptions): Client => {
   const connections = openConnections(options);
   const lifetime = new AbortController();
-  const retryBudget = newRetryBudget();
+  const retryBudget = createRetryBudget();
   let api: Promise<Api> | undefined;
   let mounts = true;
 
   const open = async (doing: string): Promise<Api> => {
     const base = await findApi(host, options, retryBudget, doing, lifetime.signal);
     const open = { connections, options, retryBudget, origin: base.origin };
-    const tokens = newExchange({ ...open, authorizer: NOBODY });
-    const authorizer = newAuthorizer({
+    const tokens = createExchange({ ...open, authorizer: NOBODY });
+    const authorizer = createAuthorizer({
       find: (repository) => findCredentials(host, repository, options, lifetime.signal),
       mayAsk: (realm) => mayGoTo(base, realm, options.plainHttp),
       isOwn: (realm) => isTokenServerOf(base, realm),
       findAt: (realm, repository) => findCredentials(realm.host, repository, options, lifetime.signal),
       request: (request) => getToken(tokens, host, request, lifetime.signal),
     });
-    return { base, exchange: newExchange({ ...open, authorizer }) };
+    return { base, exchange: createExchange({ ...open, authorizer }) };
   };
 
   return {
     host,
     options,
     retryBudget,
-    pace: newPace(),
+    pace: createChunkSize(),
     mounts: { work: () => mounts, failed: () => void (mounts = false) },
     ask: async ({ path, ...ask }, read) => {
       ask.signal?.throwIfAborted();
@@ -80,13 +80,13 @@ const findApi = async (
   doing: string,
   signal: AbortSignal,
 ): Promise<URL> => {
-  const retries = newRetries(options, retryBudget);
+  const retries = createRetries(options, retryBudget);
   for (;;) {
     try {
       return await apiOf(host, options, signal);
     } catch (error) {
       signal.throwIfAborted();
-      if (!isPassing(error) || !(await retries.wait(undefined, signal, host))) {
+      if (!isTransientError(error) || !(await retries.wait(undefined, signal, host))) {
         throw unreachable({ doing, method: 'GET' }, host, error);
       }
     }

@@ -5,7 +5,7 @@ import type { RegistryOptions } from '../registry.ts';
 import { Agent, EnvHttpProxyAgent, newConnector, Pool } from './undici.ts';
 
 /** Milliseconds without data after which a connection counts as hung. An active transfer has no limit. */
-const PATIENCE = {
+const STALL_TIMEOUTS = {
   connect: 10_000,
   headers: 60_000,
   body: 60_000,
@@ -20,7 +20,7 @@ const MAX_CONNECTIONS = 32;
  * @throws FleetError CONFIG_INVALID for invalid certificates or proxies
  */
 export const openConnections = (options: RegistryOptions): Dispatcher => {
-  const { connect, headers, body, idle } = { ...PATIENCE, ...options.patience };
+  const { connect, headers, body, idle } = { ...STALL_TIMEOUTS, ...options.patience };
   let secureContext: SecureContext | undefined;
   const tls = (): buildConnector.BuildOptions => ({
     secureContext: (secureContext ??= trustedAuthorities(options.ca)),

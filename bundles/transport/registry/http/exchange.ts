@@ -1,10 +1,10 @@
 import type { Dispatcher } from 'undici';
 import { FleetError } from '../../../errors.ts';
 import { VERSION } from '../../../version.ts';
-import type { Authorizer, Wish } from './authorize.ts';
-import { newRetries, type Retries, type RetryBudget, retryAfter } from './retry-budget.ts';
+import type { Authorizer, TokenScope } from './authorize.ts';
+import { createRetries, type Retries, type RetryBudget, retryAfter } from './retry-budget.ts';
 import type { RegistryOptions } from '../registry.ts';
-import { changedAnswer, isPassing, refusalOf, unreachable } from './registry-error.ts';
+import { changedAnswer, isTransientError, refusalOf, unreachable } from './registry-error.ts';
 import { type Answer, type Method, send } from './send.ts';
 
 /** A request to a registry. */
@@ -18,7 +18,7 @@ export type Ask = {
   /** Statuses that the caller handles; every other one is an error. */
   readonly accept: readonly number[];
   /** Undefined for requests without authorization, such as those to a token server. */
-  readonly wish?: Wish | undefined;
+  readonly wish?: TokenScope | undefined;
   /** True if the body can be read only once: then only the caller can retry, and it handles 401 as 'try again'. */
   readonly once?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -38,19 +38,19 @@ export type ExchangeContext = {
   readonly authorizer: Pick<Authorizer, 'header' | 'learn' | 'hide'>;
 };
 
-export const newExchange = ({
+export const createExchange = ({
   connections,
   options,
   retryBudget,
   origin,
   authorizer,
 }: ExchangeContext): Exchange => {
-  const isOurs = (ask: Ask): ask is Ask & { wish: Wish } =>
+  const isOurs = (ask: Ask): ask is Ask & { wish: TokenScope } =>
     ask.wish !== undefined && ask.url.origin === origin;
 
   return async (ask, read) => {
     const { signal } = ask;
-    const retries = ask.retries ?? newRetries(options, retryBudget);
+    const retries = ask.retries ?? createRetries(options, retryBudget);
     for (let hasLearned = false; ; ) {
       let authorization: string | undefined;
       let answer: Answer;
@@ -75,7 +75,8 @@ export const newExchange = ({
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof FleetError) throw error;
-        if (!ask.once && isPassing(error) && (await retries.wait(undefined, signal, ask.url.host))) continue;
+        if (!ask.once && isTransientError(error) && (await retries.wait(undefined, signal, ask.url.host)))
+          continue;
         throw unreachable(ask, ask.url.host, error);
       }
       const challenge = answer.header('www-authenticate');

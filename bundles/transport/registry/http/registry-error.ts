@@ -2,10 +2,10 @@ import { FleetError } from '../../../errors.ts';
 import type { Answer, Method } from './send.ts';
 
 /** The operation, for messages: 'reading release of registry.example/factory/prod/line'. */
-export type Doing = { readonly doing: string; readonly method: Method; readonly url?: URL };
+export type Operation = { readonly doing: string; readonly method: Method; readonly url?: URL };
 
 const MAX_ERROR_BODY = 64 << 10;
-const MAX_SAID = 200;
+const MAX_QUOTED = 200;
 const MAX_ERRORS = 3;
 
 /** Transient statuses: rate limits and failures of the registry. */
@@ -17,7 +17,7 @@ const isPassingStatus = (status: number): boolean => status === 429 || status ==
  * @param hide removes secrets, because a registry may repeat a password in its response
  */
 export const refusalOf = async (
-  { doing, method, url }: Doing,
+  { doing, method, url }: Operation,
   answer: Answer,
   hide: (text: string) => string,
 ): Promise<FleetError> => {
@@ -61,7 +61,7 @@ const movedTo = ({ status, header, url }: Answer): string | undefined => {
 
 /** The error for a response that another server gave in place of the registry, or that a proxy encoded. */
 export const changedAnswer = (
-  { doing, method }: Doing,
+  { doing, method }: Operation,
   { status, header, host }: Answer,
 ): FleetError | undefined => {
   if (status < 200 || status >= 300) return undefined;
@@ -89,7 +89,7 @@ const HINTS: Readonly<Partial<Record<number, string>>> = {
 };
 
 /** The error for a connection that could not be made or broke. */
-export const unreachable = ({ doing }: Doing, host: string, cause: unknown): FleetError => {
+export const unreachable = ({ doing }: Operation, host: string, cause: unknown): FleetError => {
   const { why, hint } = explain(cause);
   return new FleetError('REGISTRY_UNREACHABLE', `${doing}: ${host} ${why}`, { cause, hint });
 };
@@ -102,7 +102,7 @@ const codeOf = (error: unknown): string => {
 };
 
 /** True if the same request may succeed shortly; false for a wrong name or certificate. */
-export const isPassing = (error: unknown): boolean => {
+export const isTransientError = (error: unknown): boolean => {
   const code = codeOf(error);
   return !(code === 'ENOTFOUND' || NOT_TLS.test(code) || CERTIFICATE.test(code) || GONE.test(code));
 };
@@ -195,5 +195,5 @@ const readSome = async (answer: Answer): Promise<Buffer> => {
 
 const plain = (text: string): string => {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim();
-  return line.length > MAX_SAID ? `${line.slice(0, MAX_SAID)}...` : line;
+  return line.length > MAX_QUOTED ? `${line.slice(0, MAX_QUOTED)}...` : line;
 };

@@ -31,7 +31,7 @@ export type RetryBudget = {
 };
 
 /** @param now milliseconds of a monotonic clock */
-export const newRetryBudget = (now: () => number = () => performance.now()): RetryBudget => {
+export const createRetryBudget = (now: () => number = () => performance.now()): RetryBudget => {
   let successes = 0;
   let spent = false;
   let failedAt = Number.NEGATIVE_INFINITY;
@@ -81,7 +81,7 @@ export type Retries = {
 };
 
 /** @param budget shared by all requests to the same registry */
-export const newRetries = (
+export const createRetries = (
   {
     sleep = defaultSleep,
     random = Math.random,
@@ -89,7 +89,7 @@ export const newRetries = (
     tries = POLICY.tries,
     firstDelay = POLICY.firstMs,
   }: RegistryOptions,
-  budget: RetryBudget = newRetryBudget(),
+  budget: RetryBudget = createRetryBudget(),
 ): Retries => {
   const policy = { ...POLICY, firstMs: firstDelay };
   let failures = 0;

@@ -1,6 +1,6 @@
 import { compareBytes, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { hostSpans } from '#bundles/formats/bounds/host-trespass';
+import { hostSpans } from '#bundles/formats/bounds/host-violations';
 import { secondsOf } from '#bundles/formats/bounds/package-seconds';
 import {
   BLOBS_CRITICAL,

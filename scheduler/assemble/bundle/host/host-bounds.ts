@@ -1,6 +1,11 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
-import { checkKey, hostTrespasses, playbookKey, type Trespass } from '#bundles/formats/bounds/host-trespass';
+import {
+  checkKey,
+  hostViolations,
+  playbookKey,
+  type BoundsViolation,
+} from '#bundles/formats/bounds/host-violations';
 import type { PackageBounds } from '#bundles/formats/bundle/config';
 import type { HostPackage } from '#bundles/formats/bundle/host-package';
 import type { DeploymentTarget } from '../../../model/model.ts';
@@ -52,7 +57,7 @@ const broughtBy = ({ directories, files, secrets, units, checks }: HostPackageOb
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);
 
 /** Places that request the entries of a package.json, in their order. */
-export type HostPlaces = { readonly [part in Trespass['part']]: readonly { readonly at: Place }[] };
+export type HostPlaces = { readonly [part in BoundsViolation['part']]: readonly { readonly at: Place }[] };
 
 /** @throws FleetError OUT_OF_BOUNDS with the place of the name */
 export const checkHostBounds = (
@@ -62,7 +67,7 @@ export const checkHostBounds = (
   { places, files }: { readonly places: HostPlaces; readonly files: readonly ResolvedFile[] },
 ): void => {
   const bytes = new Map(files.map((it) => [it.file.path, it.bytes?.bytes]));
-  const found = hostTrespasses(spec, bounds ?? 'platform', ({ path }) => bytes.get(path));
+  const found = hostViolations(spec, bounds ?? 'platform', ({ path }) => bytes.get(path));
   throwProblems(
     found.map(
       ({ part, index, message, grant, limit }) =>

@@ -16,7 +16,7 @@ import {
   readSignatures,
 } from '#bundles/trust/images/read-signatures';
 import { isWrappedIndex, namedBy } from '#bundles/trust/images/signed-index';
-import { endsJudging } from '../../../model/problems.ts';
+import { isFatalForJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 type Contents = {
@@ -71,7 +71,7 @@ const readContents = async (
       else await readManifest(blobs, next, { signatures, indexes }, signal);
     } catch (error) {
       const known = toFleetError(error);
-      if (endsJudging(known) || !isFleetError(error)) throw known;
+      if (isFatalForJudging(known) || !isFleetError(error)) throw known;
       // A damaged image is reported by the code that needs it.
     }
   }

@@ -8,7 +8,7 @@ import {
   readSignatures,
 } from '#bundles/trust/images/read-signatures';
 import type { ResolvedImage } from '../resolved-image.ts';
-import { endsJudging } from '../../../model/problems.ts';
+import { isFatalForJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 /** Signatures among the attachments that the lock file lists for an image, which are carried in any case. */
@@ -26,7 +26,8 @@ export const lockedEvidence = (attachments: readonly ResolvedImage[]): EvidenceP
         const evidence = await wholeOf(attachment, signal);
         found.push(...own.map((one) => ({ ...one, evidence })));
       } catch (error) {
-        if (!isFleetError(error) || endsJudging(error) || error.code.startsWith('REGISTRY_')) throw error;
+        if (!isFleetError(error) || isFatalForJudging(error) || error.code.startsWith('REGISTRY_'))
+          throw error;
       }
     }
     return found;

@@ -4,7 +4,7 @@ import { OCI_EMPTY, SIGSTORE_BUNDLE } from '#bundles/media-types';
 import { signatureTag } from '#bundles/transport/registry/attach-referrer';
 import type { Repository } from '#bundles/transport/registry/registry';
 import { type ImageSignature, readSignatures } from '#bundles/trust/images/read-signatures';
-import { endsJudging } from '../../../model/problems.ts';
+import { isFatalForJudging } from '../../../model/problems.ts';
 import type { EvidencePlace } from './evidence-place.ts';
 
 /** Upper bound on referrers that are read (docs/bundle-format.md section 15): every client with push access can add some. */
@@ -71,7 +71,7 @@ const signaturesIn = async (
       found.push(...(await readSignatures(repository.blobs, digest, signal)).signatures);
     } catch (error) {
       const known = toFleetError(error);
-      if (endsJudging(known) || known.code.startsWith('REGISTRY_')) throw known;
+      if (isFatalForJudging(known) || known.code.startsWith('REGISTRY_')) throw known;
     }
   }
   return found;

@@ -3,7 +3,7 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { parseDocument } from '#bundles/json/validate';
 import { formatTime, parseTime } from '#bundles/time';
 import { breakGlass } from '../../people/break-glass.ts';
-import { brokenGlass, listSessions } from '../../people/list-sessions.ts';
+import { listBreakGlass, listSessions } from '../../people/list-sessions.ts';
 import { endSession, findSession, type OpenSession, rotateSession } from '../../people/session.ts';
 import { formatAllowance } from '../../sites/tokens/allowance.ts';
 import type { BodyGate } from '../admit-body.ts';
@@ -46,7 +46,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
       admin: isAdmin,
       csrf: session?.row.csrf ?? null,
       endsAt: session?.row.ends_at ?? null,
-      breakGlass: await brokenGlass(store.db, now),
+      breakGlass: await listBreakGlass(store.db, now),
     };
   });
 

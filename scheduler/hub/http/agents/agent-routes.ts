@@ -16,7 +16,7 @@ import {
 } from '#bundles/formats/events/hub-api';
 import { formatTime } from '#bundles/time';
 import { parseDocument } from '#bundles/json/validate';
-import { makeLimit } from '#bundles/transport/publish/limit';
+import { createLimit } from '#bundles/transport/publish/limit';
 import { MAX_SUPPORT_BYTES } from '#bundles/trust/reports/support';
 import { takeSupport } from '../../support/take-support.ts';
 import { noteRoom } from '../refused-reports.ts';
@@ -140,7 +140,7 @@ const isShort = (body: unknown): boolean => {
 const answerReport = (context: Context) => {
   const store = storeReports(context);
   // Bounds the memory for events that were read and wait for their commit.
-  const [short, long] = [makeLimit(SHORT_AT_ONCE), makeLimit(1)];
+  const [short, long] = [createLimit(SHORT_AT_ONCE), createLimit(1)];
   return async (request: FastifyRequest): Promise<ReportAnswer> => {
     const { metrics } = context;
     const { agent } = callerOf(request);

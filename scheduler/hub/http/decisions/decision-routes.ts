@@ -10,7 +10,7 @@ import { promotedJson, promoteTo } from '../../promote/decide/promote-to.ts';
 import { submitCandidate } from '../../promote/decide/submit-candidate.ts';
 import { rollBackTo } from '../../promote/decide/roll-back-to.ts';
 import { assess, parseCandidate } from '../../promote/gate/assess.ts';
-import { arriveWithin, lookAtArrival } from '../../promote/gate/await-arrival.ts';
+import { awaitArrivalWithin, checkArrival } from '../../promote/gate/await-arrival.ts';
 import { verdictJson } from '../../promote/gate/describe-verdict.ts';
 import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
@@ -140,9 +140,9 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     const which = { environment: environmentOf(request), candidate: parseCandidate(named) };
     const arrival =
       wait === undefined
-        ? await lookAtArrival(hub, promotion, { ...which, now: context.clock(), signal })
+        ? await checkArrival(hub, promotion, { ...which, now: context.clock(), signal })
         : await waits.wait(request, wait, (more) =>
-            arriveWithin(hub, promotion, { ...which, ...more, clock: context.clock }),
+            awaitArrivalWithin(hub, promotion, { ...which, ...more, clock: context.clock }),
           );
     return { environment: which.environment, ...arrival };
   });

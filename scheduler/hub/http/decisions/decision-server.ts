@@ -3,7 +3,7 @@ import type { DocumentName } from '#bundles/json/validate';
 import type { Documents } from '#bundles/schemas/documents';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Promotion } from '../../../model/promotion.ts';
-import type { Wish } from '../../promote/decide/chain.ts';
+import type { DecisionRequest } from '../../promote/decide/chain.ts';
 import type { OpenChanges } from '../../promote/facts/read-changes.ts';
 import type { Verb } from '../../sites/tokens/allowance.ts';
 import type { Context } from '../context.ts';
@@ -23,7 +23,7 @@ export type DecisionOptions = {
 
 /** Inputs of a decision route. */
 export type Asked<Body> = {
-  readonly wish: Wish;
+  readonly wish: DecisionRequest;
   readonly body: Body;
   readonly request: FastifyRequest;
 };

@@ -7,7 +7,7 @@ import type { Chain } from '../../promote/decide/chain.ts';
 import { linksOf, type Link } from '../../promote/facts/link.ts';
 import { changesOf } from '../../promote/gate/assess.ts';
 import type { GateHub } from '../../promote/gate/gate-hub.ts';
-import { type Limits, whyBeyond } from '../../promote/judge/judge-limits.ts';
+import { type Limits, whyOutsideLimits } from '../../promote/judge/judge-limits.ts';
 import type { Verdict } from '../../promote/judge/verdict.ts';
 import { isAllowed, workspacesOf } from '../../sites/tokens/allowance.ts';
 import { environmentOf, notAllowed, principalOf } from '../access/enforce-access.ts';
@@ -42,7 +42,7 @@ export const checkApproval =
     if (foreign.length > 0) throw refuse(`for ${nameSome(foreign)}, only for ${own}`);
     const link = linksOf(promotion).find((one) => one.to === to);
     const changes = await changesOf(hub, to, candidate, signal);
-    const why = whyBeyond(changes, { ...limits, workspaces }, asksByWorkspace(link));
+    const why = whyOutsideLimits(changes, { ...limits, workspaces }, asksByWorkspace(link));
     if (why !== undefined) throw refuse(`of this candidate, ${why}`);
   };
 
@@ -53,7 +53,7 @@ export const checkRejection =
     const limits = limitsOf(request, 'reject');
     if (!limits) return;
     const to = environmentOf(request);
-    const why = whyBeyond(await changesOf(hub, to, candidate, signal), limits, false);
+    const why = whyOutsideLimits(await changesOf(hub, to, candidate, signal), limits, false);
     if (why !== undefined) throw notAllowed(principalOf(request), `reject:${to} of this candidate, ${why}`);
   };
 
@@ -74,7 +74,7 @@ export const describeLimits = async (
   const changes = await changesOf(hub, link.to, candidate, signal);
   return {
     workspaces,
-    whyNotApprove: whyBeyond(changes, limits, asksByWorkspace(link)) ?? null,
-    whyNotReject: whyBeyond(changes, limits, false) ?? null,
+    whyNotApprove: whyOutsideLimits(changes, limits, asksByWorkspace(link)) ?? null,
+    whyNotReject: whyOutsideLimits(changes, limits, false) ?? null,
   };
 };

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
-import { makeLimit } from '#bundles/transport/publish/limit';
+import { createLimit } from '#bundles/transport/publish/limit';
 import { authenticateFollower } from '../../ingest/followers/authenticate-follower.ts';
 import { MAX_NOTIFICATION_BYTES, type Notification } from '../../ingest/followers/notification.ts';
 import { readArgoCd } from '../../ingest/followers/read-argo-cd.ts';
@@ -38,7 +38,7 @@ export const notificationRoutes = async (
 ): Promise<void> => {
   const quota = createQuota(limit);
   // One at a time, as the database has a single writer.
-  const inTurn = makeLimit(1);
+  const inTurn = createLimit(1);
   await server.register(async (scope) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>

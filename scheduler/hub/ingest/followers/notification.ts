@@ -4,7 +4,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { formatTime, type Timestamp } from '#bundles/time';
 
 /** State of an object of the cluster in a notification. */
-export type FollowerWord =
+export type FollowerState =
   /** It runs the bundle, and its health checks passed. */
   | { readonly kind: 'healthy' }
   /** It runs the bundle; its health is not known. */
@@ -26,7 +26,7 @@ export type Notification = {
   /** When the cluster observed it, by its clock. */
   readonly at: Timestamp;
   /** null: it says nothing about a state, for example that work began. */
-  readonly word: FollowerWord | null;
+  readonly word: FollowerState | null;
 };
 
 /** Largest body of a notification. A message of Flux has at most 39,000 characters. */
@@ -88,13 +88,13 @@ export const timeOf = (fields: Fields, name: string): Timestamp | undefined => {
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /** @param code a word of the sender, such as 'HealthCheckFailed' */
-export const failed = (code: string, message: string): FollowerWord => ({
+export const failed = (code: string, message: string): FollowerState => ({
   kind: 'failed',
   code: /^[A-Za-z]\w{0,63}$/.test(code) ? code : 'Failed',
   message: message.slice(0, MAX_MESSAGE),
 });
 
-export const drifted = (message: string): FollowerWord => ({
+export const drifted = (message: string): FollowerState => ({
   kind: 'drifted',
   message: message.slice(0, MAX_MESSAGE),
 });

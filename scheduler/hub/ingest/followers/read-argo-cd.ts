@@ -5,7 +5,7 @@ import {
   drifted,
   failed,
   type Fields,
-  type FollowerWord,
+  type FollowerState,
   invalid,
   type Notification,
   objectName,
@@ -44,7 +44,7 @@ const wordOf = (
   said: Fields,
   finishedAt: Timestamp | undefined,
   reconciledAt: Timestamp | undefined,
-): FollowerWord | null => {
+): FollowerState | null => {
   const [phase, sync, health, message] = ['phase', 'sync', 'health', 'message'].map((name) =>
     textOf(said, name),
   ) as [string, string, string, string];

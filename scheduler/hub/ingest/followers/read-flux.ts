@@ -3,7 +3,7 @@ import {
   commitIn,
   failed,
   fieldsOf,
-  type FollowerWord,
+  type FollowerState,
   invalid,
   type Notification,
   objectName,
@@ -49,7 +49,7 @@ export const readFlux = (body: Uint8Array): Notification => {
   };
 };
 
-const wordOf = (kind: string, severity: string, reason: string, message: string): FollowerWord | null => {
+const wordOf = (kind: string, severity: string, reason: string, message: string): FollowerState | null => {
   if (severity === 'error') return failed(reason, message);
   return kind === 'Kustomization' && reason === 'ReconciliationSucceeded' ? { kind: 'healthy' } : null;
 };

@@ -18,7 +18,7 @@ import { encodeToken, TOKEN_BYTES } from '../../sites/tokens/token.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, FollowerKind, Tx } from '../../store/tables.ts';
 
-export type FollowerOrder = {
+export type FollowerRequest = {
   readonly site: string;
   readonly name: string;
   readonly kind: FollowerKind;
@@ -42,7 +42,7 @@ export type RegisteredFollower = {
  */
 export const registerFollower = (
   store: Store,
-  order: FollowerOrder,
+  order: FollowerRequest,
   signer: SiteSigner,
   now: Date,
 ): Promise<RegisteredFollower> =>
@@ -71,7 +71,7 @@ export const registerFollower = (
   });
 
 const planRow = (
-  { site, name, kind, channel, labels }: FollowerOrder,
+  { site, name, kind, channel, labels }: FollowerRequest,
   known: AgentRow | undefined,
   now: Date,
 ): AgentRow => {

@@ -7,7 +7,7 @@ import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow, FollowerObjectRow, Tx } from '../../store/tables.ts';
 import { findBundle, type FoundBundle } from './find-bundle.ts';
 import { bundleAt } from './tree-commits.ts';
-import { type FollowerWord, invalid, type Notification } from './notification.ts';
+import { type FollowerState, invalid, type Notification } from './notification.ts';
 import { type NewEvent, storeEvents } from './store-events.ts';
 
 /** `known`: handed over before. `older`: something newer about its object is known. `noted`: it says nothing about a state. */
@@ -131,7 +131,7 @@ const eventsOf = async (
     isTree,
   }: {
     readonly notification: Notification;
-    readonly word: FollowerWord;
+    readonly word: FollowerState;
     readonly found: FoundBundle | undefined;
     readonly isTree: boolean;
   },
@@ -148,7 +148,7 @@ const eventsOf = async (
 const eventOf = async (
   tx: Tx,
   agent: AgentRow,
-  word: FollowerWord,
+  word: FollowerState,
   target: { readonly id: string; readonly package: Digest },
 ): Promise<NewEvent> => {
   const about = { type: 'package', assignment: target.id, package: target.package };

@@ -4,7 +4,8 @@ import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { AgentRow } from '../../store/tables.ts';
 
 /** Words of an agent about its looks, in a report or a presence message. */
-export type SaidLooks = Pick<ReportPredicate, 'time'> & Pick<Partial<ReportPredicate>, 'lookedAt' | 'looks'>;
+export type ReportedLookTimes = Pick<ReportPredicate, 'time'> &
+  Pick<Partial<ReportPredicate>, 'lookedAt' | 'looks'>;
 
 /** Columns of an agent. Without `said_at` if a running package was never compared, or at an unknown time. */
 export type DescribedTimes = Pick<AgentRow, 'looks' | 'service'> & { readonly said_at?: Timestamp };
@@ -15,7 +16,7 @@ export type DescribedTimes = Pick<AgentRow, 'looks' | 'service'> & { readonly sa
  * @param writtenAt when the words were written, by the clock of the hub
  */
 export const describedTimes = (
-  { time, lookedAt, looks }: SaidLooks,
+  { time, lookedAt, looks }: ReportedLookTimes,
   writtenAt: Timestamp,
 ): DescribedTimes => {
   const written = parseTime(writtenAt).getTime();

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { reportName, REPORTS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Database } from '../../store/tables.ts';
@@ -44,7 +44,7 @@ export const exportStoredReports = async (
   const exported: ExportedReports[] = [];
   for (const { id, life: lives, folder: own } of chosen) {
     const path = `${REPORTS_FOLDER}/${own}`;
-    await makeDirectory(join(folder, path));
+    await createDirectory(join(folder, path));
     let [reports, lost] = [0, 0];
     for (let life = 1; life <= lives; life++) {
       signal.throwIfAborted();

@@ -14,7 +14,7 @@ import { noteMedium } from '../../sites/medium/note-medium.ts';
 import { abortIfAsked, oddEntries, orRefuse, type Refused } from '../../refused.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
-import { publishReceipts, receiptDocument } from '../../sites/write-receipts.ts';
+import { writeSiteReceipts, receiptDocument } from '../../sites/write-receipts.ts';
 import { findGaps, type Gap } from './find-head.ts';
 import { type FoundReport, findReports, readStatementOf } from '#bundles/trust/reports/find-reports';
 import { findSupport } from '#bundles/trust/reports/find-support';
@@ -214,7 +214,7 @@ const answer = async (
     agents.push({ agent: agent.id, site: agent.site, ...counts, gaps, acknowledged: row?.to_seq ?? 0 });
   }
   for (const site of new Set(receipts.map(({ site }) => site)))
-    await publishReceipts(hub.store.db, hub.layout, site, now);
+    await writeSiteReceipts(hub.store.db, hub.layout, site, now);
   return { agents, answered: await answerMedium(hub, medium, receipts, now) };
 };
 

@@ -13,7 +13,7 @@ export type Alarm = {
  * Alarms kept per agent and code: the first ones and the last. Each holds evidence, and the holder of a stolen key could raise
  * one with every report.
  */
-const MOST: Readonly<Record<Alarm['code'], number>> = {
+const MAX_ALARMS: Readonly<Record<Alarm['code'], number>> = {
   REPORT_CHAIN: 2,
   ROLLBACK: 10,
   KEY_COPIED: 2,
@@ -52,7 +52,7 @@ const removeSurplus = async (
     .orderBy('raised_at')
     .orderBy('id')
     .execute();
-  const surplus = others.slice(MOST[code] - 1);
+  const surplus = others.slice(MAX_ALARMS[code] - 1);
   if (surplus.length === 0) return;
   const ids = surplus.map((alarm) => alarm.id);
   const reports = surplus.map(({ report }) => report);

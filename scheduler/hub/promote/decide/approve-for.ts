@@ -10,15 +10,15 @@ import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { readDecided } from '../gate/assess.ts';
 import { checkEnvironment, linkTo } from '../facts/link.ts';
 import { stageToApprove } from './stage-to-approve.ts';
-import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
+import { type Chain, LOCK_WAIT_MS, type DecisionRequest } from './chain.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
-export type ApproveWish = Wish & {
+export type ApproveRequest = DecisionRequest & {
   /** undefined: the newest candidate that the environment before has released. */
   readonly candidate: Digest | undefined;
   /** Only this stage of the environment's rollout; undefined: the promotion. */
@@ -43,7 +43,7 @@ export type Approved = Lineage & {
  */
 export const approveFor = async (
   { hub, promotion }: Chain,
-  wish: ApproveWish,
+  wish: ApproveRequest,
   key: SigningKey,
 ): Promise<Approved> => {
   const { environment, now, person, stage, workspaces } = wish;
@@ -57,7 +57,7 @@ export const approveFor = async (
 };
 
 /** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
-const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Lineage> => {
+const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveRequest): Promise<Lineage> => {
   const { environment, stage, workspaces } = wish;
   if (stage !== undefined && workspaces !== undefined) throw stageIsWhole(environment);
   if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
@@ -76,7 +76,7 @@ const stageIsWhole = (environment: string): FleetError =>
  * @returns the exact bytes to sign
  * @throws FleetError USAGE if nothing is promoted to the environment; the codes of readDecided
  */
-export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveWish): Promise<Buffer> => {
+export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveRequest): Promise<Buffer> => {
   checkEnvironment(promotion, wish.environment);
   const candidate = await candidateFor({ hub, promotion }, wish);
   return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
@@ -96,7 +96,7 @@ export type CheckApproval = (approval: Pick<Approved, 'candidate' | 'stage' | 'w
 export const appendApproval = async (
   { hub, promotion }: Chain,
   statement: { readonly [key: string]: Json },
-  { environment, now, signal }: Omit<Wish, 'person'>,
+  { environment, now, signal }: Omit<DecisionRequest, 'person'>,
   check: CheckApproval = async () => {},
 ): Promise<Approved> => {
   const to = environment;
@@ -141,7 +141,7 @@ const NO_DIGEST: Digest = `sha256:${'0'.repeat(64)}`;
 const predicateOf = (
   fleet: string,
   { shared }: Lineage,
-  { environment: to, stage, workspaces, person, reason, now }: ApproveWish,
+  { environment: to, stage, workspaces, person, reason, now }: ApproveRequest,
 ): ApprovalPredicate => ({
   fleet,
   to,

@@ -10,7 +10,7 @@ import type { GateHub } from '../gate/gate-hub.ts';
 export type Chain = { readonly hub: GateHub; readonly promotion: Promotion };
 
 /** A person's wish about an environment, from the command line or the API. */
-export type Wish = {
+export type DecisionRequest = {
   readonly environment: string;
   readonly person: string;
   /** The time in the statement. */
@@ -29,7 +29,11 @@ export const LOCK_WAIT_MS = 15_000;
 /** Index of the entry that an earlier call with this wish signed; -1 if there is none. */
 export const indexOfRepeated = (
   entries: readonly AuditEntry[],
-  { person, reason, repeats }: Pick<Wish, 'person' | 'repeats'> & { readonly reason: string | null },
+  {
+    person,
+    reason,
+    repeats,
+  }: Pick<DecisionRequest, 'person' | 'repeats'> & { readonly reason: string | null },
   isOf: (entry: AuditEntry) => boolean,
 ): number => {
   if (repeats === undefined) return -1;
@@ -47,7 +51,7 @@ export const indexOfRepeated = (
 export const decidedBefore = (
   entries: readonly AuditEntry[],
   decision: DecisionKind,
-  wish: Wish & { readonly reason: string },
+  wish: DecisionRequest & { readonly reason: string },
 ): { readonly candidate: Lineage | undefined; readonly later: readonly AuditEntry[] } | undefined => {
   const isIt = (entry: AuditEntry): boolean =>
     entry.kind === 'decision' &&

@@ -1,12 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { assess } from '../gate/assess.ts';
 import { pauseOf } from '../facts/decisions.ts';
 import { decide } from '../../../release/audit/decide.ts';
 import { linkTo } from '../facts/link.ts';
-import { type Chain, decidedBefore, LOCK_WAIT_MS, type Wish } from './chain.ts';
+import { type Chain, decidedBefore, LOCK_WAIT_MS, type DecisionRequest } from './chain.ts';
 
 export type Decided = {
   readonly from: string;
@@ -30,7 +30,7 @@ export type Paused = Decided & {
 export const pauseOrResume = async (
   { hub, promotion }: Chain,
   decision: 'pause' | 'resume',
-  wish: Wish & { readonly reason: string },
+  wish: DecisionRequest & { readonly reason: string },
 ): Promise<Paused> => {
   const { environment, person, reason, now } = wish;
   const { from, to } = linkTo(promotion, environment);
@@ -51,7 +51,7 @@ export const pauseOrResume = async (
  */
 export const rejectFor = async (
   { hub, promotion }: Chain,
-  wish: Wish & { readonly candidate: Digest | undefined; readonly reason: string },
+  wish: DecisionRequest & { readonly candidate: Digest | undefined; readonly reason: string },
   check: (candidate: Digest) => Promise<void> = async () => {},
 ): Promise<Decided & Lineage & { readonly decision: 'reject' }> => {
   const { environment, candidate: named, person, reason, now, signal } = wish;

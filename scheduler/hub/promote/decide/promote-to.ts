@@ -1,14 +1,14 @@
 import type { Digest } from '#bundles/digest';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { assess } from '../gate/assess.ts';
 import { verdictJson } from '../gate/describe-verdict.ts';
 import { linkTo } from '../facts/link.ts';
 import { promote } from '../gate/promote.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
 import type { Verdict } from '../judge/verdict.ts';
-import { type Chain, indexOfRepeated, LOCK_WAIT_MS, type OnAssessed, type Wish } from './chain.ts';
+import { type Chain, indexOfRepeated, LOCK_WAIT_MS, type OnAssessed, type DecisionRequest } from './chain.ts';
 
-export type PromoteWish = Wish & {
+export type PromoteRequest = DecisionRequest & {
   /** undefined: the newest candidate that the environment before has released. */
   readonly candidate: Digest | undefined;
   readonly reason: string | null;
@@ -33,7 +33,7 @@ export type Promoted = {
  */
 export const promoteTo = async (
   { hub, promotion }: Chain,
-  wish: PromoteWish,
+  wish: PromoteRequest,
   onAssessed: OnAssessed = () => {},
 ): Promise<Promoted> => {
   const { environment, candidate: named, person, reason, now, signal } = wish;

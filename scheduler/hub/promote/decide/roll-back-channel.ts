@@ -7,7 +7,7 @@ import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
 import { decide } from '../../../release/audit/decide.ts';
 import { followWithLeases } from '../../../release/lease/follow-with-leases.ts';
-import { openReleases, type Releases } from '../../../release/publish/open-releases.ts';
+import { openReleases, type Releases } from '../../../release/write/open-releases.ts';
 import { resumeAssignment, rollBackAssignment } from '../../../release/reissue/roll-back-assignment.ts';
 import {
   chooseRelease,
@@ -16,7 +16,7 @@ import {
   rollbackRelease,
 } from '../../../release/reissue/rollback-release.ts';
 
-type ChannelWish = {
+type ChannelRequest = {
   readonly channel: Channel;
   readonly person: string;
   readonly reason: string;
@@ -25,7 +25,7 @@ type ChannelWish = {
   readonly waitMs?: number;
 };
 
-export type RollBackChannelWish = ChannelWish & {
+export type RollBackChannelRequest = ChannelRequest & {
   /** Number of the release to go back to. */
   readonly to: number;
   /** Time of the first call with this wish, if that may have been killed. */
@@ -51,7 +51,7 @@ export type ChannelRolledBack = {
 export const rollBackChannel = async (
   keys: KeyDirectory,
   layout: string,
-  { to, repeats, ...wish }: RollBackChannelWish,
+  { to, repeats, ...wish }: RollBackChannelRequest,
 ): Promise<ChannelRolledBack> => {
   const { channel, now, signal, waitMs } = wish;
   using releases = await openReleases(layout, { command: 'releases rollback', now, waitMs });
@@ -101,7 +101,7 @@ export const rollBackChannel = async (
 export const resumeChannel = async (
   keys: KeyDirectory,
   layout: string,
-  { waitMs, ...wish }: ChannelWish,
+  { waitMs, ...wish }: ChannelRequest,
 ): Promise<{ readonly outcome: 'decided' | 'unchanged' }> => {
   using releases = await openReleases(layout, { command: 'releases rollback', now: wish.now, waitMs });
   const name = formatChannel(wish.channel);
@@ -118,7 +118,7 @@ export const resumeChannel = async (
   return { outcome: 'decided' };
 };
 
-const decisionOf = ({ channel, person, reason, now }: ChannelWish) => ({
+const decisionOf = ({ channel, person, reason, now }: ChannelRequest) => ({
   environment: channel.environment,
   only: formatChannel(channel),
   person,
@@ -129,7 +129,7 @@ const decisionOf = ({ channel, person, reason, now }: ChannelWish) => ({
 const isDecided = async (
   releases: Releases,
   { roots }: KeyDirectory,
-  { channel, to, person, reason, repeats }: ChannelWish & { readonly to: number; readonly repeats: Date },
+  { channel, to, person, reason, repeats }: ChannelRequest & { readonly to: number; readonly repeats: Date },
 ): Promise<boolean> =>
   (await readAuditLog(await releases.open(), roots)).entries.some(
     ({ kind, predicate }) =>
@@ -142,7 +142,7 @@ const isDecided = async (
       predicate.time >= formatTime(repeats),
   );
 
-export type AssignmentWish = ChannelWish & {
+export type AssignmentRequest = ChannelRequest & {
   readonly assignment: string;
   /** Number of the release whose package is used; undefined: the rollback of the assignment ends. */
   readonly to: number | undefined;
@@ -161,7 +161,7 @@ export type AssignmentRolledBack = {
 export const rollBackOne = async (
   keys: KeyDirectory,
   layout: string,
-  { to, waitMs, signal: _, ...wish }: AssignmentWish,
+  { to, waitMs, signal: _, ...wish }: AssignmentRequest,
 ): Promise<AssignmentRolledBack> => {
   using releases = await openReleases(layout, { command: 'releases rollback', now: wish.now, waitMs });
   const { outcome } =

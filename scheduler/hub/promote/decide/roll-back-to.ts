@@ -2,14 +2,14 @@ import type { Digest } from '#bundles/digest';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type AuditEntry, type AuditLog, readAuditLog } from '../../../load/releases/audit-log.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { decide } from '../../../release/audit/decide.ts';
 import { linkTo } from '../facts/link.ts';
 import { promoteAgain } from '../gate/promote.ts';
 import { chooseRollback } from '../gate/roll-back.ts';
-import { type Chain, decidedBefore, indexOfRepeated, LOCK_WAIT_MS, type Wish } from './chain.ts';
+import { type Chain, decidedBefore, indexOfRepeated, LOCK_WAIT_MS, type DecisionRequest } from './chain.ts';
 
-export type RollBackWish = Wish & {
+export type RollBackRequest = DecisionRequest & {
   /** undefined: the candidate that was promoted before the current one. */
   readonly candidate: Digest | undefined;
   readonly reason: string;
@@ -29,7 +29,7 @@ export type RolledBack = Lineage & {
  * killed between the two continues with the candidate of its decision when it is repeated.
  * @throws FleetError NOT_PROMOTED, REVOKED if there is nothing to go back to; USAGE; BUSY; the codes of appendEntry
  */
-export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackWish): Promise<RolledBack> => {
+export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackRequest): Promise<RolledBack> => {
   const { environment, person, reason, now } = wish;
   const { keys, layout } = hub;
   const link = linkTo(promotion, environment);
@@ -49,7 +49,7 @@ export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackWish):
 /** Statements that the repeated call has signed already: the decision, and the number of its promotion if it was signed. */
 const begunBy = (
   { entries }: AuditLog,
-  wish: RollBackWish,
+  wish: RollBackRequest,
 ): { readonly candidate: Lineage; readonly number: number | undefined } | undefined => {
   const before = decidedBefore(entries, 'roll-back', wish);
   if (!before?.candidate) return undefined;

@@ -7,11 +7,11 @@ import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
-import { readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
+import { readCurrentRollout, type CurrentRollout } from '../../../release/rollout/carry-out.ts';
 import type { GateHub } from '../gate/gate-hub.ts';
-import type { Wish } from './chain.ts';
+import type { DecisionRequest } from './chain.ts';
 
-export type StageWish = Pick<Wish, 'environment' | 'now' | 'signal'> & {
+export type StageRequest = Pick<DecisionRequest, 'environment' | 'now' | 'signal'> & {
   readonly stage: string;
   readonly candidate: Digest | undefined;
 };
@@ -24,13 +24,13 @@ export type StageWish = Pick<Wish, 'environment' | 'now' | 'signal'> & {
  */
 export const stageToApprove = async (
   { keys, layout: directory }: GateHub,
-  { environment, stage, candidate, now, signal }: StageWish,
+  { environment, stage, candidate, now, signal }: StageRequest,
 ): Promise<Lineage> => {
   const layout = await openOrStartLayout(directory);
-  const rollouts: Rolling[] = [];
+  const rollouts: CurrentRollout[] = [];
   for (const channel of channelsIn(layout).map(parseChannel)) {
     if (channel.environment !== environment) continue;
-    const rolling = await readRolling(layout, keys, channel, now);
+    const rolling = await readCurrentRollout(layout, keys, channel, now);
     if (rolling && !rolling.progress.takenBack && !rolling.progress.isComplete) rollouts.push(rolling);
   }
   if (rollouts.length === 0)

@@ -7,9 +7,9 @@ import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { decide } from '../../../release/audit/decide.ts';
 import { submittedTo } from '../../../release/chain/submitted.ts';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { checkEnvironment } from '../facts/link.ts';
-import { type Chain, LOCK_WAIT_MS, type Wish } from './chain.ts';
+import { type Chain, LOCK_WAIT_MS, type DecisionRequest } from './chain.ts';
 
 export type Submitted = {
   readonly environment: string;
@@ -30,7 +30,7 @@ export type Submitted = {
  */
 export const submitCandidate = async (
   { hub, promotion }: Chain,
-  wish: Wish & { readonly candidate: Candidate | null; readonly reason: string },
+  wish: DecisionRequest & { readonly candidate: Candidate | null; readonly reason: string },
 ): Promise<Submitted> => {
   const { environment, candidate: document, person, reason, now } = wish;
   checkEnvironment(promotion, environment);

@@ -21,7 +21,7 @@ export type AgentHistory = {
 };
 
 /** An agent of a channel, and when its channel had the first release of the candidate. */
-export type HeardAgent = {
+export type JudgedHistoryAgent = {
   readonly agent: ActualAgent;
   readonly since: ChannelFacts['since'];
   readonly history: AgentHistory;
@@ -32,7 +32,7 @@ export type HeardAgent = {
  * earlier good health, or one reported too early, is not the candidate's.
  * @param standing comparison with the current release; undefined if the agent has not imported the candidate
  */
-export const agentFacts = (heard: HeardAgent, standing: Standing | undefined): AgentFacts => {
+export const agentFacts = (heard: JudgedHistoryAgent, standing: Standing | undefined): AgentFacts => {
   const { agent, history } = heard;
   const facts = {
     name: `${agent.site}/${agent.agent}`,
@@ -46,14 +46,14 @@ export const agentFacts = (heard: HeardAgent, standing: Standing | undefined): A
 };
 
 /** Whether the agent has reported the import of a release that was made from the candidate. */
-export const hasImported = ({ agent: { channel, accepted }, since, history }: HeardAgent): boolean =>
+export const hasImported = ({ agent: { channel, accepted }, since, history }: JudgedHistoryAgent): boolean =>
   since !== null &&
   accepted !== null &&
   history.imported !== undefined &&
   accepted.version >= since.version &&
   accepted.channel === formatChannel(channel);
 
-const stateOf = (heard: HeardAgent, standing: Standing | undefined): AgentState => {
+const stateOf = (heard: JudgedHistoryAgent, standing: Standing | undefined): AgentState => {
   const { agent, since, history } = heard;
   const { channel, accepted } = agent;
   const { imported, faulted } = history;

@@ -4,7 +4,7 @@ import { readRoot, sourcesOf } from '../../../load/load-platform.ts';
 import { loadPromotion } from '../../../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../../../load/platform/load-options.ts';
 import type { Sources } from '../../../load/sources/open-sources.ts';
-import { newProblems, throwProblems } from '../../../model/problems.ts';
+import { createProblems, throwProblems } from '../../../model/problems.ts';
 import type { FreshnessPolicy, Promotion, PromotionPolicy } from '../../../model/promotion.ts';
 
 /** A link of the chain: candidates go from one environment to the next under a policy, or without one. */
@@ -24,7 +24,7 @@ export const readPromotion = async (
   sources: Sources = sourcesOf(options),
 ): Promise<Promotion> => {
   const root = await readRoot(options.platform, sources);
-  const problems = newProblems();
+  const problems = createProblems();
   const promotion = await loadPromotion(sources, root, problems);
   throwProblems(problems.found, 'promotion/');
   return promotion;

@@ -3,16 +3,16 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { formatChannel } from '#bundles/names';
-import { makeLimit } from '#bundles/transport/publish/limit';
+import { createLimit } from '#bundles/transport/publish/limit';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { EnvironmentBuild } from '../../../assemble/environment-build.ts';
 import { promotedSources } from '../../../assemble/candidate/promoted-sources.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
-import { type BuildMemory, newBuildMemory } from '../../../assemble/incremental/build-memory.ts';
+import { type BuildMemory, createBuildMemory } from '../../../assemble/incremental/build-memory.ts';
 import { sourcesOf } from '../../../load/load-platform.ts';
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { checkShared } from '../../../release/chain/check-shared.ts';
-import { makeEnvironment } from '../../../build/pipeline.ts';
+import { buildWithoutRelease } from '../../../build/pipeline.ts';
 import { signaturePlaces } from '../../../build/load/signature-places.ts';
 import {
   type BuildInputs,
@@ -37,8 +37,8 @@ export const openChanges = (
   configuration: Configuration,
   places: Pick<BuildPlaces, 'env' | 'cwd'>,
 ): OpenChanges => {
-  const memory = newBuildMemory();
-  const limit = makeLimit(1);
+  const memory = createBuildMemory();
+  const limit = createLimit(1);
   let last: { readonly of: string; readonly at: number; readonly changes: Changes } | undefined;
   return (fresh) => (to, candidate, signal) =>
     limit(() =>
@@ -84,7 +84,7 @@ const compareBuilt = async (
   const given = await readCandidate(candidate, [layout.blobs], signal);
   const images = inputs.images === undefined ? undefined : await openLayout(inputs.images);
   const unlocked = sourcesOf({ ...inputs, staleOk: true, files: memory.files });
-  const built = await makeEnvironment({ ...inputs, candidate: given, memory }, to, {
+  const built = await buildWithoutRelease({ ...inputs, candidate: given, memory }, to, {
     sources: promotedSources(unlocked, given, to),
     isPromoted: true,
     images,

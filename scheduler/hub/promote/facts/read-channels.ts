@@ -5,7 +5,7 @@ import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readLineage, type ReleaseLineage } from '../../../load/releases/read-lineage.ts';
-import { bundlesOf, type PublishedRelease, readRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease, readRelease } from '../../../load/releases/read-release.ts';
 import { type StatedRelease, withNewestStatement } from '../../../load/releases/newest-statement.ts';
 import { readOnce } from '../../../load/releases/read-once.ts';
 import { findRevoked, readRevocations } from '../../../load/releases/revocation-list.ts';
@@ -113,7 +113,7 @@ type Wanted = {
 };
 
 const findFirst: typeof firstRelease = async (layout, roots, channel, { shared, restated }) => {
-  let first: PublishedRelease | undefined;
+  let first: StoredRelease | undefined;
   let isHeld: boolean | undefined = restated && restated.lineage.held.length > 0;
   for (const { release } of await listReleases(layout, channel, roots)) {
     if (first && release.predicate.version !== first.predicate.version - 1) break;

@@ -6,7 +6,7 @@ import { readBundleStatements } from '../../../release/reissue/bundle-statements
 import { readChecks } from '../checks/check-records.ts';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readOnce } from '../../../load/releases/read-once.ts';
-import { bundlesOf, type PublishedRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf, type StoredRelease } from '../../../load/releases/read-release.ts';
 import type { Hub } from '../../hub.ts';
 import type { Database } from '../../store/tables.ts';
 import { freshnessPolicyFor } from '../../questions/state/freshness.ts';
@@ -135,7 +135,7 @@ const readAuthors = async (
   return [...hints];
 };
 
-const authorsOf = async (layout: Layout, release: PublishedRelease): Promise<readonly string[]> => {
+const authorsOf = async (layout: Layout, release: StoredRelease): Promise<readonly string[]> => {
   const hints: string[] = [];
   for (const bundle of bundlesOf(release)) {
     const [first] = await readBundleStatements(layout, release, bundle);

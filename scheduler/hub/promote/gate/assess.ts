@@ -2,7 +2,7 @@ import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
-import { showRestated } from '../../../release/publish/show-restated.ts';
+import { sendRestatements } from '../../../release/write/send-restatements.ts';
 import { readCandidate } from '../../../assemble/candidate/read-candidate.ts';
 import { sharedDigest } from '../../../assemble/candidate/shared-digest.ts';
 import type { Lineage } from '../../../load/releases/read-lineage.ts';
@@ -74,7 +74,7 @@ export const assessDecided = async (
   const verdict = judgeGate(link.policy, facts, decisions, { now, asks });
   const show = async (): Promise<readonly string[]> => {
     // The build showed them before, unless it was stopped.
-    await showRestated(hub.keys, await readRestated(hub, link.from, candidate.shared));
+    await sendRestatements(hub.keys, await readRestated(hub, link.from, candidate.shared));
     return link.policy?.evidence === 'signed' ? await showEvidence(hub, link, signal) : [];
   };
   return { ...decided, verdict, keys: facts.keys, show };

@@ -35,7 +35,7 @@ export type Awaited = {
  */
 export const awaitArrival = async (hub: GateHub, promotion: Promotion, wanted: Awaited): Promise<Arrival> => {
   const { environment, clock, signal, onChange } = wanted;
-  const lookNow = await makeLook(hub, promotion, wanted);
+  const lookNow = await createArrivalProbe(hub, promotion, wanted);
   const until = clock().getTime() + wanted.timeoutMs;
   for (let before = ''; ; ) {
     const arrival = await lookNow(clock());
@@ -68,12 +68,12 @@ const LOOK_MS = 1_000;
  * The state of an environment once it is final, or when the time is over.
  * @throws FleetError RELEASE_MISSING, MISSING_BLOB, USAGE, ABORTED
  */
-export const arriveWithin = async (
+export const awaitArrivalWithin = async (
   hub: GateHub,
   promotion: Promotion,
   { timeoutMs, clock, ...which }: Which & Pick<Awaited, 'timeoutMs' | 'clock'>,
 ): Promise<Arrival> => {
-  const lookNow = await makeLook(hub, promotion, which);
+  const lookNow = await createArrivalProbe(hub, promotion, which);
   const until = performance.now() + timeoutMs;
   for (;;) {
     const arrival = await lookNow(clock());
@@ -86,13 +86,13 @@ export const arriveWithin = async (
 type Which = Pick<Awaited, 'environment' | 'candidate' | 'signal'>;
 
 /** Whether an environment complies with a candidate now. @throws FleetError RELEASE_MISSING, MISSING_BLOB, USAGE */
-export const lookAtArrival = async (
+export const checkArrival = async (
   hub: GateHub,
   promotion: Promotion,
   { now, ...which }: Which & { readonly now: Date },
-): Promise<Arrival> => (await makeLook(hub, promotion, which))(now);
+): Promise<Arrival> => (await createArrivalProbe(hub, promotion, which))(now);
 
-const makeLook = async (
+const createArrivalProbe = async (
   hub: GateHub,
   promotion: Promotion,
   which: Which,

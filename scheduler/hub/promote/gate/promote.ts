@@ -7,7 +7,7 @@ import { promotedTo } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
 import { policyDigest } from '../../../release/chain/policy-digest.ts';
 import { signNewer } from '../../../release/sign/sign-newer.ts';
-import type { Releases } from '../../../release/publish/open-releases.ts';
+import type { Releases } from '../../../release/write/open-releases.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Assessment } from './assess.ts';
 import { whyNotMet } from './describe-verdict.ts';
@@ -18,7 +18,7 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { statementPayload } from '#bundles/trust/statements/statement-payload';
 
-export type PromotionWish = {
+export type PromotionRequest = {
   readonly mode: 'manual' | 'automatic';
   /** null: the policy. */
   readonly person: string | null;
@@ -40,7 +40,7 @@ export const promote = async (
   releases: Releases,
   keys: KeyDirectory,
   assessment: Assessment,
-  wish: PromotionWish,
+  wish: PromotionRequest,
 ): Promise<PromotionResult> => {
   const { link, candidate, verdict, log } = assessment;
   const before = promotedTo(log, link.to);
@@ -78,7 +78,7 @@ export const promoteAgain = (
   releases: Releases,
   keys: KeyDirectory,
   what: Pick<Assessment, 'link' | 'candidate' | 'log'>,
-  wish: PromotionWish,
+  wish: PromotionRequest,
 ): Promise<PromotionResult> =>
   sign(releases, keys, what, wish, { policy: null, verdict: null, approvals: [] });
 
@@ -96,7 +96,7 @@ const sign = async (
     candidate: { candidate, shared },
     log,
   }: Pick<Assessment, 'link' | 'candidate' | 'log'>,
-  { mode, person, reason, now }: PromotionWish,
+  { mode, person, reason, now }: PromotionRequest,
   grounds: Grounds,
 ): Promise<PromotionResult> => {
   const before = promotedTo(log, to);

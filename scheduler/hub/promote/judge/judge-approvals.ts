@@ -142,12 +142,12 @@ const whyLimited = (
   if (!changes.workspaces.some((workspace) => own.includes(workspace)))
     return `${only}, and the candidate changes nothing of it`;
   if (eachWorkspace) return undefined;
-  const beyond = beyondOf(changes, own);
+  const beyond = changesOutside(changes, own);
   return beyond.length === 0 ? undefined : `${only}, and the candidate changes ${nameSome(beyond)}, too`;
 };
 
 /** Workspaces and other things that a candidate changes outside of these workspaces, in words. */
-export const beyondOf = (
+export const changesOutside = (
   { workspaces, others }: Extract<Changes, { kind: 'known' }>,
   own: readonly string[],
 ): readonly string[] => [...workspaces.filter((workspace) => !own.includes(workspace)), ...others];

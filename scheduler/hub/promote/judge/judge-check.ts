@@ -47,6 +47,6 @@ const PREREQUISITES = new Set(['soak', 'approvals', 'window', 'freeze']);
  * True once the earlier environment runs the candidate as the policy requires. Checks that are asked earlier would test the
  * previous candidate.
  */
-export const isTimeToAsk = ({ state, conditions }: Verdict): boolean =>
+export const isDueForCheck = ({ state, conditions }: Verdict): boolean =>
   state === 'waiting' &&
   conditions.every(({ name, met }) => met || PREREQUISITES.has(name) || name.startsWith('check '));

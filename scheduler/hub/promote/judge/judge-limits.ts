@@ -1,6 +1,6 @@
 import { nameSome } from '#bundles/name-some';
 import type { Changes } from '../facts/facts.ts';
-import { beyondOf } from './judge-approvals.ts';
+import { changesOutside } from './judge-approvals.ts';
 import type { Condition, Verdict } from './verdict.ts';
 
 /** Limits of a person who decides only for workspaces. */
@@ -15,7 +15,7 @@ export type Limits = {
  * the person may.
  * @param part the decision is about the person's part alone, so one workspace that changes is enough; otherwise all must be theirs
  */
-export const whyBeyond = (
+export const whyOutsideLimits = (
   changes: Changes,
   { workspaces, sees }: Limits,
   part: boolean,
@@ -24,7 +24,7 @@ export const whyBeyond = (
   if (!changes.workspaces.some((workspace) => workspaces.includes(workspace)))
     return `which changes nothing of ${nameSome(workspaces)}`;
   if (part) return undefined;
-  const beyond = beyondOf({ ...changes, others: [] }, workspaces);
+  const beyond = changesOutside({ ...changes, others: [] }, workspaces);
   const shown = beyond.filter(sees);
   const hidden = beyond.length - shown.length;
   const named = [

@@ -32,5 +32,5 @@ export const judgeProgress = (
   return { state: 'pending', description: `Released in ${environment}, which does not comply yet` };
 };
 
-export const worseOf = (one: Progress, other: Progress): Progress =>
+export const worseProgress = (one: Progress, other: Progress): Progress =>
   ORDER.indexOf(other.state) > ORDER.indexOf(one.state) ? other : one;

@@ -8,7 +8,7 @@ import type { Timestamp } from '#bundles/time';
 export type Change = 'network' | 'medium' | 'person' | 'clock' | 'release' | 'check';
 
 /** Agents, or other things, that hold a condition back: the first ten as '<name>: <why>', and how many there are. */
-export type Holding = { readonly count: number; readonly first: readonly string[] };
+export type HoldingAgents = { readonly count: number; readonly first: readonly string[] };
 
 /** One condition of a gate. */
 export type Condition = {
@@ -17,7 +17,7 @@ export type Condition = {
   readonly wanted: string;
   readonly found: string;
   readonly met: boolean;
-  readonly holding: Holding;
+  readonly holding: HoldingAgents;
   /** The earliest time at which the clock alone can meet it; null: it is met, or needs news first. */
   readonly earliest: Timestamp | null;
   /** By when the media that it waits for are expected; absent if that is not known of each, or one is overdue. */
@@ -59,9 +59,9 @@ export type Verdict = {
 const SHOWN = 10;
 
 /** @param entries all that hold it back, in the order to show */
-export const holdingOf = (entries: readonly string[]): Holding => ({
+export const holdingOf = (entries: readonly string[]): HoldingAgents => ({
   count: entries.length,
   first: entries.slice(0, SHOWN),
 });
 
-export const NOTHING_HOLDS: Holding = { count: 0, first: [] };
+export const NOTHING_HOLDS: HoldingAgents = { count: 0, first: [] };

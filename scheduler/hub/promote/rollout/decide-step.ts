@@ -5,16 +5,20 @@ import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { checkReason } from '../../../release/audit/decide.ts';
 import { followWithLeases } from '../../../release/lease/follow-with-leases.ts';
-import { openReleases } from '../../../release/publish/open-releases.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
 import { decideRollout } from '../../../release/rollout/begin-rollout.ts';
-import { nothingBefore, requireRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
+import {
+  noEarlierRelease,
+  requireCurrentRollout,
+  type CurrentRollout,
+} from '../../../release/rollout/carry-out.ts';
 import { follow } from './step-rollout.ts';
 
 /** Decisions of a person about the rollout of a channel. */
 export const ROLLOUT_STEPS = ['advance', 'pause', 'resume', 'take-back'] as const;
 export type RolloutStep = (typeof ROLLOUT_STEPS)[number];
 
-export type StepWish = {
+export type StageStepRequest = {
   readonly channel: Channel;
   readonly decision: RolloutStep;
   readonly person: string;
@@ -44,12 +48,12 @@ export type DecidedStep = {
 export const decideStep = async (
   keys: KeyDirectory,
   layout: string,
-  { channel, decision, person, reason, now, waitMs, repeats }: StepWish,
+  { channel, decision, person, reason, now, waitMs, repeats }: StageStepRequest,
 ): Promise<DecidedStep> => {
   checkReason(reason);
   using releases = await openReleases(layout, { command: `rollout ${decision}`, now, waitMs });
   const opened = await releases.open();
-  const rolling = await requireRolling(opened, keys, channel, now);
+  const rolling = await requireCurrentRollout(opened, keys, channel, now);
   const before = (await readAuditLog(opened, keys.roots)).entries.findLast(
     (entry) =>
       repeats !== undefined &&
@@ -81,7 +85,7 @@ export const decideStep = async (
 /** The stage that a decision names. */
 const stageFor = (
   decision: RolloutStep,
-  { channel, stored: { plan }, progress }: Rolling,
+  { channel, stored: { plan }, progress }: CurrentRollout,
 ): string | undefined => {
   switch (decision) {
     case 'advance': {
@@ -94,7 +98,7 @@ const stageFor = (
     }
     case 'take-back':
       if (plan.before) return undefined;
-      throw nothingBefore(channel);
+      throw noEarlierRelease(channel);
     case 'pause':
     case 'resume':
       return undefined;
@@ -104,7 +108,7 @@ const stageFor = (
 /** @throws FleetError USAGE if only the whole environment is paused, which this verb does not resume */
 const changesPause = (
   decision: RolloutStep,
-  { channel: { environment }, progress: { paused, ownPause, takenBack } }: Rolling,
+  { channel: { environment }, progress: { paused, ownPause, takenBack } }: CurrentRollout,
 ): boolean => {
   switch (decision) {
     case 'advance':

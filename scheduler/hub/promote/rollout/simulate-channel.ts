@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { type Channel, sameChannel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
-import { requireRolling } from '../../../release/rollout/carry-out.ts';
+import { requireCurrentRollout } from '../../../release/rollout/carry-out.ts';
 import type { Hub } from '../../hub.ts';
 import { readActual } from '../../questions/state/read-actual.ts';
 import { type Simulation, simulateRollout } from './simulate-rollout.ts';
@@ -23,7 +23,12 @@ export const simulateChannel = async (
   channel: Channel,
   now: Date,
 ): Promise<SimulatedChannel> => {
-  const { stored, progress } = await requireRolling(await openLayout(hub.layout), hub.keys, channel, now);
+  const { stored, progress } = await requireCurrentRollout(
+    await openLayout(hub.layout),
+    hub.keys,
+    channel,
+    now,
+  );
   const { agents } = await readActual(hub.store.db, { environment: channel.environment }, now);
   const mine = agents.filter((agent) => sameChannel(agent.channel, channel));
   const [started] = progress.started;

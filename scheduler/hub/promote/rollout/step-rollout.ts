@@ -1,15 +1,20 @@
 import { type Channel, formatChannel } from '#bundles/names';
-import { makeLimit } from '#bundles/transport/publish/limit';
+import { createLimit } from '#bundles/transport/publish/limit';
 import type { Hub } from '../../hub.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import { decideRollout, type RolloutDecision } from '../../../release/rollout/begin-rollout.ts';
-import { type CarriedOut, carryOut, readRolling, type Rolling } from '../../../release/rollout/carry-out.ts';
-import type { Releases } from '../../../release/publish/open-releases.ts';
+import {
+  type CarriedOut,
+  carryOut,
+  readCurrentRollout,
+  type CurrentRollout,
+} from '../../../release/rollout/carry-out.ts';
+import type { Releases } from '../../../release/write/open-releases.ts';
 import { type AgentFact, judgeRollout, type NextStep, type RolloutVerdict } from './judge-rollout.ts';
 import { readFacts } from './read-facts.ts';
 
 export type Judged = {
-  readonly rolling: Rolling;
+  readonly rolling: CurrentRollout;
   readonly verdict: RolloutVerdict;
   /** Of each stage. */
   readonly compliant: readonly (readonly AgentFact[])[];
@@ -26,9 +31,9 @@ export const assessRollouts = async (
   now: Date,
 ): Promise<readonly Judged[]> => {
   const layout = await releases.open();
-  const limit = makeLimit(AT_ONCE);
+  const limit = createLimit(AT_ONCE);
   const read = await Promise.all(
-    channels.map((channel) => limit(() => readRolling(layout, hub.keys, channel, now))),
+    channels.map((channel) => limit(() => readCurrentRollout(layout, hub.keys, channel, now))),
   );
   const rollouts = read.filter((rolling) => rolling !== undefined);
   const started = rollouts.map(({ channel, progress }) => ({ channel, start: progress.started[0] ?? '' }));
@@ -51,7 +56,7 @@ export type Stepped = {
  * One step of a rollout: carries out the decisions that are in the log, judges, and writes and carries out the next decision. A
  * decision is durable before its release is signed.
  * @returns undefined if there was nothing to do
- * @throws FleetError the codes of readRolling, appendEntry and carryOut
+ * @throws FleetError the codes of readCurrentRollout, appendEntry and carryOut
  */
 export const stepRollout = async (
   hub: Pick<Hub, 'store' | 'layout'>,
@@ -102,7 +107,7 @@ export const follow = async (
   now: Date,
 ): Promise<CarriedOut | undefined> => {
   const layout = await releases.open();
-  const rolling = await readRolling(layout, keys, channel, now);
+  const rolling = await readCurrentRollout(layout, keys, channel, now);
   const carried = rolling && (await carryOut(layout, keys, rolling, now));
   if (carried) await releases.point(carried.references);
   return carried;

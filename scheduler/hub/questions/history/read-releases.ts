@@ -12,7 +12,7 @@ import type { Timestamp } from '#bundles/time';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { siteRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { PublishedRelease } from '../../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../../load/releases/read-release.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { Hub } from '../../hub.ts';
 import { readBundleStatement } from '../state/read-bundle-statement.ts';
@@ -120,7 +120,7 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
   };
 
   /** undefined if a past release is not complete any more. */
-  const readBundles = async (release: PublishedRelease, bundles: readonly Digest[]) => {
+  const readBundles = async (release: StoredRelease, bundles: readonly Digest[]) => {
     try {
       const named = new Map<string, Released>();
       const predicates: BundlePredicate[] = [];

@@ -1,7 +1,7 @@
 import { isFleetError } from '#bundles/errors';
 import type { Channel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
-import type { Sight } from '../../people/sight.ts';
+import type { ReadScope } from '../../people/sight.ts';
 import type { Visible } from '../../people/visible.ts';
 import { openReleases, type Releases } from './read-releases.ts';
 
@@ -11,7 +11,7 @@ import { openReleases, type Releases } from './read-releases.ts';
  */
 export const resolveSight = async (
   hub: Pick<Hub, 'keys' | 'layout'>,
-  { whole, parts, gates }: Sight,
+  { whole, parts, gates }: ReadScope,
 ): Promise<Visible> => {
   const resolved = new Map<string, Set<string>>();
   if (parts.length === 0) return { whole, parts: resolved, gates };

@@ -7,7 +7,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
-import type { PublishedRelease } from '../../../load/releases/read-release.ts';
+import type { StoredRelease } from '../../../load/releases/read-release.ts';
 
 /**
  * The statement about a bundle that a release carries, verified under a root.
@@ -15,7 +15,7 @@ import type { PublishedRelease } from '../../../load/releases/read-release.ts';
  */
 export const readBundleStatement = async (
   layout: Layout,
-  { documents }: Pick<PublishedRelease, 'documents'>,
+  { documents }: Pick<StoredRelease, 'documents'>,
   bundle: Digest,
   root: TrustRoot,
 ): Promise<BundlePredicate> => {

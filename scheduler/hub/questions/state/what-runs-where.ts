@@ -222,7 +222,7 @@ const agentRows = (
       running: aged(running, now),
       health: aged(health, now),
       drift: aged(drift, now),
-      verdict: outranked(verdict, freshness),
+      verdict: withStaleness(verdict, freshness),
     };
   });
 };
@@ -299,7 +299,7 @@ const asHeld = (verdict: Verdict, { held }: Pick<ActualAgent, 'held'>): Verdict 
   held !== null && HELD_BACK.has(verdict) ? 'held' : verdict;
 
 /** Age outranks compliance. A fault that was reported stays one, however long ago. */
-export const outranked = (verdict: Verdict, freshness: Freshness): Verdict =>
+export const withStaleness = (verdict: Verdict, freshness: Freshness): Verdict =>
   verdict === 'complies' && freshness === 'stale' ? 'stale' : verdict;
 
 const emptyVerdict = (desired: Desired): Verdict => {

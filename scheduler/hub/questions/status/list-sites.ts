@@ -14,7 +14,7 @@ import { readStandings, type Standing } from '../state/read-standings.ts';
 import {
   type ActualAgent,
   type Desired,
-  outranked,
+  withStaleness,
   type Row,
   type Verdict,
   whatRunsWhere,
@@ -138,7 +138,7 @@ const judgeAgents = async (
     const freshness = freshnessOf(agent.reported ? agent.saidAt : null, policy, now);
     const states = [...verdicts.byVerdict].map(
       ([verdict, count]): SiteState => ({
-        verdict: outranked(verdict, freshness),
+        verdict: withStaleness(verdict, freshness),
         silent: agent.silent,
         stopped: agent.stopped === true,
         freshness,

@@ -6,7 +6,7 @@ import { nearestName } from '#bundles/nearest-name';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import type { Hub } from '../../hub.ts';
-import { publishSite } from '../publish-site.ts';
+import { writeSite } from '../write-site.ts';
 import { siteSigner } from '../site-signer.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
 import { abortIfAsked, oddEntries, type Refused } from '../../refused.ts';
@@ -68,7 +68,7 @@ export const enrollMedium = async (
     const terms = { ...options, factLabels: hub.factLabels };
     const enrolled = await enrollAgents(hub.store, site, group, terms, signer, refused, now);
     if (!enrolled) continue;
-    await publishSite(hub, enrolled.site, { now, command: 'sites enroll' });
+    await writeSite(hub, enrolled.site, { now, command: 'sites enroll' });
     sites.push(enrolled);
   }
   const answered = await answer(hub, medium, sites, now);

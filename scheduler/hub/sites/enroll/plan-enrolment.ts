@@ -15,7 +15,7 @@ import {
 } from '../agent-record.ts';
 import { checkReleased } from '../check-released.ts';
 import { labelsOfFacts } from './fact-labels.ts';
-import type { EnrolmentRequest, EnrolmentWish } from './read-requests.ts';
+import type { EnrolmentRequest, RequestedEnrolment } from './read-requests.ts';
 
 export type EnrolmentOptions = {
   /** Overrides the channel of the request. */
@@ -134,7 +134,7 @@ const wishedLabels = (request: EnrolmentRequest, { labels, factLabels = [] }: En
 });
 
 /** @throws FleetError REQUEST_INVALID for an unsigned wish */
-const wishIn = ({ id, wish, fingerprint }: EnrolmentRequest): EnrolmentWish => {
+const wishIn = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEnrolment => {
   if (wish) return wish;
   throw new FleetError(
     'REQUEST_INVALID',

@@ -14,7 +14,7 @@ import { orRefuse, type Refused } from '../../refused.ts';
 import { agentId, type Labels, type ReportedRecipient } from '../agent-record.ts';
 
 /** Channel and labels that an agent asks for. */
-export type EnrolmentWish = { readonly channel: Channel; readonly labels: Labels };
+export type RequestedEnrolment = { readonly channel: Channel; readonly labels: Labels };
 
 /** The claim that the sender of a request has a one-time token: its public id, and what is to be checked with its key (isProof). */
 export type TokenProof = { readonly token: string; readonly signature: string; readonly document: object };
@@ -30,7 +30,7 @@ export type EnrolmentRequest = {
   /** SHA-256 of the key, in the form that people compare. */
   readonly fingerprint: string;
   /** Signed by the key, or from the network. undefined: on a medium and unsigned, so that anybody may have chosen it. */
-  readonly wish: EnrolmentWish | undefined;
+  readonly wish: RequestedEnrolment | undefined;
   /** Channel that a person named together with the key. */
   readonly agreed?: Channel;
   /** age recipient, signed by the key. Agents of versions without secrets send none. */

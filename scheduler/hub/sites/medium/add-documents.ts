@@ -10,7 +10,7 @@ import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medi
 import { formatTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type NewDocument, toDocument } from '../../../load/releases/artifact.ts';
-import { provenOurs } from './proven-ours.ts';
+import { signedByFleet } from './signed-by-fleet.ts';
 
 /** Whether the answers were written to the medium, and if not, why. */
 export type Answered = { readonly written: true } | { readonly written: false; readonly why: string };
@@ -74,7 +74,7 @@ const write = async (
   await writeFileOntoMedium(path, 'oci-layout', layoutMarker());
   const named = new Set([...documents, ...medium.bundles, ...manifests].map(({ digest }) => digest));
   const superseded = medium.documents.filter(({ digest }) => !named.has(digest));
-  for (const { digest } of await provenOurs(superseded, path, roots))
+  for (const { digest } of await signedByFleet(superseded, path, roots))
     await removeFileFromMedium(path, blobPath(digest));
 };
 

@@ -63,7 +63,7 @@ const describeSet = (
 };
 
 /** Recommended actions for a set, one sentence each. */
-export const remarksOn = ({ site, name, locked, former, escrow }: ListedSet): readonly string[] => [
+export const recommendationsFor = ({ site, name, locked, former, escrow }: ListedSet): readonly string[] => [
   ...(locked.length > 0 ? [`${locked.join(', ')} of ${site} cannot read ${name}: seal it again`] : []),
   ...(former.length > 0
     ? [
@@ -74,8 +74,8 @@ export const remarksOn = ({ site, name, locked, former, escrow }: ListedSet): re
 ];
 
 /** The same for all sets of a site. @throws FleetError SITE_MISSING */
-export const siteRemarks = async (
+export const siteRecommendations = async (
   db: Database,
   site: string,
   escrow: string | undefined,
-): Promise<readonly string[]> => (await listSecrets(db, site, escrow)).flatMap(remarksOn);
+): Promise<readonly string[]> => (await listSecrets(db, site, escrow)).flatMap(recommendationsFor);

@@ -10,7 +10,7 @@ import { recipientsOf, siteAgents } from './readers.ts';
 import { setMissing } from './remove-secrets.ts';
 import { storeSet } from './store-set.ts';
 
-export type ResealOrder = {
+export type ResealRequest = {
   readonly site: string;
   /** Only this set; undefined: all sets of the site. */
   readonly name: string | undefined;
@@ -33,7 +33,7 @@ export type Resealed = {
  */
 export const resealSecrets = (
   store: Store,
-  { site, name, identities, escrow }: ResealOrder,
+  { site, name, identities, escrow }: ResealRequest,
   signer: SiteSigner,
   now: Date,
 ): Promise<Resealed> =>

@@ -8,7 +8,7 @@ import { issueSite, type SiteSigner } from '../issue-site.ts';
 import { intendedAgents, recipientsOf } from './readers.ts';
 import { storeSet } from './store-set.ts';
 
-export type SetOrder = Pick<SecretSet, 'site' | 'name' | 'values'> & {
+export type SetSecretsRequest = Pick<SecretSet, 'site' | 'name' | 'values'> & {
   /** Only these agents of the site; undefined: all agents. */
   readonly agents: readonly string[] | undefined;
   /** age recipient of the escrow. */
@@ -29,7 +29,7 @@ export type SecretsSet = {
  */
 export const setSecrets = (
   store: Store,
-  { site, name, values, agents: only, escrow }: SetOrder,
+  { site, name, values, agents: only, escrow }: SetSecretsRequest,
   signer: SiteSigner,
   now: Date,
 ): Promise<SecretsSet> =>

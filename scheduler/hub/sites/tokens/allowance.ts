@@ -33,7 +33,7 @@ export type Allowance = {
  * Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments, `approve` and `reject` about candidates by
  * what they change.
  */
-export const OF_WORKSPACES: readonly Verb[] = ['read', 'approve', 'reject', 'rollback'];
+export const WORKSPACE_VERBS: readonly Verb[] = ['read', 'approve', 'reject', 'rollback'];
 
 /** @param text 'promote:qa', 'wait:*', 'read:prod/production' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {
@@ -41,9 +41,9 @@ export const parseAllowance = (text: string): Allowance => {
   const known = VERBS.find((one) => one === verb);
   const [environment = '', workspace, ...rest] = place.split('/');
   if (known && environment !== '' && more.length === 0 && rest.length === 0) {
-    if (workspace !== undefined && !OF_WORKSPACES.includes(known))
+    if (workspace !== undefined && !WORKSPACE_VERBS.includes(known))
       throw new FleetError('USAGE', `${known} is about a whole environment, not about a workspace`, {
-        hint: `Write ${known}:${environment}; only ${OF_WORKSPACES.join(', ')} take a workspace`,
+        hint: `Write ${known}:${environment}; only ${WORKSPACE_VERBS.join(', ')} take a workspace`,
       });
     return {
       verb: known,

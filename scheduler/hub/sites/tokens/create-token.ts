@@ -12,7 +12,7 @@ import { type Allowance, formatAllowance } from './allowance.ts';
 import { encodeToken, TOKEN_BYTES } from './token.ts';
 
 /** A token for one enrolment, for reading the fleet's state, for decisions by the API, or for one break-glass session. */
-export type TokenOrder =
+export type TokenRequest =
   | {
       readonly scope: 'enroll';
       readonly site: string;
@@ -47,7 +47,7 @@ export type CreatedToken = {
 
 export const createToken = async (
   store: Store,
-  order: TokenOrder,
+  order: TokenRequest,
   { note, expires, now }: { readonly note: string | undefined; readonly expires: Date; readonly now: Date },
 ): Promise<CreatedToken> => {
   const token = encodeToken(order.scope, randomBytes(TOKEN_BYTES));
@@ -117,7 +117,7 @@ const NO_TERMS = {
   allowances: null,
 } as const;
 
-const termsOf = (order: TokenOrder): Terms => {
+const termsOf = (order: TokenRequest): Terms => {
   switch (order.scope) {
     case 'enroll':
       return {

@@ -5,7 +5,7 @@ import SQLite from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { readRegularFile } from '#bundles/formats/archive/read-regular-file';
 import { openLayout } from '#bundles/formats/layout/layout';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -59,7 +59,7 @@ export const backUp = async (
 
 const makeFolder = async (folder: string): Promise<void> => {
   try {
-    await makeDirectory(folder, 0o700);
+    await createDirectory(folder, 0o700);
   } catch (error) {
     throw toFleetError(error, `making the folder ${JSON.stringify(folder)}`);
   }
@@ -121,7 +121,7 @@ export const putBack = async (
   await copyLayout(join(folder, LAYOUT), layout, signal);
   if (database === null) return;
   try {
-    await makeDirectory(dirname(db), 0o700);
+    await createDirectory(dirname(db), 0o700);
     keepDatabasePrivate(db);
     await copyFile(join(folder, database), db);
   } catch (error) {

@@ -10,7 +10,7 @@ import { readVersion } from '#bundles/transport/publish/read-version';
 import { underNewestRoot } from '#bundles/transport/publish/under-newest-root';
 import { siteRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { MAX_JUMP } from '../../../release/publish/number-floors.ts';
+import { MAX_JUMP } from '../../../release/write/number-floors.ts';
 import type { Database } from '../../store/tables.ts';
 
 /** The newest numbers that some place knows, by channel and by site. */

@@ -6,10 +6,10 @@ import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { readAuditLog } from '../../../load/releases/audit-log.ts';
 import { AUDIT_REFERENCE } from '../../../load/releases/references.ts';
-import { ANY, raiseNumberFloors } from '../../../release/publish/number-floors.ts';
+import { ANY_CHANNEL, raiseNumberFloors } from '../../../release/write/number-floors.ts';
 import { forgetHead } from '../../changes/remember-head.ts';
 import type { Hub } from '../../hub.ts';
-import { publishSite } from '../../sites/publish-site.ts';
+import { writeSite } from '../../sites/write-site.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import { issueSite } from '../../sites/issue-site.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
@@ -70,7 +70,7 @@ export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promi
   const raise = (numbers: Readonly<Record<string, number>>) =>
     Object.fromEntries([
       ...Object.entries(numbers).map(([name, number]) => [name, number + margin] as const),
-      ...(margin > 0 ? [[ANY, margin] as const] : []),
+      ...(margin > 0 ? [[ANY_CHANNEL, margin] as const] : []),
     ]);
   const floors: KnownNumbers = {
     releases: raise(known.releases),
@@ -91,7 +91,7 @@ export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promi
     const floor = floors.sites[name] ?? 0;
     if (floor <= version && !changed.has(name)) continue;
     const site = await hub.store.transact((tx) => issueSite(tx, name, signer, now, undefined, floor));
-    await publishSite(hub, site, { now, command });
+    await writeSite(hub, site, { now, command });
   }
   return { floors, entries, implausible, changes };
 };

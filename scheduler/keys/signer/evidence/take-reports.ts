@@ -16,7 +16,7 @@ import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { driftOf, isStep, runningOf } from '../../../model/event-steps.ts';
 import { checkNotAhead } from '../check-time.ts';
 import type { SignerState } from '../state/open-state.ts';
-import type { ShownAssignment, Word } from '../state/evidence-state.ts';
+import type { ShownAssignment, ReportedState } from '../state/evidence-state.ts';
 
 export type Shown = {
   readonly reports: readonly SignedReport[];
@@ -38,7 +38,7 @@ export const takeReports = async (
   { fleet, now }: { readonly fleet: string; readonly now: Date },
 ): Promise<number> => {
   const { evidence } = state;
-  const words = new Map<string, Word>();
+  const words = new Map<string, ReportedState>();
   let taken = 0;
   for (const report of reports) {
     const { word, isNew } = takeOne(report, (agent) => words.get(agent) ?? evidence.word(agent), {
@@ -59,9 +59,9 @@ export const takeReports = async (
 
 const takeOne = (
   report: SignedReport,
-  wordOf: (agent: string) => Word | undefined,
+  wordOf: (agent: string) => ReportedState | undefined,
   { evidence, fleet, now }: Pick<SignerState, 'evidence'> & { readonly fleet: string; readonly now: Date },
-): { readonly word: Word; readonly isNew: boolean } => {
+): { readonly word: ReportedState; readonly isNew: boolean } => {
   const { predicate } = parseStatement(parseEnvelope(report.statement, 'a report').payload, 'a report');
   const name = String((predicate as { agent?: unknown } | null)?.agent).slice(0, 160);
   const known = evidence.agent(name);
@@ -103,10 +103,10 @@ const timeOf = ({ time, lookedAt, looks, clockTrusted }: VerifiedReport['predica
 const fold = (
   agent: string,
   key: string,
-  base: Word | undefined,
+  base: ReportedState | undefined,
   { predicate, events, spans }: VerifiedReport,
   what: string,
-): Word => {
+): ReportedState => {
   const continued = base && predicate.from <= base.seq + 1 ? base : undefined;
   if (continued) checkLink(continued, predicate, spans, what);
   const states = new Map(Object.entries(continued?.states ?? {}));
@@ -133,7 +133,7 @@ const fold = (
 
 /** @throws FleetError REPORT_CHAIN if the report has another event where the last one that was shown is */
 const checkLink = (
-  { seq, head }: Word,
+  { seq, head }: ReportedState,
   { from, firstPrev }: VerifiedReport['predicate'],
   spans: VerifiedReport['spans'],
   what: string,

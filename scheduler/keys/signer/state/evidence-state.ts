@@ -22,7 +22,7 @@ export type ShownAssignment = {
 };
 
 /** The newest report of an agent that was shown, and what the unbroken events up to it say. */
-export type Word = {
+export type ReportedState = {
   readonly agent: string;
   /** SPKI PEM of the key that signed it. */
   readonly key: string;
@@ -51,27 +51,27 @@ export type NamedBundle = {
 export type EvidenceState = {
   readonly agentsOf: (environment: string) => readonly KnownAgent[];
   readonly agent: (name: string) => KnownAgent | undefined;
-  readonly word: (agent: string) => Word | undefined;
-  readonly heads: () => readonly Pick<Word, 'agent' | 'key' | 'seq'>[];
+  readonly word: (agent: string) => ReportedState | undefined;
+  readonly heads: () => readonly Pick<ReportedState, 'agent' | 'key' | 'seq'>[];
   /** The last event that a receipt of this signer acknowledged; 0: none. */
   readonly acknowledged: (agent: string) => number;
   readonly namedBy: (channel: string, version: number) => readonly NamedBundle[];
   readonly packages: (bundle: Digest) => Packages | undefined;
   /** Replaces the agents of a site. What was known of an agent with another key is dropped. */
   readonly setAgents: (site: string, agents: readonly SiteAgent[], at: number) => void;
-  readonly setWord: (word: Word) => void;
+  readonly setWord: (word: ReportedState) => void;
   readonly acknowledge: (agent: string, seq: number) => void;
   readonly addNamed: (named: readonly NamedBundle[]) => void;
   readonly addPackages: (bundle: Digest, packages: Packages) => void;
   /** Records that a candidate gave a released bundle again. */
-  readonly addTried: (tried: Tried) => void;
-  readonly isTried: (tried: Tried) => boolean;
+  readonly addTried: (tried: RestatedBundle) => void;
+  readonly isTried: (tried: RestatedBundle) => boolean;
   /** Every environment in which a key of an agent, SPKI PEM, ever was by the site statements that this signer signed. */
   readonly livedIn: (key: string) => readonly string[];
 };
 
 /** A bundle of a channel, and the shared digest of a candidate that gave it again after its release. */
-export type Tried = { readonly channel: string; readonly bundle: Digest; readonly shared: Digest };
+export type RestatedBundle = { readonly channel: string; readonly bundle: Digest; readonly shared: Digest };
 
 export const EVIDENCE_SCHEMA = `
   CREATE TABLE agent (agent TEXT PRIMARY KEY, site TEXT NOT NULL, environment TEXT NOT NULL, cluster_type TEXT NOT NULL, key TEXT NOT NULL, since INTEGER NOT NULL) WITHOUT ROWID;
@@ -85,20 +85,20 @@ export const EVIDENCE_SCHEMA = `
   PRAGMA user_version = 3;
 `;
 
-export const TRIED_SCHEMA = `
+export const RESTATED_SCHEMA = `
   CREATE TABLE tried (channel TEXT, bundle TEXT, shared TEXT, PRIMARY KEY (channel, bundle, shared)) WITHOUT ROWID;
   PRAGMA user_version = 4;
 `;
 
 /** Kept also of agents that were revoked: leaving a site and coming back as another is a move. */
-export const LIVED_SCHEMA = `
+export const PAST_AGENTS_SCHEMA = `
   CREATE TABLE lived (key TEXT, environment TEXT, PRIMARY KEY (key, environment)) WITHOUT ROWID;
   INSERT INTO lived SELECT DISTINCT key, environment FROM agent;
   PRAGMA user_version = 5;
 `;
 
 type AgentRow = Omit<KnownAgent, 'channel'> & { environment: string; cluster_type: string };
-type WordRow = Omit<Word, 'release' | 'writtenAt' | 'states'> & {
+type WordRow = Omit<ReportedState, 'release' | 'writtenAt' | 'states'> & {
   release: string;
   written_at: number;
   states: string;
@@ -140,7 +140,7 @@ export const openEvidence = (db: SQLite.Database): EvidenceState => {
       const row = word.get(agent) as WordRow | undefined;
       return row && toWord(row);
     },
-    heads: () => heads.all() as Pick<Word, 'agent' | 'key' | 'seq'>[],
+    heads: () => heads.all() as Pick<ReportedState, 'agent' | 'key' | 'seq'>[],
     acknowledged: (agent) => (acknowledged.get(agent) as number | undefined) ?? 0,
     namedBy: (channel, version) => named.all(channel, version) as NamedBundle[],
     packages: (bundle) => {
@@ -183,9 +183,9 @@ const toAgent = ({ environment, cluster_type: clusterType, ...row }: AgentRow): 
   channel: { environment, clusterType },
 });
 
-const toWord = ({ release, states, written_at: writtenAt, ...row }: WordRow): Word => ({
+const toWord = ({ release, states, written_at: writtenAt, ...row }: WordRow): ReportedState => ({
   ...row,
   writtenAt,
-  release: JSON.parse(release) as Word['release'],
-  states: JSON.parse(states) as Word['states'],
+  release: JSON.parse(release) as ReportedState['release'],
+  states: JSON.parse(states) as ReportedState['states'],
 });

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import type { Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
-import { makeDirectory } from '#bundles/formats/layout/make-directory';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { tryExclusiveLock } from '#cli/exclusive-lock';
 import { keepDatabasePrivate } from '#cli/keep-private';
 import {
   EVIDENCE_SCHEMA,
   type EvidenceState,
-  LIVED_SCHEMA,
+  PAST_AGENTS_SCHEMA,
   openEvidence,
-  TRIED_SCHEMA,
+  RESTATED_SCHEMA,
 } from './evidence-state.ts';
 
 /** A signed version of a line of statements ('release:prod/kiosk', 'site:plant-7', 'lease:prod/kiosk'). */
@@ -65,7 +65,7 @@ const CHAIN_SCHEMA = `
   PRAGMA user_version = 2;
 `;
 /** The steps from each version of the state to the next. */
-const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, TRIED_SCHEMA, LIVED_SCHEMA];
+const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, RESTATED_SCHEMA, PAST_AGENTS_SCHEMA];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
@@ -73,7 +73,7 @@ const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, TRIED_SCHEMA, LIVED_SCHEMA
  */
 export const openSignerState = async (directory: string): Promise<SignerState> => {
   try {
-    await makeDirectory(directory, 0o700);
+    await createDirectory(directory, 0o700);
     const lock = tryExclusiveLock(join(directory, 'lock'));
     if (!lock) {
       throw new FleetError('BUSY', `another signer works with ${directory}`, {

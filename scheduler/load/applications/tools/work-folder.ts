@@ -1,6 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { makeTemporaryFolder } from '#bundles/temporary-folder';
+import { createTemporaryFolder } from '#bundles/temporary-folder';
 
 /** A working folder of a tool, deleted on disposal. */
 export type WorkFolder = AsyncDisposable & {
@@ -14,7 +14,7 @@ export type WorkFolder = AsyncDisposable & {
 export const workFolder = async (
   files: Iterable<readonly [string, Uint8Array]> = [],
 ): Promise<WorkFolder> => {
-  const folder = await makeTemporaryFolder('fleet-ferry-render-');
+  const folder = await createTemporaryFolder('fleet-ferry-render-');
   const work = { files: join(folder, 'files'), home: join(folder, 'home') };
   await mkdir(work.files);
   await mkdir(work.home);

@@ -1,4 +1,4 @@
-import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
+import { checkDepth, checkLength, fail, type Run, chargeSteps } from '../../run.ts';
 import { GoContext } from '../values/go-context.ts';
 import {
   type Float,
@@ -58,7 +58,7 @@ const enclosed = (
 ): string => {
   const length = parts.reduce((sum, part) => sum + part.length + between.length, 0);
   checkLength(run, length);
-  spend(run, length >>> 6);
+  chargeSteps(run, length >>> 6);
   return open + parts.join(between) + close;
 };
 
@@ -105,7 +105,7 @@ const element = (run: Run, value: Value, directive: Directive, depth: number): s
 
 /** Formats one operand. As in Go, a verb applies to the elements of a list or map. */
 export const formatValue = (run: Run, value: Value, directive: Directive, depth = 0): string => {
-  spend(run, 1 + (typeof value === 'string' ? value.length >>> 4 : 0));
+  chargeSteps(run, 1 + (typeof value === 'string' ? value.length >>> 4 : 0));
   checkDepth(run, depth, 'a value is');
   if (value === null || value === undefined)
     return directive.verb === 'v' || directive.verb === 'T'

@@ -1,4 +1,4 @@
-import { fail, type Run, spend } from '../../run.ts';
+import { fail, type Run, chargeSteps } from '../../run.ts';
 import { isInt, plainInt, SizedInt } from '../../../model/go/number.ts';
 import { durationText, parseDuration, roundedDuration } from '../time/duration.ts';
 import { formatTime } from '../time/format-time.ts';
@@ -35,12 +35,12 @@ const time = (run: Run, value: Value): GoTime =>
 
 const show = (run: Run, layout: string, value: Value, zone: string): string => {
   // Each part of a layout is searched among all known parts.
-  spend(run, layout.length);
+  chargeSteps(run, layout.length);
   return formatTime(checked(run, { ...given(run, value), zone: zoneNamed(zone) }), layout);
 };
 
 const read = (run: Run, layout: string, text: string): Moment | undefined => {
-  spend(run, layout.length);
+  chargeSteps(run, layout.length);
   return parseTime(layout, text);
 };
 

@@ -1,4 +1,4 @@
-import { checkDepth, type Run, spend } from '../../run.ts';
+import { checkDepth, type Run, chargeSteps } from '../../run.ts';
 import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
 import { Opaque } from '../values/opaque.ts';
 import { typeName } from '../type-name.ts';
@@ -6,7 +6,7 @@ import { formOf, isList, isMap, lookupAny, sizeOf, sortedEntries, type Value } f
 
 /** Go's reflect.DeepEqual: equal types and contents. */
 export const deepEqual = (run: Run, a: Value, b: Value, depth = 0): boolean => {
-  spend(run, 1);
+  chargeSteps(run, 1);
   checkDepth(run, depth, 'a value is');
   if (typeName(run, a) !== typeName(run, b)) return false;
   if (isFloat(a) && isFloat(b)) return toNumber(a) === toNumber(b);

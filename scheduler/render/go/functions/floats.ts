@@ -1,4 +1,4 @@
-import { checkLength, fail, type Run, spend } from '../../run.ts';
+import { checkLength, fail, type Run, chargeSteps } from '../../run.ts';
 import { type Float, float, isFloat, isInt, toNumber } from '../../../model/go/number.ts';
 import type { Value } from '../values/value.ts';
 import {
@@ -63,7 +63,7 @@ const decimals =
       total = step(run, total, exact(run, other));
       const length = total.value.toString(16).length;
       checkLength(run, length);
-      spend(run, length >>> 3);
+      chargeSteps(run, length >>> 3);
     }
     return float(decimalToNumber(total));
   };

@@ -1,4 +1,4 @@
-import { checkDepth, fail, type Run, spend } from '../../run.ts';
+import { checkDepth, fail, type Run, chargeSteps } from '../../run.ts';
 import { GoContext } from '../values/go-context.ts';
 import { isFloat, isInt, plainInt, toNumber } from '../../../model/go/number.ts';
 import { Opaque } from '../values/opaque.ts';
@@ -69,11 +69,11 @@ const ofInt = (value: bigint): Word =>
 
 /** hashstructure v1 over FNV-1 (behaviour spec 2.6). */
 const hashOf = (run: Run, value: Value, depth: number): Word => {
-  spend(run, 1);
+  chargeSteps(run, 1);
   checkDepth(run, depth, 'a value is');
   if (value === null || value === undefined) return ofInt(0n);
   if (typeof value === 'string') {
-    spend(run, value.length >>> 4);
+    chargeSteps(run, value.length >>> 4);
     return ofBytes(Buffer.from(value));
   }
   if (typeof value === 'boolean') return ofBytes(Uint8Array.of(value ? 1 : 0));

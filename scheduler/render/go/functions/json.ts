@@ -1,11 +1,11 @@
 import { parseJson } from '#bundles/json/parse-json';
-import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
+import { checkDepth, checkLength, fail, type Run, chargeSteps } from '../../run.ts';
 import { GoContext } from '../values/go-context.ts';
 import { float, isInt, WholeFloat } from '../../../model/go/number.ts';
 import { Opaque } from '../values/opaque.ts';
 import { goText } from '../print.ts';
 import { type Dict, formOf, isList, sortedEntries, type Value } from '../values/value.ts';
-import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
+import { type FunctionTable, fixed, withMustVariants } from './template-function.ts';
 
 type Style = { readonly indent: string; readonly html: boolean };
 
@@ -34,7 +34,7 @@ const wrap = (
   if (parts.length === 0) return brackets;
   const length = parts.reduce((sum, part) => sum + part.length, 0);
   checkLength(run, length);
-  spend(run, length >>> 6);
+  chargeSteps(run, length >>> 6);
   if (style.indent === '') return brackets[0] + parts.join(',') + brackets[1];
   const line = `\n${style.indent.repeat(depth)}`;
   return `${brackets[0]}${line}${style.indent}${parts.join(`,${line}${style.indent}`)}${line}${brackets[1]}`;
@@ -46,11 +46,11 @@ const fraction = (run: Run, value: number): string => {
 };
 
 const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
-  spend(run, 1);
+  chargeSteps(run, 1);
   checkDepth(run, depth, 'a value is');
   if (value === null || value === undefined) return 'null';
   if (typeof value === 'string') {
-    spend(run, value.length >>> 6);
+    chargeSteps(run, value.length >>> 6);
     return text(value, style);
   }
   if (typeof value === 'boolean' || typeof value === 'bigint' || isInt(value)) return String(value);
@@ -73,7 +73,7 @@ const encode = (run: Run, value: Value, style: Style, depth = 0): string => {
 
 /** A JSON value as Go decodes it into interface{}: every number is a float64. */
 const decoded = (run: Run, value: unknown, depth = 0): Value => {
-  spend(run, 1);
+  chargeSteps(run, 1);
   checkDepth(run, depth, 'a value is');
   if (typeof value === 'number') return float(value);
   if (Array.isArray(value)) return value.map((item) => decoded(run, item, depth + 1));
@@ -85,7 +85,7 @@ const decoded = (run: Run, value: unknown, depth = 0): Value => {
 };
 
 const parse = (run: Run, json: string): Value => {
-  spend(run, json.length >>> 4);
+  chargeSteps(run, json.length >>> 4);
   let value: unknown;
   try {
     value = parseJson(json);
@@ -105,4 +105,4 @@ const ALL: FunctionTable = {
   fromJson: fixed(['string'], parse),
 };
 
-export const JSONS: FunctionTable = { ...ALL, ...mustTwins(ALL) };
+export const JSONS: FunctionTable = { ...ALL, ...withMustVariants(ALL) };

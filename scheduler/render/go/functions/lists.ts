@@ -1,4 +1,4 @@
-import { fail, type Run, spend } from '../../run.ts';
+import { fail, type Run, chargeSteps } from '../../run.ts';
 import { goText } from '../print.ts';
 import { byBytes, isList, nilList, stringList, truth, typed, type Value } from '../values/value.ts';
 import { sameForm } from './core.ts';
@@ -7,7 +7,7 @@ import { toBig } from './math.ts';
 import {
   type FunctionTable,
   fixed,
-  mustTwins,
+  withMustVariants,
   type TemplateFunction,
   variadic,
 } from './template-function.ts';
@@ -29,7 +29,7 @@ const untilStep = (run: Run, start: number, stop: number, step: number): number[
   const forward = stop >= start;
   if (forward ? step <= 0 : step >= 0) return [];
   const length = Math.ceil((stop - start) / step);
-  spend(run, length);
+  chargeSteps(run, length);
   return Array.from({ length }, (_unused, index) => start + index * step);
 };
 
@@ -55,7 +55,7 @@ const chunk = (run: Run, size: number, list: readonly Value[]): Value[][] => {
 };
 
 const flat = (run: Run, lists: readonly (readonly Value[])[]): Value[] => {
-  for (const list of lists) spend(run, list.length);
+  for (const list of lists) chargeSteps(run, list.length);
   const items = lists.flatMap((list) => [...list]);
   return items.length === 0 ? nilList() : items;
 };
@@ -85,7 +85,7 @@ const WITH_TWINS: FunctionTable = {
 
 export const LISTS: FunctionTable = {
   ...WITH_TWINS,
-  ...mustTwins(WITH_TWINS),
+  ...withMustVariants(WITH_TWINS),
   list,
   tuple: list,
   push: WITH_TWINS['append'] as TemplateFunction,

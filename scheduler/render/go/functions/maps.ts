@@ -1,4 +1,4 @@
-import { checkDepth, fail, type Run, spend } from '../../run.ts';
+import { checkDepth, fail, type Run, chargeSteps } from '../../run.ts';
 import { goText } from '../print.ts';
 import { isStringMap } from '../string-map.ts';
 import {
@@ -16,7 +16,7 @@ import {
   type ValueMap,
 } from '../values/value.ts';
 import { sameForm } from './core.ts';
-import { type FunctionTable, fixed, mustTwins, variadic } from './template-function.ts';
+import { type FunctionTable, fixed, withMustVariants, variadic } from './template-function.ts';
 
 /**
  * sprig's map functions. All renders share the maps of the context, so `set` and `unset` modify only maps that this render
@@ -35,7 +35,7 @@ const makeMap = (run: Run, entries: Iterable<readonly [string, Value]>): Dict =>
 /** Entries with their keys as text. */
 const entriesOf = (run: Run, map: AnyMap): (readonly [string, Value])[] => {
   const entries = sortedEntries(map);
-  spend(run, entries.length);
+  chargeSteps(run, entries.length);
   return entries.map(([key, value]) => [goText(run, key), value] as const);
 };
 
@@ -57,7 +57,7 @@ const changeable = (run: Run, map: AnyMap, name: string): Dict =>
 
 /** A deep copy, whose maps this render may modify. */
 export const copy = (run: Run, value: Value, depth = 0): Value => {
-  spend(run, 1);
+  chargeSteps(run, 1);
   checkDepth(run, depth, 'a value is');
   if (isList(value)) {
     const items = value.map((item) => copy(run, item, depth + 1));
@@ -155,7 +155,7 @@ export const MAPS: FunctionTable = {
     ),
   ),
   ...COPIES,
-  ...mustTwins(COPIES),
+  ...withMustVariants(COPIES),
   // In sprig 3 only this function lets empty values overwrite others.
   mustMergeOverwrite: variadic(['map'], 'map', merge({ overwrite: true, allWins: true })),
   dig: variadic([], 'any', digInto),

@@ -1,8 +1,8 @@
 import { compileLinear, findAll, type LinearPattern, type Match } from '#bundles/json/pattern/linear';
 import { PatternError } from '#bundles/json/pattern/pattern-error';
-import { checkLength, fail, type Run, spend } from '../../run.ts';
+import { checkLength, fail, type Run, chargeSteps } from '../../run.ts';
 import { stringList } from '../values/value.ts';
-import { type FunctionTable, fixed, mustTwins } from './template-function.ts';
+import { type FunctionTable, fixed, withMustVariants } from './template-function.ts';
 
 /** sprig's regular expression functions, in Go's (RE2's) syntax. */
 
@@ -33,7 +33,7 @@ const compiled = (run: Run, pattern: string): LinearPattern => {
       run,
       `the regular expression ${JSON.stringify(pattern.slice(0, 80))} cannot be used: it ${found.message}`,
     );
-  spend(run, found.size >> 3);
+  chargeSteps(run, found.size >> 3);
   return found;
 };
 
@@ -46,7 +46,7 @@ const isRegexp = (pattern: string): boolean => {
 const matches = (run: Run, pattern: string, text: string): boolean =>
   compiled(run, pattern).test(text, meter(run));
 
-const meter = (run: Run) => (steps: number) => spend(run, steps);
+const meter = (run: Run) => (steps: number) => chargeSteps(run, steps);
 
 const all = (run: Run, pattern: string, text: string, limit = Infinity): readonly Match[] =>
   findAll(compiled(run, pattern), text, limit < 0 ? Infinity : limit, meter(run));
@@ -124,7 +124,7 @@ const ALL: FunctionTable = {
 
 export const PATTERNS: FunctionTable = {
   ...ALL,
-  ...mustTwins(ALL),
+  ...withMustVariants(ALL),
   // Without the prefix must, sprig treats an invalid pattern as one without a match.
   regexMatch: fixed(
     ['string', 'string'],

@@ -1,4 +1,4 @@
-import { fail, payForText, type Run, spend } from '../../run.ts';
+import { fail, chargeText, type Run, chargeSteps } from '../../run.ts';
 import { unreachable } from '../../../model/unreachable.ts';
 import { isFloat, isInt, toNumber, WholeFloat } from '../../../model/go/number.ts';
 import { type Dict, describeValue, isList, isMap, type Value, type ValueMap } from '../values/value.ts';
@@ -46,7 +46,7 @@ export const variadic = <const Names extends readonly ParameterName[], Rest exte
 ): TemplateFunction => ({ parameters, rest, body: body as unknown as TemplateFunction['body'] });
 
 /** The same functions under sprig's names for the variants that report errors: `mustFirst` for `first`. */
-export const mustTwins = (table: FunctionTable): FunctionTable =>
+export const withMustVariants = (table: FunctionTable): FunctionTable =>
   Object.fromEntries(
     Object.entries(table).map(([name, fn]) => [`must${name.slice(0, 1).toUpperCase()}${name.slice(1)}`, fn]),
   );
@@ -120,9 +120,9 @@ export const callFunction = (
   run.at = at;
   for (let index = 0; index < values.length; index += 1)
     values[index] = argument(run, name, fn, index, values[index]);
-  spend(run, 1);
+  chargeSteps(run, 1);
   const result = fn.body(run, ...values);
-  if (typeof result === 'string') payForText(run, result);
+  if (typeof result === 'string') chargeText(run, result);
   return result;
 };
 

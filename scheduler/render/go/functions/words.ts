@@ -1,4 +1,4 @@
-import { type Run, spend } from '../../run.ts';
+import { type Run, chargeSteps } from '../../run.ts';
 import { bytesAsText, textFromBytes } from '../../../model/go/utf8.ts';
 import { isSpace, titleLetter, toLower, toUpper } from '../../../model/go/letter-case.ts';
 import { type FunctionTable, fixed } from './template-function.ts';
@@ -29,7 +29,7 @@ const WORDS: readonly (readonly [WordKind, RegExp])[] = [
 const wordsOf = (run: Run, text: string): readonly Word[] => {
   const words: Word[] = [];
   for (let at = 0; at < text.length; ) {
-    spend(run, 1);
+    chargeSteps(run, 1);
     for (const [kind, pattern] of WORDS) {
       pattern.lastIndex = at;
       const found = pattern.exec(text)?.[0];
@@ -168,7 +168,7 @@ const wrap = (run: Run, width: number, newLine: string, text: string, cuts: bool
   const lines: string[] = [];
   let at = 0;
   while (bytes.length - at > limit) {
-    spend(run, 1 + (limit >>> 6));
+    chargeSteps(run, 1 + (limit >>> 6));
     if (bytes[at] === ' ') {
       at += 1;
       continue;
@@ -181,7 +181,7 @@ const wrap = (run: Run, width: number, newLine: string, text: string, cuts: bool
     at = space >= at || !cuts ? end + 1 : end;
   }
   lines.push(bytes.slice(at));
-  spend(run, (lines.length * mark.length) >>> 6);
+  chargeSteps(run, (lines.length * mark.length) >>> 6);
   return textFromBytes(lines.join(mark));
 };
 

@@ -1,5 +1,5 @@
 import { parseYaml11Collection } from '../../../model/yaml/yaml-1-1-value.ts';
-import { checkDepth, checkLength, fail, type Run, spend } from '../../run.ts';
+import { checkDepth, checkLength, fail, type Run, chargeSteps } from '../../run.ts';
 import { toYaml } from '../yaml/to-yaml.ts';
 import { isScalar } from '../yaml/yaml-keys.ts';
 import { goText } from '../print.ts';
@@ -12,7 +12,7 @@ import { type FunctionTable, fixed } from './template-function.ts';
 
 const yaml = (run: Run, value: Value): string => {
   const text = toYaml(value, (depth, length) => {
-    spend(run, 1 + (length >>> 6));
+    chargeSteps(run, 1 + (length >>> 6));
     checkDepth(run, depth, 'a value is');
   });
   checkLength(run, text.length);
@@ -33,7 +33,7 @@ const stringify = (run: Run, value: Value): string => {
 
 /** Parses a map or list, typed like configuration values. Costs a step for each character, because YAML parsing is slow. */
 const fromYaml = (run: Run, text: string): Value => {
-  spend(run, text.length);
+  chargeSteps(run, text.length);
   const value = parseYaml11Collection(text);
   return value === undefined ? fail(run, 'fromYaml takes the text of a YAML map or list') : copy(run, value);
 };

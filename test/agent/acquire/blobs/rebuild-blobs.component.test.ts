@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { makePatch } from '#bundles/formats/delta/make-patch';
+import { createPatch } from '#bundles/formats/delta/create-patch';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import {
@@ -13,8 +13,8 @@ import {
   type OpenMedium,
   parseMedium,
 } from '#bundles/formats/medium/medium';
-import { bringBlobs } from '../../../../agent/acquire/blobs/bring-blobs.ts';
-import { onDisk, SPARE } from '../../../../agent/acquire/blobs/free-space.ts';
+import { fetchBlobs } from '../../../../agent/acquire/blobs/fetch-blobs.ts';
+import { onDisk, RESERVED_BYTES } from '../../../../agent/acquire/blobs/free-space.ts';
 import { importMedium } from '../../../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { collectGarbage } from '../../../../agent/store/collect-garbage.ts';
@@ -58,7 +58,7 @@ const deliver = async (
   const next = packTestBundle(world.fleet, [onePackage('app', textOf('two')), ...more]);
   const [base, layer] = [old.layers.get('app')?.digest, next.layers.get('app')?.digest] as [Digest, Digest];
   const [before, after] = [old.blobs.get(base), next.blobs.get(layer)] as [Buffer, Buffer];
-  const made = await makePatch(before, after, after.length);
+  const made = await createPatch(before, after, after.length);
   expect(made?.form).toBe('gzip');
   expect(made?.bytes.byteLength).toBeLessThan(after.length / 10);
   const bytes = change(made?.bytes ?? Buffer.alloc(0));
@@ -105,7 +105,7 @@ describe('a patch on a medium', () => {
 
   it('P14: that lies makes nothing, and the whole blob is asked for -> MISSING_BASE', async () => {
     await using world = await createWorld();
-    const other = await makePatch(Buffer.from('something else'), Buffer.from('that nobody wants'), 1000);
+    const other = await createPatch(Buffer.from('something else'), Buffer.from('that nobody wants'), 1000);
     const { medium, layer } = await deliver(world, () => other?.bytes ?? Buffer.alloc(0));
     const before = await storedBlobs(world.agent.state);
     expect(await codeOf(importMedium(world.agent, medium))).toBe('MISSING_BASE');
@@ -148,7 +148,7 @@ describe('a patch on a medium', () => {
     const { blobs } = world.agent.state;
     const next = packTestBundle(world.fleet, [onePackage('app', textOf('two'))]);
     const content = gunzipSync(await readFile(blobs.path(base))).byteLength;
-    const needed = onDisk(next.blobs.get(layer)?.byteLength ?? 0) + onDisk(content) + SPARE;
+    const needed = onDisk(next.blobs.get(layer)?.byteLength ?? 0) + onDisk(content) + RESERVED_BYTES;
     const withFree = (free: number): Agent => ({ ...world.agent, freeBytes: async () => free });
     expect(await importMedium(withFree(needed - 7), medium).catch((error: unknown) => error)).toMatchObject({
       code: 'DISK_FULL',
@@ -202,7 +202,7 @@ describe('a patch in a set of parts', () => {
 
   it('P14: that lies makes nothing, and the whole blob is asked for -> MISSING_BASE', async () => {
     await using world = await createWorld();
-    const lie = await makePatch(Buffer.from('something else'), Buffer.from('that nobody wants'), 1000);
+    const lie = await createPatch(Buffer.from('something else'), Buffer.from('that nobody wants'), 1000);
     const { layer, patched, other, stick } = await sticks(world, () => lie?.bytes ?? Buffer.alloc(0));
     expect(await codeOf(importMedium(world.agent, await stick(other)))).toBe('PARTS_MISSING');
     const path = await stick(patched);
@@ -241,7 +241,7 @@ describe('a patch for a layer of an image', () => {
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
     const bundle = await kubernetesBundle(blobs, [image]);
     const [before, after] = [blobs.get(old.digest), blobs.get(layer.digest)] as [Buffer, Buffer];
-    const made = await makePatch(before, after, after.length);
+    const made = await createPatch(before, after, after.length);
     const bytes = made?.bytes ?? Buffer.alloc(0);
     const patch = { path: 'fleet/deltas/abc.zst', size: bytes.byteLength, digest: digestOf(bytes) };
     const deltas: Delta[] = [
@@ -267,7 +267,7 @@ describe('a patch for a layer of an image', () => {
   it('is made of what the provider has, and goes to the provider', async () => {
     await using world = await createWorld();
     const { agent, provider, bundle, layer, source } = await stick(world);
-    expect(await bringBlobs(agent, source, [bundle])).toEqual({ brought: 1, left: 0 });
+    expect(await fetchBlobs(agent, source, [bundle])).toEqual({ brought: 1, left: 0 });
     expect(digestOf(provider.blobs.get(layer.digest) ?? '')).toBe(layer.digest);
     forgetPull(agent.state);
     await collectGarbage(agent.state);
@@ -278,28 +278,28 @@ describe('a patch for a layer of an image', () => {
     await using world = await createWorld();
     const { agent, provider, bundle, layer, source } = await stick(world);
     const none = { ...agent, images: [] };
-    expect(await bringBlobs(none, source, [bundle])).toEqual({ brought: 0, left: 1 });
-    await bringBlobs(agent, source, [bundle]);
+    expect(await fetchBlobs(none, source, [bundle])).toEqual({ brought: 0, left: 1 });
+    await fetchBlobs(agent, source, [bundle]);
     await agent.state.blobs.remove(layer.digest);
     provider.blobs.clear();
-    expect(await bringBlobs(agent, source, [bundle])).toEqual({ brought: 0, left: 0 });
+    expect(await fetchBlobs(agent, source, [bundle])).toEqual({ brought: 0, left: 0 });
     expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
   });
 
   it('is not made where there is no room for the old layer beside it, which the provider gives', async () => {
     await using world = await createWorld();
     const { agent, bundle, old, layer, source } = await stick(world);
-    const needed = onDisk(layer.size) + onDisk(old.size) + SPARE;
+    const needed = onDisk(layer.size) + onDisk(old.size) + RESERVED_BYTES;
     const withFree = (free: number): Agent => ({ ...agent, freeBytes: async () => free });
-    expect(await codeOf(bringBlobs(withFree(needed - 1), source, [bundle]))).toBe('DISK_FULL');
-    expect(await codeOf(bringBlobs(withFree(needed), source, [bundle]))).toBe('done');
+    expect(await codeOf(fetchBlobs(withFree(needed - 1), source, [bundle]))).toBe('DISK_FULL');
+    expect(await codeOf(fetchBlobs(withFree(needed), source, [bundle]))).toBe('done');
   });
 
   it('is asked for as a whole where the provider has lost the old layer', async () => {
     await using world = await createWorld();
     const { agent, provider, bundle, old, source } = await stick(world);
     provider.blobs.delete(old.digest);
-    expect(await codeOf(bringBlobs(agent, source, [bundle]))).toBe('MISSING_BASE');
+    expect(await codeOf(fetchBlobs(agent, source, [bundle]))).toBe('MISSING_BASE');
     expect(provider.asked).toEqual([]);
   });
 });
@@ -322,7 +322,7 @@ describe('a medium whose patches are of a stranger', () => {
     for (const [at, name] of NAMES.entries()) {
       const base = old.layers.get(name)?.digest as Digest;
       const [before, after] = [old.blobs.get(base), next.blobs.get(layers[at] as Digest)] as [Buffer, Buffer];
-      const made = await makePatch(before, lying.includes(at) ? before : after, after.length);
+      const made = await createPatch(before, lying.includes(at) ? before : after, after.length);
       const bytes = made?.bytes ?? Buffer.alloc(0);
       const patch = {
         path: `fleet/deltas/${name}.zst`,

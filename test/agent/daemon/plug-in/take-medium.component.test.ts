@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { isOurs, takeMedium } from '../../../../agent/daemon/plug-in/take-medium.ts';
+import { holdsMedium, takeMedium } from '../../../../agent/daemon/plug-in/take-medium.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { createWorld } from '../../world.ts';
 
@@ -22,7 +22,7 @@ it('reports a failure as unreadable when the device is unplugged, and as a refus
 
 it('knows a medium by its folder', async () => {
   await using folder = await temporaryDirectory('is-ours');
-  expect(await isOurs(folder.path)).toBe(false);
+  expect(await holdsMedium(folder.path)).toBe(false);
   await mkdir(join(folder.path, 'fleet'));
-  expect(await isOurs(folder.path)).toBe(true);
+  expect(await holdsMedium(folder.path)).toBe(true);
 });

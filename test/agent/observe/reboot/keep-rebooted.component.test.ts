@@ -9,7 +9,7 @@ import { importMedium } from '../../../../agent/daemon/import-medium.ts';
 import type { Machine, RebootCause } from '../../../../agent/model/machine.ts';
 import { lookAround } from '../../../../agent/daemon/look-around.ts';
 import { readStatus } from '../../../../agent/observe/read-status.ts';
-import { sayReboot } from '../../../../agent/observe/reboot/reboot-status.ts';
+import { describeRebootStatus } from '../../../../agent/observe/reboot/reboot-status.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { saveCondition } from '../../../../agent/store/conditions.ts';
 import { packTestBundle } from '../../../harness/fleets/signed-medium.ts';
@@ -152,7 +152,9 @@ describe('a host that needs a reboot', () => {
       ['unchanged', 'rebooted, healthy'],
     ]);
     expect(host.status()).toMatchObject({ required: null, underWay: null, last: { unwell: [] } });
-    expect(sayReboot(host.status())).toEqual([`by the agent at ${formatTime(NOW)}; healthy after it`]);
+    expect(describeRebootStatus(host.status())).toEqual([
+      `by the agent at ${formatTime(NOW)}; healthy after it`,
+    ]);
   });
 
   it('is only reported where the release has no policy, and by commands of people', async () => {
@@ -162,7 +164,7 @@ describe('a host that needs a reboot', () => {
     host.needs(KERNEL, LIBC);
     await host.look();
     expect(host.asked).toEqual([]);
-    expect(sayReboot(host.status())).toEqual([
+    expect(describeRebootStatus(host.status())).toEqual([
       `required since ${formatTime(NOW)}: ${KERNEL.message}; ${LIBC.message}; waits for a person: the release has no reboot policy for this cluster type`,
     ]);
     await using other = await createWorld();
@@ -331,7 +333,9 @@ describe('a host that needs a reboot', () => {
     await host.look();
     await host.look();
     expect(host.events().filter(([code]) => code === 'REBOOT_REFUSED')).toHaveLength(1);
-    expect(sayReboot(host.status())).toContain('refused: Operation inhibited by "unattended-upgrades"');
+    expect(describeRebootStatus(host.status())).toContain(
+      'refused: Operation inhibited by "unattended-upgrades"',
+    );
     host.refuses(undefined);
     await host.look();
     expect(host.asked).toEqual(['boot-1']);
@@ -375,7 +379,7 @@ describe('a host that needs a reboot', () => {
         'no reboot is required; these services use libraries of before an upgrade: cron.service, ssh.service',
       ],
     ]);
-    expect(sayReboot(host.status())).toEqual([
+    expect(describeRebootStatus(host.status())).toEqual([
       'cron.service, ssh.service use libraries of before an upgrade, until restarted',
     ]);
   });

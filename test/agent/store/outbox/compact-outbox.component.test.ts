@@ -10,19 +10,14 @@ import { exportReports } from '../../../../agent/report/export-reports.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import { acknowledge } from '../../../../agent/store/outbox/acknowledge.ts';
 import { compactOutbox } from '../../../../agent/store/outbox/compact-outbox.ts';
-import {
-  appendEvent,
-  type Happening,
-  outboxSize,
-  readOutbox,
-} from '../../../../agent/store/outbox/outbox.ts';
+import { appendEvent, type NewEvent, outboxSize, readOutbox } from '../../../../agent/store/outbox/outbox.ts';
 import { addDays } from '#bundles/time';
 import { agentKey, createWorld, NOW, onePackage, testEdge, type World } from '../../world.ts';
 import { LONG } from '../../../harness/run/long.ts';
 
 const digest = (letter: string) => `sha256:${letter.repeat(64)}` as const;
 const package_ = { package: digest('a'), siteValues: digest('b') };
-const drift: Happening = {
+const drift: NewEvent = {
   type: 'drift',
   assignment: 'app',
   ...package_,
@@ -30,8 +25,8 @@ const drift: Happening = {
   message: '1 object differs from the package',
   detail: { drift: [{ key: 'file:/opt/app', what: 'content', message: '/opt/app has other content' }] },
 };
-const corrected: Happening = { type: 'corrected', assignment: 'app', ...package_, outcome: 'configured' };
-const failed: Happening = {
+const corrected: NewEvent = { type: 'corrected', assignment: 'app', ...package_, outcome: 'configured' };
+const failed: NewEvent = {
   type: 'package',
   assignment: 'web',
   ...package_,
@@ -40,12 +35,12 @@ const failed: Happening = {
   message: 'web: /usr/bin/check ended with 1',
 };
 
-const tell = (agent: Agent, happenings: readonly Happening[]): void =>
+const tell = (agent: Agent, happenings: readonly NewEvent[]): void =>
   agent.state.db.transaction(() => {
     for (const happening of happenings) appendEvent(agent, happening);
   })();
 
-const repeat = (count: number, ...happenings: readonly Happening[]): readonly Happening[] =>
+const repeat = (count: number, ...happenings: readonly NewEvent[]): readonly NewEvent[] =>
   Array.from({ length: count }, () => happenings).flat();
 
 /** The agent with a budget that every outbox exceeds. */
@@ -113,7 +108,7 @@ describe('an outbox above its budget', () => {
 
   it('keeps every change and the first and last of one failure, and restarts at a change', async () => {
     await using world = await createWorld();
-    const applied: Happening = {
+    const applied: NewEvent = {
       ...failed,
       outcome: 'configured',
       code: undefined,
@@ -138,7 +133,7 @@ describe('an outbox above its budget', () => {
 
   it('keeps the first and the last time that a service went down and came up, whatever its messages count', async () => {
     await using world = await createWorld();
-    const flap = (round: number): readonly Happening[] => {
+    const flap = (round: number): readonly NewEvent[] => {
       const message = `web: web.service restarted ${round} time(s) and is activating (exit-code)`;
       return [
         { ...failed, message },
@@ -158,7 +153,7 @@ describe('an outbox above its budget', () => {
     const story = ['package', 'check', 'package', 'check'];
     expect(typesOf(world.agent)).toEqual(['enrolled', ...story, 'compacted', ...story]);
     expect(total(countsOf(world.agent))).toBe(50 * 4 - 8);
-    const other: Happening = { ...failed, code: 'DISK_FULL', message: 'no room' };
+    const other: NewEvent = { ...failed, code: 'DISK_FULL', message: 'no room' };
     tell(world.agent, [other, ...flap(51), other]);
     compactOutbox(tight(world));
     expect(typesOf(world.agent)).toHaveLength(10 + 6);
@@ -171,7 +166,7 @@ describe('an outbox above its budget', () => {
     const points: string[] = [];
     const changes = Array.from(
       { length: 40 },
-      (_, index): Happening => ({ type: 'imported', message: `${index}` }),
+      (_, index): NewEvent => ({ type: 'imported', message: `${index}` }),
     );
     const agent: Agent = {
       ...world.agent,
@@ -285,7 +280,7 @@ it(`stays within its budget for ${DAYS} days without a hub, with a drift every s
       edge: testEdge(addDays(NOW, day)),
       policy: { ...world.agent.policy, outboxBytes: budget },
     };
-    const visit: readonly Happening[] = day % 30 === 0 ? [{ type: 'imported', message: `${day}` }] : [];
+    const visit: readonly NewEvent[] = day % 30 === 0 ? [{ type: 'imported', message: `${day}` }] : [];
     tell(agent, [...visit, ...repeat(4, drift, corrected), ...repeat(24, failed)]);
     compactOutbox(agent);
     largest = Math.max(largest, outboxSize(state).bytes);

@@ -7,7 +7,7 @@ import type { OldContent } from '#bundles/formats/delta/old-content';
 import { findCopies } from '#bundles/formats/delta/find-copies';
 import { contentOf } from '#bundles/formats/delta/gzip-layer';
 import { MAX_UNCOMPRESSED } from '#bundles/formats/delta/limits';
-import { makePatch } from '#bundles/formats/delta/make-patch';
+import { createPatch } from '#bundles/formats/delta/create-patch';
 import { encodeVarint } from '#bundles/formats/delta/varint';
 import { isFleetError } from '#bundles/errors';
 import { runs } from '../../../harness/run/long.ts';
@@ -53,7 +53,7 @@ describe('a patch', () => {
   it('restores any new content from any old content', async () => {
     await fc.assert(
       fc.asyncProperty(pairs, async ({ old, fresh }) => {
-        const patch = await makePatch(old, fresh, NO_LIMIT);
+        const patch = await createPatch(old, fresh, NO_LIMIT);
         expect(patch?.form).toBe('plain');
         expect((await apply(patch?.bytes ?? Buffer.alloc(0), old)).equals(fresh)).toBe(true);
       }),
@@ -65,7 +65,7 @@ describe('a patch', () => {
     const [old, fresh] = [noise(40_000), Buffer.concat([noise(40_000), Buffer.from('and more')])];
     for (const level of [1, 6, 9]) {
       const packed = level === 6 ? gzipFixed(fresh) : gzipSync(fresh, { level });
-      const patch = await makePatch(gzipFixed(old), packed, NO_LIMIT);
+      const patch = await createPatch(gzipFixed(old), packed, NO_LIMIT);
       expect(patch?.form).toBe('gzip');
       expect(patch?.bytes.byteLength).toBeLessThan(150);
       expect((await apply(patch?.bytes ?? Buffer.alloc(0), old)).equals(packed)).toBe(true);
@@ -76,9 +76,9 @@ describe('a patch', () => {
     const [old, fresh] = [noise(4000), noise(4000, 2)];
     const foreign = gzipSync(fresh, { level: 6, memLevel: 3, strategy: constants.Z_HUFFMAN_ONLY });
     expect(contentOf(foreign)?.equals(fresh)).toBe(true);
-    expect(await makePatch(gzipFixed(old), foreign, NO_LIMIT)).toBeUndefined();
-    expect(await makePatch(old, gzipFixed(fresh), NO_LIMIT)).toBeUndefined();
-    expect(await makePatch(old, fresh, 1000)).toBeUndefined();
+    expect(await createPatch(gzipFixed(old), foreign, NO_LIMIT)).toBeUndefined();
+    expect(await createPatch(old, gzipFixed(fresh), NO_LIMIT)).toBeUndefined();
+    expect(await createPatch(old, fresh, 1000)).toBeUndefined();
   });
 
   it('is under 300 bytes for a small change: inserted, deleted, replaced or moved bytes', async () => {
@@ -94,19 +94,19 @@ describe('a patch', () => {
       moved: Buffer.concat([old.subarray(half), old.subarray(0, half)]),
     };
     for (const [name, fresh] of Object.entries(cases)) {
-      const patch = await makePatch(old, fresh, NO_LIMIT);
+      const patch = await createPatch(old, fresh, NO_LIMIT);
       expect(patch?.bytes.byteLength, name).toBeLessThan(300);
     }
   });
 
   it('has the same bytes each time', async () => {
     const [old, fresh] = [noise(5000), Buffer.concat([noise(2000, 3), noise(5000).subarray(100)])];
-    expect(await makePatch(old, fresh, NO_LIMIT)).toEqual(await makePatch(old, fresh, NO_LIMIT));
+    expect(await createPatch(old, fresh, NO_LIMIT)).toEqual(await createPatch(old, fresh, NO_LIMIT));
   });
 
   it('is applied in small pieces, for any size of old and new content', async () => {
     const old = Buffer.alloc(6 << 20, 'a run of the old content');
-    const patch = await makePatch(old, old.subarray(100), NO_LIMIT);
+    const patch = await createPatch(old, old.subarray(100), NO_LIMIT);
     const sizes: number[] = [];
     const read = async (offset: number, length: number) => {
       sizes.push(length);
@@ -175,7 +175,7 @@ describe('a damaged or hostile patch', () => {
   };
 
   it('is refused when it is truncated, or when a changed byte changes its result', async () => {
-    const { bytes } = (await makePatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
+    const { bytes } = (await createPatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
     expect(await outcome(bytes)).toBe('right');
     for (let at = 7; at < bytes.length; at += 7) {
       const changed = Buffer.from(bytes);
@@ -187,7 +187,7 @@ describe('a damaged or hostile patch', () => {
   });
 
   it('is refused for a changed instruction inside a valid zstd frame, or makes content with another digest', async () => {
-    const { bytes } = (await makePatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
+    const { bytes } = (await createPatch(old, fresh, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
     const inside = zstdDecompressSync(bytes);
     await fc.assert(
       fc.asyncProperty(fc.nat(inside.length - 1), fc.integer({ min: 1, max: 255 }), async (at, flip) => {
@@ -210,7 +210,7 @@ describe('a damaged or hostile patch', () => {
       [gzipFixed(old), gzipFixed(Buffer.alloc(200_000, 'ab')), [190]],
     ] as const;
     for (const [before, after, wrong] of pairsOf) {
-      const { bytes } = (await makePatch(before, after, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
+      const { bytes } = (await createPatch(before, after, NO_LIMIT)) ?? { bytes: Buffer.alloc(0) };
       for (const size of [...wrong, after.length]) {
         const read = () => {
           throw new Error('read');

@@ -6,7 +6,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { holdFolder, named } from '#bundles/formats/medium/hold-folder';
+import { openMediumFolder, named } from '#bundles/formats/medium/open-medium-folder';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { partName } from '#bundles/formats/medium/parts/part';
@@ -140,14 +140,14 @@ describe('a medium from an untrusted source', () => {
     await using made = await makeMedium();
     const [fleet, elsewhere] = [join(made.medium, 'fleet'), join(made.path, 'elsewhere')];
     await mkdir(elsewhere);
-    await using held = await holdFolder(made.medium, 'fleet');
+    await using held = await openMediumFolder(made.medium, 'fleet');
     if (!held) throw new Error('there is no folder');
     await rename(fleet, join(made.path, 'moved'));
     await symlink(elsewhere, fleet);
     await writeFileAtomically(join(held.path, 'note'), Buffer.from('x'));
     expect(await readdir(elsewhere)).toEqual([]);
     expect(await readdir(join(made.path, 'moved'))).toContain('note');
-    expect(await verdict(() => holdFolder(made.medium, 'fleet'))).toBe('MEDIUM_INVALID');
+    expect(await verdict(() => openMediumFolder(made.medium, 'fleet'))).toBe('MEDIUM_INVALID');
     expect(await verdict(() => writeFileOntoMedium(made.medium, 'fleet/x/note', Buffer.from('x')))).toBe(
       'MEDIUM_INVALID',
     );
@@ -156,7 +156,7 @@ describe('a medium from an untrusted source', () => {
 
   it('an error about a held folder names the path that the user knows, not the one below /proc', async () => {
     await using made = await makeMedium();
-    await using held = await holdFolder(made.medium, 'fleet');
+    await using held = await openMediumFolder(made.medium, 'fleet');
     if (!held) throw new Error('there is no folder');
     const failed: unknown = await named(held, () => readFile(join(held.path, 'nothing'))).catch(
       (error: unknown) => error,

@@ -8,7 +8,7 @@ import { addDays } from '#bundles/time';
 import { openLayoutDestination } from '../../../../scheduler/deliver/send/layout-destination.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { type AuditOffice, openAuditOffice } from '../../../scheduler/release/audit/audit-office.ts';
 import { KIOSK, NOW } from '../../../scheduler/release/reissue/release-office.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';

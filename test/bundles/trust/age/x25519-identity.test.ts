@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Decrypter, Encrypter, generateX25519Identity, identityToRecipient } from 'age-encryption';
 import { expect, it } from 'vitest';
-import { newDecrypter } from '#bundles/trust/age/decrypter';
+import { createDecrypter } from '#bundles/trust/age/decrypter';
 import { generateAgeIdentity } from '#bundles/trust/age/recipient';
 
 const base64 = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
@@ -17,12 +17,12 @@ it('opens what the age library sealed, among other recipients, as the library do
     for (const one of [await identityToRecipient(await generateX25519Identity()), recipient])
       encrypter.addRecipient(one);
     const sealed = await encrypter.encrypt('text');
-    expect(await (await newDecrypter([identity])).decrypt(sealed, 'text')).toBe('text');
+    expect(await (await createDecrypter([identity])).decrypt(sealed, 'text')).toBe('text');
     const library = new Decrypter();
     library.addIdentity(identity);
     expect(await library.decrypt(sealed, 'text')).toBe('text');
     const [other] = [await generateX25519Identity()];
-    await expect((await newDecrypter([other])).decrypt(sealed)).rejects.toThrow(/no identity matched/);
+    await expect((await createDecrypter([other])).decrypt(sealed)).rejects.toThrow(/no identity matched/);
   }
 });
 
@@ -33,13 +33,13 @@ it.each([
   ['a second argument', `-> X25519 ${base64(randomBytes(32))} x\n${base64(randomBytes(32))}\n`],
 ])('refuses a header with %s', async (_, line) => {
   const { identity } = await generateAgeIdentity();
-  await expect((await newDecrypter([identity])).decryptHeader(header(line))).rejects.toThrow();
+  await expect((await createDecrypter([identity])).decryptHeader(header(line))).rejects.toThrow();
 });
 
 it('P17: tries a header of a megabyte of recipients within seconds -> ACCEPT', async () => {
   const { identity } = await generateAgeIdentity();
   const lines = Array.from({ length: 10_000 }, () => stanza());
-  const decrypter = await newDecrypter([identity]);
+  const decrypter = await createDecrypter([identity]);
   const started = process.cpuUsage();
   await expect(decrypter.decryptHeader(header(...lines))).rejects.toThrow(/no identity matched/);
   const { user, system } = process.cpuUsage(started);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { spaceOf } from '../../../../exporter/plan/medium/free-space.ts';
+import { clusterBytesOf } from '../../../../exporter/plan/medium/free-space.ts';
 
 const KIB = 1024;
 const blobs = (count: number, size: number) =>
@@ -13,22 +13,22 @@ describe('the space that files take on a medium', () => {
       { path: 'fleet/medium.json', size: 9000 },
     ];
     // 17 files, and the folders blobs, blobs/sha256 and fleet; then two clusters and a sixteenth in reserve.
-    expect(spaceOf(files, 128 * KIB)).toBe(20 * 128 * KIB + 2 * 128 * KIB + 160 * KIB);
+    expect(clusterBytesOf(files, 128 * KIB)).toBe(20 * 128 * KIB + 2 * 128 * KIB + 160 * KIB);
   });
 
   it('has the clusters that a FAT image of 4 MiB takes: mkfs.fat and mtools put 28 such files into its 31 clusters', () => {
     const cluster = 128 * KIB;
     const files = [...blobs(27, 1000), { path: 'fleet/medium.json', size: 1000 }];
-    expect(spaceOf(files, cluster) - 2 * cluster - (31 * cluster) / 16).toBe(31 * cluster);
+    expect(clusterBytesOf(files, cluster) - 2 * cluster - (31 * cluster) / 16).toBe(31 * cluster);
   });
 
   it('is little more than their bytes for large files, and nothing for none', () => {
-    expect(spaceOf([{ path: 'file', size: 2 ** 32 }], 32 * KIB)).toBe(2 ** 32 + 64 * KIB + (1 << 20));
-    expect(spaceOf([], 32 * KIB)).toBe(0);
+    expect(clusterBytesOf([{ path: 'file', size: 2 ** 32 }], 32 * KIB)).toBe(2 ** 32 + 64 * KIB + (1 << 20));
+    expect(clusterBytesOf([], 32 * KIB)).toBe(0);
   });
 
   it('counts the names of a folder, which take clusters of their own', () => {
-    const many = spaceOf(blobs(10_000, 1), 4 * KIB);
+    const many = clusterBytesOf(blobs(10_000, 1), 4 * KIB);
     // 10,000 names of 6 entries of 32 bytes.
     expect(many - 10_000 * 4 * KIB).toBeGreaterThanOrEqual(10_000 * 6 * 32);
   });

@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { makePatch } from '#bundles/formats/delta/make-patch';
+import { createPatch } from '#bundles/formats/delta/create-patch';
 import { type Digest, digestOf, hexOf, shortDigest } from '#bundles/digest';
 import { type Delta, MEDIUM_FILE, parseMedium } from '#bundles/formats/medium/medium';
 import { compareSides, type SidesDiff } from '../../../../exporter/verify/diff/compare-sides.ts';
@@ -156,7 +156,7 @@ describe('the difference between two media', () => {
     it('is reported by digest where the patch lies', async () => {
       await using world = await makeKioskWorld();
       const { delta } = await patched(world);
-      const lie = await makePatch(Buffer.from('something'), Buffer.from('that nobody wants'), 1000);
+      const lie = await createPatch(Buffer.from('something'), Buffer.from('that nobody wants'), 1000);
       const bytes = lie?.bytes ?? Buffer.alloc(0);
       await writeFile(world.path('two', delta.patch.path), bytes);
       const file = world.path('two', MEDIUM_FILE);

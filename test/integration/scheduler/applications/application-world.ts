@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path';
 import { unpackLayer } from '../../../../bundles/formats/archive/unpack-layer.ts';
 import { type FleetError, formatError } from '../../../../bundles/errors.ts';
-import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
+import { buildLoaded } from '../../../../scheduler/build/pipeline.ts';
 import type { EnvironmentInput } from '../../../../scheduler/build/environment-input.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { temporaryDirectory, writeFiles } from '../../../scheduler/file-tree.ts';
@@ -63,7 +63,7 @@ export type Made = {
   readonly held: readonly string[];
   readonly errors: readonly FleetError[];
   readonly advice: readonly string[];
-  readonly candidate: Awaited<ReturnType<typeof buildEnvironment>>['candidate'];
+  readonly candidate: Awaited<ReturnType<typeof buildLoaded>>['candidate'];
 };
 
 /** Builds prod of a platform in a folder. @param programs the only ones that are found */
@@ -80,7 +80,7 @@ export const makeApplications = async (
   };
   const sources = sourcesOf(options);
   const platform = await loadPlatform({ ...options, sources });
-  const built = await buildEnvironment(
+  const built = await buildLoaded(
     {
       platform,
       sources,

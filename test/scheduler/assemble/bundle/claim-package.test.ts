@@ -3,7 +3,7 @@ import type { AssembledPackage } from '../../../../scheduler/assemble/bundle/ass
 import {
   type Before,
   type Claimant,
-  refuseNewcomers,
+  refuseConflictingClaims,
 } from '../../../../scheduler/assemble/bundle/claim-package.ts';
 import { target } from '../../model-objects.ts';
 
@@ -35,7 +35,7 @@ const refused = async (
 ): Promise<Readonly<Record<string, string>>> => {
   const before: Before = async ({ id }) => past[id];
   const claimants = packages.map((one) => ('made' in one ? one : { made: one, kept: false }));
-  const errors = await refuseNewcomers(claimants, before);
+  const errors = await refuseConflictingClaims(claimants, before);
   for (const { code } of errors.values()) expect(code).toBe('OBJECT_CLASH');
   return Object.fromEntries([...errors].map(([{ id }, error]) => [id, error.message]));
 };

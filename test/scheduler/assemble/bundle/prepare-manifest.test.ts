@@ -4,7 +4,7 @@ import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
 import { prepareManifest } from '../../../../scheduler/assemble/bundle/prepare-manifest.ts';
 import type { ManifestCache } from '../../../../scheduler/assemble/bundle/prepared-manifest.ts';
-import { UNBOUND } from '../../../../scheduler/assemble/bundle/tenancy.ts';
+import { UNBOUNDED } from '../../../../scheduler/assemble/bundle/tenancy.ts';
 
 const IMAGE = `nginx@${digestOf('nginx')}`;
 const deployment = (namespace: string) => `# Comments stay.
@@ -33,7 +33,7 @@ const prepare = (content: Buffer | string, namespace: string, cache: ManifestCac
     namespace,
     offline,
     imageLocks: new Map(),
-    bounds: UNBOUND,
+    bounds: UNBOUNDED,
   };
   const made = prepareManifest(input, cache, problems);
   return { ...made, objects: made.objects(), problems: problems.map(formatError) };

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type FleetError, formatError } from '#bundles/errors';
 import { prepareManifest } from '../../../../scheduler/assemble/bundle/prepare-manifest.ts';
-import { boundsOf, type ObjectBounds, UNBOUND } from '../../../../scheduler/assemble/bundle/tenancy.ts';
+import { boundsOf, type ObjectBounds, UNBOUNDED } from '../../../../scheduler/assemble/bundle/tenancy.ts';
 import { readBounds } from '../../../../scheduler/model/bounds.ts';
 import { target } from '../../model-objects.ts';
 
@@ -80,11 +80,11 @@ test('what the registration allows is allowed, and no more, whatever was judged 
   expect(problemsOf(role, { clusterScoped: ['PriorityClass'], namespaces: [] }, cache)).toHaveLength(1);
   expect(problemsOf(foreign, { clusterScoped: [], namespaces: ['monitoring'] }, cache)).toEqual([]);
   expect(problemsOf(foreign, { clusterScoped: ['*'], namespaces: [] }, cache)).toHaveLength(1);
-  expect(problemsOf(`${role}---\n${foreign}`, UNBOUND, cache)).toEqual([]);
+  expect(problemsOf(`${role}---\n${foreign}`, UNBOUNDED, cache)).toEqual([]);
 });
 
 test('a registered application is bound; a Workload of the platform itself is not', () => {
-  expect(boundsOf(target('shop/web'))).toEqual(UNBOUND);
+  expect(boundsOf(target('shop/web'))).toEqual(UNBOUNDED);
   expect(boundsOf(target('shop/web', { registration: 'shop' }))).toEqual({
     ...NONE,
     secretSets: ['shop', 'team'],

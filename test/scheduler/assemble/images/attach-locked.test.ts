@@ -5,7 +5,7 @@ import { checkImages } from '#bundles/trust/images/check-images';
 import { resolveImages } from '../../../../scheduler/assemble/images/resolve-images.ts';
 import { attachLocked } from '../../../../scheduler/assemble/images/attach-locked.ts';
 import { layoutEvidence } from '../../../../scheduler/assemble/images/signatures/layout-evidence.ts';
-import { vouchImages } from '../../../../scheduler/assemble/images/signatures/vouch-images.ts';
+import { attachSignatures } from '../../../../scheduler/assemble/images/signatures/attach-signatures.ts';
 import {
   type Blobs,
   put,
@@ -69,7 +69,7 @@ test('a policy chooses among locked attachments before any registry is asked, an
     return { blobs: source as Layout['blobs'], manifests: [] };
   });
   const vouching = { policies: [policyOf(key, { match: ['**'] })], places: [elsewhere], indexes: new Map() };
-  const vouched = await vouchImages(locked, vouching, signal);
+  const vouched = await attachSignatures(locked, vouching, signal);
   expect(asked).toEqual([]);
   expect(vouched.map(({ entry }) => entry)).toEqual(locked.map(({ entry }) => entry));
 });

@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type GeneratedFleet, makeFleet } from '../../../../bench/fleet/make-fleet.ts';
-import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
+import { buildLoaded } from '../../../../scheduler/build/pipeline.ts';
 import {
   type BuildMemory,
   type KeptBundle,
-  newBuildMemory,
+  createBuildMemory,
 } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
 import { fileArtifact } from '../../../../scheduler/assemble/content/file-artifact.ts';
@@ -20,7 +20,7 @@ const build = async (fleet: GeneratedFleet, memory?: BuildMemory) => {
   const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
   const sources = sourcesOf(options);
   const platform = await loadPlatform({ ...options, sources, holdWorkloads: true });
-  const { bundles } = await buildEnvironment(
+  const { bundles } = await buildLoaded(
     { platform, sources, images: 'unchecked', previous: undefined, workers: 2, memory },
     new AbortController().signal,
   );
@@ -36,7 +36,7 @@ test.each(['fleet', 'kalypso'] as const)(
   async (form) => {
     const root = await temporaryDirectory();
     const fleet = await makeFleet(root, form, SIZE);
-    const memory = newBuildMemory();
+    const memory = createBuildMemory();
     const before = await build(fleet, memory);
     const kept = new Map(memory.environments.get('prod')?.bundles);
     const [edit] = fleet.edits;
@@ -55,7 +55,7 @@ test.each(['fleet', 'kalypso'] as const)(
 
 test('a bundle with a file of a host that is no longer in the cache is made again', async () => {
   const fleet = await makeFleet(await temporaryDirectory(), 'fleet', SIZE);
-  const memory = newBuildMemory();
+  const memory = createBuildMemory();
   await build(fleet, memory);
   const bundles = memory.environments.get('prod')?.bundles ?? new Map<string, KeptBundle>();
   const cache = contentCache(await temporaryDirectory());

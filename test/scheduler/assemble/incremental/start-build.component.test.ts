@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { KNOWN_FIELDS } from '../../../../scheduler/assemble/images/known-fields.ts';
-import { memoryOf, newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { memoryOf, createBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { internPlatform } from '../../../../scheduler/assemble/incremental/intern-platform.ts';
 import { startBuild } from '../../../../scheduler/assemble/incremental/start-build.ts';
 import { loadPlatform } from '../../../../scheduler/load/load-platform.ts';
@@ -19,7 +19,7 @@ test('manifests are prepared anew when other fields hold images, and only then',
       cacheDirectory: directory,
       env: {},
     });
-  const memory = memoryOf(newBuildMemory(), await load());
+  const memory = memoryOf(createBuildMemory(), await load());
   const start = (platform: Platform) => startBuild(memory, internPlatform(memory.platform, platform), []);
   const first = start(await load());
   expect(start(await load())).toBe(first);

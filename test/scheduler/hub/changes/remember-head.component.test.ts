@@ -8,7 +8,7 @@ import { forgetHead, readHead } from '../../../../scheduler/hub/changes/remember
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { AUDIT_REFERENCE } from '../../../../scheduler/load/releases/references.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { recordChange } from '../../../../scheduler/release/audit/record-change.ts';
 import { openReleaseOffice } from '../../release/reissue/release-office.ts';
 import { enrolledHub, NOW, type TestHub } from '../test-hub.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { breakGlass } from '../../../../scheduler/hub/people/break-glass.ts';
-import { brokenGlass, listSessions } from '../../../../scheduler/hub/people/list-sessions.ts';
+import { listBreakGlass, listSessions } from '../../../../scheduler/hub/people/list-sessions.ts';
 import {
   createSession,
   endSession,
@@ -130,10 +130,10 @@ describe('a break-glass code', () => {
       person: 'mara',
       token: row.id,
     });
-    expect(await brokenGlass(store.db, after(15))).toEqual([
+    expect(await listBreakGlass(store.db, after(15))).toEqual([
       { person: 'mara', reason: 'login is down', until: row.expires_at },
     ]);
-    expect(await brokenGlass(store.db, after(60))).toEqual([]);
+    expect(await listBreakGlass(store.db, after(60))).toEqual([]);
     await expect(findSession(store, secret, at(60))).rejects.toMatchObject(ended(/ended on/));
   });
 

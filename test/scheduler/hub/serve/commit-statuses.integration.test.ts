@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { makeStatusSetter } from '../../../../scheduler/hub/serve/commit-statuses.ts';
+import { createStatusSetter } from '../../../../scheduler/hub/serve/commit-statuses.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
@@ -61,7 +61,7 @@ commitStatuses:
   let now = NOW;
   /** As after a start of serve. */
   const start = (chain: Promotion) => {
-    const setter = makeStatusSetter({
+    const setter = createStatusSetter({
       configuration,
       commitStatuses,
       store,

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { linksOf } from '../../../../scheduler/hub/promote/facts/link.ts';
-import { makeLinkJudge } from '../../../../scheduler/hub/serve/judge-links.ts';
+import { createLinkJudge } from '../../../../scheduler/hub/serve/judge-links.ts';
 import { promoteOpen } from '../../../../scheduler/hub/serve/promote-open.ts';
 import { readLinkStates } from '../../../../scheduler/hub/questions/state/link-states.ts';
 import { openStore, type Store } from '../../../../scheduler/hub/store/open-store.ts';
@@ -10,7 +10,7 @@ import { decide } from '../../../../scheduler/release/audit/decide.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import type { Promotion, PromotionPolicy } from '../../../../scheduler/model/promotion.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { writeFiles } from '../../file-tree.ts';
 import { type ChainOffice, NOW, openBuiltOffice } from '../../release/chain/chain-office.ts';
@@ -56,7 +56,7 @@ const judgeOf = async (chain: Promotion, newest = chain) => {
   const promoted: true[] = [];
   const note = (fields: object, message: string): void =>
     void log.push([message, fields as Record<string, unknown>]);
-  const { round, follow } = makeLinkJudge({
+  const { round, follow } = createLinkJudge({
     configuration: await readConfiguration(
       { config: join(office.folder, 'fleet-scheduler.yaml') },
       office.folder,

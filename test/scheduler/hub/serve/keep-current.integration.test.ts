@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { NOW, testHub } from '../test-hub.ts';
 import { keeperOf, release } from './keeper.ts';
 

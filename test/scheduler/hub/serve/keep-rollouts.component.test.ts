@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { approveFor } from '../../../../scheduler/hub/promote/decide/approve-for.ts';
 import { readPromotion } from '../../../../scheduler/hub/promote/facts/link.ts';
-import { type KeepOptions, makeKeepCurrent } from '../../../../scheduler/hub/serve/keep-current.ts';
+import { type KeepOptions, createKeepCurrent } from '../../../../scheduler/hub/serve/keep-current.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
 import { ours } from '../../fleet-platform.ts';
@@ -43,7 +43,7 @@ const rollingOut = async (policy: string, value: string) => {
     { layout: office.layout, keys: join(office.folder, 'keys') },
     office.folder,
   );
-  const keep = makeKeepCurrent({
+  const keep = createKeepCurrent({
     configuration,
     store: hub.store,
     clock: () => now,

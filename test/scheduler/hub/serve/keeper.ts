@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { addDays } from '#bundles/time';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { type KeepOptions, makeKeepCurrent } from '../../../../scheduler/hub/serve/keep-current.ts';
+import { type KeepOptions, createKeepCurrent } from '../../../../scheduler/hub/serve/keep-current.ts';
 import { channelPublisher } from '../../../../scheduler/hub/serve/publish-channels.ts';
 import { HOSTS, NOW, type TestHub } from '../test-hub.ts';
 
@@ -22,7 +22,7 @@ export const keeperOf = async (hub: TestHub, registry?: string) => {
   const clock = (): Date => now;
   const log = { info: say('info'), warn: say('warn'), error: say('error') } as unknown as KeepOptions['log'];
   const publish = channelPublisher(configuration, clock, {});
-  const keep = makeKeepCurrent({ configuration, store: hub.store, clock, log, publish });
+  const keep = createKeepCurrent({ configuration, store: hub.store, clock, log, publish });
   return {
     said,
     at: async (days: number): Promise<readonly string[]> => {

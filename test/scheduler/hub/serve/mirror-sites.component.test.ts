@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
-import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
+import { lockLayout } from '../../../../scheduler/release/write/lock-layout.ts';
 import { siteReference } from '../../../../scheduler/load/releases/references.ts';
 import { createMetrics } from '../../../../scheduler/hub/http/metrics/metrics.ts';
 import { createMirror, type PublishSites } from '../../../../scheduler/hub/serve/mirror-sites.ts';

@@ -13,7 +13,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { issueClientCertificate } from '#bundles/trust/root/issue-certificate';
 import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
-import { createToken, type TokenOrder } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { createToken, type TokenRequest } from '../../../../scheduler/hub/sites/tokens/create-token.ts';
 import type { Context } from '../../../../scheduler/hub/http/context.ts';
 import { createServer, type ServerOptions } from '../../../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../../../scheduler/hub/http/hub-server.ts';
@@ -42,7 +42,7 @@ export type TestServer = AsyncDisposable & {
   readonly setNow: (now: Date) => void;
   readonly get: (path: string, headers?: Record<string, string>) => Promise<Answer>;
   readonly post: (path: string, body: unknown, certificate?: string) => Promise<Answer>;
-  readonly token: (order?: Partial<TokenOrder & { scope: 'enroll' }>) => Promise<string>;
+  readonly token: (order?: Partial<TokenRequest & { scope: 'enroll' }>) => Promise<string>;
   readonly reader: () => Promise<string>;
 };
 
@@ -89,7 +89,7 @@ export const testServer = async (
       body: (isJson ? answer.json() : undefined) as never,
     };
   };
-  const create = async (order: TokenOrder): Promise<string> => {
+  const create = async (order: TokenRequest): Promise<string> => {
     const expires = addDays(NOW, 1);
     return (await createToken(hub.store, order, { note: undefined, expires, now: NOW })).token;
   };

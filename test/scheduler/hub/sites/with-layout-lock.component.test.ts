@@ -1,11 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
-import { publishSite } from '../../../../scheduler/hub/sites/publish-site.ts';
+import { writeSite } from '../../../../scheduler/hub/sites/write-site.ts';
 import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
 import { issueSite } from '../../../../scheduler/hub/sites/issue-site.ts';
 import { withLayoutLock } from '../../../../scheduler/hub/sites/with-layout-lock.ts';
-import { lockLayout } from '../../../../scheduler/release/publish/lock-layout.ts';
+import { lockLayout } from '../../../../scheduler/release/write/lock-layout.ts';
 import { siteReference } from '../../../../scheduler/load/releases/references.ts';
 import { NOW, testHub } from '../test-hub.ts';
 
@@ -15,7 +15,7 @@ test('of many sites that are laid out at once none is lost', async () => {
   const names = Array.from({ length: 8 }, (_, index) => `plant-${index}`);
   const sites = [];
   for (const name of names) sites.push(await hub.store.transact((tx) => issueSite(tx, name, signer, NOW)));
-  await Promise.all(sites.map((site) => publishSite(hub, site, { now: NOW })));
+  await Promise.all(sites.map((site) => writeSite(hub, site, { now: NOW })));
   const layout = await openLayout(hub.layout);
   expect(names.filter((name) => findReference(layout, siteReference(name)) === undefined)).toEqual([]);
 });
@@ -41,12 +41,12 @@ test('when the lock is not free in time, the error names its holder and the data
   const site = await hub.store.transact((tx) => issueSite(tx, 'plant-7', signer, NOW));
   {
     using _ = await lockLayout(hub.layout, 'build', NOW);
-    await expect(publishSite(hub, site, { now: NOW, waitMs: 60 })).rejects.toMatchObject({
+    await expect(writeSite(hub, site, { now: NOW, waitMs: 60 })).rejects.toMatchObject({
       code: 'BUSY',
       message: expect.stringContaining('fleet-scheduler build'),
     });
   }
-  await publishSite(hub, site, { now: NOW });
+  await writeSite(hub, site, { now: NOW });
   expect(findReference(await openLayout(hub.layout), siteReference('plant-7'))).toBeDefined();
 });
 

@@ -1,7 +1,7 @@
 import { cp, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { createBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
 import { readPromotion } from '../../../../scheduler/hub/promote/facts/link.ts';
 import type { FreshnessPolicy } from '../../../../scheduler/model/promotion.ts';
@@ -36,7 +36,7 @@ const buildWith = async (platform: string, cache: string) => {
       random: () => 0,
       keepPolicies: async ({ freshnessPolicies }) => void kept.push(freshnessPolicies),
     },
-    newBuildMemory(),
+    createBuildMemory(),
     new AbortController().signal,
   );
   return { kept, warned, failure };

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { type FleetError, formatError } from '../../../../bundles/errors.ts';
 import { findRoot, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { loadPromotion } from '../../../../scheduler/load/platform/load-promotion.ts';
-import { newProblems } from '../../../../scheduler/model/problems.ts';
+import { createProblems } from '../../../../scheduler/model/problems.ts';
 import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 import { fleetPlatform, ours } from '../../fleet-platform.ts';
@@ -31,7 +31,7 @@ const platformWith = async (files: Readonly<Record<string, string>>) => {
 const load = async (files: Readonly<Record<string, string>>) => {
   const { options, said } = await platformWith(files);
   const sources = sourcesOf(options);
-  const problems = newProblems();
+  const problems = createProblems();
   const root = await findRoot(options.platform, sources, problems);
   const promotion = await loadPromotion(sources, root, problems);
   return { promotion, problems: said(problems.found) };

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { isFleetError } from '#bundles/errors';
 import { appendEntry } from '../../../../scheduler/release/audit/append-entry.ts';
-import type { Releases } from '../../../../scheduler/release/publish/open-releases.ts';
+import type { Releases } from '../../../../scheduler/release/write/open-releases.ts';
 import { type AuditOffice, openAuditOffice, type StoredLog } from '../../release/audit/audit-office.ts';
 import { NOW } from '../../release/reissue/release-office.ts';
 import { runs } from '../../../harness/run/long.ts';

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import {
   internFiles,
-  newFileMemory,
+  createFileMemory,
   turnFileMemory,
 } from '../../../../scheduler/load/sources/file-memory.ts';
 
 const read = (text: string) => [{ path: 'a.yaml', bytes: Buffer.from(text) }];
 
 test('a file with the same bytes in the next run is the same Buffer, and one that changed is another', () => {
-  const memory = newFileMemory();
+  const memory = createFileMemory();
   const run = (text: string, source = 'main'): Buffer | undefined => {
     turnFileMemory(memory);
     return internFiles(memory, source, read(text))[0]?.bytes;
@@ -22,7 +22,7 @@ test('a file with the same bytes in the next run is the same Buffer, and one tha
 });
 
 test('what a run does not read is forgotten with the next', () => {
-  const memory = newFileMemory();
+  const memory = createFileMemory();
   const [first] = internFiles(memory, 'main', read('one'));
   turnFileMemory(memory);
   turnFileMemory(memory);
@@ -30,7 +30,7 @@ test('what a run does not read is forgotten with the next', () => {
 });
 
 test('what else is known of a file is that of this run', () => {
-  const memory = newFileMemory();
+  const memory = createFileMemory();
   const change = { namePrefix: 'x-', nameSuffix: '', labels: {}, annotations: {} };
   internFiles(memory, 'main', read('one'));
   const [again] = internFiles(

@@ -5,7 +5,7 @@ import {
   DEFAULT_IGNORES,
   isIgnored,
   parseIgnore,
-  takesBack,
+  mayReinclude,
 } from '../../../../scheduler/load/sources/source-ignore.ts';
 
 const free = (): void => undefined;
@@ -96,7 +96,7 @@ test('as for Flux, a rule for a folder speaks of all below, and a part may be ta
   expect(isIgnored(rules, 'deploy/dev/a.yaml', false, free)).toBe(true);
   expect(isIgnored(rules, 'deploy/prod/old/c.yaml', false, free)).toBe(true);
   expect(isIgnored(parseIgnore('notes/', '', 'x'), 'deep/notes/a.yaml', false, free)).toBe(true);
-  expect([takesBack(rules), takesBack(parseIgnore('notes/', '', 'x'))]).toEqual([true, false]);
+  expect([mayReinclude(rules), mayReinclude(parseIgnore('notes/', '', 'x'))]).toEqual([true, false]);
 });
 
 test('a file of rules in a folder speaks of that folder', () => {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatError } from '../../../../bundles/errors.ts';
-import { buildEnvironment } from '../../../../scheduler/build/pipeline.ts';
+import { buildLoaded } from '../../../../scheduler/build/pipeline.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
 import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
@@ -86,7 +86,7 @@ test.each([
   const { options } = await write(manifests);
   const loading = { ...options, environment: 'prod', holdWorkloads: true };
   const sources = sourcesOf(loading);
-  const { bundles } = await buildEnvironment(
+  const { bundles } = await buildLoaded(
     {
       platform: await loadPlatform({ ...loading, sources }),
       sources,

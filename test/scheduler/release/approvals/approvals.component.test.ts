@@ -16,7 +16,7 @@ import { exportStatement } from '../../../../scheduler/release/approvals/export-
 import { describeWaiting } from '../../../../scheduler/release/approvals/waiting.ts';
 import { waitingLines } from '../../../../scheduler/release/approvals/waiting-lines.ts';
 import { build } from '../../../../scheduler/build/build.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { newSigningKey } from '../../../harness/fleets/signed-fleet.ts';

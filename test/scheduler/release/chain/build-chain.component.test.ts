@@ -15,7 +15,7 @@ import {
 } from '../../../../scheduler/load/releases/restatements.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { restateBundle } from '../../../../scheduler/release/approvals/restate-bundle.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { FILES, NOW, openBuiltOffice, openChainOffice, summarise } from './chain-office.ts';
 import { ours } from '../../fleet-platform.ts';
 

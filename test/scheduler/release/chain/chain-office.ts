@@ -26,7 +26,7 @@ import { signDecision } from '../../../../scheduler/release/audit/decide.ts';
 import type { BuildOptions } from '../../../../scheduler/build/build-options.ts';
 import type { BuildOutcome } from '../../../../scheduler/build/build-outcome.ts';
 import { build } from '../../../../scheduler/build/build.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
 import { type FolderTemplate, readTemplate, writeTemplate } from '../../../harness/fleets/folder-template.ts';
 import { NOW, writeDevKeys } from '../../dev-keys.ts';

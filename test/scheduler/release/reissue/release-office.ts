@@ -1,8 +1,8 @@
 import type { Digest } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { parseRoot } from '#bundles/trust/root/root';
-import { openReleases, type Releases } from '../../../../scheduler/release/publish/open-releases.ts';
-import { type PublishedRelease, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
+import { openReleases, type Releases } from '../../../../scheduler/release/write/open-releases.ts';
+import { type StoredRelease, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { releaseReferences } from '../../../../scheduler/release/reissue/reissue-release.ts';
 import type { KeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import {
@@ -27,7 +27,7 @@ export type ReleaseOffice = AsyncDisposable & {
   readonly rotate: (role: 'bundle' | 'release' | 'lease' | 'audit') => Promise<void>;
   /** Release N of one bundle whose content is the text. @returns the bundle */
   readonly release: (version: number, text: string) => Promise<Digest>;
-  readonly current: () => Promise<PublishedRelease>;
+  readonly current: () => Promise<StoredRelease>;
   readonly releases: (now?: Date) => Promise<Releases>;
 };
 
@@ -36,7 +36,7 @@ export const openReleaseOffice = async (): Promise<ReleaseOffice> => {
   const { path: directory } = folder;
   let fleet = await newFleet();
   const keys = (): KeyDirectory => keysOf(fleet);
-  const current = async (): Promise<PublishedRelease> => {
+  const current = async (): Promise<StoredRelease> => {
     const found = await readRelease(await openLayout(directory), KIOSK, keys().roots);
     if (!found) throw new Error('there is no release');
     return found;

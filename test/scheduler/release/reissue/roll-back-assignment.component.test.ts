@@ -7,7 +7,7 @@ import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { lineagesOf } from '../../../../scheduler/load/releases/check-promoted.ts';
 import { readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { readCandidate } from '../../../../scheduler/assemble/candidate/read-candidate.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import {
   resumeAssignment,
   rollBackAssignment,

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import Build from '../../../../scheduler/commands/build.ts';
 import { readConfiguration } from '../../../../scheduler/settings/configuration.ts';
-import { newBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import { createBuildMemory } from '../../../../scheduler/assemble/incremental/build-memory.ts';
 import { buildStep } from '../../../../scheduler/hub/watch/build-step.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
 import { makeBuiltOffice, NOW } from './office.ts';
@@ -88,7 +88,7 @@ test('the loop counts and logs a channel that waits, and releases it once its co
         log: { info: say, warn: say, error: say } as never,
         random: () => 0,
       },
-      newBuildMemory(),
+      createBuildMemory(),
       new AbortController().signal,
     );
     return { ...built, lines };

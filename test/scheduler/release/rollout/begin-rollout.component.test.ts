@@ -5,14 +5,14 @@ import { addDays } from '#bundles/time';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { bundlesOf, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
-import { openReleases } from '../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../scheduler/release/write/open-releases.ts';
 import { renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
 import {
   decideRollout,
   type RolloutDecision,
   startRollout,
 } from '../../../../scheduler/release/rollout/begin-rollout.ts';
-import { carryOut, readRolling } from '../../../../scheduler/release/rollout/carry-out.ts';
+import { carryOut, readCurrentRollout } from '../../../../scheduler/release/rollout/carry-out.ts';
 import { readPlan } from '../../../../scheduler/release/rollout/plan-document.ts';
 import { EVERYONE } from '../../../../scheduler/release/rollout/plan-rollout.ts';
 import { writeFiles } from '../../file-tree.ts';
@@ -73,7 +73,7 @@ const follow = async (
   releases: Awaited<ReturnType<typeof openReleases>>,
 ): Promise<string | undefined> => {
   const keys = await openKeys(office);
-  const rolling = await readRolling(await releases.open(), keys, CHANNEL, NOW);
+  const rolling = await readCurrentRollout(await releases.open(), keys, CHANNEL, NOW);
   const carried = rolling && (await carryOut(await releases.open(), keys, rolling, NOW));
   if (carried) await releases.point(carried.references);
   return carried?.what;

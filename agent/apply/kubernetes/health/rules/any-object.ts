@@ -1,4 +1,4 @@
-import { conditionOf, saidBy } from '../condition.ts';
+import { conditionOf, formatCause } from '../condition.ts';
 import { fieldOf, listOf, numberOf, textOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
@@ -15,9 +15,9 @@ export const judgeAnyObject = (
     return inProgress(`its controller has seen generation ${observed} of ${generation}`);
   }
   const reconciling = conditionOf(object, 'Reconciling');
-  if (reconciling?.status === 'True') return inProgress(saidBy(reconciling, 'it is being reconciled'));
+  if (reconciling?.status === 'True') return inProgress(formatCause(reconciling, 'it is being reconciled'));
   const stalled = conditionOf(object, 'Stalled');
-  if (stalled?.status === 'True') return failed(saidBy(stalled, 'it is stalled'));
+  if (stalled?.status === 'True') return failed(formatCause(stalled, 'it is stalled'));
   return undefined;
 };
 
@@ -61,8 +61,8 @@ export const judgeByReady = (
     const seen = ready.observedGeneration;
     if (seen < generation) return inProgress(`Ready speaks of generation ${seen} of ${generation}`);
   }
-  if (ready?.status === 'True') return current(saidBy(ready, 'it is ready'));
-  if (ready) return inProgress(`not ready: ${saidBy(ready, `Ready is ${ready.status}`)}`);
+  if (ready?.status === 'True') return current(formatCause(ready, 'it is ready'));
+  if (ready) return inProgress(`not ready: ${formatCause(ready, `Ready is ${ready.status}`)}`);
   const spoken =
     listOf(object, 'status', 'conditions').length > 0 ||
     numberOf(object, 'status', 'observedGeneration') !== undefined;

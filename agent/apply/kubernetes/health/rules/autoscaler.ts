@@ -1,9 +1,9 @@
-import { type Condition, saidBy, toCondition } from '../condition.ts';
+import { type Condition, formatCause, toCondition } from '../condition.ts';
 import { listOf, textOf } from '../live-field.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 
 /** Time for its target to appear, which another package may create. */
-const PATIENCE_MS = 120_000;
+const TARGET_GRACE_MS = 120_000;
 
 /** Conditions that Argo CD counts as degraded, by type and reason. */
 const DEGRADED: ReadonlySet<string> = new Set([
@@ -22,9 +22,9 @@ const ABLE: ReadonlySet<string> = new Set(['AbleToScale', 'ScalingLimited']);
 export const judgeAutoscaler = (object: unknown): Verdict => {
   for (const condition of conditionsOf(object)) {
     if (DEGRADED.has(`${condition.type} ${condition.reason}`))
-      return failed(saidBy(condition, 'it cannot scale'), PATIENCE_MS);
+      return failed(formatCause(condition, 'it cannot scale'), TARGET_GRACE_MS);
     if (ABLE.has(condition.type) && condition.status === 'True')
-      return current(saidBy(condition, 'it can scale'));
+      return current(formatCause(condition, 'it can scale'));
   }
   return inProgress('its controller does not say yet that it can scale');
 };

@@ -1,6 +1,6 @@
 import { listOf, textOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
-import { conditionOf, saidBy } from '../condition.ts';
+import { conditionOf, formatCause } from '../condition.ts';
 
 export const judgeService = (
   object: unknown,
@@ -50,16 +50,17 @@ export const judgeVolumeClaim = (
 export const judgeApiService = (object: unknown): Verdict => {
   const available = conditionOf(object, 'Available');
   if (available?.status === 'True') return current('it is available');
-  return inProgress(available ? saidBy(available, 'it is not available') : 'it is not available yet');
+  return inProgress(available ? formatCause(available, 'it is not available') : 'it is not available yet');
 };
 
 export const judgeDefinition = (object: unknown): Verdict => {
   const names = conditionOf(object, 'NamesAccepted');
-  if (names?.status === 'False') return failed(`its names are taken: ${saidBy(names, 'no reason given')}`, 0);
+  if (names?.status === 'False')
+    return failed(`its names are taken: ${formatCause(names, 'no reason given')}`, 0);
   const established = conditionOf(object, 'Established');
   if (established?.status === 'True') return current('it is established');
   if (established?.status === 'False' && established.reason !== 'Installing') {
-    return failed(`it is not established: ${saidBy(established, 'no reason given')}`, 0);
+    return failed(`it is not established: ${formatCause(established, 'no reason given')}`, 0);
   }
   return inProgress('it is not established yet');
 };

@@ -1,4 +1,4 @@
-import { conditionOf, oneLine, saidBy } from '../condition.ts';
+import { conditionOf, oneLine, formatCause } from '../condition.ts';
 import { fieldOf, listOf, numberOf, textOf, timeOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
@@ -21,7 +21,7 @@ export const judgePod = (object: unknown, { now }: Pick<HealthContext, 'now'>): 
   const waiting = containersOf(object).find((one) => blocks(one));
   const scheduled = conditionOf(object, 'PodScheduled');
   if (scheduled?.status === 'False' && scheduled.reason === 'Unschedulable') {
-    const said = saidBy(scheduled, 'no node takes it');
+    const said = formatCause(scheduled, 'no node takes it');
     const since =
       timeOf(scheduled.raw, 'lastTransitionTime') ?? timeOf(object, 'metadata', 'creationTimestamp');
     return isOver(since, now) ? failed(said) : inProgress(said);
@@ -30,7 +30,7 @@ export const judgePod = (object: unknown, { now }: Pick<HealthContext, 'now'>): 
   const ready = conditionOf(object, 'Ready');
   if (phase === 'Running' && ready?.status === 'True') return current('it is ready');
   if (phase === 'Running')
-    return inProgress(saidBy(ready ?? { reason: '', message: '' }, 'it is not ready yet'));
+    return inProgress(formatCause(ready ?? { reason: '', message: '' }, 'it is not ready yet'));
   return inProgress(phase === 'Pending' ? 'it is starting' : 'nothing is known of it yet');
 };
 
@@ -50,7 +50,7 @@ const judgeWaiting = (object: unknown, container: unknown, now: Date): Verdict =
   const reason = waitingReason(container);
   const name = textOf(container, 'name') ?? 'a container';
   const message = textOf(container, 'state', 'waiting', 'message') ?? '';
-  const said = `container ${name}: ${saidBy({ reason, message }, reason)}`;
+  const said = `container ${name}: ${formatCause({ reason, message }, reason)}`;
   if (reason === 'CrashLoopBackOff') return failed(`container ${name}: ${reason}${lastEnd(container)}`);
   if (reason === 'InvalidImageName') return failed(said, 0);
   if (!IMAGE_REASONS.has(reason)) return inProgress(said);
@@ -74,7 +74,7 @@ const lastEnd = (container: unknown): string => {
 const whyFailed = (object: unknown): string => {
   const reason = textOf(object, 'status', 'reason') ?? '';
   const message = textOf(object, 'status', 'message') ?? '';
-  if (reason || message) return `: ${saidBy({ reason, message }, '')}`;
+  if (reason || message) return `: ${formatCause({ reason, message }, '')}`;
   const ended = containersOf(object).find(
     (one) => (numberOf(one, 'state', 'terminated', 'exitCode') ?? 0) !== 0,
   );

@@ -1,4 +1,4 @@
-import { conditionOf, saidBy } from '../condition.ts';
+import { conditionOf, formatCause } from '../condition.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 import { fieldOf, numberOf, textOf } from '../live-field.ts';
 
@@ -15,7 +15,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
   const progressing = conditionOf(object, 'Progressing');
   if (progressing?.reason === 'ProgressDeadlineExceeded') {
     return failed(
-      `${countOf(object, 'availableReplicas')} of ${replicasOf(object)} replicas available; ${saidBy(progressing, '')}`,
+      `${countOf(object, 'availableReplicas')} of ${replicasOf(object)} replicas available; ${formatCause(progressing, '')}`,
       STALE_MS,
     );
   }
@@ -30,12 +30,12 @@ export const judgeDeployment = (object: unknown): Verdict => {
     fewer(countOf(object, 'readyReplicas'), want, 'ready');
   if (short) return short;
   if (progressing && progressing.reason !== 'NewReplicaSetAvailable') {
-    return inProgress(`the new replica set is not available: ${saidBy(progressing, 'no reason given')}`);
+    return inProgress(`the new replica set is not available: ${formatCause(progressing, 'no reason given')}`);
   }
   const available = conditionOf(object, 'Available');
   if (available?.status !== 'True') {
     return inProgress(
-      available ? `not available: ${saidBy(available, 'no reason given')}` : 'not available yet',
+      available ? `not available: ${formatCause(available, 'no reason given')}` : 'not available yet',
     );
   }
   return current(`${want} of ${want} replicas available`);
@@ -44,7 +44,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
 /** Reason why pods cannot be created: ': FailedCreate: exceeded quota'. */
 const whyNot = (object: unknown): string => {
   const failure = conditionOf(object, 'ReplicaFailure');
-  return failure?.status === 'True' ? `: ${saidBy(failure, 'its pods cannot be made')}` : '';
+  return failure?.status === 'True' ? `: ${formatCause(failure, 'its pods cannot be made')}` : '';
 };
 
 export const judgeDaemonSet = (object: unknown): Verdict => {
@@ -66,7 +66,7 @@ export const judgeDaemonSet = (object: unknown): Verdict => {
 export const judgeReplicaSet = (object: unknown): Verdict => {
   const want = replicasOf(object);
   const failure = conditionOf(object, 'ReplicaFailure');
-  if (failure?.status === 'True') return inProgress(saidBy(failure, 'its pods cannot be made'));
+  if (failure?.status === 'True') return inProgress(formatCause(failure, 'its pods cannot be made'));
   return (
     unseen(object) ??
     fewer(countOf(object, 'fullyLabeledReplicas'), want, 'labelled') ??
@@ -128,7 +128,7 @@ const surplus = (have: number, want: number): Verdict | undefined =>
 /** A Job is healthy when complete, not when started, so a running migration blocks the packages that depend on it. */
 export const judgeJob = (object: unknown): Verdict => {
   const end = conditionOf(object, 'Failed');
-  if (end?.status === 'True') return failed(saidBy(end, 'it failed'), 0);
+  if (end?.status === 'True') return failed(formatCause(end, 'it failed'), 0);
   if (conditionOf(object, 'Complete')?.status === 'True') return current('it is complete');
   if (conditionOf(object, 'Suspended')?.status === 'True' || fieldOf(object, 'spec', 'suspend') === true) {
     return current('it is suspended');

@@ -23,7 +23,7 @@ export type ClusterView = {
 
 const PODS_POLL_MS = 10_000;
 /** Upper bound on namespaces whose pods are watched for reasons of failures. */
-const MOST_POD_NAMESPACES = 2;
+const MAX_POD_NAMESPACES = 2;
 
 /** Watches the objects until the signal fires. */
 export const openClusterView = (
@@ -61,7 +61,7 @@ export const openClusterView = (
     followPods: (namespaces) => {
       for (const namespace of namespaces) {
         if (pods.has(namespace)) continue;
-        const watch = pods.size < MOST_POD_NAMESPACES;
+        const watch = pods.size < MAX_POD_NAMESPACES;
         const how = { watch, pollMs: PODS_POLL_MS };
         // Pods only add reasons to verdicts, so a denial is ignored.
         const lenient = { ...on, error: () => {} };

@@ -14,9 +14,9 @@ export type Group = {
 };
 
 /** Number of namespaces from which one list of the whole cluster is cheaper. */
-const MOST_NAMESPACES = 16;
+const MAX_NAMESPACES = 16;
 /** Upper bound on watches, because each holds a connection. Further groups are listed at intervals. */
-const MOST_WATCHES = 6;
+const MAX_WATCHES = 6;
 const POLL_MS = 2000;
 /** List interval for kinds without a status, which change only when they are deleted. */
 const STILL_POLL_MS = 10_000;
@@ -29,13 +29,13 @@ export const groupObjects = (objects: readonly WantedObject[]): readonly Group[]
   const byKind = groupBy(objects, ({ apiVersion, kind }) => `${apiVersion} ${kind}`);
   const groups = byKind.flatMap((ofKind) => {
     const byNamespace = groupBy(ofKind, ({ namespace }) => namespace ?? '');
-    return byNamespace.length > MOST_NAMESPACES
+    return byNamespace.length > MAX_NAMESPACES
       ? [groupOfObjects(ofKind, undefined)]
       : byNamespace.map((some) => groupOfObjects(some, some[0]?.namespace));
   });
   const spoken = groups.filter(({ watch }) => watch);
   const watched = new Set(
-    spoken.toSorted((a, b) => b.objects.length - a.objects.length).slice(0, MOST_WATCHES),
+    spoken.toSorted((a, b) => b.objects.length - a.objects.length).slice(0, MAX_WATCHES),
   );
   return groups.map((group) => ({ ...group, watch: watched.has(group) }));
 };

@@ -3,7 +3,7 @@ import { nameOf } from '../../api/open-kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
 
 /** Number of failing objects to name; further ones are counted. */
-const MOST_NAMED = 25;
+const MAX_NAMED = 25;
 
 export type Ended = { readonly wanted: WantedObject; readonly message: string };
 
@@ -15,12 +15,12 @@ export const toChecks = (
   counts: { readonly passed: number; readonly left: number; readonly waiting: number },
   failing: readonly Ended[],
 ): readonly CheckResult[] => {
-  const checks: CheckResult[] = failing.slice(0, MOST_NAMED).map(({ wanted, message }) => ({
+  const checks: CheckResult[] = failing.slice(0, MAX_NAMED).map(({ wanted, message }) => ({
     name: nameOf(wanted),
     outcome: 'failed',
     message,
   }));
-  const unnamed = failing.length - MOST_NAMED;
+  const unnamed = failing.length - MAX_NAMED;
   if (unnamed > 0) {
     checks.push({ name: 'more objects', outcome: 'failed', message: `${objects(unnamed)} more failed too` });
   }

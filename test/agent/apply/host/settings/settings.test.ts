@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import {
-  type ReadBack,
-  readBack,
-  saySysctl,
+  type SettingRecord,
+  recordSettings,
+  describeSysctl,
   sysctlDifferences,
 } from '../../../../../agent/apply/host/settings/read-sysctl.ts';
 import { isSameValue, withoutNames, words } from '../../../../../agent/apply/host/live/sysctl-lines.ts';
@@ -41,7 +41,7 @@ test('a name never leads out of /proc/sys', async () => {
   expect(found.map(({ live }) => live)).toEqual([undefined]);
 });
 
-const differences = (text: string, before?: ReadBack) => sysctlDifferences(Buffer.from(text), before);
+const differences = (text: string, before?: SettingRecord) => sysctlDifferences(Buffer.from(text), before);
 
 test.each([
   ['0x10', '16'],
@@ -78,7 +78,7 @@ test('a value in hexadecimal is the one that the kernel prints', async () => {
 test('a write-only parameter is not compared, and one that does not exist yet stays as it is', async () => {
   expect(await differences('net.ipv4.route.flush = 1\n')).toEqual([]);
   const found = await differences('net.no-such-module.x = 1\nnet.ipv4.no_such_thing = 1\n-net.none.y = 1\n');
-  expect(found.map(saySysctl)).toEqual([
+  expect(found.map(describeSysctl)).toEqual([
     'net.no-such-module.x does not exist: it is set when its module is loaded or its interface appears',
     'net.ipv4.no_such_thing is unknown to this kernel, not 1',
   ]);
@@ -88,7 +88,7 @@ test('a write-only parameter is not compared, and one that does not exist yet st
 test('what the kernel made of a value is what counts from then on, also of patterns and lines that may fail', async () => {
   const text =
     'kernel.ostype = rounded\n-kernel.osrelease = refused\nkernel.os*ype = x\n-kernel.none.x = 1\n';
-  const before = await readBack(Buffer.from(text), new Set());
+  const before = await recordSettings(Buffer.from(text), new Set());
   expect(await differences(text)).not.toEqual([]);
   expect(await differences(text, before)).toEqual([]);
   const other = Object.fromEntries(Object.keys(before).map((key) => [key, 'sha256:other']));
@@ -107,5 +107,5 @@ test('a later file of the package overrides an earlier one, and a private parame
   ]);
   expect(withoutNames(file, new Set(['kernel.ostype'])).toString()).toBe('\nkernel.osrelease = y\n');
   const [hidden] = await differences('vm.mmap_rnd_bits = 1\n');
-  expect(hidden && saySysctl(hidden)).toBe('vm.mmap_rnd_bits has another value than the package sets');
+  expect(hidden && describeSysctl(hidden)).toBe('vm.mmap_rnd_bits has another value than the package sets');
 });

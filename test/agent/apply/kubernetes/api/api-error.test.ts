@@ -1,5 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type Doing, isPassing, toApiError } from '../../../../../agent/apply/kubernetes/api/api-error.ts';
+import {
+  type RequestSubject,
+  isTransientStatus,
+  toApiError,
+} from '../../../../../agent/apply/kubernetes/api/api-error.ts';
 import type { Status } from '../../../../../agent/apply/kubernetes/api/status.ts';
 import { refusalOf } from '../../../../../agent/apply/kubernetes/api/refusal.ts';
 import type { FleetError } from '../../../../../bundles/errors.ts';
@@ -17,7 +21,7 @@ const RECORDED = recorded as readonly {
   readonly status: Status;
 }[];
 
-const judge = (code: number, status: Status, doing: Doing = apply): FleetError =>
+const judge = (code: number, status: Status, doing: RequestSubject = apply): FleetError =>
   toApiError({ code, status, lacksRight: false }, doing, SERVER);
 
 it('is recorded of each version that a long run asks', () => {
@@ -146,7 +150,7 @@ describe('an answer that is no success', () => {
   });
 
   it('is worth another try unless the server has judged the object or is full', () => {
-    const passing = (code: number, message: string) => isPassing(code, { message });
+    const passing = (code: number, message: string) => isTransientStatus(code, { message });
     expect(passing(429, '')).toBe(true);
     expect(passing(503, '')).toBe(true);
     expect(passing(500, 'failed calling webhook "x": connection refused')).toBe(true);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { LiveObject, ManagedFields } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
-import { differences, takenOver } from '../../../../../agent/apply/kubernetes/live/differences.ts';
+import { differences, fieldsTakenOver } from '../../../../../agent/apply/kubernetes/live/differences.ts';
 import { extractFields, pathsOf, unite } from '../../../../../agent/apply/kubernetes/live/field-set.ts';
 import { fingerprint } from '../../../../../agent/apply/kubernetes/live/fingerprint.ts';
 import { migration, toMigrate } from '../../../../../agent/apply/kubernetes/live/foreign-managers.ts';
@@ -113,6 +113,8 @@ test('differences are paths without values; absent, null and empty are three thi
 test('fields that an apply takes from others are reported with their manager', () => {
   const theirs = entry('kubectl-scale', { 'f:spec': { 'f:replicas': {}, 'f:more': {} } });
   const after = entry('kubectl-scale', { 'f:spec': { 'f:more': {} } });
-  expect(takenOver(live(SPEC, [theirs]), live(SPEC, [after]))).toEqual(['spec.replicas from kubectl-scale']);
-  expect(takenOver(live(SPEC, [theirs]), live(SPEC, [theirs]))).toEqual([]);
+  expect(fieldsTakenOver(live(SPEC, [theirs]), live(SPEC, [after]))).toEqual([
+    'spec.replicas from kubectl-scale',
+  ]);
+  expect(fieldsTakenOver(live(SPEC, [theirs]), live(SPEC, [theirs]))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { type FleetError, formatError } from '#bundles/errors';
-import { newAuthorizer } from '#bundles/transport/registry/http/authorize';
+import { createAuthorizer } from '#bundles/transport/registry/http/authorize';
 import {
   type HostileServer,
   impatientClient,
@@ -422,7 +422,7 @@ describe('a redirect', () => {
 describe('the token cache', () => {
   it('of a daemon with thousands of tokens redacts the password and the newest token, and has dropped the first', async () => {
     let count = 0;
-    const authorizer = newAuthorizer({
+    const authorizer = createAuthorizer({
       find: async () => ({ kind: 'basic', username: 'robot', password: 'open sesame' }),
       mayAsk: () => true,
       isOwn: () => true,

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { newRetries, newRetryBudget, retryAfter } from '#bundles/transport/registry/http/retry-budget';
+import { createRetries, createRetryBudget, retryAfter } from '#bundles/transport/registry/http/retry-budget';
 
 const retriesWith = (random: number) => {
   const delays: number[] = [];
   const sleep = async (ms: number): Promise<void> => {
     delays.push(ms);
   };
-  return { delays, retries: newRetries({ plainHttp: [], env: {}, sleep, random: () => random }) };
+  return { delays, retries: createRetries({ plainHttp: [], env: {}, sleep, random: () => random }) };
 };
 
 const asking = (headers: Readonly<Record<string, string | undefined>>) => retryAfter((name) => headers[name]);
@@ -26,7 +26,7 @@ describe('the retries of one request', () => {
   });
 
   it('are as many as the caller asks for', async () => {
-    const retries = newRetries({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
+    const retries = createRetries({ plainHttp: [], env: {}, sleep: async () => {}, tries: 2 });
     expect(await retries.wait(undefined, undefined)).toBe(true);
     expect(await retries.wait(undefined, undefined)).toBe(false);
   });
@@ -41,7 +41,7 @@ describe('the retries of one request', () => {
 
   it('log each pause with its length, the host, and whether the host requested it', async () => {
     const pauses: unknown[] = [];
-    const retries = newRetries({
+    const retries = createRetries({
       plainHttp: [],
       env: {},
       random: () => 0,
@@ -71,16 +71,16 @@ describe('the retries of one request', () => {
 describe('the retry budget of many requests to one registry', () => {
   const requests = () => {
     const clock = { now: 0, slept: 0 };
-    const budget = newRetryBudget(() => clock.now);
+    const budget = createRetryBudget(() => clock.now);
     const sleep = async (ms: number): Promise<void> => {
       clock.now += ms;
       clock.slept += ms;
     };
     const options = { plainHttp: [], env: {}, random: () => 0, sleep };
-    return { clock, budget, begin: () => newRetries(options, budget) };
+    return { clock, budget, begin: () => createRetries(options, budget) };
   };
-  const failOnce = (retries: ReturnType<typeof newRetries>) => retries.wait(undefined, undefined);
-  const giveUp = async (retries: ReturnType<typeof newRetries>): Promise<number> => {
+  const failOnce = (retries: ReturnType<typeof createRetries>) => retries.wait(undefined, undefined);
+  const giveUp = async (retries: ReturnType<typeof createRetries>): Promise<number> => {
     let tries = 1;
     while (await failOnce(retries)) tries += 1;
     return tries;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { CALLBACK_PATH, SIGN_IN_PATH } from '../../../../../scheduler/hub/http/access/sign-in-routes.ts';
-import { NOBODY, type People } from '../../../../../scheduler/hub/people/people.ts';
+import { NO_PEOPLE, type People } from '../../../../../scheduler/hub/people/people.ts';
 import type { RoleRule } from '../../../../../scheduler/hub/people/role.ts';
 import {
   CLIENT,
@@ -43,7 +43,7 @@ beforeEach(async () => {
 });
 
 const peopleWith = (changes: Partial<People> = {}): People => ({
-  ...NOBODY,
+  ...NO_PEOPLE,
   origin: ORIGIN,
   roles: ROLES,
   oidc: {

@@ -9,7 +9,7 @@ import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { endedSubmissions } from '../../../../../scheduler/release/chain/submitted.ts';
-import { lockLayout } from '../../../../../scheduler/release/publish/lock-layout.ts';
+import { lockLayout } from '../../../../../scheduler/release/write/lock-layout.ts';
 import { describeEntry } from '../../../../../scheduler/views/audit/describe-entry.ts';
 import { ours } from '../../../fleet-platform.ts';
 import { NOW, target, workload } from '../../../release/removals/office.ts';

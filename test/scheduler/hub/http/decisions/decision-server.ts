@@ -7,7 +7,7 @@ import { createServer, type ServerOptions } from '../../../../../scheduler/hub/h
 import type { HubServer } from '../../../../../scheduler/hub/http/hub-server.ts';
 import { createMetrics } from '../../../../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../../../../scheduler/hub/http/note-presence.ts';
-import { NOBODY, type People } from '../../../../../scheduler/hub/people/people.ts';
+import { NO_PEOPLE, type People } from '../../../../../scheduler/hub/people/people.ts';
 import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
 import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
@@ -49,7 +49,7 @@ export type DecisionServer = AsyncDisposable & {
 
 /** People who sign in at a provider that does not answer, so that the routes of sign-in exist. */
 export const WITH_SIGN_IN: People = {
-  ...NOBODY,
+  ...NO_PEOPLE,
   oidc: {
     issuer: 'http://127.0.0.1:1',
     clientId: 'fleet-ferry',

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime } from '#bundles/time';
 import {
-  type FollowerOrder,
+  type FollowerRequest,
   registerFollower,
 } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
@@ -10,7 +10,7 @@ import { listSites } from '../../../../../scheduler/hub/sites/list-sites.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { ask, enrolledHub, HOSTS, NOW, testAgent, testHub } from '../../test-hub.ts';
 
-const ORDER: FollowerOrder = {
+const ORDER: FollowerRequest = {
   site: 'plant-7',
   name: 'edge',
   kind: 'flux',

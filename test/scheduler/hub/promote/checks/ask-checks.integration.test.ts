@@ -12,7 +12,7 @@ import type { GateHub } from '../../../../../scheduler/hub/promote/gate/gate-hub
 import { readDecided } from '../../../../../scheduler/hub/promote/gate/assess.ts';
 import {
   type CheckAsker,
-  makeCheckAsker,
+  createCheckAsker,
   takeAnswer,
 } from '../../../../../scheduler/hub/serve/ask-checks.ts';
 import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
@@ -78,7 +78,7 @@ afterEach(async () => {
 });
 
 const askerOf = async (config = 'fleet-scheduler.yaml'): Promise<CheckAsker> =>
-  makeCheckAsker({
+  createCheckAsker({
     configuration: await readConfiguration({ config: join(office.folder, config) }, office.folder),
     env: {},
     store,

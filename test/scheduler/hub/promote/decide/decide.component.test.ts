@@ -11,7 +11,7 @@ import {
   draftApproval,
 } from '../../../../../scheduler/hub/promote/decide/approve-for.ts';
 import { pauseOrResume, rejectFor } from '../../../../../scheduler/hub/promote/decide/decide-about.ts';
-import { lookAtArrival } from '../../../../../scheduler/hub/promote/gate/await-arrival.ts';
+import { checkArrival } from '../../../../../scheduler/hub/promote/gate/await-arrival.ts';
 import { promoteTo } from '../../../../../scheduler/hub/promote/decide/promote-to.ts';
 import { rollBackTo } from '../../../../../scheduler/hub/promote/decide/roll-back-to.ts';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
@@ -20,9 +20,9 @@ import { bundlesOf, readRelease } from '../../../../../scheduler/load/releases/r
 import { lineagesOf } from '../../../../../scheduler/load/releases/check-promoted.ts';
 import { withNewestStatement } from '../../../../../scheduler/load/releases/newest-statement.ts';
 import { decideStep } from '../../../../../scheduler/hub/promote/rollout/decide-step.ts';
-import { openReleases } from '../../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../../scheduler/release/write/open-releases.ts';
 import { revokeBundle } from '../../../../../scheduler/release/revoke/revoke-bundle.ts';
-import { requireRolling } from '../../../../../scheduler/release/rollout/carry-out.ts';
+import { requireCurrentRollout } from '../../../../../scheduler/release/rollout/carry-out.ts';
 import { NOW, target, workload } from '../../../release/removals/office.ts';
 import { chainedOffice, changeShared, type ChainedOffice } from './chained-office.ts';
 
@@ -143,7 +143,7 @@ test('where the earlier environment was never promoted to, the refusal says what
     refused,
   );
   const waits = { environment: 'pre', candidate: undefined, now: NOW, signal };
-  await expect(lookAtArrival(hub, promotion, waits)).rejects.toMatchObject(refused);
+  await expect(checkArrival(hub, promotion, waits)).rejects.toMatchObject(refused);
 });
 
 test('wait for a candidate that gave a released bundle again ends once another one did, also if no release was made from either', async () => {
@@ -159,7 +159,7 @@ test('wait for a candidate that gave a released bundle again ends once another o
     return stated.candidate;
   };
   const look = (candidate: Digest) =>
-    lookAtArrival(hub, promotion, { environment: 'qa', candidate, now: NOW, signal });
+    checkArrival(hub, promotion, { environment: 'qa', candidate, now: NOW, signal });
   const one = await restate('one');
   expect((await look(one)).state).not.toBe('cannot');
   const two = await restate('two');
@@ -275,7 +275,12 @@ test('an approval of a stage is of the candidate that the rollout releases, and 
   expect(await kinds(office)).toEqual(before);
   await approve('all');
   const channel = { environment: 'prod', clusterType: 'press' };
-  const rolling = await requireRolling(await openLayout(office.layout), chain.hub.keys, channel, after(3));
+  const rolling = await requireCurrentRollout(
+    await openLayout(office.layout),
+    chain.hub.keys,
+    channel,
+    after(3),
+  );
   expect(rolling.progress.approvals.get('all')?.size).toBe(1);
 });
 

@@ -4,7 +4,7 @@ import { assess } from '../../../../../scheduler/hub/promote/gate/assess.ts';
 import { linkTo } from '../../../../../scheduler/hub/promote/facts/link.ts';
 import { promote } from '../../../../../scheduler/hub/promote/gate/promote.ts';
 import type { KeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
-import { openReleases } from '../../../../../scheduler/release/publish/open-releases.ts';
+import { openReleases } from '../../../../../scheduler/release/write/open-releases.ts';
 import { NOW } from '../../../release/removals/office.ts';
 import { chainedOffice } from '../decide/chained-office.ts';
 

@@ -12,8 +12,8 @@ import {
 import { describe, expect, it, test } from 'vitest';
 import { foldDecisions, type GateEntry } from '../../../../../scheduler/hub/promote/facts/decisions.ts';
 import type { Changes } from '../../../../../scheduler/hub/promote/facts/facts.ts';
-import { beyondOf } from '../../../../../scheduler/hub/promote/judge/judge-approvals.ts';
-import { limitVerdict, whyBeyond } from '../../../../../scheduler/hub/promote/judge/judge-limits.ts';
+import { changesOutside } from '../../../../../scheduler/hub/promote/judge/judge-approvals.ts';
+import { limitVerdict, whyOutsideLimits } from '../../../../../scheduler/hub/promote/judge/judge-limits.ts';
 import {
   approval,
   approvalFor,
@@ -244,7 +244,7 @@ test.each<[Changes, boolean, string | undefined]>([
   [UNKNOWN, true, 'because what it changes is not known now'],
 ])('a person of the workspace bakery who sees dairy, %j, for a part %j: %j', (found, part, why) => {
   const sees = (workspace: string): boolean => ['bakery', 'dairy'].includes(workspace);
-  expect(whyBeyond(found, { workspaces: ['bakery'], sees }, part)).toBe(why);
+  expect(whyOutsideLimits(found, { workspaces: ['bakery'], sees }, part)).toBe(why);
 });
 
 const WORKSPACES = ['bakery', 'dairy', 'mill'];
@@ -286,7 +286,7 @@ it('no approver of workspaces ever satisfies a gate for changes outside of them'
         if (found.kind === 'unknown') return;
         const all = newest(entries);
         const covering = all.filter(
-          ({ workspaces }) => workspaces === undefined || beyondOf(found, workspaces).length === 0,
+          ({ workspaces }) => workspaces === undefined || changesOutside(found, workspaces).length === 0,
         );
         if (!each) expect(covering.length).toBeGreaterThanOrEqual(required);
         for (const workspace of found.workspaces) {

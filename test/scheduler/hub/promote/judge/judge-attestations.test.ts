@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { AttestationFacts } from '../../../../../scheduler/hub/promote/facts/facts.ts';
-import { isTimeToAsk } from '../../../../../scheduler/hub/promote/judge/judge-check.ts';
+import { isDueForCheck } from '../../../../../scheduler/hub/promote/judge/judge-check.ts';
 import { condition, facts, judge, policy } from '../gate/gate-cases.ts';
 
 const TYPE = 'https://spdx.dev/Document';
@@ -35,7 +35,7 @@ test('images that were not read are not attested', () => {
 test('a check is asked once the environment runs the candidate: it waits for agents and images, not for people and the clock', () => {
   const check = { name: 'load-test', url: 'https://checks.example/', timeoutSeconds: 60 };
   const asked = (more: Parameters<typeof policy>[0], at = facts()) =>
-    isTimeToAsk(judge(policy({ checks: [check], ...more }), at));
+    isDueForCheck(judge(policy({ checks: [check], ...more }), at));
   expect(asked({})).toBe(true);
   expect(asked({ soakSeconds: 400_000, approvals: { required: 2, from: [], notAuthor: true } })).toBe(true);
   expect(asked({ compliance: { of: 'reported', require: [], atLeast: 5 } })).toBe(false);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Decisions } from '../../../../../scheduler/hub/promote/facts/decisions.ts';
-import { judgeProgress, worseOf } from '../../../../../scheduler/hub/promote/judge/judge-status.ts';
+import { judgeProgress, worseProgress } from '../../../../../scheduler/hub/promote/judge/judge-status.ts';
 import { agent, agents, facts, NOW } from '../gate/gate-cases.ts';
 
 const UNDECIDED: Decisions = { approvals: [], rejected: undefined, paused: undefined, promoted: undefined };
@@ -36,7 +36,7 @@ test('the worst of two candidates counts', () => {
     state,
     description: state,
   })) as [never, never, never];
-  expect(worseOf(success, pending)).toBe(pending);
-  expect(worseOf(failure, pending)).toBe(failure);
-  expect(worseOf(success, failure)).toBe(failure);
+  expect(worseProgress(success, pending)).toBe(pending);
+  expect(worseProgress(failure, pending)).toBe(failure);
+  expect(worseProgress(success, failure)).toBe(failure);
 });

@@ -12,7 +12,7 @@ import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import type { SiteRow } from '../../../../../scheduler/hub/store/tables.ts';
 import {
   type SecretsSet,
-  type SetOrder,
+  type SetSecretsRequest,
   setSecrets,
 } from '../../../../../scheduler/hub/sites/secrets/set-secrets.ts';
 import { ask, hubsAfter, NOW, type TestAgent, type TestHub, testAgent } from '../../test-hub.ts';
@@ -42,7 +42,7 @@ export const enrolWithAge = async (
 /** A hub in which plant-7/press-1 is enrolled so already. */
 export const hubWithAge = hubsAfter(async (hub) => ({ one: await enrolWithAge(hub, 'plant-7/press-1') }));
 
-export const setIn = async (hub: TestHub, order: Partial<SetOrder> = {}): Promise<SecretsSet> =>
+export const setIn = async (hub: TestHub, order: Partial<SetSecretsRequest> = {}): Promise<SecretsSet> =>
   setSecrets(
     hub.store,
     { site: 'plant-7', name: 'mqtt', values: VALUES, agents: undefined, escrow: undefined, ...order },

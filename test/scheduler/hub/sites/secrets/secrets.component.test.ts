@@ -5,13 +5,13 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openSecretSet } from '#bundles/trust/secrets/open';
 import { generateAgeIdentity, signRecipient } from '#bundles/trust/age/recipient';
 import { formatTime } from '#bundles/time';
-import { publishSite } from '../../../../../scheduler/hub/sites/publish-site.ts';
+import { writeSite } from '../../../../../scheduler/hub/sites/write-site.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { readSecretSets } from '../../../../../scheduler/hub/sites/secret-sets.ts';
 import { readDocuments } from '../../../../../scheduler/load/releases/artifact.ts';
 import { siteReference } from '../../../../../scheduler/load/releases/references.ts';
-import { listSecrets, remarksOn } from '../../../../../scheduler/hub/sites/secrets/list-secrets.ts';
+import { listSecrets, recommendationsFor } from '../../../../../scheduler/hub/sites/secrets/list-secrets.ts';
 import { removeSecrets } from '../../../../../scheduler/hub/sites/secrets/remove-secrets.ts';
 import { resealSecrets } from '../../../../../scheduler/hub/sites/secrets/reseal-secrets.ts';
 import { storeSet } from '../../../../../scheduler/hub/sites/secrets/store-set.ts';
@@ -46,7 +46,7 @@ describe('a secret set', () => {
     const { one } = hub;
     const two = await enrolWithAge(hub, 'plant-7/press-2');
     const { site, version, readers } = await setIn(hub);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     expect([version, readers]).toEqual([1, ['press-1', 'press-2']]);
     const statement = readStatement(hub, site);
     expect(statement.subjects.map(({ name }) => name)).toEqual(['secrets/mqtt', 'site-values']);
@@ -76,7 +76,7 @@ describe('a secret set', () => {
     expect(await listSecrets(hub.store.db, 'plant-7', undefined)).toEqual([]);
     const again = await setIn(hub);
     expect(again.version).toBe(3);
-    await publishSite(hub, again.site, { now: NOW });
+    await writeSite(hub, again.site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, again.site), 'mqtt'));
     expect(await openSecretSet(sealed, identity, address)).toMatchObject({ version: 3 });
   });
@@ -86,7 +86,7 @@ describe('a secret set', () => {
     const { one } = hub;
     const two = await enrolWithAge(hub, 'plant-7/press-2');
     const { site, readers } = await setIn(hub, { agents: ['press-2'] });
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     expect(readers).toEqual(['press-2']);
     const statement = readStatement(hub, site);
     expect(agentIn(statement, 'press-1')?.unreadable).toEqual(['mqtt']);
@@ -104,7 +104,7 @@ describe('a secret set', () => {
     await using hub = await hubWithAge();
     const { identity } = hub.one;
     const { site } = await setIn(hub);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
     await expect(openSecretSet(sealed, identity, { ...address, site: 'plant-8' })).rejects.toMatchObject({
       code: 'WRONG_SITE',
@@ -175,7 +175,9 @@ describe('agents come and go', () => {
     expect(agentIn(await newestStatement(hub), 'press-2')?.unreadable).toEqual(['mqtt']);
     const [listed] = await listSecrets(hub.store.db, undefined, undefined);
     expect(listed).toMatchObject({ readers: ['press-1'], locked: ['press-2'] });
-    expect(listed && remarksOn(listed)).toEqual(['press-2 of plant-7 cannot read mqtt: seal it again']);
+    expect(listed && recommendationsFor(listed)).toEqual([
+      'press-2 of plant-7 cannot read mqtt: seal it again',
+    ]);
   });
 
   it('with the identity of the escrow everything is sealed anew: same content, same version', async () => {
@@ -187,7 +189,7 @@ describe('agents come and go', () => {
     const two = await enrolWithAge(hub, 'plant-7/press-2');
     const { site, resealed, unchanged } = await reseal(hub, [escrow.identity], escrow.recipient);
     expect([resealed, unchanged]).toEqual([['mqtt'], ['vpn']]);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
     for (const { identity } of [one, two, escrow])
       expect(await openSecretSet(sealed, identity, address)).toMatchObject({ version: 1, values: VALUES });
@@ -214,15 +216,15 @@ describe('agents come and go', () => {
     await revokeAgent(hub.store, gone.id, await siteSigner(hub), NOW);
     const [before] = await listSecrets(hub.store.db, 'plant-7', escrow.recipient);
     expect(before).toMatchObject({ readers: ['press-1'], former: [gone.recipient], escrow: true });
-    expect(before && remarksOn(before)[0]).toContain('change what is in it');
+    expect(before && recommendationsFor(before)[0]).toContain('change what is in it');
     const { site } = await reseal(hub, [escrow.identity], escrow.recipient);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
     await expect(openSecretSet(sealed, gone.identity, address)).rejects.toMatchObject({
       code: 'SECRET_UNREADABLE',
     });
     const [after] = await listSecrets(hub.store.db, 'plant-7', escrow.recipient);
-    expect(after && remarksOn(after)).toEqual([]);
+    expect(after && recommendationsFor(after)).toEqual([]);
   });
 
   it('a machine that was replaced has another identity: the old one no longer counts, the new one waits', async () => {
@@ -236,7 +238,7 @@ describe('agents come and go', () => {
       unreadable: ['mqtt'],
     });
     const { site } = await setIn(hub);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
     expect(await openSecretSet(sealed, replaced.identity, address)).toMatchObject({ version: 2 });
     await expect(openSecretSet(sealed, old.identity, address)).rejects.toMatchObject({
@@ -355,7 +357,7 @@ describe('on the way there', () => {
   it("the site's artifact names them, with the statement that does", async () => {
     await using hub = await hubWithAge();
     const { site } = await setIn(hub);
-    await publishSite(hub, site, { now: NOW });
+    await writeSite(hub, site, { now: NOW });
     const documents = await readDocuments(await openLayout(hub.layout), siteReference('plant-7'));
     expect(documents.map(({ role }) => role)).toEqual(['site', 'site-values', 'secrets', 'root']);
     expect(documents[2]).toMatchObject({
@@ -371,10 +373,10 @@ test('the plaintext is in no file of the office: database, journal, layout, medi
   await using hub = await hubWithAge();
   const escrow = await generateAgeIdentity();
   const { site } = await setIn(hub, { escrow: escrow.recipient });
-  await publishSite(hub, site, { now: NOW });
+  await writeSite(hub, site, { now: NOW });
   await enrolWithAge(hub, 'plant-7/press-2');
   const resealed = await reseal(hub, [escrow.identity], escrow.recipient);
-  await publishSite(hub, resealed.site, { now: NOW });
+  await writeSite(hub, resealed.site, { now: NOW });
   const stick = await hub.stick('carrier');
   await ask(stick, testAgent('plant-7/press-3'));
   await hub.enroll(stick);

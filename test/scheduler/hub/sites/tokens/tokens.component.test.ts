@@ -5,21 +5,21 @@ import { createCertificateRequest } from '#bundles/trust/root/certificate-reques
 import { checkRequest } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
 import { isAllowed, parseAllowance, type Verb } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { checkCaller, checkToken } from '../../../../../scheduler/hub/sites/tokens/check-token.ts';
-import { createToken, type TokenOrder } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { createToken, type TokenRequest } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { listTokens, revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { redeemToken } from '../../../../../scheduler/hub/sites/tokens/redeem-token.ts';
 import { FLEET, HOSTS, NOW, type TestAgent, type TestHub, testAgent, testHub } from '../../test-hub.ts';
 
-type EnrolOrder = TokenOrder & { scope: 'enroll' };
+type EnrolOrder = TokenRequest & { scope: 'enroll' };
 
-const enrolling = (changes: Partial<EnrolOrder> = {}): TokenOrder => ({
+const enrolling = (changes: Partial<EnrolOrder> = {}): TokenRequest => ({
   scope: 'enroll',
   site: 'plant-7',
   replaceKey: false,
   ...changes,
 });
 
-const create = (hub: TestHub, order: TokenOrder = enrolling(), expires = addDays(NOW, 1)) =>
+const create = (hub: TestHub, order: TokenRequest = enrolling(), expires = addDays(NOW, 1)) =>
   createToken(hub.store, order, { note: undefined, expires, now: NOW });
 
 const requestOf = async (agent: TestAgent) =>
@@ -190,7 +190,7 @@ test('the list shows a break-glass code as ended once its 15 minutes are over', 
 });
 
 describe('a token that decides', () => {
-  const order: TokenOrder = {
+  const order: TokenRequest = {
     scope: 'decide',
     person: 'ci-order-api',
     allowances: [parseAllowance('promote:qa'), parseAllowance('wait:*')],

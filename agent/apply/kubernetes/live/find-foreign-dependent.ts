@@ -1,0 +1,62 @@
+import { apiVersionOf } from '../api/discover.ts';
+import type { KubernetesApi, LiveObject, ResourceType } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isOwner, type Owner } from '../desired/marks.ts';
+import { isRecord } from '#bundles/is-record';
+import { isDefinition } from '../desired/resolve-wanted.ts';
+import { inParallel } from '../api/in-parallel.ts';
+
+/** Kinds that controllers create in every namespace, or derive from other objects. */
+const FOLLOWERS = new Set(['Event', 'Endpoints', 'EndpointSlice', 'Lease', 'ControllerRevision']);
+
+/**
+ * Returns the name of an object of another owner that the deletion of a namespace or CRD would delete as well (checklist I5), or
+ * undefined. @throws FleetError API_*, ABORTED
+ */
+export const findForeignDependent = async (
+  api: KubernetesApi,
+  holder: LiveObject,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  const places = await placesIn(api, holder, signal);
+  const found = await inParallel(places, async (type) => {
+    const { items } = await api.list(
+      { apiVersion: apiVersionOf(type), kind: type.kind },
+      { metadataOnly: true, ...(holder.kind === 'Namespace' && { namespace: holder.metadata.name }) },
+      signal,
+    );
+    return items.find((item) => isForeign(item, owner));
+  });
+  const foreign = found.find((item) => item !== undefined);
+  return (
+    foreign && nameOf({ ...foreign, name: foreign.metadata.name, namespace: foreign.metadata.namespace })
+  );
+};
+
+const placesIn = async (
+  api: KubernetesApi,
+  holder: LiveObject,
+  signal: AbortSignal,
+): Promise<readonly ResourceType[]> => {
+  const types = await api.types(signal);
+  const usable = types.filter(
+    ({ verbs, kind }) => verbs.includes('list') && verbs.includes('delete') && !FOLLOWERS.has(kind),
+  );
+  if (holder.kind === 'Namespace') return oncePerKind(usable.filter(({ namespaced }) => namespaced));
+  if (!isDefinition(holder) || !isRecord(holder['spec'])) return [];
+  const { group, names } = holder['spec'] as { group?: unknown; names?: { kind?: unknown } };
+  return oncePerKind(usable.filter((type) => type.group === group && type.kind === names?.kind));
+};
+
+/** Keeps one version of each kind, because the objects are the same in all. */
+const oncePerKind = (types: readonly ResourceType[]): readonly ResourceType[] => [
+  ...new Map(types.toReversed().map((type) => [`${type.group}/${type.kind}`, type])).values(),
+];
+
+const isForeign = (item: LiveObject, owner: Owner): boolean => {
+  const { name, ownerReferences = [] } = item.metadata;
+  if (ownerReferences.length > 0 || isOwner(item, owner)) return false;
+  if (item.kind === 'ServiceAccount' && name === 'default') return false;
+  return !(item.kind === 'ConfigMap' && name === 'kube-root-ca.crt');
+};
