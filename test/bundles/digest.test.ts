@@ -44,7 +44,7 @@ describe('a digest', () => {
   });
 
   it.each([undefined, null, '', 'abc', `${ABC}0`, { toString: () => 'x' }, [ABC], { toString: 0 }])(
-    'has no hex like %j',
+    'digestFromHex refuses %j',
     (hex) => {
       expect(refusal(() => digestFromHex(hex))).toBe('SCHEMA');
     },

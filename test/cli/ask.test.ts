@@ -17,17 +17,20 @@ describe('ask', () => {
     expect(String(output.read())).toContain('Put in stick 2 and press Enter');
   });
 
-  it.each([{ input: false }, { output: false }])('is a flag where there is no terminal: %j', async (part) => {
-    const streams = screen(part);
-    await expect(ask('Really? ', { flag: '--yes', ...streams })).rejects.toMatchObject({
-      code: 'USAGE',
-      message: 'there is no terminal to answer "Really?"',
-      hint: 'Answer with --yes, or start it at a terminal',
-    });
-    expect(streams.output.read()).toBeNull();
-  });
+  it.each([{ input: false }, { output: false }])(
+    'is a usage error that names the flag when there is no terminal: %j',
+    async (part) => {
+      const streams = screen(part);
+      await expect(ask('Really? ', { flag: '--yes', ...streams })).rejects.toMatchObject({
+        code: 'USAGE',
+        message: 'there is no terminal to answer "Really?"',
+        hint: 'Answer with --yes, or start it at a terminal',
+      });
+      expect(streams.output.read()).toBeNull();
+    },
+  );
 
-  it.each(['\u0003', '\u0004'])('is refused with %j', async (key) => {
+  it.each(['\u0003', '\u0004'])('is ABORTED by %j', async (key) => {
     const { input, output } = screen();
     const answer = ask('Really? ', { flag: '--yes', input, output });
     input.write(key);

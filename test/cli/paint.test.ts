@@ -17,7 +17,7 @@ test.each([
   expect(paint(line, terminal)).toBe(painted);
 });
 
-test.each(['hello-host  created', 'OK', 'wait! order-api'])('%j does not', (line) => {
+test.each(['hello-host  created', 'OK', 'wait! order-api'])('paint leaves %j unchanged', (line) => {
   expect(paint(line, terminal)).toBe(line);
 });
 

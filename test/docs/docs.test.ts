@@ -211,7 +211,7 @@ describe('commands in the documentation', () => {
     (call) => `${call.program} ${verbOf(call)}`,
   );
 
-  it.each([...used.keys()])('have flags that the help mentions: %s', (key) => {
+  it.each([...used.keys()])('have flags that the help of the verb lists: %s', (key) => {
     const [program = '', id = ''] = key.split(' ');
     const help = helpOf(program, id);
     expect(help).not.toBe('');

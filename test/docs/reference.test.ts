@@ -54,7 +54,7 @@ describe('generated files', () => {
     expect([...files.keys()].toSorted()).toEqual(generated().toSorted());
   });
 
-  it.each([...files.keys()])('%s is as npm run reference writes it', (path) => {
+  it.each([...files.keys()])('%s is up to date with npm run reference', (path) => {
     expect(readFileSync(new URL(path, DOCS), 'utf8')).toBe(files.get(path));
   });
 });

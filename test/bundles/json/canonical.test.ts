@@ -60,7 +60,7 @@ describe('canonical JSON', () => {
   });
 
   it.each([1.5, Number.NaN, 2 ** 60, 1n, undefined, () => 1, new Date(0), new Map(), { a: new Date(0) }])(
-    'has no word for %o in a long list either',
+    'refuses %o in a long list, too',
     (value) => {
       const list = [...Array.from({ length: 20 }, () => ({ a: 1 })), value] as unknown as Json;
       expect(() => canonicalJson(list)).toThrow(TypeError);
@@ -84,9 +84,12 @@ describe('canonical JSON', () => {
     expect(canonicalJson(Array(20).fill(value), 'doubles')).toBe(`[${Array(20).fill(text).join(',')}]`);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY, 1n])('has no word for %s among doubles', (value) => {
-    expect(() => canonicalJson([value] as unknown as Json, 'doubles')).toThrow(TypeError);
-  });
+  it.each([Number.NaN, Number.POSITIVE_INFINITY, 1n])(
+    'refuses %s where doubles are allowed, too',
+    (value) => {
+      expect(() => canonicalJson([value] as unknown as Json, 'doubles')).toThrow(TypeError);
+    },
+  );
 
   it('sorts keys by their bytes, not by UTF-16', () => {
     expect(canonicalJson({ '\u{1F600}': 1, '\uFB03': 2, a: 3, B: 4, '10': 5, '9': 6 })).toBe(

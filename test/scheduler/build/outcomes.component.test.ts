@@ -337,7 +337,7 @@ const TABLE = new Map(
     }),
 );
 
-test('the table has a section for each case, and one for each outcome of a channel', () => {
+test('the recorded table has a section for each case, and covers each outcome of a channel', () => {
   expect([...TABLE.keys()]).toEqual(Object.keys(CASES));
   const found = new Set([...TABLE.values()].flat().filter((line) => line.startsWith('  outcome ')));
   const outcomes: readonly ChannelOutcome['outcome'][] = [

@@ -46,8 +46,8 @@ const changesOf = async (hub: TestHub) => {
   return entries.flatMap((entry) => (entry.kind === 'change' ? [entry.predicate] : []));
 };
 
-describe('changes at the office', () => {
-  it('each leave an entry with person, reason, old and new state', async () => {
+describe('the audit log entries of changes by commands', () => {
+  it('have person, reason, old and new state for each change', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     await run(
@@ -117,7 +117,7 @@ describe('changes at the office', () => {
     expect((await run(hub, AuditList, '--about', 'plant-7')).out.split('\n')).toHaveLength(8);
   });
 
-  it('that take something away need a reason without a terminal, and change nothing without', async () => {
+  it('are refused without --reason for removals when there is no terminal, and nothing changes', async () => {
     await using hub = await enrolledHub();
     const before = await hub.store.db.selectFrom('agent').selectAll().execute();
     const tries: readonly (readonly [Command, readonly string[]])[] = [
@@ -135,7 +135,7 @@ describe('changes at the office', () => {
     expect(await hub.store.db.selectFrom('agent').selectAll().execute()).toEqual(before);
   });
 
-  it('wait in the database while a build holds the layout, and are appended by the next command, once', async () => {
+  it('wait in the database while a build holds the layout, and are appended once by the next command', async () => {
     await using hub = await enrolledHub();
     await appendChanges(hub, { command: 'test', now: NOW });
     {
@@ -156,7 +156,7 @@ describe('changes at the office', () => {
     });
   });
 
-  it('are in the log once when the process dies between entry and note', async () => {
+  it('are written once when the process is killed between entry and note', async () => {
     await using hub = await enrolledHub();
     const notes = await hub.store.db.selectFrom('pending_change').selectAll().execute();
     await appendChanges(hub, { command: 'test', now: NOW });

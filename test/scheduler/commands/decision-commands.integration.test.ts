@@ -37,7 +37,7 @@ test('promote with a closed gate prints its conditions as JSON beside the error'
   });
 });
 
-test('promote --explain names a policy whose approvals nobody can give, as promote does', async () => {
+test('promote --explain reports a policy with more approvals than approvers, as promote does', async () => {
   const { office, flags } = await openOffice();
   await office.edit('platform/promotion/p.yaml', (text) => text.replace('required: 1', 'required: 9'));
   const refused = await runCommandClass(Promote, ['prod', ...flags]);
@@ -51,7 +51,7 @@ test('promote --explain names a policy whose approvals nobody can give, as promo
   ]);
 });
 
-test('approve shows the gate with the new approval', async () => {
+test('approve prints the gate with the new approval', async () => {
   const { at, flags } = await openOffice();
   const key = ['--key', at('keys/bundle.key')];
   const approved = await runCommandClass(Approve, ['--to', 'prod', ...key, '--person', 'ann', ...flags]);
@@ -60,7 +60,7 @@ test('approve shows the gate with the new approval', async () => {
   expect(approved.err).not.toMatch(/approvals +none/);
 });
 
-test('approve for a workspace shows what it does not cover, and is only for promotions', async () => {
+test('approve --workspace prints what it does not cover, and is refused for rollout stages', async () => {
   const { office, at, flags } = await openOffice();
   const key = ['--key', at('keys/bundle.key'), '--person', 'ann'];
   const approve = (...words: readonly string[]) => runCommandClass(Approve, [...words, ...key, ...flags]);
@@ -85,7 +85,7 @@ test('approve for a workspace shows what it does not cover, and is only for prom
   }
 });
 
-test('explain of an environment that nothing was promoted to is one line with the command that promotes', async () => {
+test('explain of an environment without a promotion prints one line with the command that promotes', async () => {
   const { flags } = await openOffice();
   const nothing = await runCommandClass(Explain, [
     '--environment',
@@ -99,7 +99,7 @@ test('explain of an environment that nothing was promoted to is one line with th
   ]);
 });
 
-test('verbs name what is wrong with an environment, a person and a layout', async () => {
+test('the commands refuse an unknown environment, an empty person and a missing layout, by name', async () => {
   const { at, places, flags } = await openOffice();
   const nope = await runCommandClass(Wait, ['prd', ...flags]);
   expect([nope.code, nope.err]).toEqual([
@@ -119,7 +119,7 @@ test('verbs name what is wrong with an environment, a person and a layout', asyn
   ]);
 });
 
-test('promote --publish delivers the tree of the environment to the tree of the configuration', async () => {
+test("promote --publish delivers the environment's tree to the configured tree", async () => {
   const office = await chainedOffice({});
   const at = (name: string): string => join(office.folder, name);
   await writeFiles(at('start'), { 'README.md': 'by hand\n' });

@@ -26,7 +26,7 @@ afterEach(() => {
   process.exitCode = exit;
 });
 
-it('says which channel fails, does the others, and ends with its exit code', async () => {
+it('reports the channel that fails, continues with the others, and sets its exit code', async () => {
   const { said, outcomes } = await round('ROLLBACK');
   expect(said).toEqual([expect.stringMatching(/^prod\/b: .*it is older/)]);
   expect(outcomes).toEqual([

@@ -33,7 +33,7 @@ type Read = {
   readonly audit: { readonly entries: readonly { readonly predicate: { readonly change?: string } }[] };
 };
 
-it('evidence of a site says what ran at a time and what was changed, signed by the audit key, also after the agent was revoked', async () => {
+it('evidence of a site lists what ran at a time and what changed, signed by the audit key, also for a revoked agent', async () => {
   await using hub = await shop();
   const agent = 'plant-7/press-1';
   const revoked = await runCommandClass(SitesRevoke, [
@@ -75,7 +75,7 @@ it('evidence of a site says what ran at a time and what was changed, signed by t
   expect(history.out).toContain('plant-7/press-1 web');
 });
 
-it('evidence of an unknown site, or an impossible time, is one sentence and writes nothing', async () => {
+it('evidence of an unknown site, or at an invalid time, is refused in one sentence and writes nothing', async () => {
   await using hub = await shop();
   const unknown = await runCommandClass(Evidence, ['plant-9', ...places(hub)]);
   expect([unknown.code, unknown.err]).toEqual([5, expect.stringContaining('no site plant-9')]);
@@ -83,7 +83,7 @@ it('evidence of an unknown site, or an impossible time, is one sentence and writ
   expect([odd.code, odd.err]).toEqual([2, expect.stringContaining('is not a time')]);
 });
 
-it('evidence says of each package when its agent last compared it, by the signed report', async () => {
+it("evidence has the time of each package's last comparison from the signed report", async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const at = formatTime(days(-1));

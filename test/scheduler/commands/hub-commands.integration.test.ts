@@ -40,8 +40,8 @@ const places = (hub: TestHub, db = join(hub.path, 'hub.db'), layout = hub.layout
     now: NOW,
   }).flatMap(([flag, value]) => [`--${flag}`, value]);
 
-describe('root', () => {
-  it('is made for development only, loudly, and shown with its SHA-256', async () => {
+describe('root init and root inspect', () => {
+  it('create a root with --dev only, warn about it, and print its SHA-256', async () => {
     await using folder = await temporaryDirectory('root');
     const keys = join(folder.path, 'keys');
     const refused = await runCommandClass(RootInit, ['--fleet', 'acme', '--keys', keys]);
@@ -60,7 +60,7 @@ describe('root', () => {
     expect(again.err).toContain('ALREADY_ENROLLED');
   });
 
-  it('needs to know where the keys are', async () => {
+  it('are refused without the directory of keys', async () => {
     const { code, err } = await runCommandClass(RootInspect, []);
     expect([code, err]).toEqual([2, expect.stringContaining('FLEET_KEYS')]);
   });
@@ -70,8 +70,8 @@ describe('root', () => {
 const enrolAll = async (stick: string, hub: TestHub) =>
   runCommandClass(SitesEnroll, [stick, ...(await acceptRequests(stick)), ...places(hub)]);
 
-describe('the way of a stick through the commands', () => {
-  it('goes from the request over values and a report to the table', async () => {
+describe('the hub commands', () => {
+  it('handle a medium from the enrolment request through values and reports to the status table', async () => {
     await using hub = await testHub();
     const at = places(hub);
     const agent = testAgent('plant-7/press-1');
@@ -154,7 +154,7 @@ describe('the way of a stick through the commands', () => {
     expect(filtered.out).toContain('No agent of environment prod and site plant-9 is enrolled here.');
   });
 
-  it('is not taken for a fleet without sites where the database is not there', async () => {
+  it('refuse to read a missing database instead of showing a fleet without sites', async () => {
     await using hub = await testHub();
     const db = join(hub.path, 'elsewhere', 'hub.db');
     for (const Reading of [Status, SitesList]) {
@@ -167,7 +167,7 @@ describe('the way of a stick through the commands', () => {
     expect(await readdir(hub.path)).not.toContain('elsewhere');
   });
 
-  it('is not begun a second time by an enrolment beside a layout that has sites', async () => {
+  it('refuse to enrol into a new database beside a layout that has sites', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -181,7 +181,7 @@ describe('the way of a stick through the commands', () => {
     expect(await readFile(db, 'utf8')).toBe('');
   });
 
-  it('does not begin another layout beside the one that has the site statements', async () => {
+  it('refuse to start another layout beside the one with the site statements', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -205,7 +205,7 @@ describe('the way of a stick through the commands', () => {
     expect(set.out).toContain('site plant-7 is at statement 2;');
   });
 
-  it('completes a layout whose first writer was killed before the marker', async () => {
+  it('complete a layout whose first writer was killed before the marker', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -216,7 +216,7 @@ describe('the way of a stick through the commands', () => {
     expect(await readdir(hub.layout)).toContain('oci-layout');
   });
 
-  it('brings the newest order into a layout that lacks it, and says so', async () => {
+  it('write the newest site statement into a layout that lacks it, and report it', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -234,7 +234,7 @@ describe('the way of a stick through the commands', () => {
     expect(again.out).toContain('site plant-7 is unchanged, at statement 2');
   });
 
-  it('says which value it was to take away and did not find', async () => {
+  it('report a value that --unset did not find, with the nearest name', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -292,7 +292,7 @@ describe('the way of a stick through the commands', () => {
     },
   );
 
-  it('does not end in an older order, when the database is an old copy', async () => {
+  it('refuse to write an older site statement from an old copy of the database', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -311,7 +311,7 @@ describe('the way of a stick through the commands', () => {
     expect(await readFile(index, 'utf8')).toBe(before);
   });
 
-  it('tells every reason at the end and exits with 8 when some reports are bad', async () => {
+  it('report each refused report at the end, and exit with 8', async () => {
     await using hub = await testHub();
     const [good, stranger] = [testAgent('plant-7/press-1'), testAgent('plant-9/stranger')];
     const stick = await hub.stick();
@@ -332,7 +332,7 @@ describe('the way of a stick through the commands', () => {
     });
   });
 
-  it('says what to do about a single refused request, and exits with its code', async () => {
+  it('report a single refused request with its remedy and its exit code', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));

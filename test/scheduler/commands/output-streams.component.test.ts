@@ -27,7 +27,7 @@ const makePlatform = async () => {
   return { folder, platform: ['--platform', join(folder, 'platform'), '--cache', join(folder, 'cache')] };
 };
 
-test('validate prints what it found to standard output and advice to standard error', async () => {
+test('validate prints problems to stdout and advice to stderr', async () => {
   const { platform } = await makePlatform();
   const { out, err } = await runCommandClass(Validate, platform);
   expect(out).toContain('SOURCE_MISSING');
@@ -36,7 +36,7 @@ test('validate prints what it found to standard output and advice to standard er
   expect(out).not.toContain('advice');
 });
 
-test('render and build print what became of everything to standard output, and why to standard error', async () => {
+test('render and build print outcomes to stdout and reasons to stderr', async () => {
   const { folder, platform } = await makePlatform();
   const keys = join(folder, 'keys');
   await runCommandClass(RootInit, ['--dev', '--fleet', 'halden', '--keys', keys]);

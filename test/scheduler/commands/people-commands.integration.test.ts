@@ -18,7 +18,7 @@ const places = (hub: TestHub): readonly string[] =>
   }).flatMap(([flag, value]) => [`--${flag}`, value]);
 
 describe('break-glass and sessions', () => {
-  it('make a code, list the session that it opened, and end it', async () => {
+  it('create a code, list the session that it opened, and end it', async () => {
     await using hub = await testHub();
     const made = await runCommandClass(BreakGlass, [
       ...places(hub),

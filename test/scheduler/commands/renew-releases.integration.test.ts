@@ -5,7 +5,7 @@ import ReleasesRenew from '../../../scheduler/commands/releases/renew.ts';
 import { HOSTS, NOW, testHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 
-it('a release that was made while a clock was ahead is followed by one of now, when a person says so', async () => {
+it('releases renew --all replaces a release that was issued by a clock ahead of time', async () => {
   await using hub = await testHub();
   const ahead = addDays(NOW, 200);
   const bundle = { kind: 'host' as const, packages: { web: { 'app.yaml': 'text: one\n' } } };

@@ -58,7 +58,7 @@ const open = async (hub: TestHub, { identity }: AgeIdentity) =>
 const plain = (base64: string | undefined): string => Buffer.from(base64 ?? '', 'base64').toString();
 
 describe('secrets set', () => {
-  it('takes values from files and from lines, and tells keys and readers, no value', async () => {
+  it('reads values from files and lines, and prints keys and recipients but no value', async () => {
     await using hub = await testHub();
     await using outside = await testHub();
     const agent = await enrolWithAge(hub, 'plant-7/press-1');
@@ -91,7 +91,7 @@ describe('secrets set', () => {
     expect(await filesThatShow(hub.path, PASSWORD)).toEqual([]);
   });
 
-  it('takes a value from standard input, less the line feed that echo adds', async () => {
+  it('reads a value from stdin without its final line feed', async () => {
     await using hub = await testHub();
     const agent = await enrolWithAge(hub, 'plant-7/press-1');
     const words = ['secrets', 'set', ...(await places(hub)), ...MQTT, '--stdin', 'password', '--json'];
@@ -133,7 +133,7 @@ describe('secrets set', () => {
     expect(run.out + run.err).not.toContain(PASSWORD);
   });
 
-  it('names the agent that has no recipient', async () => {
+  it('is refused when an agent has no recipient, and names that agent', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -219,7 +219,7 @@ describe('the life of a set', () => {
     expect(run.err).not.toContain('NONSENSE');
   });
 
-  it('an escrow that is no recipient is a mistake in the configuration', async () => {
+  it('an escrow that is not an age recipient is a configuration error', async () => {
     await using hub = await testHub();
     const config = join(hub.path, 'fleet-scheduler.yaml');
     for (const [escrow, name] of [

@@ -60,7 +60,7 @@ const laidOut = async (hub: TestHub) => {
   return found;
 };
 
-it('sets the values of all sites with an agent that has the labels, in one statement each', async () => {
+it('sites set --select writes one statement for each site that has an agent with the labels', async () => {
   await using hub = await plants();
   const before = await laidOut(hub);
   const dry = await run(hub, SitesSet, '--select', 'region=north', 'lineNumber=7', 'ratio=0.5', '--dry-run');
@@ -87,7 +87,7 @@ plant-2  lineNumber: nothing -> 7  ratio: nothing -> 0.5
   expect(log.out.match(/sites set/g), log.err).toHaveLength(2);
 });
 
-it('completes a run that ended before its statements were in the layout', async () => {
+it('sites set --select completes a run that was interrupted before its statements were in the layout', async () => {
   await using hub = await plants();
   const values = ['--select', 'region=north', 'lineNumber=7'];
   const copy = join(hub.path, 'before');
@@ -101,7 +101,7 @@ it('completes a run that ended before its statements were in the layout', async 
   expect(await laidOut(hub)).toEqual(after);
 });
 
-it('shows what the values of one site would be', async () => {
+it('sites set --dry-run prints the values of one site without changing them', async () => {
   await using hub = await plants();
   const before = await laidOut(hub);
   const dry = await run(hub, SitesSet, 'plant-1', 'lineNumber=7', '--dry-run');
@@ -110,7 +110,7 @@ it('shows what the values of one site would be', async () => {
   expect(await laidOut(hub)).toEqual(before);
 });
 
-it('sets values of the agents themselves, and takes values away for a reason', async () => {
+it('sites set --agents sets values of single agents, and --unset requires a reason', async () => {
   await using hub = await plants();
   await run(hub, SitesSet, '--select', 'region=south', '--agents', 'lineNumber=9');
   expect(await laidOut(hub)).toMatchObject({
@@ -152,7 +152,7 @@ it.each([
   expect(await laidOut(hub)).toEqual(before);
 });
 
-it('brings the values of many sites in from a CSV, and out again', async () => {
+it('sites import reads the values of many sites from a CSV, and sites export writes the same', async () => {
   await using hub = await plants();
   const file = join(hub.path, 'values.csv');
   await writeFile(file, 'site,agent,lineNumber,ratio\nplant-1,,1,0.5\nplant-2,press-2,2,\nplant-3,,,1\n');
@@ -168,7 +168,7 @@ it('brings the values of many sites in from a CSV, and out again', async () => {
   expect(await laidOut(hub)).toEqual(after);
 });
 
-it('names every line of a CSV that does not fit, and changes no site for the others', async () => {
+it('sites import reports every invalid line of a CSV, and changes no site', async () => {
   await using hub = await plants();
   const before = await laidOut(hub);
   const file = join(hub.path, 'values.csv');

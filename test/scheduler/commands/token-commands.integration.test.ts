@@ -24,7 +24,7 @@ const places = (hub: TestHub, db = join(hub.path, 'hub.db')): readonly string[] 
   );
 
 describe('tokens', () => {
-  it('are made on terms, listed without what opens, and taken back', async () => {
+  it('are created with their terms, listed without the secret, and revoked', async () => {
     await using hub = await testHub();
     const terms = [
       '--site',
@@ -59,7 +59,7 @@ describe('tokens', () => {
     expect([unknown.code, unknown.err]).toEqual([4, expect.stringContaining('TOKEN_INVALID')]);
   });
 
-  it('that decide are refused for an environment that the platform does not have', async () => {
+  it('for decisions are refused for an environment that the platform lacks', async () => {
     await using hub = await testHub();
     await writeFiles(hub.path, {
       'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  environments: [{name: dev}, {name: prod}]\n'),
@@ -106,14 +106,14 @@ describe('tokens', () => {
     ['a time that is none', ['--site', 'plant-7', '--expires', 'tomorrow']],
     ['a life that is too long', ['--reader', '--expires', '500d']],
     ['a site for a reader', ['--reader', '--site', 'plant-7']],
-  ])('are not made for %s', async (_, words) => {
+  ])('are refused for %s', async (_, words) => {
     await using hub = await testHub();
     const { code } = await runCommandClass(TokensCreate, [...places(hub), ...words]);
     expect([2, 3]).toContain(code);
     expect((await runCommandClass(TokensList, places(hub))).out).toMatch(/^No token yet/);
   });
 
-  it('are not made in a new database beside the layout of another', async () => {
+  it('are refused in a new database beside a layout with site statements', async () => {
     await using hub = await testHub();
     await enrolled(hub, 'plant-7/press-1');
     const elsewhere = places(hub, join(hub.path, 'other.db'));
@@ -126,7 +126,7 @@ describe('tokens', () => {
 });
 
 describe('root add-authority', () => {
-  it('says so where there is one, and inspect shows which', async () => {
+  it('is refused when the root has an authority, which root inspect prints', async () => {
     await using hub = await testHub();
     const keys = ['--keys', join(hub.path, 'keys')];
     const refused = await runCommandClass(RootAddAuthority, keys);
@@ -137,7 +137,7 @@ describe('root add-authority', () => {
 });
 
 describe('serve', () => {
-  it('does not start without the key of the authority, with half a pair, or with an invalid address', async () => {
+  it("refuses to start without the authority's key, with a certificate but no key, or with an invalid address", async () => {
     await using hub = await testHub();
     const words = [...places(hub), '--listen', '127.0.0.1:0'];
     const half = await runCommandClass(Serve, [...words, '--tls-cert-file', 'x']);

@@ -142,7 +142,7 @@ describe("an author's schema", () => {
     expect(compile({ properties: { a: {} }, additionalProperties: false })({ toString: 1 })).toHaveLength(1);
   });
 
-  it.each(['toString', 'valueOf', 'constructor'])('compares values that have a field %s', (name) => {
+  it.each(['toString', 'valueOf', 'constructor'])('compares values with a field named %s', (name) => {
     const check = compile({
       enum: [{}, { [name]: { a: [1, null] } }],
       properties: { [name]: { const: { a: [1, null] } } },

@@ -29,7 +29,7 @@ describe('a host package', () => {
   });
 
   it.each(['/etc/../root', '/etc/./a', '/etc//a', '/etc/', '/', '/a\0b', '/..'])(
-    'may not write %j',
+    'is refused with a file or folder at %j',
     (path) => {
       expect(isSafeHostPath(path)).toBe(false);
       expect(refusalOf({ files: [{ ...file, path }] })).toBe('BAD_NAME');
@@ -37,12 +37,12 @@ describe('a host package', () => {
     },
   );
 
-  it.each(['/etc/a', '/opt/ä b/c', '/a.b/..c', '/x'])('may write %j', (path) => {
+  it.each(['/etc/a', '/opt/ä b/c', '/a.b/..c', '/x'])('is accepted with a file at %j', (path) => {
     expect(refusalOf({ files: [{ ...file, path }] })).toBeUndefined();
   });
 
   it.each(['../other/secret', 'a/../../b', '/etc/shadow', '', 'a/'])(
-    'may not read %j from its layer',
+    'is refused with content at %j in its layer',
     (content) => {
       expect(refusalOf({ files: [{ ...file, content }] })).toBe('BAD_NAME');
     },

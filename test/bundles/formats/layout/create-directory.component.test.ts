@@ -13,14 +13,17 @@ test('createDirectory creates a folder with its parents, and accepts one that ex
   expect((await stat(path)).mode & 0o777).toBe(0o700);
 });
 
-test.each(['file', 'file/below', 'file/far/below'])('a file in the way of %s is reported', async (path) => {
-  await using folder = await temporaryDirectory();
-  await writeFile(join(folder.path, 'file'), '');
-  await expect(createDirectory(join(folder.path, path))).rejects.toMatchObject({
-    code: 'IO',
-    message: `${join(folder.path, path)} cannot be a folder: a file is in the way`,
-  });
-});
+test.each(['file', 'file/below', 'file/far/below'])(
+  'makeDirectory reports a file in the way of %s',
+  async (path) => {
+    await using folder = await temporaryDirectory();
+    await writeFile(join(folder.path, 'file'), '');
+    await expect(createDirectory(join(folder.path, path))).rejects.toMatchObject({
+      code: 'IO',
+      message: `${join(folder.path, path)} cannot be a folder: a file is in the way`,
+    });
+  },
+);
 
 test('createDirectory keeps the error of the system, such as ENAMETOOLONG', async () => {
   await using folder = await temporaryDirectory();

@@ -26,7 +26,7 @@ describe('a document descriptor of a layout', () => {
   });
 
   it.each(['', '0', '-1', '1.5', 'x', '1e400', String(2 ** 53), 'Infinity'])(
-    'has no version where it says %j',
+    'has no version when it states %j',
     (version) => {
       const annotations = { 'fleet-ferry.role': 'release', 'fleet-ferry.version': version };
       expect(fromDescriptor({ ...plain, annotations })).toEqual({ ...plain, role: 'release' });

@@ -18,7 +18,7 @@ const leftBehind = (): string | undefined => {
 
 describe.skipIf(isMounted)('a path below a mount folder', () => {
   it.each(['/media/stikc', '/media/ada/stikc/', '/media/../mnt/x/plant-7.tar', '/run/media/nobody/stikc'])(
-    'is refused where nothing is mounted: %s',
+    'is refused when nothing is mounted there: %s',
     async (path) => {
       await expect(checkMounted(path)).rejects.toMatchObject({
         code: 'MEDIUM_MISSING',

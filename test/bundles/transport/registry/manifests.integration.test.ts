@@ -36,7 +36,7 @@ describe('a manifest', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it.each(['announced', 'not announced'])('that is too large, which was %s, is not read', async (how) => {
+  it.each(['announced', 'not announced'])('above the size limit, which was %s, is not read', async (how) => {
     await using server = await startHostileServer((_request, response) => {
       response.writeHead(200, how === 'announced' ? { 'content-length': MAX_MANIFEST_BYTES + 1 } : {});
       response.end(Buffer.alloc(MAX_MANIFEST_BYTES + 1));
@@ -107,7 +107,7 @@ describe('a manifest', () => {
   });
 
   it.each(['../../../v2/other/manifests/x', 'a b', 'a?b', '', 'x'.repeat(200), 'sha256:1'])(
-    'is not looked for under %j, which is neither tag nor digest',
+    'is not requested under %j, which is neither a tag nor a digest',
     async (reference) => {
       await using client = impatientClient('127.0.0.1:1');
       const repository = client.repository('a');
@@ -191,7 +191,7 @@ describe('a list of tags', () => {
   });
 
   it.each(['<html>', '[]', '{"tags":"a"}', '{"tags":["a\\u001b"]}', '{"tags":[1]}', '{"tags":["../x"]}'])(
-    'that is none is refused: %s',
+    'that is invalid is refused: %s',
     async (text) => {
       await using server = await startHostileServer((_request, response) => {
         response.end(text);

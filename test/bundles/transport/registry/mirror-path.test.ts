@@ -15,7 +15,7 @@ describe("mirrorPath, the path of an image in a site's registry", () => {
     expect(mirrorPath(`${name}@${digest}`)).toBe(path);
   });
 
-  it.each(['App', '[::1]:5000/app', '../x/app'])('%s has no place', (name) => {
+  it.each(['App', '[::1]:5000/app', '../x/app'])('%s has no path: IMAGE_REFUSED', (name) => {
     try {
       mirrorPath(`${name}@${digest}`);
       expect.unreachable();

@@ -517,7 +517,7 @@ describe('an upload that the registry sends elsewhere', () => {
   });
 
   it.each(['http://storage.example/put', 'file:///tmp/x', undefined])(
-    'to %s does not go',
+    'to %s is refused',
     async (location) => {
       await using server = await startHostileServer((request, response) => {
         response

@@ -317,7 +317,7 @@ describe.concurrent('a response that stalls', () => {
   });
 
   it.each([['byte by byte', (n: number) => `HTTP/1.1 200 OK\r\nx: ${'y'.repeat(10_000)}`[n % 10_000] ?? '']])(
-    'is noticed where its head never ends, though it comes %s',
+    'fails when its head never ends, sent %s',
     async (_how, next) => {
       await using server = await startRawServer((_request, socket) => {
         let n = 0;
@@ -505,7 +505,7 @@ describe.concurrent('a reader of a blob', () => {
 
 describe.concurrent('credentials', () => {
   it.each([302, 307])(
-    'do not go along a redirect (%d) to another origin, whatever its body',
+    'are not sent along a redirect (%d) to another origin, for any body',
     async (status) => {
       await using folder = await temporaryDirectory();
       for (const body of ['', 'moved', 'x'.repeat(50_000), 'x'.repeat(500_000)]) {

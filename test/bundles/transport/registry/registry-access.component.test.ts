@@ -40,7 +40,7 @@ describe('FLEET_REGISTRY_TRIES and FLEET_REGISTRY_DELAY', () => {
     });
   });
 
-  it.each(['0', '-1', '2s', '1e3'])('is no %s', (text) => {
+  it.each(['0', '-1', '2s', '1e3'])('refuse %s', (text) => {
     expect(() => optionsOf({ FLEET_REGISTRY_TRIES: text })).toThrow(
       expect.objectContaining({ code: 'CONFIG_INVALID' }),
     );

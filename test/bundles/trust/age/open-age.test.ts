@@ -121,7 +121,7 @@ describe('openAge of a file with four chunks', () => {
     expect(formatError(error)).toContain('at byte 65536 of its content');
   });
 
-  it.each([1, 2, 3])('is refused when it is cut behind chunk %i', async (count) => {
+  it.each([1, 2, 3])('refuses a file that is truncated after chunk %i', async (count) => {
     const cut = sealed.subarray(0, begin + count * SEALED);
     expect((await refusal(() => open(cut))).code).toBe('DIGEST_MISMATCH');
   });

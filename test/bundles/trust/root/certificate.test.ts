@@ -145,7 +145,7 @@ describe("the hub's certificate", () => {
   });
 
   it.each(['hub example', 'hub_1', '-hub', `${'a'.repeat(64)}.example`, '', 'hub.example/'])(
-    'is not made for %j',
+    'is refused for %j',
     async (name) => {
       await expect(
         Promise.resolve().then(() => issueServerCertificate([name], key.public, authority, issuance())),

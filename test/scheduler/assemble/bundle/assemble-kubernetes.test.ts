@@ -56,12 +56,12 @@ test.each([
   ],
   ['replicas: 2\n', 'OBJECT_INVALID: this is not a Kubernetes object'],
   ['---\n- a\n', 'shop/x.yaml:2:1: OBJECT_INVALID: this is not a Kubernetes object'],
-])('a document that no cluster takes is not left out silently: %j', (text, expected) => {
+])('a document that no cluster accepts is refused, not omitted: %j', (text, expected) => {
   const error = refusal(() => assembleKubernetes(rendered({}), application({ 'x.yaml': text }), new Map()));
   expect(formatError(error)).toContain(expected);
 });
 
-test('an empty document is nothing, and a file that is not text is not YAML', () => {
+test('an empty document is skipped, and a file that is not UTF-8 is YAML_SYNTAX', () => {
   const made = assembleKubernetes(
     rendered({}),
     application({ 'x.yaml': '---\n# later\n---\n~\n' }),
@@ -75,7 +75,7 @@ test('an empty document is nothing, and a file that is not text is not YAML', ()
   });
 });
 
-test('a mistake of a rendered file names the template that wrote it', () => {
+test('an error in a rendered file names the Template that wrote it', () => {
   const error = refusal(() =>
     assembleKubernetes(rendered({ 'namespace.yaml': 'a: : b' }), undefined, new Map()),
   );
@@ -84,7 +84,7 @@ test('a mistake of a rendered file names the template that wrote it', () => {
   );
 });
 
-test('a namespaced object without a namespace gets the assignment’s; one that has its own and a cluster-wide one keep theirs', () => {
+test("a namespaced object without a namespace gets the assignment's; an explicit namespace and cluster-wide objects stay unchanged", () => {
   const made = assembleKubernetes(
     rendered({}),
     application({
@@ -107,7 +107,7 @@ test("unchanged documents keep the author's comments and quotes", () => {
   ).toBe(text);
 });
 
-test('two objects of one identity are refused, naming both places', () => {
+test('two objects with the same identity are refused, with both positions', () => {
   const error = refusal(() =>
     assembleKubernetes(
       rendered({}),
@@ -144,7 +144,7 @@ test('every mistake of a package is reported, not only the first', () => {
   ]);
 });
 
-test('an image hides in init containers and in kinds nobody knows', () => {
+test('an image in an init container of an unknown kind is found and pinned', () => {
   const text =
     'apiVersion: example.org/v1\nkind: Machine\nmetadata:\n  name: m\nspec:\n  deep:\n    template:\n      initContainers:\n        - name: i\n          image: busybox:1\n';
   const pinned = `docker.io/library/busybox@sha256:${'b'.repeat(64)}`;

@@ -31,7 +31,7 @@ const pack = (policies: BundleAbout['policies']) =>
     [],
   );
 
-it('a bundle carries the policies that its images are under, so that no agent without them installs it', async () => {
+it('a bundle carries the policies that match its images as critical, so that agents without support refuse it', async () => {
   const policy = policyOf(newKey());
   const other = policyOf(newKey(), { name: 'other', match: ['other.example/**'] });
   const { config } = await pack([other, policy]);
@@ -39,13 +39,13 @@ it('a bundle carries the policies that its images are under, so that no agent wi
   expect(config.critical).toEqual(['imagePolicy']);
 });
 
-it('a policy for other images changes no digest', async () => {
+it('a policy for other images does not change the bundle digest', async () => {
   const other = policyOf(newKey(), { match: ['other.example/**'] });
   expect((await pack([other])).digest).toBe((await pack(undefined)).digest);
   expect((await pack([other])).config.critical).toEqual([]);
 });
 
-it('an image that two packages call by two names is brought by both', () => {
+it('an image under two names in two packages is one closure entry with both names and all attachments', () => {
   const images = new Map<string, ResolvedImage>();
   const [one, other] = [digestOf('one'), digestOf('other')];
   const image = (name: string, attachment: typeof digest): ResolvedImage => ({

@@ -14,13 +14,13 @@ const pack = (more: Parameters<typeof clusterType>[1]) =>
     [],
   );
 
-it('a bundle carries the reboot policy of its cluster type, which no reader has to know', async () => {
+it("a bundle carries its cluster type's reboot policy, which is not critical", async () => {
   const { config } = await pack({ reboot: REBOOT });
   expect(config.reboot).toEqual(REBOOT);
   expect(config.critical).toEqual([]);
 });
 
-it('a cluster type without a reboot policy has the bundle that it had', async () => {
+it('a cluster type without a reboot policy has an unchanged bundle', async () => {
   const { config, digest } = await pack({});
   expect(Object.keys(config)).not.toContain('reboot');
   expect(digest).toBe((await pack({ reboot: undefined })).digest);

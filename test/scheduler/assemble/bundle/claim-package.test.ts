@@ -40,8 +40,8 @@ const refused = async (
   return Object.fromEntries([...errors].map(([{ id }, error]) => [id, error.message]));
 };
 
-describe('a name in one bundle', () => {
-  test('has one owner, and the refused package claims nothing else', async () => {
+describe('a path or unit that packages of one bundle claim', () => {
+  test('has one owner; a package that is refused for it claims nothing else', async () => {
     const a = made('a', { owns: ['/etc/x', 'a.service'] });
     const b = made('b', { owns: ['/etc/y', '/etc/x'] });
     expect(await refused([a, b, made('d', { owns: ['/etc/z'] })])).toEqual({
@@ -49,7 +49,7 @@ describe('a name in one bundle', () => {
     });
   });
 
-  test('is one, also where it is spelled in another way that is the same on every host', async () => {
+  test('is the same under two spellings that are one file on every host', async () => {
     const a = made('a', { owns: ['/lib/systemd/system/x.service', '/var/run/y'] });
     const b = made('b', { owns: ['/usr/lib/systemd/system/x.service'] });
     const c = made('c', { owns: ['/run/y'] });
@@ -60,13 +60,13 @@ describe('a name in one bundle', () => {
     });
   });
 
-  test('two packages in one namespace may own different things in it, and not the same', async () => {
+  test('is an object, not its namespace: packages may share a namespace, not an object', async () => {
     const packages = ['Service shop/web', 'Service shop/api', 'Service shop/web'];
     const found = await refused(packages.map((name, at) => made(`p${at}`, { owns: [name] })));
     expect(Object.keys(found)).toEqual(['p2']);
   });
 
-  test('of packages of one registration names them by their own names', async () => {
+  test('is reported by package name when both packages are of one registration', async () => {
     const shared = { owns: ['/etc/x'], registration: 'shop', workspace: 'sales' };
     expect(await refused([made('b', shared), made('a', shared)])).toEqual({
       b: 'b brings /etc/x, which belongs to a',
@@ -74,7 +74,7 @@ describe('a name in one bundle', () => {
   });
 });
 
-describe('a name belongs', () => {
+describe('a name that two packages claim belongs', () => {
   const newcomer = made('aaa', { owns: ['/etc/x'], registration: 'aaa' });
   const owner = made('zzz', { owns: ['/etc/x'], registration: 'zzz' });
 
@@ -103,11 +103,11 @@ describe('a name belongs', () => {
   });
 });
 
-describe('a site input', () => {
+describe('a site input that packages declare', () => {
   const integer = { type: 'integer' };
   const text = { type: 'string' };
 
-  test('means the same in all packages', async () => {
+  test('must have the same schema in all packages', async () => {
     const packages = [made('a', { schema: integer }), made('b', { schema: integer })];
     expect(await refused(packages)).toEqual({});
     expect(await refused([...packages, made('c', { schema: text })])).toEqual({
@@ -120,7 +120,7 @@ describe('a site input', () => {
     expect(Object.keys(await refused([newcomer, owner], { z: owner }))).toEqual(['a']);
   });
 
-  test('may change where one team alone reads it', async () => {
+  test('may change its schema when one workspace alone reads it', async () => {
     const [old, now] = [made('z', { schema: integer }), made('z', { schema: text })];
     expect(await refused([now], { z: old })).toEqual({});
   });

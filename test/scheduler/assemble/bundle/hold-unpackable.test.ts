@@ -36,13 +36,13 @@ const stepsWith = (change: Partial<PackingSteps> = {}): PackingSteps => ({
   ...change,
 });
 
-test('fractions of a site input are in the bundle config', async () => {
+test('a site input schema with fractions is packed into the bundle config', async () => {
   const { bundle, held } = await holdUnpackable({ packages: [made('a', 0.5)], held: [] }, stepsWith());
   expect(held).toEqual([]);
   expect(bundle.config.siteInputs.schema).toMatchObject({ properties: { a: { minimum: 0.5 } } });
 });
 
-test('a package that cannot be packed is held alone, with its place, and so is one that depends on it', async () => {
+test('a package that cannot be packed is held with its position, together with the packages that depend on it', async () => {
   const packages = [made('a', 1), made('b', Number.NaN), made('c', 2, ['b'])];
   const { bundle, held } = await holdUnpackable({ packages, held: [] }, stepsWith());
   expect(bundle.config.assignments.map(({ id }) => id)).toEqual(['a']);
@@ -52,7 +52,7 @@ test('a package that cannot be packed is held alone, with its place, and so is o
   ]);
 });
 
-test('an error that no single package causes ends the build', async () => {
+test('an error that no single package causes fails the build', async () => {
   const fail = async (packages: readonly AssembledPackage[]) => {
     if (packages.length > 1) throw new TypeError('too many');
     return await pack(packages);
@@ -62,7 +62,7 @@ test('an error that no single package causes ends the build', async () => {
   ).rejects.toThrow('too many');
 });
 
-test('a full disk ends the build', async () => {
+test('DISK_FULL fails the build', async () => {
   const fail = () => Promise.reject(new FleetError('DISK_FULL', 'the disk is full'));
   await expect(
     holdUnpackable({ packages: [made('a', 1)], held: [] }, stepsWith({ pack: fail })),
@@ -81,7 +81,7 @@ const tenant = (id: string, workspace: string, fields: number): AssembledPackage
   };
 };
 
-test('where packages exceed a limit together, those of the workspace that takes most of it are held', async () => {
+test('when packages together exceed a limit, those of the workspace with the largest share are held', async () => {
   const packages = [tenant('a', 'greedy', 4000), tenant('b', 'modest', 3000), tenant('c', 'greedy', 4001)];
   const { bundle, held } = await holdUnpackable({ packages, held: [] }, stepsWith());
   expect(bundle.config.assignments.map(({ id }) => id)).toEqual(['a', 'b']);
@@ -94,7 +94,7 @@ test('where packages exceed a limit together, those of the workspace that takes 
   ]);
 });
 
-test('what sites run already stays, and what grew gives way to it', async () => {
+test('when packages together exceed a limit, those of the last release stay, and the largest growth is held', async () => {
   const small = tenant('b', 'modest', 6000);
   const { config } = await pack([small]);
   const rank = (packages: readonly AssembledPackage[]) => rankPackages(packages, config);

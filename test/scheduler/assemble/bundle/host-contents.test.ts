@@ -35,7 +35,7 @@ const textAt = (made: Awaited<ReturnType<typeof assemble>>, path: string): strin
   made.files.find((file) => file.path === `files${path}`)?.bytes.toString() ?? '';
 
 describe('a file with a url', () => {
-  test('is a blob of the closure and in no layer, and old agents are listed', async () => {
+  test('is a blob of the closure, in no layer, and marks the package as critical for agents without blobs', async () => {
     const made = await assemble(
       '  files: [{path: /opt/model, url: https://models.example/m, mode: "0600"}]\n',
     );
@@ -51,7 +51,7 @@ describe('a file with a url', () => {
   });
 });
 
-test('a source over 1 MiB travels as a blob of its own, unless site values go into it', async () => {
+test('a source over 1 MiB is a blob of its own, unless site values are written into it', async () => {
   const big = { 'big.json': Buffer.from(`"${'x'.repeat(1 << 20)}"`) };
   const file = '  files: [{path: /opt/big.json, source: big.json';
   expect(specOf(await assemble(`${file}}]\n`, big)).files).toMatchObject([{ blob: true }]);
@@ -66,7 +66,7 @@ describe('Debian packages', () => {
     'debs/b.deb': makeDeb('Package: bb\nVersion: 1\nArchitecture: all\n'),
   };
 
-  test('of platform and application make one repository of the package', async () => {
+  test('of platform and application form one repository of the package', async () => {
     const made = await assemble('  debs: [{source: debs/a.deb}]\n', debs, '  debs: [{source: debs/b.deb}]\n');
     const folder = '/var/lib/fleet-ferry/apt/scale-host';
     expect(specOf(made).files).toMatchObject([
@@ -79,12 +79,12 @@ describe('Debian packages', () => {
     expect(textAt(made, `${folder}/Release`)).toContain('Architectures: all amd64\n');
   });
 
-  test('go where the package says', async () => {
+  test('are placed in the folder that the package configures', async () => {
     const made = await assemble('  folders: {apt: /srv/apt}\n  debs: [{source: debs/a.deb}]\n', debs);
     expect(specOf(made).files[0]?.path).toBe('/srv/apt/hello_2.10-3_amd64.deb');
   });
 
-  test('that are not valid are refused where they are named', async () => {
+  test('that are invalid are refused with the position of their declaration', async () => {
     await expect(assemble('  debs:\n  - url: https://deb.example/x\n')).rejects.toMatchObject({
       code: 'CONTENT_INVALID',
       message: 'https://deb.example/x is not a usable Debian package: it is not an ar archive',
@@ -93,7 +93,7 @@ describe('Debian packages', () => {
   });
 });
 
-test('roles and charts are files, with what ansible-galaxy reads', async () => {
+test('roles and charts are files, with the requirements.yml that ansible-galaxy reads', async () => {
   const made = await assemble(
     '  roles: [{name: factory.clock, url: https://roles.example/clock}]\n  charts: [{chart: oci://registry.example/charts/printer, version: 1.4.2}]\n',
   );
@@ -132,7 +132,7 @@ test.each([
     'roles: [{name: a, url: "https://a.example/1"}, {name: a, url: "https://a.example/2"}]',
     'roles/a.tar.gz is there twice in this package',
   ],
-])('%s is refused with its line', async (spec, why) => {
+])('%s is refused with its position', async (spec, why) => {
   const error = await assemble(`  ${spec}\n`).catch((caught: unknown) => caught);
   expect(formatError(error as FleetError)).toMatch(/^apps\/scale\/package\.yaml:5:/);
   expect((error as FleetError).message).toContain(why);

@@ -46,8 +46,8 @@ const assemble = async (
 const specOf = ({ files }: Awaited<ReturnType<typeof assemble>>) =>
   parseHostPackage(files.find(({ path }) => path === 'package.json')?.bytes as Buffer);
 
-describe('a playbook', () => {
-  test('travels with its folder, the configuration and its variables, and old agents refuse it', async () => {
+describe('a playbook of a host package', () => {
+  test('is packed with its folder, configuration and variables, as critical', async () => {
     const made = await assemble(
       '  playbooks: [{name: setup, source: ansible/site.yml, config: true, variables: {b: two}, siteInputs: [{name: line, schema: {type: string}, variable: line}]}]\n',
     );
@@ -93,14 +93,14 @@ describe('a playbook', () => {
       'asks whether c is true',
       6,
     ],
-  ])('with %s is refused where it is written', async (fields, message, line) => {
+  ])('with %s is refused with its position', async (fields, message, line) => {
     await expect(assemble(`  playbooks:\n    - {name: setup, ${fields}}\n`)).rejects.toMatchObject({
       message: expect.stringContaining(message) as string,
       at: { file: 'apps/clock/package.yaml', line },
     });
   });
 
-  test('of a registered application needs the grant of root, and one of the template does not', async () => {
+  test("of a registered application needs the grant of root; a template's playbook does not", async () => {
     const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
     await expect(assemble(playbook, { registration: 'clock' })).rejects.toMatchObject({
       code: 'OUT_OF_BOUNDS',
@@ -112,7 +112,7 @@ describe('a playbook', () => {
     expect(made.bounds?.platform).toContainEqual(expect.stringMatching(/^playbook:sha256:/));
   });
 
-  test('takes no role that the agent could not unpack', async () => {
+  test('is refused with a role archive that the agent could not unpack', async () => {
     const spec =
       '  playbooks: [{name: setup, source: ansible/site.yml}]\n  roles:\n  - {name: user, source: other/b}\n';
     await expect(assemble(spec)).rejects.toMatchObject({
@@ -122,7 +122,7 @@ describe('a playbook', () => {
     });
   });
 
-  test('of the template takes no role of the application', async () => {
+  test('of a template gets no roles of the application', async () => {
     const playbook = '  playbooks:\n    - {name: setup, content: "- hosts: localhost"}\n';
     const made = await assemble('  roles: [{name: user, source: other/b}]\n', { template: playbook });
     expect(specOf(made).playbooks).toMatchObject([{ roles: [], collections: [] }]);
@@ -136,7 +136,7 @@ describe('a playbook', () => {
     ['its templates', 'a', ''],
     ['a role', 'press_speed', ''],
     ['its variables', 'put_together', '      variables: {put_together: ""}\n'],
-  ])('takes a value of the site for a variable that is named in %s', async (_, variable, more) => {
+  ])('accepts a site value for a variable that is used in %s', async (_, variable, more) => {
     const made = await assemble(ofSite(variable, more));
     expect(made.siteInputs).toMatchObject([{ input: 'line', pointer: `/${variable}` }]);
   });
@@ -145,7 +145,7 @@ describe('a playbook', () => {
     ['lin', 'Did you mean line? A variable whose name'],
     ['press_sped', 'Did you mean press_speed? A variable whose name'],
     ['printer', 'A variable whose name the playbook puts together belongs under variables, with some value'],
-  ])('refuses a value of the site for the variable %s, which it never names', async (variable, hint) => {
+  ])('refuses a site value for the unused variable %s', async (variable, hint) => {
     await expect(assemble(ofSite(variable))).rejects.toMatchObject({
       code: 'REFERENCE_MISSING',
       message: `site input line goes to the variable ${variable}, which nothing in the playbook setup names`,

@@ -16,7 +16,7 @@ const assemble = async (checks: string) => {
 
 const HTTP = '{name: web, type: http, url: "http://127.0.0.1/"}';
 
-test('checks of addresses and files are a list of their own, which agents without them refuse', async () => {
+test('tcp and file checks are packed as probes, a critical field that older agents refuse', async () => {
   const spec = await assemble(
     `{name: v6, type: tcp, address: "[::1]:80"}, ${HTTP}, {name: fresh, type: file, path: /run/beat, maxAgeSeconds: 9}`,
   );
@@ -28,7 +28,7 @@ test('checks of addresses and files are a list of their own, which agents withou
   expect(spec.critical).toEqual(['probes']);
 });
 
-test('a package without them is read by every agent', async () => {
+test('a package without probes has no critical field', async () => {
   const spec = await assemble(HTTP);
   expect([spec.probes, spec.critical]).toEqual([undefined, []]);
 });

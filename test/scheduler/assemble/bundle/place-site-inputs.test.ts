@@ -130,7 +130,7 @@ const MARK = 'fleet-ferry/site-values';
 const markOf = (object: Read | undefined): unknown => object?.spec.template.metadata.annotations?.[MARK];
 
 describe('a site input of a deployment target', () => {
-  it('goes to a key of a ConfigMap as text, and restarts the pods that read it', () => {
+  it('is written as text to a key of a ConfigMap, and restarts the pods that read it', () => {
     const made = assemble([input(key('settings'))]);
     expect(made.siteInputs).toEqual([
       {
@@ -152,7 +152,7 @@ describe('a site input of a deployment target', () => {
     expect(atSite(made, { line: 7 })).toEqual(seven);
   });
 
-  it('restarts nothing where no pod reads it, where the author says so, and with the same content', () => {
+  it('restarts no pod when none reads it, when the author turned it off, and when the content is unchanged', () => {
     expect(markOf(atSite(assemble([input(key('other'))]), { line: 7 })['Deployment web'])).toBeUndefined();
     const quiet = assemble([input(key('settings', 'LINE', false))]);
     const objects = atSite(quiet, { line: 7 });
@@ -192,21 +192,21 @@ describe('a site input of a deployment target', () => {
     ).toBeUndefined();
   });
 
-  it('goes to any field with its type', () => {
+  it('is written to any field with its JSON type', () => {
     const made = assemble([input(field('Deployment', 'web', '/spec/replicas'), { name: 'count' })]);
     expect(configOf([made]).critical).toEqual([]);
     expect(atSite(made, { count: 3 })['Deployment web']?.spec.replicas).toBe(3);
     expect(atSite(made, {})['Deployment web']?.spec.replicas).toBe(2);
   });
 
-  it('finds a ConfigMap whose name ends with the hash of a generator', () => {
+  it('finds a ConfigMap whose name has the hash suffix of a generator', () => {
     const files = { 'all.yaml': APP['config.yaml'].replace('name: settings', 'name: settings-7g6f9k2m4t') };
     expect(assemble([input(key('settings'))], {}, files).siteInputs).toMatchObject([
       { pointer: '/0/data/LINE' },
     ]);
   });
 
-  it('brings what its author says into the schema of the bundle, and is optional with a default', () => {
+  it('has its description in the schema of the bundle, and is optional when it has a default', () => {
     const about = {
       title: 'Line',
       description: 'Its number',
@@ -262,7 +262,7 @@ describe('a site input of a deployment target', () => {
       field('Deployment', 'web', '/spec/replicas', 'apps/v2'),
       'goes to Deployment web, which the application does not have',
     ],
-  ])('held at the build, by name, for a place that is not there: %j', (to, message) => {
+  ])('is held at the build, with its position, for a place that does not exist: %j', (to, message) => {
     expect(refused(() => assemble([input(to)]))).toContain('workload.yaml:9:11');
     expect(refused(() => assemble([input(to)]))).toContain(message);
   });
@@ -279,11 +279,11 @@ describe('a site input of a deployment target', () => {
       { schema: { tpye: 'integer' } },
       'SCHEMA_INVALID: site input line has a schema that cannot be used',
     ],
-  ])('held for %s', (_, more, message) => {
+  ])('is held for %s', (_, more, message) => {
     expect(refused(() => assemble([input(key('settings'), more)]))).toContain(message);
   });
 
-  it('is held where two go to one field, and where the ConfigMap is immutable', () => {
+  it('is held when two inputs have the same field, and when the ConfigMap is immutable', () => {
     const two = [input(key('settings')), input(key('settings'), { name: 'b' })];
     expect(refused(() => assemble(two))).toContain(
       'OBJECT_CLASH: site input b goes to the same field as line',
@@ -316,12 +316,12 @@ describe('a site input of a deployment target', () => {
   });
 });
 
-describe('siteConfig', () => {
+describe('siteConfig of a deployment target', () => {
   const CONFIG =
     'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: platform-config}\ndata: {region: "eu", port: "1"}\n';
   const rendered = { 'platform-config.yaml': CONFIG };
 
-  it('completes the ConfigMap of the platform with all values of the site', () => {
+  it("adds all site values to the platform's ConfigMap", () => {
     const made = assemble([], { siteConfig: true }, APP, rendered);
     const config = configOf([made]);
     expect(config.siteInputs.configs).toEqual([
@@ -338,7 +338,7 @@ describe('siteConfig', () => {
     });
   });
 
-  it('is there where the platform has no value for it', () => {
+  it('creates the ConfigMap when the platform has none', () => {
     const made = assemble([], { siteConfig: true });
     expect(atSite(made, { line: 7 })['ConfigMap platform-config']?.data).toEqual({ line: '7' });
     expect(atSite(made, {})['ConfigMap platform-config']?.data).toEqual({});

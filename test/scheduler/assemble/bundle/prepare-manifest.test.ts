@@ -39,7 +39,7 @@ const prepare = (content: Buffer | string, namespace: string, cache: ManifestCac
   return { ...made, objects: made.objects(), problems: problems.map(formatError) };
 };
 
-test('what was prepared for one namespace serves the next, to the byte and the place', () => {
+test('a manifest prepared from the cache for another namespace has the same bytes and positions as without cache', () => {
   const shared: ManifestCache = new Map();
   for (const namespace of [
     'dev-edge-shop-web',
@@ -72,14 +72,14 @@ test('a template without a namespace gets the namespace of each package, of any 
   }
 });
 
-test('a text that differs in more than the namespace is another one', () => {
+test('a manifest that differs in more than the namespace is not taken from the cache', () => {
   const cache: ManifestCache = new Map();
   const one = prepare(deployment('dev-a-b-c'), 'dev-a-b-c', cache);
   const other = prepare(deployment('dev-a-b-d').replace('"no"', '"on"'), 'dev-a-b-d', cache);
   expect(other.text).toBe(one.text.replaceAll('dev-a-b-c', 'dev-a-b-d').replace('"no"', '"on"'));
 });
 
-test('a message quotes what is written, and a mistake is found in every package', () => {
+test('an error quotes the text of its own package, and is reported in every package', () => {
   const cache: ManifestCache = new Map();
   for (const namespace of ['dev-a-b-c', 'dev-a-b-d']) {
     const text = deployment(namespace).replace(IMAGE, `registry.example/${namespace}:1`);
@@ -91,7 +91,7 @@ test('a message quotes what is written, and a mistake is found in every package'
   }
 });
 
-test('advice names what is written in each namespace, and its file', () => {
+test('advice quotes the text of its own namespace and file', () => {
   const cache: ManifestCache = new Map();
   for (const namespace of ['dev-a-b-c', 'dev-a-b-d']) {
     const text = `apiVersion: example.com/v1\nkind: Db\nmetadata: {name: ${namespace}}\nspec: {image: "edge.example/${namespace}:1"}\n`;
@@ -105,14 +105,14 @@ test('advice names what is written in each namespace, and its file', () => {
   }
 });
 
-test('a file that is not UTF-8 is an error, also where only a comment has the wrong bytes', () => {
+test('a file that is not UTF-8 is an error, even if only a comment has invalid bytes', () => {
   const latin = Buffer.concat([Buffer.from([0x23, 0x20, 0xe4, 0x0a]), Buffer.from(deployment('dev-a-b-c'))]);
   expect(prepare(latin, 'dev-a-b-c', new Map()).problems).toEqual([
     expect.stringContaining('YAML_SYNTAX: this is not YAML: it is not text in UTF-8'),
   ]);
 });
 
-test('offline is another question', () => {
+test('a manifest cached for an online cluster type is checked again for an offline one', () => {
   const cache: ManifestCache = new Map();
   const text = deployment('dev-a-b-c').replace(
     'name: web\n',
@@ -122,7 +122,7 @@ test('offline is another question', () => {
   expect(prepare(text, 'dev-a-b-c', cache, true).problems).toEqual([expect.stringContaining('PULL_POLICY')]);
 });
 
-test('a number is left as its author wrote it, for kubectl reads some otherwise than YAML 1.2', () => {
+test('numbers are written as their author wrote them, because kubectl reads some differently than YAML 1.2', () => {
   const values = ['0644', '0o644', '0x1F', '1.10', '1e3', '-0', '+5', '.5'];
   const lines = values.map((value, index) => `  n${index}: ${value}\n`).join('');
   const text = `apiVersion: v1\nkind: Example\nmetadata:\n  name: modes\n  namespace: shop\nspec:\n${lines}`;
@@ -142,7 +142,7 @@ test.each([
   '1e3',
   '.5',
   '1e400',
-])('a number stays as it was written: %s', (value) => {
+])('a number is written unchanged: %s', (value) => {
   const { text, problems } = prepare(meter(value), 'shop', new Map());
   expect(problems).toEqual([]);
   expect(text).toContain(`serial: ${value}\n`);
@@ -162,7 +162,7 @@ test.each([
   ['.inf', '.inf is a number that JSON lacks'],
   ['-.Inf', '-.Inf is a number that JSON lacks'],
   ['.nan', '.nan is a number that JSON lacks'],
-])('a number that would not arrive as written is refused with its place: %s', (value, says) => {
+])('a number that the API server would round is refused with its position: %s', (value, says) => {
   const { problems } = prepare(meter(value), 'shop', new Map());
   expect(problems).toEqual([
     `shop.yaml:5:11: OBJECT_INVALID: ${says}. Put it in quotes if the field takes text; else write another number.`,

@@ -47,17 +47,17 @@ describe('a site value, in a platform without Workspace objects', () => {
     expect(of([made('z', 'ops', line), made('y', 'ops', line)])).toEqual([]);
   });
 
-  test('is free again when its reader is gone from the platform', () => {
+  test('may be read by another workspace when its reader is no longer in the platform', () => {
     expect(of([thief], ['ops'])).toEqual([]);
   });
 
-  test("is asked for by the platform's own package, or template, without a question", () => {
+  test("may always be read by the platform's own packages and templates", () => {
     expect(of([owner, made('', '', line)], ['ops'])).toEqual([]);
     expect(of([owner, { ...thief, reads: [] }], ['ops'])).toEqual([]);
   });
 });
 
-describe('the time of a workspace', () => {
+describe('the time limit of a workspace', () => {
   const workspace = {
     name: 'ops',
     host: { paths: [], units: [], users: [], secretSets: [] },

@@ -44,7 +44,7 @@ const sops = (mac: string) =>
   `sops:\n    age:\n        - enc: |\n            -----BEGIN AGE ENCRYPTED FILE-----\n            YWdl\n            -----END AGE ENCRYPTED FILE-----\n          recipient: age1x\n    lastmodified: "2026-11-21T08:00:00Z"\n    mac: ENC[AES256_GCM,data:${mac},type:str]\n    version: 3.13.3\n`;
 const DATA = 'data:\n    password: ENC[AES256_GCM,data:oMMG,iv:hlNi==,tag:j6du==,type:str]\n';
 
-describe('a document that SOPS encrypted', () => {
+describe('a document encrypted by SOPS', () => {
   const text = secret(DATA + sops('abc'));
 
   it('is packaged unchanged: no namespace is set and the encrypted content is not checked', () => {
@@ -61,29 +61,29 @@ describe('a document that SOPS encrypted', () => {
     expect(kustomization).toContain('"path": "/metadata/namespace", "value": "shop"');
   });
 
-  it('keeps a namespace that it has, if its author may write there', () => {
+  it('keeps an explicit namespace, if its author may write there', () => {
     const own = secret(DATA + sops('abc'), '  namespace: shop\n');
     expect(textOf(assemble({ 'db.yaml': own }), 'kustomization.yaml')).not.toContain('patches');
     const foreign = secret(DATA + sops('abc'), '  namespace: kube-system\n');
     expect(refused({ 'db.yaml': foreign })).toContain('NAMESPACE_FOREIGN');
   });
 
-  it('lies beside others in a file, which are stamped as ever', () => {
+  it('may share a file with other objects, which get the namespace as usual', () => {
     const other = 'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n';
     const made = textOf(assemble({ 'all.yaml': `${other}---\n${text}` }), 'manifests/all.yaml');
     expect(made).toBe(`${other}  namespace: shop\n---\n${text}`);
   });
 
-  it('is assembled without the .sops.yaml beside it, which is not an object', () => {
+  it('is packed without the .sops.yaml beside it', () => {
     const made = assemble({ 'db.yaml': text, '.sops.yaml': 'creation_rules:\n  - age: age1x\n' });
     expect(made.files.map(({ path }) => path)).toEqual(['kustomization.yaml', 'manifests/db.yaml']);
   });
 
-  it('clashes with another of its name like any object', () => {
+  it('clashes with an object of the same identity', () => {
     expect(refused({ 'a.yaml': text, 'b.yaml': secret('type: Opaque\n') })).toContain('OBJECT_CLASH');
   });
 
-  it('is refused where it was taken out of a file with others: its check sum fits neither', () => {
+  it('is refused when two encrypted documents share one MAC, because each would fail its check alone', () => {
     const second = text.replace('name: db', 'name: web');
     const error = refused({ 'db.yaml': `${text}---\n${second}` });
     expect(error).toContain('app/db.yaml:');
@@ -91,25 +91,25 @@ describe('a document that SOPS encrypted', () => {
     expect(refused({ 'a.yaml': text, 'b.yaml': second.replace('data:abc', 'data:def') })).toBe('taken');
   });
 
-  it('is refused with encrypted metadata, and told how to encrypt', () => {
+  it('is refused with encrypted metadata, with the command that encrypts data only', () => {
     const hidden = text.replace('name: db', 'name: ENC[AES256_GCM,data:x,type:str]');
     expect(refused({ 'db.yaml': hidden })).toContain("--encrypted-regex '^(data|stringData)$'");
   });
 
-  it('is refused with a container, whose image would have to be written into it', () => {
+  it('is refused with a container, whose image could not be pinned inside it', () => {
     const pod = `apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers:\n  - {name: c, image: nginx}\n${sops('abc')}`;
     expect(refused({ 'pod.yaml': pod })).toContain('app/pod.yaml:6:');
   });
 });
 
-describe('a Secret that is filled from a set', () => {
+describe('a Secret that is filled from a secret set', () => {
   const filled = (annotations: string, more = '') => secret(more, `  annotations:\n${annotations}`);
   const SET = '    fleet-ferry/secret-set: mqtt\n';
 
   it.each([
     ['all keys', filled(SET)],
     ['some keys', filled(`${SET}    fleet-ferry/secret-keys: password,ca.crt=ca\n`, 'type: Opaque\n')],
-  ])('is taken with %s, and needs an agent that knows how', (_, text) => {
+  ])('is accepted with %s, and marks the package as needing secrets', (_, text) => {
     const made = assemble({ 'db.yaml': text });
     expect(textOf(made, 'manifests/db.yaml')).toContain('namespace: shop');
     expect(made.needsSecrets).toBe(true);
@@ -126,13 +126,13 @@ describe('a Secret that is filled from a set', () => {
     ['an empty key', filled(`${SET}${KEYS}a,\n`), 'is not a list of keys'],
     ['a key with a slash', filled(`${SET}${KEYS}a/b\n`), 'is not a list of keys'],
     ['two sources for a key', filled(`${SET}${KEYS}a=b=c\n`), 'is not a list of keys'],
-  ])('is refused with %s, with the line', (_, text, message) => {
+  ])('is refused with %s, with its position', (_, text, message) => {
     const error = refused({ 'db.yaml': text });
     expect(error).toContain(message);
     expect(error).toMatch(/^app\/db\.yaml:\d+:\d+: OBJECT_INVALID: Secret db: /);
   });
 
-  it('is a Secret and nothing else', () => {
+  it('must be of kind Secret', () => {
     const map = `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: db\n  annotations:\n${SET}`;
     expect(refused({ 'db.yaml': map })).toContain('is for Secrets only');
   });
@@ -145,7 +145,7 @@ describe('a Secret in plain text', () => {
     ['nothing in it', 'data: {}\n', 0],
     ['an empty value', 'stringData: {password: ""}\n', 0],
     ['a type alone', 'type: Opaque\n', 0],
-  ])('is reported when it has %s, and refused never', (_, more, count) => {
+  ])('is reported but not refused, when it has %s', (_, more, count) => {
     const made = assemble({ 'db.yaml': secret(more) });
     const advice = plainSecrets(made.plainSecrets ?? []).map(formatError);
     expect(advice).toHaveLength(count);
@@ -203,6 +203,6 @@ test.for([
   expect(said).toContain('host: {secretSets: [payroll]}');
 });
 
-test('what agents check again is in the package', () => {
+test('the package lists the secret sets that its workspace may read, which agents check again', () => {
   expect(assemble({ 'a.yaml': secret('') }).bounds).toEqual({ secretSets: ['mqtt', 'shop', 'team'] });
 });

@@ -32,7 +32,7 @@ const problemsOf = (
 const object = (kind: string, metadata: string, more = ''): string =>
   `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: a\n${metadata}${more}`;
 
-test("an application's object may name its own namespace or none", () => {
+test("an application's object is accepted with its own namespace or without one", () => {
   expect(problemsOf(object('ConfigMap', ''))).toEqual([]);
   expect(problemsOf(object('ConfigMap', `  namespace: ${OWN}\n`))).toEqual([]);
 });
@@ -50,7 +50,7 @@ test.each([
   'Namespace',
   'PersistentVolume',
   'CertificateSigningRequest',
-])('a %s is for the whole cluster, and refused', (kind) => {
+])('a cluster-wide %s is refused, with the annotation that would allow it', (kind) => {
   expect(problemsOf(object(kind, ''))).toEqual([
     expect.stringMatching(
       new RegExp(`^shop/x.yaml:1:1: CLUSTER_SCOPED: ${kind} a: .*allow-cluster-scoped: ${kind}`),
@@ -58,7 +58,7 @@ test.each([
   ]);
 });
 
-test('a List cannot hide what is in it, named or not', () => {
+test('the items of a List are checked like other objects, with and without a list name', () => {
   const items = `items:\n  - ${JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } })}\n`;
   const refused = expect.stringMatching(/^shop\/x.yaml:\d+:5: CLUSTER_SCOPED: Namespace x: /);
   expect(problemsOf(`apiVersion: v1\nkind: List\n${items}`)).toEqual([refused]);
@@ -66,12 +66,12 @@ test('a List cannot hide what is in it, named or not', () => {
   expect(problemsOf(object('AllowList', '', 'spec: {items: []}\n'))).toEqual([]);
 });
 
-test('a RoleBinding may give rights here to accounts of other namespaces', () => {
+test('a RoleBinding in the own namespace may name service accounts of other namespaces', () => {
   const subjects = 'subjects:\n  - {kind: ServiceAccount, name: scraper, namespace: monitoring}\n';
   expect(problemsOf(object('RoleBinding', '', subjects))).toEqual([]);
 });
 
-test('what the registration allows is allowed, and no more, whatever was judged before', () => {
+test('an object is accepted exactly when its registration allows it, independent of cached results', () => {
   const cache = new Map();
   const role = object('ClusterRole', '');
   const foreign = object('ConfigMap', '  namespace: monitoring\n');
@@ -83,7 +83,7 @@ test('what the registration allows is allowed, and no more, whatever was judged 
   expect(problemsOf(`${role}---\n${foreign}`, UNBOUNDED, cache)).toEqual([]);
 });
 
-test('a registered application is bound; a Workload of the platform itself is not', () => {
+test('a registered application has bounds; a Workload of the platform itself has none', () => {
   expect(boundsOf(target('shop/web'))).toEqual(UNBOUNDED);
   expect(boundsOf(target('shop/web', { registration: 'shop' }))).toEqual({
     ...NONE,
@@ -93,7 +93,7 @@ test('a registered application is bound; a Workload of the platform itself is no
   expect(boundsOf(target('shop/web', { registration: 'shop', bounds }))).toMatchObject(bounds);
 });
 
-test('annotations name kinds and namespaces with commas or spaces between', () => {
+test('the annotations list kinds and namespaces separated by commas or spaces', () => {
   expect(readBounds({})).toBeUndefined();
   expect(
     readBounds({

@@ -71,8 +71,8 @@ const at = (repo: string, revision: Revision = { kind: 'head' }): Location => ({
 });
 const branch = (name: string): Revision => ({ kind: 'branch', name });
 
-describe('sources as a candidate has them', () => {
-  it('are of its commits, whatever branch is asked for, and keep the branch’s name', async () => {
+describe('the sources of a candidate', () => {
+  it('are read at its commits, and keep the name of the requested branch', async () => {
     const { asked, sources } = spy();
     const locked = lockedSources(sources, give(), 'dev');
     await locked.read({ role: 'workload/shop', location: at(SHOP, branch('main')), path: './deploy/' });
@@ -83,7 +83,7 @@ describe('sources as a candidate has them', () => {
     ]);
   });
 
-  it('refuses sources that the candidate does not list or took from a directory', async () => {
+  it('are refused when the candidate does not list them or took them from a directory', async () => {
     const { asked, sources } = spy();
     const { commit: _, ...directory } = source('platform', { repo: 'directory:platform' });
     const given = give({ sources: [directory] });
@@ -97,7 +97,7 @@ describe('sources as a candidate has them', () => {
     expect(asked).toEqual([]);
   });
 
-  it('of another environment have that one’s layer of now, and its own targets at the commits the repositories had', async () => {
+  it('for another environment use its current layer, and its own targets at the commits of the same repositories', async () => {
     const { asked, sources } = spy();
     const locked = lockedSources(sources, give(), 'qa');
     const wanted: readonly (readonly [string, Location])[] = [
@@ -117,13 +117,13 @@ describe('sources as a candidate has them', () => {
   });
 });
 
-describe('what was built, against its candidate', () => {
+describe('a build, compared with its candidate', () => {
   const given = give();
   const changed = given.document.sources.map((one) =>
     one.role === 'application/shop-web' ? { ...one, tree: digestOf('new') } : one,
   );
 
-  it('has every source, with the files it had', () => {
+  it('must have read every source with the same files', () => {
     expect(told(() => checkSources(given, given.document.sources, 'dev', true))).toBe('');
     expect(told(() => checkSources(given, changed, 'dev', true))).toMatch(
       /application\/shop-web had the tree sha256:/,
@@ -133,7 +133,7 @@ describe('what was built, against its candidate', () => {
     );
   });
 
-  it('reports removed content under its own name', () => {
+  it('reports the error of a source that is no longer readable', () => {
     const gone = new FleetError('SOURCE_MISSING', `https://example.com/shop has no commit ${commit('c')}`);
     expect(() =>
       checkSources(given, given.document.sources.slice(1), 'dev', true, (role) =>
@@ -148,21 +148,21 @@ describe('what was built, against its candidate', () => {
     );
   });
 
-  it('may lack some for another environment, but not have them otherwise', () => {
+  it('for another environment may lack sources, but not differ in them', () => {
     expect(told(() => checkSources(given, given.document.sources.slice(1), 'qa', false))).toBe('');
     expect(told(() => checkSources(given, changed, 'qa', false))).toContain(
       'application/shop-web had the tree',
     );
   });
 
-  it('is signed by its own fleet', () => {
+  it("must be of the candidate's fleet", () => {
     expect(told(() => checkFleet(given, 'halden'))).toBe('');
     expect(told(() => checkFleet(given, 'contoso'))).toContain(
       'is of the fleet halden, but the keys are of contoso',
     );
   });
 
-  it('was rendered by the same tools', () => {
+  it('must use the same tool versions', () => {
     const by = (version: string) => [{ name: 'helm', version }];
     const tools = give({ tools: [{ name: 'fleet-scheduler', version: '0.0.1' }, ...by('v3.1.0')] });
     expect(told(() => checkTools(tools, by('v3.1.0')))).toBe('');
@@ -174,7 +174,7 @@ describe('what was built, against its candidate', () => {
     );
   });
 
-  it('has the same images, charts and kept bundles', () => {
+  it('must have the same images, charts and kept bundles', () => {
     const image = { name: 'a@sha256:1', digest: digestOf('a') };
     const chart = { name: 'oci://a/b', version: '1.0.0', digest: digestOf('b') };
     const full = give({
@@ -196,7 +196,7 @@ describe('what was built, against its candidate', () => {
 });
 
 describe('a candidate', () => {
-  it('is found by its digest in a layout, or in a file however that is written', async () => {
+  it('is read by its digest from a layout, or from a file with any formatting', async () => {
     const directory = await temporaryDirectory();
     const { document, digest } = give();
     const bytes = canonicalBytes(document);
@@ -208,7 +208,7 @@ describe('a candidate', () => {
     expect(await readCandidate(file, [], signal)).toEqual({ document, digest });
   });
 
-  it('that is nowhere, or none, is refused with where it was looked for', async () => {
+  it('that is missing or invalid is refused, with the places that were searched', async () => {
     const directory = await temporaryDirectory();
     const layout = openBlobDirectory(directory);
     expect(await toldLater(readCandidate(digestOf('x'), [layout], signal))).toMatch(
@@ -222,7 +222,7 @@ describe('a candidate', () => {
     expect(await toldLater(readCandidate(file, [], signal))).toMatch(/^BAD_JSON/);
   });
 
-  it('knows its platform where that was a repository', () => {
+  it('names its platform when that is a repository', () => {
     expect(platformOf(give().document)).toBe(`${REPO}#main:.`);
     const { ref: _, ...head } = source('platform', { path: 'fleet' });
     expect(platformOf(give({ sources: [head] }).document)).toBe(`${REPO}#:fleet`);

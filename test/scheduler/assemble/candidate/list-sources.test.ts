@@ -19,7 +19,7 @@ test.each([
   ['path', { path: 'p'.repeat(1025) }],
   ['ref', { ref: 'b'.repeat(256) }],
   ['version', { described: { version: 'v'.repeat(129) } }],
-])('a source that no candidate can name by its %s holds its deployment target alone', (_, more) => {
+])('a source whose %s exceeds the limits of a candidate holds its own deployment target only', (_, more) => {
   const kept = snapshot({ role: 'application/till-web' });
   const { sources, whyNot } = listSources([snapshot(more), kept], [web, other]);
   expect(sources.map(({ role }) => role)).toEqual(['application/till-web']);
@@ -27,7 +27,7 @@ test.each([
   expect(whyNot(other)).toBeUndefined();
 });
 
-test('the longest that readers take are named', () => {
+test('a source with fields of maximum length is listed', () => {
   const long = {
     repo: 'r'.repeat(2048),
     path: 'p'.repeat(1024),
@@ -39,7 +39,7 @@ test('the longest that readers take are named', () => {
   expect(whyNot(web)).toBeUndefined();
 });
 
-test('the folder of a workload holds all targets of its registration', () => {
+test('a workload folder above the limits holds all targets of its registration', () => {
   const { sources, whyNot } = listSources(
     [snapshot({ role: 'workload/shop', path: 'p'.repeat(1025) })],
     [web, other],
@@ -49,13 +49,13 @@ test('the folder of a workload holds all targets of its registration', () => {
   expect(whyNot(other)).toBeUndefined();
 });
 
-test('a source of the platform itself ends the build of its environment', () => {
+test('a platform source above the limits fails the build of its environment', () => {
   expect(() => listSources([snapshot({ role: 'platform', path: 'p'.repeat(1025) })], [])).toThrow(
     'no release can name its source',
   );
 });
 
-test('of too many sources those of the workspace with the most are left out', () => {
+test('beyond 10,000 sources, targets of the workspace with the most sources are held', () => {
   const greedy = Array.from({ length: 10_000 }, (_, at) =>
     target(`t${at}`, { name: `shop-t${at}`, workspace: 'sales', registration: 'shop' }),
   );

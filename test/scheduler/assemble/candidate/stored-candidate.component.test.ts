@@ -12,7 +12,7 @@ const buildTwice = async (office: Office) => {
   return { first, again: await office.build({ candidate }), digest };
 };
 
-test('the candidate that a build reports can be built from, whether anything was released or not', async () => {
+test('the candidate of every build is stored and can be built again, with and without a release', async () => {
   const office = await makeOffice();
   const released = await buildTwice(office);
   expect(summarise(released.first)).toEqual(['press released 1', 'till released 1']);

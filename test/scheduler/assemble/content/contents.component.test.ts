@@ -29,13 +29,13 @@ const world = async () => {
   return { cache, released, asked, want, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 };
 
-test('an address that nobody pinned stops with its place, and nobody is asked', async () => {
+test('an address without a lock is CONTENT_UNPINNED with its position, and is not fetched', async () => {
   await using it = await world();
   await expect(it.want()).rejects.toMatchObject({ code: 'CONTENT_UNPINNED', at });
   expect(it.asked).toEqual([]);
 });
 
-test('a locked one is fetched once for all runs', async () => {
+test('a locked address is fetched once, and read from the cache by later runs', async () => {
   await using it = await world();
   const locks = new Map([[URL, LOCK]]);
   expect(await it.want(undefined, locks)).toMatchObject({ ...LOCK, from: { url: URL } });
@@ -43,19 +43,19 @@ test('a locked one is fetched once for all runs', async () => {
   expect(it.asked).toEqual([URL]);
 });
 
-test('a sha256 beside the url needs no lock, and must not say another thing than the lock', async () => {
+test('a sha256 beside the url replaces the lock, and must not contradict it', async () => {
   await using it = await world();
   expect(await it.want(LOCK.digest)).toMatchObject(LOCK);
   const locks = new Map([[URL, { ...LOCK, digest: digestOf('other') }]]);
   await expect(it.want(LOCK.digest, locks)).rejects.toMatchObject({ code: 'CONTENT_UNPINNED', at });
 });
 
-test('what could not be fetched says which line wanted it', async () => {
+test('a download that fails is reported with the position of its declaration', async () => {
   await using it = await world();
   await expect(it.want(digestOf('other'))).rejects.toMatchObject({ code: 'DIGEST_MISMATCH', at });
 });
 
-test('one that an earlier bundle has is taken from the layout: its server may not have it any more', async () => {
+test('content of an earlier bundle is read from the layout, not from its server', async () => {
   await using it = await world();
   await it.released.write(LOCK.digest, LOCK.size, BYTES);
   expect(await it.want(LOCK.digest)).toMatchObject({ ...LOCK, source: it.released, from: { url: URL } });

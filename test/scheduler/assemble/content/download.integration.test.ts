@@ -68,7 +68,7 @@ test('stores a download in the cache under its digest, and leaves no other file'
   expect(await it.partials()).toEqual([]);
 });
 
-test('a cut connection goes on where it was', async () => {
+test('a broken download resumes with a range request', async () => {
   await using it = await world(ranges(200_000));
   expect(await it.fetch(LOCK)).toEqual(LOCK);
   expect(it.asked).toEqual([undefined, 'bytes=200000-']);
@@ -86,7 +86,7 @@ test('resumes a download without a known digest only with a strong validator; ot
   expect(weak.asked).toEqual([undefined, undefined]);
 });
 
-test('what the run before had is used, and if it was damaged, fetched again whole', async () => {
+test('a partial download of an earlier run is resumed, and fetched whole when it is damaged', async () => {
   await using it = await world(ranges());
   await it.leave(BYTES.subarray(0, 100_000));
   expect(await it.fetch(LOCK)).toEqual(LOCK);
@@ -114,7 +114,7 @@ test('two processes that download the same file at the same time do not mix thei
   expect(await it.partials()).toEqual([]);
 });
 
-test('other bytes than were locked are refused and not kept', async () => {
+test("content with another digest than the lock's is refused and not kept", async () => {
   await using it = await world(ranges());
   await expect(it.fetch({ digest: digestOf('other') })).rejects.toMatchObject({
     code: 'DIGEST_MISMATCH',
@@ -123,7 +123,7 @@ test('other bytes than were locked are refused and not kept', async () => {
   expect([await it.stored(), await it.partials()]).toEqual([undefined, []]);
 });
 
-test('more than is expected is not read to its end', async () => {
+test('content above the limit is not read to its end, with and without an announced size', async () => {
   await using long = await world(ranges(), 1000);
   await expect(long.fetch()).rejects.toMatchObject({ code: 'TOO_LARGE' });
   await using unsaid = await world((_, response) => {
@@ -134,7 +134,7 @@ test('more than is expected is not read to its end', async () => {
   expect(await unsaid.partials()).toEqual([]);
 });
 
-test('an address that is wrong is said at once, a server that is busy is asked again', async () => {
+test('a 404 is reported at once, a 503 is retried', async () => {
   await using gone = await world((_, response) => void response.writeHead(404).end());
   await expect(gone.fetch()).rejects.toMatchObject({
     code: 'SOURCE_UNREACHABLE',

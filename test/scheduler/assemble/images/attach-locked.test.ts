@@ -31,7 +31,7 @@ const world = async () => {
   return { blobs, image, source, name, attach };
 };
 
-test('an image gets its locked attachments with their tags, and they are part of the closure', async () => {
+test('an image gets its locked attachments with their tags, and their blobs are in the closure', async () => {
   const { blobs, image, attach } = await world();
   const [one, other] = [
     await signWithBundle(blobs, image, newKey()),
@@ -58,7 +58,7 @@ test('a locked attachment that no longer exists is reported with a hint', async 
   });
 });
 
-test('a policy chooses among locked attachments before any registry is asked, and adds no duplicates', async () => {
+test('an image policy chooses among locked attachments without asking a registry, and adds no duplicates', async () => {
   const { blobs, image, source, attach } = await world();
   const key = newKey();
   const signatures = [await signWithBundle(blobs, image, key), await signSimply(blobs, image.digest, key)];
@@ -74,7 +74,7 @@ test('a policy chooses among locked attachments before any registry is asked, an
   expect(vouched.map(({ entry }) => entry)).toEqual(locked.map(({ entry }) => entry));
 });
 
-test('an SBOM beside an image is not a signature, however large, and stands in no signature’s way', async () => {
+test('a large SBOM beside an image is not read as a signature, and does not hide one', async () => {
   const { blobs, image, source, attach } = await world();
   const key = newKey();
   const large = put(blobs, 'application/vnd.dev.sigstore.bundle.v0.3+json', Buffer.alloc(100_000, 'x'));

@@ -36,8 +36,8 @@ const refusal = (work: Promise<unknown>): Promise<string> =>
     (error: unknown) => (isFleetError(error) ? `${error.code}: ${error.message}` : String(error)),
   );
 
-describe('what a bundle names of an image', () => {
-  it('is the one manifest for one platform, and the whole index for several', async () => {
+describe('the manifest that a bundle carries of an image', () => {
+  it('is the matching manifest for one platform, and the whole index for several', async () => {
     const amd = await platform('amd64');
     const arm = await platform('arm64', 'v8');
     const index = putIndex(blobs, [amd, putAttestation(blobs, amd), arm, putAttestation(blobs, arm)]);
@@ -48,12 +48,12 @@ describe('what a bundle names of an image', () => {
     expect(await choose(index)).toBe(index.digest);
   });
 
-  it('is a manifest without an image config as it is: image volumes mount artifacts on every platform', async () => {
+  it('is an artifact without an image config unchanged, which image volumes mount on any platform', async () => {
     const artifact = putEmpty(blobs);
     expect(await choose(artifact, 'linux/amd64', 'linux/arm64')).toBe(artifact.digest);
   });
 
-  it('is found in indexes of indexes and in those of docker', async () => {
+  it('is found in nested indexes, OCI and docker', async () => {
     const amd = await platform('amd64');
     const v7 = await platform('arm', 'v7');
     const inner = putIndex(blobs, [amd, v7], DOCKER_INDEX);
@@ -62,7 +62,7 @@ describe('what a bundle names of an image', () => {
     expect(await choose(outer, 'linux/arm/v7', 'linux/amd64')).toBe(outer.digest);
   });
 
-  it('is refused where a platform is missing, with what there is', async () => {
+  it('is refused when a platform is missing, and the error lists the available ones', async () => {
     const amd = await platform('amd64');
     const index = putIndex(blobs, [amd, putAttestation(blobs, amd)]);
     expect(await refusal(choose(index, 'linux/amd64', 'linux/arm64'))).toBe(
@@ -71,7 +71,7 @@ describe('what a bundle names of an image', () => {
     expect(await refusal(choose(index, 'linux/arm/v6'))).toContain('IMAGE_MISSING');
   });
 
-  it('is asked of the config where a manifest stands alone', async () => {
+  it('has the platform of its config when it stands alone', async () => {
     const image = await platform('arm64');
     expect(await choose(image, 'linux/arm64')).toBe(image.digest);
     expect(await refusal(choose(image, 'linux/amd64'))).toContain('only for linux/arm64');

@@ -107,13 +107,13 @@ describe('images are found', () => {
       { relatedImages: [{ name: 'x', image: 'x/x:1' }] },
       ['x/x:1'],
     ],
-  ])('in %s %s without being told', (apiVersion, kind, spec, expected) => {
+  ])('in known fields of %s %s', (apiVersion, kind, spec, expected) => {
     const found = find(object(apiVersion, kind, { spec }));
     expect(found.images).toEqual(expected);
     expect([found.problems, found.suspects]).toEqual([[], []]);
   });
 
-  test('in the items of a List, each where it stands, and a typed list gives its items their kind', () => {
+  test('in the items of a List with their positions; a typed list gives its items their kind', () => {
     const text = `apiVersion: v1
 kind: List
 items:
@@ -146,7 +146,7 @@ items:
       'refers to an anchor outside of it',
     ],
     ['items: []\nsops: {mac: x}\n', 'an encrypted list cannot be taken apart'],
-  ])('but not in a List that cannot be taken apart', (more, expected) => {
+  ])('but not in a List with invalid items, which is refused', (more, expected) => {
     expect(find(`apiVersion: v1\nkind: List\n${more}`).problems.join('\n')).toContain(expected);
   });
 
@@ -177,7 +177,7 @@ spec:
     ]);
   });
 
-  test('in environment variables by their names, in options and annotations that the platform names', () => {
+  test('in environment variables by name pattern, and in options and annotations that ImageFields declares', () => {
     const container = {
       name: 'c',
       image: 'c:1',
@@ -225,7 +225,7 @@ spec:
     ]);
   });
 
-  test('in parts, which are written so that what an operator puts together is the digest', () => {
+  test('in split fields (registry, repository, tag), which are rewritten so that the composed name has the digest', () => {
     const parts = (digest?: string) => [
       { in: path('$.spec.image'), registry: 'registry', repository: 'repository', tag: 'tag', digest },
     ];
@@ -245,7 +245,7 @@ spec:
   });
 });
 
-describe('what is not an image', () => {
+describe('a value that is not an image', () => {
   const thing = (spec: object) => object('example.com/v1', 'Thing', { spec });
   const fields = [{ group: 'example.com', kind: 'Thing', paths: [path('$.spec.image')], parts: [] }];
 
@@ -254,7 +254,7 @@ describe('what is not an image', () => {
     [{ image: 7 }, '7'],
     [{ image: ['a:1'] }, 'a list'],
     [{ image: { repository: 'a' } }, 'a mapping'],
-  ])('in a field that should name one is reported with its place: %j', (spec, expected) => {
+  ])('in a declared image field is refused with its position: %j', (spec, expected) => {
     expect(find(thing(spec), { fields }).problems).toEqual([
       expect.stringContaining(
         `app.yaml:1:87: OBJECT_INVALID: Thing a: spec.image should name an image and is ${expected}`,
@@ -262,7 +262,7 @@ describe('what is not an image', () => {
     ]);
   });
 
-  test('is left alone where it is empty or said to be none', () => {
+  test('is ignored when it is empty or declared as not an image', () => {
     const notImages = {
       ...NONE.notImages,
       fields: [{ group: 'example.com', kind: 'Thing', paths: [path('$.spec.image')] }],
@@ -278,7 +278,7 @@ describe('what is not an image', () => {
     }
   });
 
-  test('but may be one is advice that names the field, once for a list, and not in kinds that are known', () => {
+  test('in an undeclared field that may be an image is one advice per field, except in known kinds', () => {
     const spec = {
       image: 'quay.io/a/b:1',
       parts: [{ image: { repository: 'x/y', tag: 1 } }, { image: { repository: 'x/z' } }],
@@ -294,7 +294,7 @@ describe('what is not an image', () => {
   });
 });
 
-test('wherever a pod template hides, every image is pinned and nothing else changes', () => {
+test('every image of a pod template at any depth is pinned, and nothing else changes', () => {
   const word = fc.stringMatching(/^[a-z][a-z0-9]{0,6}$/);
   const image = fc.tuple(word, word, word).map(([host, name, tag]) => `${host}.example/${name}:${tag}`);
   const container = fc.record(

@@ -45,8 +45,8 @@ const world = async () => {
   return { image, sign, tag, lock, pinned, fresh };
 };
 
-describe('locking what lies beside images', () => {
-  test('takes it where an image is looked up, by digest and by tag', async () => {
+describe('locking the attachments of images', () => {
+  test('finds referrers by digest and by tag when an image is resolved', async () => {
     const { image, sign, tag, lock, fresh } = await world();
     const [referrer, tagged] = [await sign(), await tag()];
     const { changed } = await lock({ fresh });
@@ -65,7 +65,7 @@ describe('locking what lies beside images', () => {
     ).toEqual([]);
   });
 
-  test('asks nobody about an image that is locked, and again when all are renewed', async () => {
+  test('looks up no attachments of a locked image, except when all are renewed', async () => {
     const { image, sign, lock, pinned } = await world();
     await sign();
     const known = new Map<string, readonly Attachment[]>([[image.digest, []]]);
@@ -73,14 +73,14 @@ describe('locking what lies beside images', () => {
     expect((await lock({ pinned, known, renewAll: true })).changed).toMatchObject([{ attachments: [{}] }]);
   });
 
-  test('notes that nothing lay beside an image written by its digest, and nothing of one that is not there', async () => {
+  test('notes an empty list for an image by digest without attachments, and nothing for an absent image', async () => {
     const { image, lock, pinned } = await world();
     expect((await lock({ pinned })).changed).toEqual([{ image: image.digest, attachments: [] }]);
     const absent = [{ image: `${NAME}@sha256:${'0'.repeat(64)}`, at: AT, platforms: [] }];
     expect((await lock({ pinned: absent })).changed).toEqual([]);
   });
 
-  test('forgets what an image had, once it is looked up and has nothing', async () => {
+  test('removes the attachments of an image that has none any more', async () => {
     const { image, lock, fresh } = await world();
     const known = new Map<string, readonly Attachment[]>([[image.digest, [{ digest: image.digest }]]]);
     const { changed } = await lock({ fresh, known });

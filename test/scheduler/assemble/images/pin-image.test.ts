@@ -5,16 +5,16 @@ import { verdict } from '../../../bundles/verdict.ts';
 const at = { file: 'deployment.yaml', line: 3, column: 9 };
 const digest = `sha256:${'a'.repeat(64)}`;
 
-test('an image with its own digest needs no lock, and its tag is dropped', () => {
+test('an image with a digest needs no lock, and its tag is dropped', () => {
   expect(pinImage(`nginx:1.27@${digest}`, new Map(), at)).toBe(`docker.io/library/nginx@${digest}`);
 });
 
-test('the lock file finds an image whichever way it is spelled', () => {
+test('a lock entry matches an image under any of its spellings', () => {
   const locks = new Map([['nginx:1.27', `nginx@${digest}`]]);
   expect(pinImage('docker.io/library/nginx:1.27', locks, at)).toBe(`docker.io/library/nginx@${digest}`);
 });
 
-test('no tag means latest, and is as mutable', () => {
+test('an image without a tag means latest, and needs a lock', () => {
   expect(() => pinImage('nginx', new Map([['nginx:1.27', `nginx@${digest}`]]), at)).toThrow(
     /nginx has no digest/,
   );
@@ -34,7 +34,7 @@ test.each([
   expect(pinImage('nginx:1.27', new Map([[image, `docker.io/nginx@${digest}`]]), at)).toBe(pinned);
 });
 
-test('the entry in the same spelling comes first, then the first one', () => {
+test('a lock entry in the same spelling is preferred, then the first one', () => {
   const other = `nginx@sha256:${'b'.repeat(64)}`;
   const locks = new Map([
     ['docker.io/nginx:1', `nginx@${digest}`],
@@ -44,6 +44,6 @@ test('the entry in the same spelling comes first, then the first one', () => {
   expect(pinImage('library/nginx:1', locks, at)).toContain('aaa');
 });
 
-test('what is not an image name is refused', async () => {
+test('text that is not an image name is refused', async () => {
   expect(await verdict(() => pinImage('Nginx:1', new Map(), at))).toBe('OBJECT_INVALID');
 });

@@ -25,8 +25,8 @@ const makeImage = async (blobs: Blobs) => {
   return putIndex(blobs, [docker, putAttestation(blobs, docker)], DOCKER_INDEX);
 };
 
-describe('where images of a bundle come from', () => {
-  it('is the first layout that has them, with all they are made of', async () => {
+describe('the source of an image in a bundle', () => {
+  it('is the first layout that has the image with all its blobs', async () => {
     const blobs: Blobs = new Map();
     const index = await makeImage(blobs);
     const names = [`edge.example/b@${index.digest}`, `edge.example/a@${index.digest}`];
@@ -45,7 +45,7 @@ describe('where images of a bundle come from', () => {
     expect(new Set(image?.blobs.map(({ digest }) => digest))).toEqual(new Set(blobs.keys()));
   });
 
-  it('is a registry only where that was asked for, and then the one that the name says', async () => {
+  it('is the registry of its name, only when pulling is requested', async () => {
     const blobs: Blobs = new Map();
     const index = await makeImage(blobs);
     const name = `edge.example/a@${index.digest}`;
@@ -86,7 +86,7 @@ describe('where images of a bundle come from', () => {
       return { blobs, layer, image, names };
     };
 
-    it('is the first place that has every blob, whole', async () => {
+    it('is the first place where every blob is complete', async () => {
       const { blobs, layer, names } = await world();
       const torn = new Map(blobs);
       torn.set(layer.digest, Buffer.alloc(layer.size));
@@ -100,7 +100,7 @@ describe('where images of a bundle come from', () => {
       expect(stored).toEqual(blobs);
     });
 
-    it('is nowhere without a layer, and the message names image, place and layer', async () => {
+    it('is missing without a layer: the error has image, place and layer', async () => {
       const { blobs, layer, image, names } = await world();
       blobs.delete(layer.digest);
       const pull = () => ({ blobs: sourceOf(blobs, 'registry one.example/a') });
@@ -112,7 +112,7 @@ describe('where images of a bundle come from', () => {
       });
     });
 
-    it('says of a foreign layer what it is', async () => {
+    it('is missing for a foreign layer, and the error explains that type', async () => {
       const blobs: Blobs = new Map();
       const type = 'application/vnd.docker.image.rootfs.foreign.diff.tar.gzip';
       const foreign = { ...(await putLayer(new Map(), { base: 'windows' })), mediaType: type };
@@ -127,7 +127,7 @@ describe('where images of a bundle come from', () => {
     });
   });
 
-  it('is never a registry that gives other bytes', async () => {
+  it('is refused when the registry returns other bytes: DIGEST_MISMATCH', async () => {
     const blobs: Blobs = new Map();
     const index = await makeImage(blobs);
     const bytes = Buffer.from(blobs.get(index.digest) as Buffer);

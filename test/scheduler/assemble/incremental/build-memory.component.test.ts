@@ -53,7 +53,7 @@ test.each(['fleet', 'kalypso'] as const)(
   },
 );
 
-test('a bundle with a file of a host that is no longer in the cache is made again', async () => {
+test('a cached bundle is built again when a host file of it is no longer in the content cache', async () => {
   const fleet = await makeFleet(await temporaryDirectory(), 'fleet', SIZE);
   const memory = createBuildMemory();
   await build(fleet, memory);

@@ -8,7 +8,7 @@ import type { Platform } from '../../../../scheduler/model/model.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 import { fleetPlatform } from '../../fleet-platform.ts';
 
-test('manifests are prepared anew when other fields hold images, and only then', async () => {
+test('prepared manifests are dropped when the ImageFields change, and only then', async () => {
   const directory = await temporaryDirectory();
   await writeFiles(directory, fleetPlatform());
   const load = (): Promise<Platform> =>

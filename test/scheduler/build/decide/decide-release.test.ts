@@ -133,11 +133,11 @@ const TABLE: readonly (readonly [facts: string, over: Partial<ReleaseFacts>, dec
   ],
 ];
 
-test.for(TABLE)('a build decides about %s', ([, over, decision]) => {
+test.for(TABLE)('decideRelease decides about %s', ([, over, decision]) => {
   expect(decideRelease({ ...CHANGED, ...over })).toEqual(decision);
 });
 
-test('the table has every kind of decision', () => {
+test('the table covers every kind of decision', () => {
   expect([...new Set(TABLE.map(([, , { kind }]) => kind))].toSorted()).toEqual([
     'blocked',
     'direct-held',

@@ -54,7 +54,7 @@ const makeWorld = async () => {
 const line = (text: string): string =>
   `    ${URL}: { sha256: ${hexOf(digestOf(text))}, size: ${text.length} }\n`;
 
-test('an address is locked once, and again only when it is asked for', async () => {
+test('an address is locked once, and again only on request', async () => {
   const world = await makeWorld();
   expect(await world.lock()).toMatchObject({
     locked: [{ name: URL, before: undefined, after: digestOf('first') }],
@@ -71,7 +71,7 @@ test('an address is locked once, and again only when it is asked for', async () 
   expect(await world.text()).toBe(before.replace(line('first'), line('second')));
 });
 
-test('missing content is reported with the line that names it, and the lock entry stays', async () => {
+test('missing content is reported with the position of its declaration, and the lock entry stays', async () => {
   const world = await makeWorld();
   await world.lock();
   world.at.there = '';
@@ -82,7 +82,7 @@ test('missing content is reported with the line that names it, and the lock entr
   expect(await world.text()).toContain(line('first'));
 });
 
-test('a line that no package needs any more is reported', async () => {
+test('a lock entry that no package uses is reported', async () => {
   const world = await makeWorld();
   await world.lock();
   await world.put(PACKAGE.replace(`"${URL}"`, `"${URL}2"`));
@@ -151,7 +151,7 @@ ${indented(statusOf([['libc', '2.36']]))}
   return { ...world, write, lock, locked };
 };
 
-test('Debian packages are locked with their dependencies, and solved again only when that is asked for', async () => {
+test('Debian packages are locked with their dependencies, and solved again only on request', async () => {
   const world = await makeDebianWorld();
   expect(await world.lock()).toMatchObject({ missing: [], unread: [] });
   const first = await world.locked();
@@ -171,7 +171,7 @@ test('Debian packages are locked with their dependencies, and solved again only 
   ]);
 });
 
-test('Debian packages that apt cannot solve are named with their line, and nothing is locked', async () => {
+test('Debian packages that apt cannot solve are reported with their position, and not locked', async () => {
   const world = await makeDebianWorld();
   await world.put(DEBS.replace('[app]', '[app, nope]'));
   const { missing } = await world.lock();

@@ -91,7 +91,7 @@ describe('locking the images of a platform', () => {
     expect(await world.lockFile()).toBe(text);
   });
 
-  it('takes the whole index where cluster types of two platforms run it', async () => {
+  it('locks the whole index when cluster types of two platforms use the image', async () => {
     const files = platformOf('edge.example/a:1');
     files['platform/base/ship.yaml'] = ours(
       'ClusterType',
@@ -152,7 +152,7 @@ describe('locking the images of a platform', () => {
       ),
     });
 
-    it('takes the manifest or the index of the locked version, wherever the tag points by now', async () => {
+    it('locks the manifest or index of the locked version, even if the tag has moved', async () => {
       const world = await makeWorld(platformOf('edge.example/a:1'));
       const first = await world.push('edge.example/a:1', amd('first'), arm('first'));
       await world.lock();
@@ -168,7 +168,7 @@ describe('locking the images of a platform', () => {
       expect((await world.lock()).file).toBeUndefined();
     });
 
-    it('reports a locked version that is not there for it, and keeps its entry', async () => {
+    it('reports a locked version that does not exist for the platform, and keeps its entry', async () => {
       const world = await makeWorld(platformOf('edge.example/a:1'));
       const first = await world.push('edge.example/a:1', amd('first'));
       await world.lock();
@@ -184,7 +184,7 @@ describe('locking the images of a platform', () => {
       expect((await world.lock({ update: ['edge.example/a:1'] })).missing).toEqual([]);
     });
 
-    it('judges an entry of a file without platforms once, and notes them', async () => {
+    it('adds the platforms to a lock file that lacks them', async () => {
       const world = await makeWorld(platformOf('edge.example/a:1'));
       const { index, manifests } = await world.push('edge.example/a:1', amd('a'), arm('a'));
       await world.lock();
@@ -206,7 +206,7 @@ describe('locking the images of a platform', () => {
     });
   });
 
-  it('says where an image stands that is nowhere, and locks the others all the same', async () => {
+  it('reports the position of an image that does not exist, and locks the others', async () => {
     const world = await makeWorld(platformOf('edge.example/a:1', 'edge.example/gone:9'));
     await world.push('edge.example/a:1', arm('a'));
     const first = await world.lock();
@@ -223,7 +223,7 @@ describe('locking the images of a platform', () => {
     expect(await world.lockFile()).toContain('edge.example/a:1');
   });
 
-  it('knows docker’s short names, leaves digests alone, and tells of lines that nobody needs', async () => {
+  it("resolves docker's short names, leaves digests unchanged, and reports unused entries", async () => {
     const pinned = `edge.example/x@sha256:${'1'.repeat(64)}`;
     const old = `edge.example/old@sha256:${'2'.repeat(64)}`;
     const world = await makeWorld({

@@ -24,7 +24,7 @@ const commit = (who: string, message = MESSAGE): string =>
   `tree 1\nparent 2\nauthor A <a@example.com> 1 +0000\ncommitter ${who} 1 +0000\n\n${message}`;
 const US = 'Fleet Ferry <fleet-ferry@localhost>';
 
-test('a proposal is ours by its last commit: our committer, this base, this change', () => {
+test('a proposal is recognised as ours by its last commit: our committer, this base, this change', () => {
   expect(proposedChange(commit(US), 'dev', words.change)).toBe(words.change);
   expect(proposedChange(commit('Somebody <s@example.com>'), 'dev', words.change)).toBeUndefined();
   expect(proposedChange(commit(US), 'prod', words.change)).toBeUndefined();
@@ -34,14 +34,14 @@ test('a proposal is ours by its last commit: our committer, this base, this chan
   expect(proposedChange(commit('Somebody <s@example.com>', quoted), 'dev', words.change)).toBeUndefined();
 });
 
-test('a proposal of a promotion has its name, and says which change it proposes now', () => {
+test("a proposal of a promotion is found by the promotion's name, and states its current change", () => {
   const promotion = { name: 'ba9876543210', candidate: `sha256:${'a'.repeat(64)}` } as const;
   const text = commit(US, messageOf(TEXT, { ...words, promotion }));
   expect(proposedChange(text, 'dev', promotion.name)).toBe(words.change);
   expect(proposedChange(text, 'dev', 'cccccccccccc')).toBeUndefined();
 });
 
-test('a proposal is ours under the configured committer, signed or not', () => {
+test('a proposal is recognised under the configured committer, signed or not', () => {
   const bot = 'Bot <bot@example.com>';
   const signed = commit(bot).replace(
     /\n\n/,
@@ -52,7 +52,7 @@ test('a proposal is ours under the configured committer, signed or not', () => {
   expect(proposedChange(commit(US), 'dev', words.change, bot)).toBe(words.change);
 });
 
-test('a committer is a name and an address', () => {
+test('a committer must be a name and an address', () => {
   expect(parseCommitter(undefined)).toBe(US);
   expect(parseCommitter('Fleet Bot <bot@example.com>')).toBe('Fleet Bot <bot@example.com>');
   for (const text of [
@@ -66,12 +66,12 @@ test('a committer is a name and an address', () => {
     expect(() => parseCommitter(text), text).toThrow('is not a committer');
 });
 
-test('a branch names its change', () => {
+test('the branch name of a proposal contains its change', () => {
   expect(changeOf(proposalBranch(words.change))).toBe(words.change);
   expect(changeOf('deployment/2026-11-21-08-00-00')).toBeUndefined();
 });
 
-test('commits that it was made from are reported, directories are not', () => {
+test('the commit body lists the source commits, and no directories', () => {
   const source = { role: 'platform', path: '.', tree: 't', directory: 'd' };
   const sources = [
     { ...source, repo: 'https://git.example/platform', ref: 'main', commit: 'c1' },

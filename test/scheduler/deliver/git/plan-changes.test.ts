@@ -20,20 +20,23 @@ const never = (): boolean => false;
 
 const FILES = { 'edge/README.md': README, 'edge/shop/x.yaml': 'x' };
 
-test.for(['sha1', 'sha256'])('a branch that holds the tree needs nothing, with ids of %s', (algorithm) => {
-  expect(planChanges(branch(FILES, algorithm), tree(FILES), never)).toMatchObject({
-    written: [],
-    removed: [],
-    unchanged: 2,
-  });
-});
+test.for(['sha1', 'sha256'])(
+  'a branch that has the tree needs no change, with object ids of %s',
+  (algorithm) => {
+    expect(planChanges(branch(FILES, algorithm), tree(FILES), never)).toMatchObject({
+      written: [],
+      removed: [],
+      unchanged: 2,
+    });
+  },
+);
 
-test('a file that is a link, or may be run, is written as a file', () => {
+test('a symbolic link or an executable of the tree is written as a regular file', () => {
   const { written } = planChanges(branch(FILES, 'sha1', '120000'), tree(FILES), never);
   expect(written.map(({ path }) => path)).toEqual(['edge/README.md', 'edge/shop/x.yaml']);
 });
 
-test('a change has the same name wherever it is planned, and another change has another', () => {
+test('a change has the same name on any branch state outside of the tree, and another change has another name', () => {
   const old = { ...FILES, 'edge/shop/x.yaml': 'old' };
   const name = (files: Record<string, string>, wanted: Record<string, string> = FILES): string =>
     planChanges(branch(files), tree(wanted), never).name;
@@ -51,7 +54,7 @@ test('the folder of a removed cluster type stays recorded as ours while it has h
   expect(again.removed).toEqual(['gone/README.md', 'gone/a/x.yaml', 'gone/b/x.yaml']);
 });
 
-test('somebody’s file where a folder has to be is refused', () => {
+test('a foreign file at the path of a folder is refused', () => {
   expect(() => planChanges(branch({ 'edge/shop': 'by hand' }), tree(FILES), never)).toThrow(
     /edge\/shop is a file on the branch/,
   );

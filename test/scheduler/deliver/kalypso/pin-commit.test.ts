@@ -9,7 +9,7 @@ const NEW = '42f2c201b96055faead8da72a126ec3e8fe30296';
 const MAIN = { name: 'main', repo: 'https://git.example/org/control-plane', branch: 'main', path: '.' };
 const AT = { file: 'base-repo.yaml' };
 
-test('another commit changes nothing else, whatever the file looks like', () => {
+test('pinCommit changes the commit and nothing else, for any formatting of the file', () => {
   const text = baseRepoFile(MAIN, OLD);
   expect(pinCommit(text, 'main', NEW, AT)).toBe(baseRepoFile(MAIN, NEW));
   const commented = `# by hand\n${text.replace(OLD, `'${OLD}'   # the pin`)}\n---\nkind: ConfigMap\nmetadata: {name: main}\n`;
@@ -29,7 +29,7 @@ test.each([
   if (documents.length > 1) expect(documents[0]).toMatchObject({ spec: { commit: OLD } });
 });
 
-test('every commit is read back as the text that it is', () => {
+test('pinCommit writes every commit so that it is read back as text', () => {
   assert(
     property(
       stringMatching(/^[0-9a-f]{40}$/),
@@ -44,7 +44,7 @@ test('every commit is read back as the text that it is', () => {
   );
 });
 
-test('a BaseRepo that is not a document of its own is refused with its place', () => {
+test('a BaseRepo inside another document is refused with its position', () => {
   for (const text of ['kind: List\nitems: []\n', 'kind: BaseRepo\nmetadata: {name: main}\nspec: none\n']) {
     const thrown = (() => {
       try {

@@ -7,12 +7,12 @@ test.each([
   ['[::]:0', '::', 0],
   ['[fe80::1%br-lan.100]:8443', 'fe80::1%br-lan.100', 8443],
   ['hub.example:443', 'hub.example', 443],
-])('%s is an address to listen at', (text, host, port) => {
+])('%s is a listen address', (text, host, port) => {
   expect(parseListen(text)).toEqual({ host, port });
 });
 
 test.each(['8443', ':8443', 'hub', 'hub:', 'hub:65536', '::1:8443', 'hub:84 43', 'https://hub:1'])(
-  '%s is not a collection',
+  '%s is not a listen address',
   (text) => {
     expect(refusal(() => parseListen(text))).toBe('USAGE');
   },

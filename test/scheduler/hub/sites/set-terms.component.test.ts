@@ -34,7 +34,7 @@ describe('freshness', () => {
   });
 
   it.each(['lease', 'lease:0d', 'lease:14', 'lease:14m', 'lease:401d', 'never', 'release:1d'])(
-    '%s is not a collection',
+    '%s is refused',
     (text) => {
       expect(() => parseFreshness(text)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
     },

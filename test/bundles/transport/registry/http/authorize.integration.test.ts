@@ -158,7 +158,7 @@ describe('a registry with a token server', () => {
   });
 
   it.each(['"a\\r\\nx-evil: 1"', '""', '{"a":1}', 'null'])(
-    'whose token is %s is refused: that would not stay within its header',
+    'whose token is %s is refused, because it would break the request header',
     async (token) => {
       await using server = await startHostileServer((request, response) => {
         if (request.url.startsWith('/token')) response.end(`{"token":${token}}`);
@@ -170,7 +170,7 @@ describe('a registry with a token server', () => {
   );
 
   it.each(['http://tokens.example/token', 'file:///etc/passwd', 'nowhere', ''])(
-    'that names %s as its token server gets no credentials sent there',
+    'that names %s as its token server gets no credentials',
     async (realm) => {
       await using server = await startTokenServer({ realm: () => realm });
       logIn(server.host);

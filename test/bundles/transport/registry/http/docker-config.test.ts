@@ -50,7 +50,7 @@ describe('an auth file', () => {
   });
 
   it.each(['{"auths": {"a": {"auth": "c2VjcmV0"', '[]', '{"auths": 3, "x": "c2VjcmV0"}', 'c2VjcmV0'])(
-    'that is no such thing is refused without a word of what it holds: %s',
+    'that is invalid is refused without quoting its content: %s',
     (text) => {
       try {
         parseDockerConfig(Buffer.from(text), '/home/a/config.json');

@@ -13,7 +13,7 @@ const MANIFEST = JSON.stringify({
 });
 
 describe.concurrent('a registry that fails temporarily', () => {
-  it.each([500, 502, 503, 504, 429, 408])('with %d is asked again', async (status) => {
+  it.each([500, 502, 503, 504, 429, 408])('with %d is retried', async (status) => {
     await using server = await startHostileServer((_request, response, nth) => {
       response.writeHead(nth < 4 ? status : 200).end(MANIFEST);
     });

@@ -44,7 +44,7 @@ const refused = async (call: () => Promise<unknown>): Promise<string> => {
 const FILE = '  files:\n  - {path: /etc/scale.json, source: scale.json, format: json}\n';
 const input = (more: string) => `${FILE}  siteInputs:\n  - {name: line, file: /etc/scale.json, ${more}}\n`;
 
-test('for a check with the name that other tools have for argv the error names ours', async () => {
+test('a check with "command" instead of "argv" is refused with that suggestion', async () => {
   const checks = '  checks:\n  - {name: runs, type: exec, command: [/bin/true]}\n';
   expect(await refused(() => assemble(FILE + checks))).toMatch(
     /UNKNOWN_FIELD: HostPackage: spec.checks\[0\] has no field "command". Did you mean argv\? It may have /,
@@ -53,7 +53,7 @@ test('for a check with the name that other tools have for argv the error names o
 
 describe('a site input', () => {
   test.each([['/line'], ['/a'], ['/a/b/0'], ['/none'], ['/x~1y/~0']])(
-    'may go to %s of a JSON file',
+    'may have %s of a JSON file as its place',
     async (pointer) => {
       const made = await assemble(input(`pointer: ${pointer}, schema: {type: integer}`));
       expect(made.siteInputs).toEqual([
@@ -99,13 +99,13 @@ describe('a site input', () => {
       'SCHEMA_INVALID: site input line has a schema that cannot be used: bundle config nests deeper than 64 levels',
     ],
     ['a reference that leads nowhere', 'pointer: /line, schema: {$ref: "#/$defs/x"}', 'SCHEMA_INVALID'],
-  ])('with %s is refused where it stands', async (_, more, expected) => {
+  ])('with %s is refused with its position', async (_, more, expected) => {
     const said = await refused(() => assemble(input(more)));
     expect(said).toContain(expected);
     expect(said).toMatch(/^apps\/scale\/package.yaml:8:5: /);
   });
 
-  test('goes to a file that can be read, has a format and is there', async () => {
+  test('is refused when its file is missing, unreadable or has no format', async () => {
     const spec = input('pointer: /line, schema: {}');
     expect(await refused(() => assemble(spec, { 'scale.json': '{' }))).toContain(
       'FIELD_INVALID: site input line goes to a file that cannot be read',
@@ -118,7 +118,7 @@ describe('a site input', () => {
     ).toContain('which is not a file of the package');
   });
 
-  describe('in an environment file', () => {
+  describe('a site input in an environment file', () => {
     const env = (pointer: string, text: string) =>
       refused(() =>
         assemble(input(`pointer: ${pointer}, schema: {}`).replace('format: json', 'format: env'), {
@@ -127,7 +127,7 @@ describe('a site input', () => {
       );
 
     test.each([['LINE=\n'], ['A="1\n2"\n  LINE=0'], ['export LINE=0\n']])(
-      'goes to a variable of %j',
+      'may have a variable of %j as its place',
       async (text) => {
         expect(await env('/LINE', text)).toBe('taken');
       },
@@ -150,7 +150,7 @@ describe('a site input', () => {
   });
 });
 
-describe('the paths of a package', () => {
+describe('the paths of a host package', () => {
   const file = (path: string) => `  files:\n  - {path: ${path}, source: scale.json}\n`;
 
   test.each([
@@ -224,11 +224,11 @@ describe('the paths of a package', () => {
       file(`/${'a'.repeat(300)}`),
       'FIELD_INVALID: no agent would take this package',
     ],
-  ])('cannot have %s', async (_, spec, expected) => {
+  ])('are refused with %s', async (_, spec, expected) => {
     expect(await refused(() => assemble(spec))).toContain(expected);
   });
 
-  test('a folder that template and application want alike is one folder; unlike, it is a clash', async () => {
+  test('a folder of template and application is one folder when equal, and OBJECT_CLASH when different', async () => {
     const folder = '  directories: [{path: /var/lib/scale, mode: "0750"}]\n';
     const made = await assemble(folder, {}, folder);
     const { directories } = JSON.parse(
@@ -243,7 +243,7 @@ describe('the paths of a package', () => {
   });
 });
 
-test('an application without a HostPackage is not made of the platform’s template alone', async () => {
+test("an application without a HostPackage is refused, although the platform's template has one", async () => {
   const slice = '  units: [{name: scale.slice}]\n';
   const said = await refused(() =>
     assemble('', { 'package.yaml': `${head.replace('kind', 'kidn')}  {}\n` }, slice),

@@ -43,7 +43,7 @@ const unit = (name: string, content: string): string =>
 const service = (lines: string): string =>
   unit('label.service', `[Service]\nExecStart=/opt/label/print\n${lines}`);
 
-describe('a path', () => {
+describe('a path of a registered application', () => {
   test.for([
     '/etc/label/a.conf',
     '/etc/printing/a.conf',
@@ -53,7 +53,7 @@ describe('a path', () => {
     '/var/cache/label/a',
     '/run/label/a',
     '/var/lib/fleet-ferry/apt/ssh-host/a.deb',
-  ])('of its own is taken: %s', async (path) => {
+  ])('in its own folders is accepted: %s', async (path) => {
     expect((await assemble(file(path))).owns).toEqual([path]);
   });
 
@@ -101,7 +101,7 @@ describe('a path', () => {
     },
   );
 
-  test('that is granted is taken, and a reserved one only where it is granted as such', async () => {
+  test('that is granted is accepted, and a reserved one only when it is granted explicitly', async () => {
     await assemble(file('/srv/labels/a'), granted({ paths: ['/srv/labels'] }));
     await assemble(file('/etc/cron.d/label'), granted({ paths: ['/etc/cron.d/label'] }));
     await assemble(file('/etc/cron.d/label'), granted({ paths: ['/etc/cron.d'] }));
@@ -134,7 +134,7 @@ describe('a path', () => {
     expect(tenant.hint).toBe('Change it; no Workspace can grant it');
   });
 
-  test("that a template of the platform's brings is taken, and only that", async () => {
+  test('that a template of the platform adds is accepted, and nothing below it', async () => {
     const template = `  directories: [{path: /var/lib/${LABEL.name}, owner: lp}]\n  units:\n  - {name: ${LABEL.name}.service, content: "[Service]\\nExecStart=/bin/true"}\n  checks:\n  - {name: good, type: exec, argv: [/bin/true]}\n`;
     const made = await assemble(file('/etc/label/a'), {}, template);
     expect(made.bounds?.platform).toEqual([
@@ -146,7 +146,7 @@ describe('a path', () => {
     expect((await refusal(file(`/var/lib/${LABEL.name}/a`), {}, template)).code).toBe('OUT_OF_BOUNDS');
   });
 
-  test('is not bound in a package that stands in the platform itself', async () => {
+  test('is not restricted in a package of the platform itself', async () => {
     const { registration: _, ...platforms } = LABEL;
     const made = await assembleHost(
       renderedPackage(clusterType('press', { target: 'host' }), { ...platforms, workspace: '' }),
@@ -158,11 +158,11 @@ describe('a path', () => {
   });
 });
 
-describe('a unit', () => {
+describe('a unit of a registered application', () => {
   const name = (unitName: string, more = ''): string => `  units:\n  - {name: ${unitName}${more}}\n`;
 
   test.for(['label.service', 'label.timer', 'label@1.service', 'printing.path'])(
-    'of its own is taken: %s',
+    'of its own is accepted: %s',
     async (own) => {
       expect((await assemble(name(own))).owns).toEqual([own]);
     },
@@ -192,7 +192,7 @@ test('N22: writes the file of a unit that a template names -> OUT_OF_BOUNDS', as
   expect((await refusal(spec, {}, template)).code).toBe('OUT_OF_BOUNDS');
 });
 
-describe('a unit file', () => {
+describe('a unit file of a registered application', () => {
   test.for([
     'DynamicUser=yes\nStateDirectory=label\nStandardOutput=journal',
     'User=labels\nGroup=labels\nProtectSystem=strict\nRestart=on-failure\n[Install]\nWantedBy=multi-user.target',
@@ -201,13 +201,13 @@ describe('a unit file', () => {
     'DynamicUser=yes\nTimeoutStopSec=1min 30s\nKillMode=mixed\nFinalKillSignal=SIGKILL\nCPUWeight=20\nIOWeight=100',
     'DynamicUser=yes\n[Unit]\nBefore=multi-user.target shutdown.target label@1.service\nAfter=network-online.target',
     'DynamicUser=yes\n[Install]\nWantedBy=graphical.target label.target\nRequiredBy=label.target',
-  ])('that runs as one of its users is taken: %s', async (lines) => {
+  ])('that runs as a granted user is accepted: %s', async (lines) => {
     expect((await assemble(service(lines), granted({ users: ['labels'] }))).bounds?.users).toEqual([
       'labels',
     ]);
   });
 
-  test('reads files that the package brings', async () => {
+  test('may read environment files and credentials of its own package', async () => {
     const more =
       '  secrets:\n  - {path: /run/fleet-agent/secrets/label/db, set: label, key: a}\n  files:\n  - {path: /etc/label/a.env, content: A=1}\n';
     await assemble(
@@ -319,7 +319,7 @@ describe('a unit file', () => {
     expect(hint).toContain('Workspace printing: host: {users: [root]}');
   });
 
-  test('of another kind is pulled in by its own target', async () => {
+  test('of type path or timer is started by its own target', async () => {
     await assemble(unit('label.path', '[Path]\nPathExists=/x\n[Install]\nWantedBy=paths.target'));
     await assemble(unit('label.timer', '[Timer]\nOnBootSec=1\n[Install]\nWantedBy=timers.target'));
   });
@@ -337,7 +337,7 @@ describe('a unit file', () => {
     expect((await refusal(spec)).code).toBe('OUT_OF_BOUNDS');
   });
 
-  test('may be anything where root is granted', async () => {
+  test('is not restricted when root is granted', async () => {
     await assemble(service('AmbientCapabilities=CAP_SYS_ADMIN'), granted({ users: ['root'] }));
   });
 });
@@ -353,12 +353,12 @@ test('N24: a check that runs a program -> OUT_OF_BOUNDS', async () => {
   expect((await refusal(check, {}, template)).code).toBe('OUT_OF_BOUNDS');
 });
 
-describe('an owner', () => {
+describe('a file owner in a registered application', () => {
   test.for(['owner: www-data', 'group: shadow'])('N25: a file with %s -> OUT_OF_BOUNDS', async (owned) => {
     expect((await refusal(file('/etc/label/a', `, ${owned}`))).code).toBe('OUT_OF_BOUNDS');
   });
 
-  test('that is granted is taken; a folder that systemd reads from stays with root', async () => {
+  test('that is granted is accepted, except for folders that systemd reads', async () => {
     const labels = granted({ users: ['labels'] });
     await assemble(file('/etc/label/a', ', owner: labels'), labels);
     await assemble('  directories:\n  - {path: /var/lib/label, owner: labels}\n', labels);
@@ -393,7 +393,7 @@ test('N26: a foreign secret set on a host -> OUT_OF_BOUNDS', async () => {
     expect((await refusal(secret(set))).code).toBe('OUT_OF_BOUNDS');
 });
 
-describe('the time that a package may take', () => {
+describe('the run time of a package, limited by its Workspace', () => {
   const limited = (packageSeconds: number): Partial<DeploymentTarget> => ({ packageSeconds });
   const checks = (...each: readonly string[]): string =>
     `  checks:\n${each.map((one) => `  - {${one}}\n`).join('')}`;
@@ -441,14 +441,14 @@ describe('the time that a package may take', () => {
     expect(error.message).toContain(said);
   });
 
-  test('is raised in its Workspace', async () => {
+  test('is allowed up to the limit of the Workspace, and the error names that limit', async () => {
     const error = await refusal(checks(tcp('slow', 3600)), limited(60));
     expect(error.hint).toContain('raise the limit in the Workspace printing: limits: {packageSeconds: 3600}');
     const made = await assemble(checks(tcp('slow', 3600)), limited(3600));
     expect(made.bounds?.seconds).toBe(3600);
   });
 
-  test('does not count the start of a service that only a timer starts', async () => {
+  test('does not include the start of a service that only a timer starts', async () => {
     const content = '[Service]\nDynamicUser=yes\nType=oneshot\nExecStart=/a\nTimeoutStopSec=1';
     const lines = unit('label.service', content).replace(
       'label.service\n',
@@ -457,12 +457,12 @@ describe('the time that a package may take', () => {
     await assemble(lines, limited(60));
   });
 
-  test('does not count the units of a team that may be root', async () => {
+  test('does not include the units of a workspace with root', async () => {
     await assemble(service('TimeoutStopSec=infinity'), { ...granted({ users: ['root'] }), ...limited(60) });
   });
 });
 
-describe('a site value', () => {
+describe('a site value in a registered application', () => {
   const input =
     '  files:\n  - {path: /etc/label/a.env, content: A=1, format: env}\n' +
     '  siteInputs:\n  - {name: lineNumber, schema: {type: integer}, file: /etc/label/a.env, pointer: /A}\n';
@@ -476,7 +476,7 @@ describe('a site value', () => {
     );
   });
 
-  test('that is granted, or asked for by a template of the platform, is taken', async () => {
+  test('that is granted, or read by a template of the platform, is accepted', async () => {
     for (const siteValues of [['lineNumber'], ['line*'], undefined]) {
       const made = await assemble(input, siteValues && { siteValues });
       expect(made.bounds?.siteValues).toEqual(['lineNumber']);

@@ -51,8 +51,8 @@ const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, st
   );
 };
 
-describe('an image of a quadlet', () => {
-  test('that is pinned for another architecture holds the assignment, with its line', async () => {
+describe('the image of a quadlet', () => {
+  test('that exists for another architecture only holds the assignment, with its position', async () => {
     const blobs: Blobs = new Map();
     const { digest } = putImage(blobs, {
       layers: [await putLayer(blobs, { app: 'web' })],
@@ -66,7 +66,7 @@ describe('an image of a quadlet', () => {
     ]);
   });
 
-  test('is in the closure by its name, and each of its blobs is one of the package', async () => {
+  test('is in the closure by its name, and its blobs are listed with the package', async () => {
     const blobs: Blobs = new Map();
     const layers = [await putLayer(blobs, { app: 'web' })];
     const parts = [putImage(blobs, { layers }), putImage(blobs, { layers, architecture: 'arm64' })];
@@ -90,7 +90,7 @@ describe('an image of a quadlet', () => {
     ).toEqual(all);
   });
 
-  test('is listed in package.json, and the quadlet has its pinned name', async () => {
+  test('is listed in package.json, and the quadlet contains its pinned name', async () => {
     const blobs: Blobs = new Map();
     const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'web' })] });
     const name = `registry.example/web@${image.digest}`;
@@ -131,7 +131,7 @@ describe('an image of a quadlet', () => {
     expect(bundle.config.assignments).toEqual([]);
   });
 
-  test('keeps its blobs in the last good package of a held assignment', async () => {
+  test('stays with its blobs in the last good package of a held assignment', async () => {
     const blobs: Blobs = new Map();
     const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'web' })] });
     const all = [...blobs.keys()].toSorted();

@@ -33,7 +33,7 @@ ${text}`;
   return parseHostPackage(made.files.find(({ path }) => path === 'package.json')?.bytes as Buffer).install;
 };
 
-test('install names every Debian package of the repository at its version, with policies and hooks', async () => {
+test('the install section lists every Debian package of the repository with its version, policies and hooks', async () => {
   expect(
     await install(`    packages: [{name: hello, hold: true}]
     atLeast: true
@@ -61,7 +61,7 @@ test.each([
     'a hook of hello runs /opt/migrate, which is not in files',
     'Bring the program along under files',
   ],
-])('%s is refused where it is written', async (text, message, hint) => {
+])('%s is refused with its position', async (text, message, hint) => {
   await expect(install(text)).rejects.toMatchObject({
     code: 'REFERENCE_MISSING',
     message,

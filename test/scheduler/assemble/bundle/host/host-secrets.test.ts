@@ -45,7 +45,7 @@ const packageOf = (made: Awaited<ReturnType<typeof assemble>>) =>
 const line = (fields: string) => `  secrets:\n  - {${fields}}\n`;
 
 describe('a secret of a host package', () => {
-  it('is a key of a set, for root alone when nothing is said', async () => {
+  it('is read from a key of a secret set, with mode 0600 and owner root by default', async () => {
     const made = await assemble(line('path: /run/scale/password, set: mqtt, key: password'));
     expect(packageOf(made)).toMatchObject({
       secrets: [
@@ -63,7 +63,7 @@ describe('a secret of a host package', () => {
     expect(made.owns).toEqual(['/run/scale/password']);
   });
 
-  it('is an encrypted file, byte for byte', async () => {
+  it('may be an encrypted file, which is packed unchanged', async () => {
     const made = await assemble(line('path: /run/scale/env, source: env.sops, mode: "0440", group: scale'), {
       'env.sops': ENCRYPTED,
     });
@@ -82,7 +82,7 @@ describe('a secret of a host package', () => {
     expect(carried?.bytes.toString()).toBe(ENCRYPTED);
   });
 
-  it('may be what a unit restarts on', async () => {
+  it('may be in restartOn of a unit', async () => {
     const units = '  units:\n  - {name: scale.service, restartOn: [/run/scale/password]}\n';
     expect(await refused(line('path: /run/scale/password, set: mqtt, key: password') + units)).toBe('taken');
   });
@@ -106,7 +106,7 @@ describe('a secret of a host package', () => {
       "not encrypted in SOPS' binary form",
     ],
     ['of a file in another form', 'path: /run/a, source: other.sops', "not encrypted in SOPS' binary form"],
-  ])('%s is refused, with its line', async (_, fields, message) => {
+  ])('%s is refused with its position, without the plain value', async (_, fields, message) => {
     const error = await refused(line(fields), {
       'plain.json': '{"data":"hunter2","sops":{"mac":"x"}}',
       'other.sops': '{"password":"ENC[x]","sops":{"mac":"x"}}',
@@ -116,7 +116,7 @@ describe('a secret of a host package', () => {
     expect(error).not.toContain('hunter2');
   });
 
-  it('has its path alone, and nothing below it', async () => {
+  it('clashes with a file or secret at the same path or below it', async () => {
     const one = '  - {path: /run/a, set: mqtt, key: a}\n';
     expect(await refused(`  secrets:\n${one}${one}`)).toContain('OBJECT_CLASH');
     expect(await refused(`  secrets:\n${one}  - {path: /run/a/b, set: mqtt, key: b}\n`)).toContain(
@@ -128,7 +128,7 @@ describe('a secret of a host package', () => {
 });
 
 describe('a package without secrets', () => {
-  it('is the bytes it always was', async () => {
+  it('has no secrets field and no critical field', async () => {
     const spec = packageOf(await assemble('  files:\n  - {path: /etc/a, content: x}\n'));
     expect(spec.secrets).toBeUndefined();
     expect(spec.critical).toEqual([]);

@@ -10,7 +10,7 @@ const debOf = async (control: string): Promise<Deb> => {
   return { content: memoryContent(bytes, 'a test'), control: await read(bytes), at };
 };
 
-test('the index has a paragraph for each package, with its place, size and SHA-256', async () => {
+test('aptRepository writes an index with a paragraph for each package: path, size and SHA-256', async () => {
   const [hello, other] = [await debOf(CONTROL), await debOf(CONTROL.replace('hello', 'abc'))];
   const { packages, release, debs } = aptRepository([hello, other], 'scale');
   expect(debs.map(({ file }) => file)).toEqual(['abc_2.10-3_amd64.deb', 'hello_2.10-3_amd64.deb']);
@@ -23,20 +23,20 @@ test('the index has a paragraph for each package, with its place, size and SHA-2
   expect(release.toString()).toContain(`\n ${hexOf(digestOf(packages))} ${packages.length} Packages\n`);
 });
 
-test('the same packages in any order are the same bytes', async () => {
+test('aptRepository writes the same bytes for any order of the packages', async () => {
   const debs = [await debOf(CONTROL), await debOf(CONTROL.replace('hello', 'abc'))];
   const [one, two] = [aptRepository(debs, 'scale'), aptRepository(debs.toReversed(), 'scale')];
   expect(one.packages).toEqual(two.packages);
   expect(one.release).toEqual(two.release);
 });
 
-test('an epoch is in the index and in no file name', async () => {
+test('aptRepository keeps an epoch in the index, and omits it in the file name', async () => {
   const { packages, debs } = aptRepository([await debOf(CONTROL.replace('2.10-3', '1:2.10-3'))], 'scale');
   expect(debs[0]?.file).toBe('hello_2.10-3_amd64.deb');
   expect(packages.toString()).toContain('Version: 1:2.10-3\n');
 });
 
-test('the same package twice is one; another one of its name and version is a clash', async () => {
+test('aptRepository lists a repeated package once, and refuses another one with the same name and version', async () => {
   const hello = await debOf(CONTROL);
   expect(aptRepository([hello, hello], 'scale').debs).toHaveLength(1);
   const changed = await debOf(`${CONTROL}Section: misc\n`);

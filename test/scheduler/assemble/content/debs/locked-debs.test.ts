@@ -19,7 +19,7 @@ const locks = {
   ]),
 };
 
-test('names become the locked addresses, in whatever order they are written, each address once', () => {
+test('package names are replaced by the locked URLs, sorted, each URL once', () => {
   const file = { ...named(), packages: undefined, source: 'own.deb' };
   const found = withLockedDebs([named('lib', 'app', 'lib'), file, named('lib')], press, locks);
   expect(found.map(({ url, source }) => url ?? source)).toEqual([
@@ -29,7 +29,7 @@ test('names become the locked addresses, in whatever order they are written, eac
   ]);
 });
 
-test('names that are not locked for this base stop the package with their line', () => {
+test('a name that is not locked for this base is CONTENT_UNPINNED with its position', () => {
   expect(() => withLockedDebs([named('app')], press, locks)).toThrow(
     expect.objectContaining({ code: 'CONTENT_UNPINNED', at }),
   );
@@ -38,7 +38,7 @@ test('names that are not locked for this base stop the package with their line',
   );
 });
 
-test('names on a cluster type without a base say what is missing', () => {
+test('names for a cluster type without debianBase are refused with its name', () => {
   expect(() => withLockedDebs([named('app')], { ...press, debianBase: undefined }, locks)).toThrow(
     expect.objectContaining({
       code: 'REFERENCE_MISSING',

@@ -13,7 +13,7 @@ const control = (text = CONTROL): Member => ({
 });
 
 describe('a Debian package', () => {
-  test('says what its control file says, in its order', async () => {
+  test('is read with the fields of its control file in their order', async () => {
     expect(await read(makeDeb())).toEqual({
       package: 'hello',
       version: '2.10-3',
@@ -31,17 +31,17 @@ describe('a Debian package', () => {
     ['not at all', { name: 'control.tar', bytes: tar({ './control': CONTROL }) }],
     ['by zstd', { name: 'control.tar.zst', bytes: zstdCompressSync(tar({ './control': CONTROL })) }],
     ['with a name of no folder', { name: 'control.tar.gz', bytes: gzipSync(tar({ control: CONTROL })) }],
-  ])('may have its control archive packed %s', async (_, member) => {
+  ])('may have its control archive compressed %s', async (_, member) => {
     expect(await read(ar([binary, member, data]))).toMatchObject({ package: 'hello' });
   });
 
-  test('packed by xz is given to xz', async () => {
+  test('compressed by xz is passed to the xz program', async () => {
     const packed = ar([binary, { name: 'control.tar.xz', bytes: 'XZ' }, data]);
     const unxz = async (bytes: Buffer) => tar({ './control': `${CONTROL}Section: ${bytes.toString()}\n` });
     expect((await read(packed, unxz)).fields.at(-1)).toEqual({ name: 'Section', value: 'XZ' });
   });
 
-  test('may have members with an underscore, which mean nothing to a reader', async () => {
+  test('may have members that begin with an underscore, which are ignored', async () => {
     expect(await read(ar([binary, { name: '_sig', bytes: 'abc' }, control(), data]))).toMatchObject({
       version: '2.10-3',
     });
@@ -124,7 +124,7 @@ describe('a Debian package', () => {
     });
   });
 
-  test('cut anywhere is refused by name, never taken', async () => {
+  test('truncated anywhere is refused: CONTENT_INVALID', async () => {
     const deb = makeDeb();
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 0, max: deb.length - 2 }), async (length) => {
@@ -134,7 +134,7 @@ describe('a Debian package', () => {
     );
   });
 
-  test('changed anywhere says the same or is refused, and nothing else is thrown', async () => {
+  test('with changed bytes is read or refused with CONTENT_INVALID', async () => {
     const deb = makeDeb();
     const change = fc.tuple(fc.integer({ min: 0, max: deb.length - 1 }), fc.integer({ min: 0, max: 255 }));
     await fc.assert(

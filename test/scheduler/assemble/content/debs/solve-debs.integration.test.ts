@@ -41,7 +41,7 @@ const solveIn = async (
   });
 };
 
-test('a package comes with everything it depends on that the base lacks', async () => {
+test('a package is solved with the dependencies that the base lacks, and with Recommends on request', async () => {
   const archive: readonly Control[] = [
     ['app', '2.0', 'Depends: lib (>= 1.1), libc (>= 2)\nRecommends: extra\n'],
     ['extra', '1'],
@@ -56,7 +56,7 @@ test('a package comes with everything it depends on that the base lacks', async 
   ]);
 });
 
-test('a newer version of a package of the base comes along when it is required', async () => {
+test('a newer version of a package of the base is included when it is required', async () => {
   const archive: readonly Control[] = [
     ['app', '1', 'Depends: libc (>= 2.40)\n'],
     ['libc', '2.41'],
@@ -79,7 +79,7 @@ test.each<[string, readonly Control[], string, RegExp]>([
   ],
   ['would remove a package of the base', [['app', '1', 'Conflicts: libc\n']], 'app', /removed/],
   ['has another version', [['app', '1']], 'app=2', /Version '2' for 'app' was not found/],
-])('a package that %s is refused in the words of apt', async (_, archive, wanted, message) => {
+])("a package that %s is refused with apt's message", async (_, archive, wanted, message) => {
   await expect(solveIn(archive, [wanted])).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringMatching(message),
@@ -95,7 +95,7 @@ test('an unsigned apt archive is refused unless the sources trust it', async () 
   });
 });
 
-test('an archive that does not answer is named', async () => {
+test('an archive that does not answer is SOURCE_UNREACHABLE with its URL', async () => {
   const sources = (text: string): string => text.replace('/archive', '/nowhere');
   await expect(solveIn([['app', '1']], ['app'], { sources })).rejects.toMatchObject({
     code: 'SOURCE_UNREACHABLE',
@@ -103,13 +103,13 @@ test('an archive that does not answer is named', async () => {
   });
 });
 
-test('the apt configuration of this machine plays no part', async () => {
+test('the apt configuration of this machine is ignored', async () => {
   const file = join(await temporaryDirectory(), 'apt.conf');
   await writeFile(file, 'APT::Default-Release "nowhere";\n');
   const env = { ...process.env, APT_CONFIG: file };
   expect(await solveIn([['app', '1']], ['app'], { env })).toEqual(['app_1_all.deb']);
 });
 
-test('without apt-get the message says where it runs', async () => {
+test('without apt-get the error is TOOL_MISSING', async () => {
   await expect(solveIn([['app', '1']], ['app'], { env: {} })).rejects.toMatchObject({ code: 'TOOL_MISSING' });
 });

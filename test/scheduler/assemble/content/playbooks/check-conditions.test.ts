@@ -16,7 +16,7 @@ test.each([
   ['when: line or press == 1', 17],
   ['until: platform_config.ZONE', 18],
   ['assert: {that: [line]}', 27],
-])('%s asks for the truth of a text, and is refused at its place', (condition, column) => {
+])('the condition %s on a text variable is refused with its position', (condition, column) => {
   expect(judge(condition)).toThrow(
     expect.objectContaining({
       code: 'FIELD_INVALID',
@@ -35,11 +35,11 @@ test.each([
   'when: true',
   'name: line',
   'when: !vault x',
-])('%s is not', (condition) => {
+])('the condition %s is accepted', (condition) => {
   expect(judge(condition)).not.toThrow();
 });
 
-test('a variable that has no text, and a file that is not YAML, are not judged', () => {
+test('conditions on other variables, and files that are not YAML, are not checked', () => {
   expect(judge('when: line', new Set())).not.toThrow();
   expect(judge('when: line\n  - [')).not.toThrow();
 });

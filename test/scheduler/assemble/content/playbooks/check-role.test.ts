@@ -10,7 +10,7 @@ const role = (...paths: readonly string[]) => gzipSync(tar(paths.map((path) => [
 test.each([
   ['as a Git host makes it', role('clock-3/README.md', 'clock-3/tasks/main.yml')],
   ['with a dot before its folder', role('./clock/meta/main.yml', './clock/handlers/main.yml')],
-])('the archive of a role is right %s', async (_, bytes) => {
+])('a role archive is accepted %s', async (_, bytes) => {
   await check(bytes);
 });
 
@@ -30,7 +30,7 @@ test.each([
     'it is not a gzip archive, or a damaged one',
   ],
   ['that is cut', role('clock/tasks/main.yml').subarray(0, 30), 'it is not a gzip archive, or a damaged one'],
-])('an archive %s is not a role', async (_, bytes, why) => {
+])('a role archive %s is refused', async (_, bytes, why) => {
   await expect(check(bytes)).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringContaining(why) as string,

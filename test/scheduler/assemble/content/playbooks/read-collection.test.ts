@@ -11,11 +11,11 @@ const manifest = (info: object): string => JSON.stringify({ collection_info: inf
 const GOOD = { namespace: 'factory', name: 'printer', version: '1.2.0' };
 const good = gzipSync(tar({ 'MANIFEST.json': manifest(GOOD), 'FILES.json': '{}' }));
 
-test('a collection is what its MANIFEST.json says', async () => {
+test('a collection is read from its MANIFEST.json', async () => {
   expect(await read(good)).toEqual(GOOD);
 });
 
-test('a collection that ends within its MANIFEST.json is a damaged one', async () => {
+test('a collection that is truncated within its MANIFEST.json is refused as damaged', async () => {
   const cut = gzipSync(
     tar({ 'MANIFEST.json': manifest({ ...GOOD, text: 'x'.repeat(2000) }) }).subarray(0, 1024),
   );
@@ -45,14 +45,14 @@ test.each([
     gzipSync(tar({ 'MANIFEST.json': manifest({ ...GOOD, version: '1.0.0/..' }) })),
     'its MANIFEST.json has no version',
   ],
-])('%s is not a collection', async (_, bytes, why) => {
+])('%s is refused as a collection', async (_, bytes, why) => {
   await expect(read(bytes)).rejects.toMatchObject({
     code: 'CONTENT_INVALID',
     message: expect.stringContaining(why) as string,
   });
 });
 
-test('what comes before its MANIFEST.json is not unpacked without an end', async () => {
+test('a MANIFEST.json beyond the unpacking limit is not searched for', async () => {
   const late = gzipSync(tar({ zeros: '0'.repeat(5000), 'MANIFEST.json': manifest(GOOD) }));
   const { signal } = new AbortController();
   expect(await readCollection(memoryContent(late, 'a test'), signal, 5000)).toEqual(GOOD);
@@ -63,7 +63,7 @@ test('what comes before its MANIFEST.json is not unpacked without an end', async
   });
 });
 
-test('bytes of any kind are a collection or refused by name', async () => {
+test('any bytes are refused with CONTENT_INVALID, gzipped or not', async () => {
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), fc.boolean(), async (bytes, packed) => {
       const content = packed ? gzipSync(bytes) : Buffer.from(bytes);

@@ -15,7 +15,7 @@ const pin = (text: string, path = PATH, source?: string) => {
   return { text: bytes.toString(), places };
 };
 
-describe('an image of a quadlet', () => {
+describe('the image of a quadlet', () => {
   test.each([
     ['a tag', '[Container]\nImage=registry.example/app:1\n', '[Container]\nImage=<registry.example/app:1>\n'],
     ['spaces and a later line', '[Unit]\n[Container]\n# Image=a\n Image = nginx \n', 'Image=<nginx>\n'],
@@ -29,12 +29,12 @@ describe('an image of a quadlet', () => {
     expect(pin(text).text).toContain(wanted);
   });
 
-  test('is pinned in a drop-in and in a template, too', () => {
+  test('is pinned in drop-ins and in templates', () => {
     for (const path of [`${PATH}.d/10-image.conf`, '/etc/containers/systemd/shop/web@.container'])
       expect(pin('[Container]\nImage=a:1', path).text).toBe('[Container]\nImage=<a:1>');
   });
 
-  test('has its line in a file of the application, and that of the object where the content is inline', () => {
+  test('has its line in the quadlet file, or the line of the object when the content is inline', () => {
     const text = '[Unit]\n[Container]\nImage=a:1\n';
     expect(pin(text, PATH, 'web.container').places).toEqual(['apps/shop/web.container:3 a:1']);
     expect(pin(text).places).toEqual(['apps/shop/package.yaml:7 a:1']);
@@ -51,7 +51,7 @@ describe('an image of a quadlet', () => {
     'web.build',
     'registry.example/app:%i',
     '',
-  ])('stays as it is: %s', (image) => {
+  ])('is left unchanged when it is not a registry reference: %s', (image) => {
     const text = `[Container]\nImage=${image}\n`;
     expect(pin(text)).toEqual({ text, places: [] });
   });
@@ -66,17 +66,17 @@ describe('an image of a quadlet', () => {
       '[Container]\nImage=a:1\n',
     ],
     ['a file elsewhere', '/opt/web.container', '[Container]\nImage=a:1\n'],
-  ])('is not looked for in %s', (_what, path, text) => {
+  ])('is not read from %s', (_what, path, text) => {
     expect(pin(text, path)).toEqual({ text, places: [] });
   });
 
-  test('in bytes that are not UTF-8 leaves a file without images untouched', () => {
+  test('in a file that is not UTF-8 leaves the file unchanged', () => {
     const bytes = Buffer.from([0x5b, 0xff, 0x0a]);
     expect(pinQuadlet({ path: PATH, source: undefined, at }, application, bytes, () => '')).toEqual(bytes);
   });
 });
 
-test('Pull=always is refused on a cluster type that lives offline', () => {
+test('Pull=always is refused on an offline cluster type', () => {
   const check = (text: string) => () =>
     refusePulls({ path: PATH, source: 'web.container', at }, application, Buffer.from(text));
   expect(check('[Container]\nImage=a:1\nPull=always\n')).toThrow(

@@ -94,7 +94,7 @@ const refusal = async (work: Promise<unknown>): Promise<FleetError> => {
 };
 
 describe('signatures for the images of a bundle', () => {
-  it('are found in a layout by what they are, whatever they are called there', async () => {
+  it('are found in a layout by their content, under any name', async () => {
     const signed = await signWithBundle(blobs, manifest, team);
     const named = { ...signed, annotations: { [REF_NAME]: 'anything' } };
     expect(await attachmentsOf(await vouch([layout(manifest, named)]))).toEqual([signed.digest]);
@@ -102,7 +102,7 @@ describe('signatures for the images of a bundle', () => {
     expect(await attachmentsOf(await vouch([layout(manifest, list)]))).toEqual([signed.digest]);
   });
 
-  it('are found in a registry among its referrers and under the older tag', async () => {
+  it('are found in a registry among the referrers and under the older cosign tag', async () => {
     const signed = await signWithBundle(blobs, manifest, team);
     expect(await attachmentsOf(await vouch([registry({ referrers: [signed] })]))).toEqual([signed.digest]);
     const simple = await signSimply(blobs, manifest.digest, stranger, team);
@@ -130,7 +130,7 @@ describe('signatures for the images of a bundle', () => {
     expect(two).toEqual([smallest as Digest, c.digest].toSorted(compareBytes));
   });
 
-  it('are looked for in the next place only where one had not enough', async () => {
+  it('are searched in the next place only when one has too few', async () => {
     const signed = await signWithBundle(blobs, manifest, team);
     const unreachable: EvidencePlace = {
       name: 'nowhere',
@@ -145,7 +145,7 @@ describe('signatures for the images of a bundle', () => {
     expect(await attachmentsOf(await vouch([unreachable, layout(signed)]))).toEqual([signed.digest]);
   });
 
-  it('may be about the index that the manifest was chosen from, noted by the lock file or found', async () => {
+  it('may be on the index that contains the manifest, noted in the lock file or found', async () => {
     const index = putIndex(blobs, [manifest]);
     const signed = await signWithBundle(blobs, index, team);
     const noted = { [manifest.digest]: index.digest };
@@ -163,7 +163,7 @@ describe('signatures for the images of a bundle', () => {
     expect(error.message).toContain('are for another image');
   });
 
-  it('say what is wrong with those that are there', async () => {
+  it('that are missing or invalid are reported with the reason and a hint', async () => {
     const none = await refusal(vouch([layout(manifest)]));
     expect(none.message).toMatch(
       /registry\.example\/team\/app@sha256:\w+ has no signature, and must have one by/,
@@ -176,7 +176,7 @@ describe('signatures for the images of a bundle', () => {
     );
   });
 
-  it('do not include what looks like one: damaged, empty, of certificates', async () => {
+  it('exclude damaged, empty and certificate-based ones', async () => {
     const broken = await signWithBundle(blobs, manifest, team);
     const layer = JSON.parse((blobs.get(broken.digest) as Buffer).toString()).layers[0] as Descriptor;
     blobs.set(layer.digest, Buffer.alloc(layer.size));
@@ -189,7 +189,7 @@ describe('signatures for the images of a bundle', () => {
     ).toHaveLength(1);
   });
 
-  it('are asked of no image that no policy names', async () => {
+  it('are not required for an image that no policy matches', async () => {
     const policies = [policyOf(team, { except: ['registry.example/team/app'] })];
     expect(await vouch([], { policies })).toEqual([image]);
   });

@@ -19,7 +19,7 @@ const choose = (repo: string, env: Record<string, string>, forge?: string): stri
   }
 };
 
-test('a token that is for github.com is used for github.com, and for nobody else', () => {
+test('GITHUB_TOKEN is used for github.com only', () => {
   const env = { GITHUB_TOKEN: 't' };
   expect(choose('https://github.com/org/gitops', env)).toBe('a forge');
   expect(choose('git@github.com:org/gitops.git', env)).toBe('a forge');
@@ -28,7 +28,7 @@ test('a token that is for github.com is used for github.com, and for nobody else
   expect(choose('https://github.com/org/gitops', env, 'github=https://evil.example')).toBe('none');
 });
 
-test('a token without a forge that is known is a mistake; a missing token is not', () => {
+test('a token without a known forge is a usage error; a missing token is not', () => {
   const env = { FLEET_FORGE_TOKEN: 't' };
   expect(choose('https://git.example/org/gitops', env)).toBe('USAGE');
   expect(choose('https://git.example/org/gitops', env, 'gitea')).toBe('a forge');
@@ -37,7 +37,7 @@ test('a token without a forge that is known is a mistake; a missing token is not
   expect(choose('https://git.example/gitops', env, 'gitea')).toBe('USAGE');
 });
 
-test('the public services need no --forge', () => {
+test('github.com, gitlab.com and Azure DevOps need no --forge', () => {
   const env = { FLEET_FORGE_TOKEN: 't' };
   for (const repo of [
     'https://github.com/org/gitops',
@@ -52,7 +52,7 @@ test('the public services need no --forge', () => {
   expect(choose('https://git.example/org/gitops', env, 'azure')).toBe('USAGE');
 });
 
-test('a token is not sent where anybody could read it', () => {
+test('a token is refused for plain HTTP to another machine, and for an invalid forge', () => {
   const env = { FLEET_FORGE_TOKEN: 't' };
   for (const forge of ['gitea=http://git.example/api/v1', 'bitbucket', 'gitea=', 'gitea=git.example'])
     expect(choose('https://git.example/org/gitops', env, forge), forge).toBe('USAGE');

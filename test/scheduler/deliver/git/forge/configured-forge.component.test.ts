@@ -39,7 +39,7 @@ test.for([
   expect(configuredFor(repo, [ours])).toBeUndefined();
 });
 
-test('a token file that is missing or empty is named', async () => {
+test('a missing or empty token file is reported with its path', async () => {
   await using folder = await temporaryDirectory('forge-token');
   await writeFiles(folder.path, { empty: '\n' });
   const access = {

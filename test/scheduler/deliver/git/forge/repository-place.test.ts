@@ -14,7 +14,7 @@ test.each([
 });
 
 test.each(['https://git.example/gitops', 'git.example', '/srv/git/gitops', 'https://git.example//gitops'])(
-  '%s names no repository of a forge',
+  '%s is not a repository of a forge',
   (repo) => {
     expect(placeOf(repo)).toBeUndefined();
   },

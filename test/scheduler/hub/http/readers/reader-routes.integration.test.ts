@@ -108,8 +108,8 @@ describe('what runs where', () => {
   });
 });
 
-describe.each([STATUS_PATH, '/metrics'])('%s wants a token for readers', (path) => {
-  it('and no other', async () => {
+describe.each([STATUS_PATH, '/metrics'])('%s requires a reader token', (path) => {
+  it('and refuses other tokens', async () => {
     await using made = await testServer();
     const refused = { status: 401, code: 'TOKEN_INVALID' };
     const reader = await made.reader();
