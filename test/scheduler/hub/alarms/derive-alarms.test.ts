@@ -68,15 +68,15 @@ const policy = (more: Partial<FreshnessPolicy> = {}): FreshnessPolicy => ({
   ...more,
 });
 
-it('raises nothing about a fleet that complies', () => {
+it('no alarm is raised for a fleet that complies', () => {
   expect(alarms({ policies: [policy()] })).toEqual([]);
 });
 
-describe('an agent', () => {
+describe('an alarm about an agent', () => {
   const late = (hours: number, more: Partial<AgentFacts> = {}) =>
     told({ policies: [policy()], agents: [{ ...AGENT, saidAt: ago(hours), ...more }] });
 
-  it('needs a reboot for longer than its policy allows, and never without one', () => {
+  it('is raised for a required reboot after the time that the policy allows, and never without that limit', () => {
     const reboot = { since: ago(72), causes: 'kernel 6.1.0-28-amd64 is installed', waits: null };
     const needs = (more: Partial<FreshnessPolicy>) =>
       told({ policies: [policy(more)], agents: [{ ...AGENT, reboot }] });
@@ -92,7 +92,7 @@ describe('an agent', () => {
     ]);
   });
 
-  it('reports and does not get the newest release: by its policy, worse when stale', () => {
+  it('is raised when it reports but lacks the newest release: a warning, critical when stale', () => {
     const withheld = (
       issued: number,
       more: Partial<AgentFacts> = {},
@@ -123,7 +123,7 @@ describe('an agent', () => {
     expect(withheld(30, {}, { rollout: { percent: 100, selector: { ring: 'canary' } } })).toEqual([]);
   });
 
-  it('is late and then stale by its policy: one alarm that gets worse', () => {
+  it('is a warning when it is late and critical when it is stale, under one id', () => {
     const since = ago(6);
     expect(late(30)).toEqual([
       [
@@ -140,17 +140,17 @@ describe('an agent', () => {
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('that never reported is late from its enrolment on', () => {
+  it('is raised for one that never reported, counted from its enrolment', () => {
     expect(late(0, { saidAt: null, reported: false, enrolledAt: ago(30) })).toEqual([
       ['AGENT_LATE', 'warning', ago(6), expect.stringContaining('and never reported')],
     ]);
   });
 
-  it('without a policy does not age', () => {
+  it('is never raised for its age without a policy', () => {
     expect(alarms({ agents: [{ ...AGENT, saidAt: ago(5000) }] })).toEqual([]);
   });
 
-  it('is silent when it misses its presence messages, and a medium is not', () => {
+  it('is raised when its presence messages stop, and not when a medium is the way of its reports', () => {
     expect(told({ agents: [{ ...AGENT, onlineAt: ago(1) }] })).toEqual([
       [
         'AGENT_SILENT',
@@ -175,7 +175,7 @@ describe('an agent', () => {
   });
 });
 
-describe('a package', () => {
+describe('an alarm about a package', () => {
   const trouble = {
     agent: AGENT.id,
     assignment: 'kiosk-web',
@@ -206,7 +206,7 @@ describe('a package', () => {
     );
   });
 
-  it('that moves to another workspace has the same alarm', () => {
+  it('keeps its id when the package moves to another workspace', () => {
     const teams = new Map([['kiosk-web', { workspace: 'other', workload: 'kiosk-2' }]]);
     const moved = alarms({
       troubles: [trouble],
@@ -215,11 +215,11 @@ describe('a package', () => {
     expect(moved.map(({ id }) => id)).toEqual(alarms({ troubles: [trouble] }).map(({ id }) => id));
   });
 
-  it('that neither runs nor is wanted any more raises nothing', () => {
+  it('is not raised when the package neither runs nor is wanted', () => {
     expect(alarms({ troubles: [{ ...trouble, assignment: 'gone', runs: false }] })).toEqual([]);
   });
 
-  it('that differs is named, unless an operator holds the machine', () => {
+  it('is raised for drift, unless an operator holds the machine', () => {
     expect(told({ troubles: [drift] })).toEqual([
       [
         'PACKAGE_DRIFTED',
@@ -231,12 +231,12 @@ describe('a package', () => {
     expect(alarms({ troubles: [drift], agents: [{ ...AGENT, held: true }] })).toEqual([]);
   });
 
-  it('whose clock runs ahead began now at the latest', () => {
+  it('begins at the latest now, for an agent whose clock runs ahead', () => {
     const ahead = { ...trouble, failed: { ...trouble.failed, at: ago(-50) } };
     expect(alarms({ troubles: [ahead] })[0]?.since).toBe(formatTime(NOW));
   });
 
-  it('that drifts again and again fights with something, from the third time on', () => {
+  it('is raised for repeated drift, from the third correction on', () => {
     const fight = (times: number) =>
       told({ corrections: [{ agent: AGENT.id, assignment: 'kiosk-web', times, first: ago(9) }] });
     expect(fight(2)).toEqual([]);
@@ -245,13 +245,13 @@ describe('a package', () => {
     ]);
   });
 
-  it('of an agent that was revoked meanwhile raises nothing', () => {
+  it('is not raised for a revoked agent', () => {
     expect(alarms({ troubles: [trouble], corrections: [], agents: [] })).toEqual([]);
   });
 });
 
-describe('reports', () => {
-  it('that contradict each other give one alarm for each sort, whose start is the first', () => {
+describe('an alarm about reports', () => {
+  it('is raised once for each kind of contradiction, with the time of the first', () => {
     const row = { agent: AGENT.id, code: 'REPORT_CHAIN', message: 'event 4 has two hashes' };
     const evidence = [
       { ...row, raisedAt: ago(3) },
@@ -269,14 +269,14 @@ describe('reports', () => {
     ]);
   });
 
-  it('with a gap before them name the events that are missing', () => {
+  it('names the missing events of a gap', () => {
     expect(told({ gaps: [{ agent: AGENT.id, head: 4, newest: 9, since: ago(5) }] })).toEqual([
       ['REPORT_GAP', 'warning', ago(5), 'Events of plant-7/press-1 are missing between 4 and 9'],
     ]);
   });
 });
 
-describe('a gate', () => {
+describe('an alarm about a gate', () => {
   const link = (more: Partial<LinkState>): LinkState => ({
     from: 'qa',
     to: 'prod',
@@ -289,24 +289,24 @@ describe('a gate', () => {
     ...more,
   });
 
-  it('that waits for a person is reported, with the environment that it opens', () => {
+  it('is raised when the gate waits for a person, with the environment behind it', () => {
     expect(alarms({ links: [link({})] })).toMatchObject([
       { kind: 'GATE_WAITS', severity: 'info', since: ago(7), subject: { environment: 'prod' } },
     ]);
     expect(alarms({ links: [link({ state: 'ready', mode: 'manual', waitsFor: null })] })).toHaveLength(1);
   });
 
-  it('that a report or the clock opens is not', () => {
+  it('is not raised when the gate waits for reports or time', () => {
     expect(alarms({ links: [link({ waitsFor: 'soak' })] })).toEqual([]);
     expect(alarms({ links: [link({ state: 'ready', waitsFor: null })] })).toEqual([]);
     expect(alarms({ links: [link({ state: 'promoted', waitsFor: null })] })).toEqual([]);
   });
 });
 
-describe('a channel', () => {
+describe('an alarm about a channel', () => {
   const desired = (of: Desired) => ({ desired: new Map([['prod/factory-host', of]]) });
 
-  it('that agents follow and that has no release is named with their number', () => {
+  it('is raised when agents follow it and it has no release, with their number', () => {
     expect(told(desired({ kind: 'none' }))).toEqual([
       [
         'CHANNEL_UNRELEASED',
@@ -317,13 +317,13 @@ describe('a channel', () => {
     ]);
   });
 
-  it('whose release is refused is critical', () => {
+  it('is critical when its release is refused', () => {
     expect(told(desired({ kind: 'refused', message: 'BAD_SIGNATURE: no' }))).toEqual([
       ['RELEASE_REFUSED', 'critical', formatTime(NOW), expect.stringContaining('BAD_SIGNATURE: no')],
     ]);
   });
 
-  it('with held assignments and a release that waits names both', () => {
+  it('is raised for held assignments and for a waiting release', () => {
     const waits = ['REMOVALS_HELD: would remove kiosk-web'];
     expect(told(desired({ ...RELEASE, waits, held: ['kiosk-web: template failed: line 3'] }))).toEqual([
       ['RELEASE_WAITS', 'warning', formatTime(NOW), expect.stringContaining(waits[0] ?? '')],
@@ -336,7 +336,7 @@ describe('a channel', () => {
     ]);
   });
 
-  it('with an assignment that a person took back names it for information, and raises no warning', () => {
+  it('is informational for an assignment that a person rolled back', () => {
     const why = 'kiosk-web was taken back to release 7 by ann at 2026-11-20T08:00:00Z: labels are blank';
     const held = [`kiosk-web: ${why}`];
     expect(told(desired({ ...RELEASE, held, takenBack: new Set(['kiosk-web']) }))).toEqual([
@@ -345,7 +345,7 @@ describe('a channel', () => {
   });
 });
 
-it('what ends soon is a warning first and then critical, and is named when it has ended', () => {
+it('an alarm about an expiry is a warning first, then critical, and names what has expired', () => {
   const end = (days: number): End => ({
     kind: 'ROOT_ENDS',
     what: 'Root 3 of the fleet',
@@ -363,7 +363,7 @@ it('what ends soon is a warning first and then critical, and is named when it ha
   expect(told({ ends: [end(-1)] })[0]?.[3]).toBe(`Root 3 of the fleet ended at ${ago(24)}`);
 });
 
-it('a build or a receiver that fails for long is reported, a moment is not', () => {
+it('an alarm about a failing build or receiver is raised after minutes, not at the first failure', () => {
   const trouble = (minutes: number) => ({
     since: new Date(NOW.getTime() - minutes * 60_000),
     message: 'SOURCE_UNREACHABLE: git.example',
@@ -400,13 +400,13 @@ it('I8: an agent with a release that the layout never made: an alarm, and not th
   expect(told({ agents: [AGENT] })).toEqual([]);
 });
 
-it('an audit log that is not the one that the hub knows is an alarm', () => {
+it('an alarm is raised when the audit log is not the one that the hub knows', () => {
   expect(told({ auditFault: 'AUDIT_TRUNCATED: entries are missing' })).toEqual([
     ['AUDIT_LOG_CHANGED', 'critical', formatTime(NOW), 'AUDIT_TRUNCATED: entries are missing'],
   ]);
 });
 
-it('every alarm has an id of its own, the same in the next round', () => {
+it('each alarm has a unique id, which is the same in the next round', () => {
   const facts = {
     troubles: ['a', 'b'].map((assignment) => ({
       agent: AGENT.id,

@@ -88,7 +88,7 @@ test('an alarm is opened once, repeated at its interval and resolved once, acros
   expect(await hub.rows()).toEqual([]);
 });
 
-test('a start and an episode last as long as the condition, and only a severity that rises is new', async () => {
+test('start and episode stay while the condition lasts, and only a higher severity is a new notice', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   await hub.receive();
@@ -102,7 +102,7 @@ test('a start and an episode last as long as the condition, and only a severity 
   expect(await hub.said()).toEqual([]);
 });
 
-test('a condition that comes and goes within minutes is one alarm', async () => {
+test('a condition that ends and returns within minutes stays one alarm', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   expect(await hub.said()).toEqual(['opened warning a']);
@@ -115,7 +115,7 @@ test('a condition that comes and goes within minutes is one alarm', async () => 
   }
 });
 
-test('an alarm that comes back after it was over is another episode', async () => {
+test('an alarm that returns after it was resolved is a new episode', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   const [first] = await hub.receive();
@@ -133,7 +133,7 @@ test('an alarm that comes back after it was over is another episode', async () =
   ]);
 });
 
-test('a receiver that was away gets the newest of each alarm and nothing about those that came and went', async () => {
+test('a receiver that was unreachable gets the newest state of each alarm, and nothing about alarms that came and went', async () => {
   await using hub = await open();
   await hub.keep(late('a'), late('b'));
   expect(await hub.said(ALL, 'other')).toHaveLength(2);
@@ -144,7 +144,7 @@ test('a receiver that was away gets the newest of each alarm and nothing about t
   expect(await hub.said(ALL, 'other')).toEqual(['worsened critical a', 'resolved warning b']);
 });
 
-test('the same notice has the same id until it was taken', async () => {
+test('a notice keeps its id until it is delivered', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   const rows = await hub.rows();
@@ -157,7 +157,7 @@ test('the same notice has the same id until it was taken', async () => {
   expect(repeated?.id).not.toBe(again()[0]?.id);
 });
 
-test('a receiver gets the severities, environments and workspaces that it names, the worst first', async () => {
+test('a receiver gets the severities, environments and workspaces of its configuration, the worst first', async () => {
   await using hub = await open();
   const root = makeAlarm('ROOT_ENDS', 'warning', {}, '2026-11-20T08:00:00Z', 'root');
   const failed = makeAlarm(
@@ -177,7 +177,7 @@ test('a receiver gets the severities, environments and workspaces that it names,
   expect(await kinds({ workspaces: ['other'] }, 'four')).toEqual([]);
 });
 
-test('past the limit the open ones stay, then the worst, and one alarm counts the rest', async () => {
+test('above the limit open alarms stay, then the most severe are opened, and one alarm counts the rest', async () => {
   await using hub = await open();
   await hub.keep(late('a'), late('b'));
   await hub.keep(late('c'), late('d', 'critical'), late('e'), late('b'), late('a'));
@@ -189,7 +189,7 @@ test('past the limit the open ones stay, then the worst, and one alarm counts th
   ]);
 });
 
-test('a former receiver is forgotten, and holds no alarm that is over', async () => {
+test('a removed receiver is deleted, and no longer delays the deletion of resolved alarms', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   await hub.receive(ALL, 'former');
@@ -202,7 +202,7 @@ test('a former receiver is forgotten, and holds no alarm that is over', async ()
   expect(await hub.rows()).toEqual([]);
 });
 
-test('an alarm that is over is deleted after a week although a receiver is still away', async () => {
+test('a resolved alarm is deleted after a week, even if a receiver is unreachable', async () => {
   await using hub = await open();
   await hub.keep(late('a'));
   await hub.receive();
@@ -213,7 +213,7 @@ test('an alarm that is over is deleted after a week although a receiver is still
   expect(await hub.said()).toEqual([]);
 });
 
-test('an unchanged round writes nothing', async () => {
+test('a round without changes writes nothing', async () => {
   await using hub = await open();
   const alarms = [late('a'), late('b')];
   await hub.keep(...alarms);

@@ -54,7 +54,7 @@ test('a reader without limits sees every alarm, and the receivers that fail', as
   expect(failing).toMatchObject([{ receiver: 'desk' }]);
 });
 
-test('a reader of one environment sees its alarms, and none of the hub or of another environment', async () => {
+test('a reader of one environment sees its alarms, and none of the hub or another environment', async () => {
   await using hub = await open();
   expect(await hub.see(limited(['qa']))).toMatchObject({
     total: 2,
@@ -63,7 +63,7 @@ test('a reader of one environment sees its alarms, and none of the hub or of ano
   });
 });
 
-test('a reader of a workspace sees the alarms of its assignments, not those of the agent, the gate or others', async () => {
+test('a reader of a workspace sees the alarms of its assignments, and none of the agent, the gate or other workspaces', async () => {
   await using hub = await open();
   const bakery = limited([], { prod: ['oven'], qa: ['oven'] });
   expect(await hub.see(bakery)).toMatchObject({

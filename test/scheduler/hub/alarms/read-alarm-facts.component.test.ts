@@ -28,7 +28,7 @@ const corrected = (assignment: string, hours: number): Happening => ({
   at: at(hours),
 });
 
-test('failures, drift and fights are read from reports, of agents that have them', async () => {
+test('failures, drift and repeated drift are read from reports of enrolled agents', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const stick = await hub.stick('reports');
@@ -78,7 +78,7 @@ test('failures, drift and fights are read from reports, of agents that have them
   expect([facts.gaps, facts.evidence]).toEqual([[], []]);
 });
 
-test('a gap is read with the time at which the first report after it came, and ends when the missing one comes', async () => {
+test('a gap starts with the first report after it, and ends when the missing report arrives', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const lines = chain(agent, [applied('web', 9), applied('db', 8), applied('web', 7), applied('db', 6)]);
@@ -93,7 +93,7 @@ test('a gap is read with the time at which the first report after it came, and e
   expect(await read()).toEqual([]);
 });
 
-test('evidence counts against the key that the agent has now', async () => {
+test("evidence counts only against the agent's current key", async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const stick = await hub.stick('reports');
@@ -111,7 +111,7 @@ test('evidence counts against the key that the agent has now', async () => {
   expect(await read()).toEqual([]);
 });
 
-test('what failed before any of it ran counts, raises an alarm, and is shown by its workload', async () => {
+test('a package that failed before it ever ran is a fact with its workload', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const stick = await hub.stick('reports');
@@ -134,7 +134,7 @@ test('what failed before any of it ran counts, raises an alarm, and is shown by 
   });
 });
 
-test('a service that does not run is a fact of its agent', async () => {
+test('a stopped service is a fact of its agent', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const stick = await hub.stick('reports');

@@ -8,7 +8,7 @@ import {
 const limits: AdmissionLimits = { bytes: 2, each: 2, queue: 2, waitMs: 10_000, slowMs: 10_000 };
 const counts = ({ inside, waiting }: Admission) => ({ inside: inside(), waiting: waiting() });
 
-test('so many are inside, so many wait, and all others are asked to come back', async () => {
+test('requests above the limit wait, and requests above the queue length are refused with BUSY', async () => {
   const admission = createAdmission(limits);
   const places = [await admission.enter('a', 1), await admission.enter('b', 1)];
   const order: string[] = [];
@@ -26,7 +26,7 @@ test('so many are inside, so many wait, and all others are asked to come back', 
   expect(counts(admission)).toEqual({ inside: 0, waiting: 0 });
 });
 
-test('who leaves twice has left once', async () => {
+test('leaving twice frees one place', async () => {
   const admission = createAdmission({ ...limits, bytes: 1 });
   const place = await admission.enter('a', 1);
   place.leave();
@@ -35,7 +35,7 @@ test('who leaves twice has left once', async () => {
   expect(counts(admission)).toEqual({ inside: 1, waiting: 0 });
 });
 
-test('nobody takes all places', async () => {
+test('one agent cannot take all places', async () => {
   const admission = createAdmission({ ...limits, bytes: 10 });
   const [place] = [await admission.enter('a', 1), await admission.enter('a', 1)];
   await expect(admission.enter('a', 1)).rejects.toMatchObject({

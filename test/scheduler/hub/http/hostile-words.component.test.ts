@@ -88,7 +88,7 @@ const TELLING: ReadonlySet<string> = new Set([
   '/v1/package?agent=plant-7/press-1&assignment=web',
 ]);
 
-test('hostile words of an agent and of a package are stored and answered literally, and no answer has active characters', async () => {
+test('hostile text of agents and packages is stored and returned literally, without active characters', async () => {
   await assert(
     asyncProperty(hostile, async (word) => {
       await using made = await testServer();
@@ -119,7 +119,7 @@ test('hostile words of an agent and of a package are stored and answered literal
   );
 });
 
-test('hostile names in a question are refused or find nothing, and come back without active characters', async () => {
+test('hostile names in a query are refused or find nothing, and are returned without active characters', async () => {
   await using made = await testServer();
   await fill(made, 'plain');
   const authorization = `Bearer ${await made.reader()}`;

@@ -39,8 +39,8 @@ const open = async (words = ''): Promise<Socket> => {
 };
 const get = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: hub\r\n\r\n`;
 
-describe('connections that wait', () => {
-  it('are closed from the oldest on, once they had their time and there are more than may be', async () => {
+describe('waiting connections', () => {
+  it('above the limit are closed, oldest first, after their minimum time', async () => {
     const first: Socket[] = [];
     for (let at = 0; at < MOST; at++) first.push(await open());
     await sleep(2 * PATIENCE_MS);
@@ -51,13 +51,13 @@ describe('connections that wait', () => {
     expect(first.map((socket) => socket.closed)).toEqual([true, true, false, false]);
   });
 
-  it('that are new are left alone, however many there are', async () => {
+  it('younger than the minimum time are never closed', async () => {
     const many = await Promise.all(Array.from({ length: 3 * MOST }, () => open()));
     const answered = await open(get('/'));
     expect([...many, answered].filter((socket) => socket.closed)).toEqual([]);
   });
 
-  it('are not those with a request under way; idle ones are, and one that asks again is served', async () => {
+  it('with a request in progress are not closed; idle ones are, and a new connection is served', async () => {
     const long = await open(get('/long'));
     const idle = await open(get('/'));
     await sleep(2 * PATIENCE_MS);

@@ -18,7 +18,7 @@ test.each(['8443', ':8443', 'hub', 'hub:', 'hub:65536', '::1:8443', 'hub:84 43',
   },
 );
 
-test('without names the certificate is for this machine, and for where the hub listens', () => {
+test("the default names of the certificate are this machine's and the listen address", () => {
   const local = ['plant', 'localhost', '127.0.0.1', '::1'];
   expect(defaultHostnames({ host: '0.0.0.0', port: 1 }, 'Plant')).toEqual(local);
   expect(defaultHostnames({ host: '10.7.0.1', port: 1 }, 'plant')).toEqual(['10.7.0.1', ...local]);

@@ -81,14 +81,14 @@ const routesOf = ({ server }: DecisionServer): readonly string[] => {
 const PAGE = new Set(['GET /', 'GET /ui', 'GET /ui*']);
 
 describe('the OpenAPI document', () => {
-  it('has the routes of the server, and no others', async () => {
+  it('has exactly the routes of the server', async () => {
     await using made = await decisionServer(EVERYTHING);
     await made.server.ready();
     const api = routesOf(made).filter((route) => !PAGE.has(route));
     expect(api.toSorted()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).toSorted());
   });
 
-  it('is served without a token, and not again to a caller who has it', async () => {
+  it('is served without a token, and as 304 to a caller with its ETag', async () => {
     await using made = await decisionServer();
     const first = await made.server.inject({ url: OPENAPI_PATH });
     expect([first.statusCode, first.headers['content-type']]).toEqual([
@@ -101,7 +101,7 @@ describe('the OpenAPI document', () => {
     expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag]);
   });
 
-  it('says which routes want a credential, and in which form each of them refuses', async () => {
+  it('lists the routes that require credentials, which all refuse without them in the documented form', async () => {
     await using made = await decisionServer(EVERYTHING);
     for (const { path, method, operation } of operations) {
       const url = path.replaceAll(/\{\w+\}/g, 'prod');
@@ -123,7 +123,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('describes what the hub answers', async () => {
+  it('matches the responses of the hub', async () => {
     await using made = await decisionServer(EVERYTHING);
     const terms = { note: undefined, expires: addDays(NOW, 30), now: NOW };
     const reader = (await createToken(made.store, { scope: 'reader' }, terms)).token;
@@ -197,7 +197,7 @@ describe('the OpenAPI document', () => {
     expect(statuses).toEqual([...done, 409, 200, 200, 200, 200, 200, 404, 202, 200, 400, 400]);
   });
 
-  it('is no answer to what the hub does not say', async () => {
+  it('does not match the response of another route', async () => {
     await using made = await decisionServer();
     const answer = await made.server.inject({ url: '/v1/status' });
     expect(faultOf('/v1/roots', 'GET', answer)).toMatch(/^no content type application\/problem\+json/);

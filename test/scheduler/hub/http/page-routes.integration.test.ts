@@ -22,7 +22,7 @@ it('redirects the address of the hub to the page', async () => {
   expect([answer.status, answer.headers]).toMatchObject([302, { location: '/ui/' }]);
 });
 
-it('answers every view with the page, without a token and under a strict policy', async () => {
+it('serves the page for every view, without a token and with a strict content security policy', async () => {
   await using page = await builtPage();
   await using made = await testServer({ page: page.path });
   for (const path of [
@@ -46,7 +46,7 @@ it('answers every view with the page, without a token and under a strict policy'
   }
 });
 
-it('lets browsers keep assets for a year, compressed where they can read that', async () => {
+it('serves assets with a cache lifetime of a year, compressed on request', async () => {
   await using page = await builtPage();
   await using made = await testServer({ page: page.path });
   const plain = await made.get('/ui/assets/index-a1.js');
@@ -60,7 +60,7 @@ it('lets browsers keep assets for a year, compressed where they can read that', 
   expect(gunzipSync(rawPayload).toString()).toBe(SCRIPT);
 });
 
-it('has no other files than those of the page', async () => {
+it('serves no files except those of the page', async () => {
   await using page = await builtPage();
   await using made = await testServer({ page: page.path });
   for (const path of ['index-older.js', 'secret.key', '..%2f..%2fetc%2fpasswd']) {
@@ -70,7 +70,7 @@ it('has no other files than those of the page', async () => {
   expect((await made.get('/ui/../hub.db')).status).toBe(404);
 });
 
-it('says how to build the page where that was not done', async () => {
+it('explains how to build the page when it is missing', async () => {
   await using folder = await temporaryDirectory('no-page');
   await using made = await testServer({ page: join(folder.path, 'dist') });
   const answer = await made.get('/ui/');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createQuota } from '../../../../scheduler/hub/http/quota.ts';
 
-test('gives so much a minute to each, and says when to come back', () => {
+test('a quota allows an amount per minute and caller, and returns the seconds to wait', () => {
   let now = 0;
   const quota = createQuota({ perMinute: 60, burst: 100 }, () => now);
   expect(quota.take('a', 100)).toBe(0);
@@ -14,7 +14,7 @@ test('gives so much a minute to each, and says when to come back', () => {
   expect(quota.take('a', 1)).toBe(1);
 });
 
-test('what is more than can be taken at once needs a full bucket', () => {
+test('a request above the burst size requires a full bucket', () => {
   let now = 0;
   const quota = createQuota({ perMinute: 60 }, () => now);
   expect(quota.take('a', 1000)).toBe(0);
@@ -23,7 +23,7 @@ test('what is more than can be taken at once needs a full bucket', () => {
   expect(quota.take('a', 1000)).toBe(0);
 });
 
-test('forgets those whose bucket is full again', () => {
+test('callers whose bucket is full are dropped from memory', () => {
   let now = 0;
   const quota = createQuota({ perMinute: 60 }, () => now);
   for (let who = 0; who < 20_000; who++) {

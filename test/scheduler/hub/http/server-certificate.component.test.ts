@@ -17,7 +17,7 @@ const authority = {
 };
 const issued = { kind: 'issued', authority, hostnames: ['hub.example', '127.0.0.1'] } as const;
 
-test('the authority issues one with its chain, for a key of its own, due at two thirds of its life', async () => {
+test('the authority issues a certificate with its chain and a new key, due for renewal at two thirds of its lifetime', async () => {
   const [one, two] = [await obtainCertificate(issued, NOW), await obtainCertificate(issued, NOW)];
   expect(one.key).not.toBe(two.key);
   expect(one.certificate.match(/BEGIN CERTIFICATE/g)).toHaveLength(2);
@@ -29,7 +29,7 @@ test('the authority issues one with its chain, for a key of its own, due at two 
   expect(isDue(one, addDays(NOW, 60))).toBe(true);
 });
 
-test('files are taken as they are, read anew each time', async () => {
+test('certificate and key files are read again each time', async () => {
   await using folder = await temporaryDirectory();
   const files = {
     kind: 'files',

@@ -24,7 +24,7 @@ const read = async (yaml: string, secret = 'not for everybody\n') => {
 const refused = (message: RegExp) => ({ code: 'CONFIG_INVALID', message: expect.stringMatching(message) });
 
 describe('signIn and roles of the configuration', () => {
-  test('name the provider, its secret beside the file, and who may what', async () => {
+  test('set the provider, its client secret file, and the roles', async () => {
     const people = await read(
       `${SIGN_IN}  clientSecretFile: oidc-secret\n  sessionHours: 2\n  idleMinutes: 10\nroles: [{role: viewer, groups: [all]}]\n`,
     );
@@ -38,7 +38,7 @@ describe('signIn and roles of the configuration', () => {
     expect(await read('{}')).toMatchObject({ oidc: undefined, roles: [] });
   });
 
-  test('a session with decision rights ends sooner, because its groups are valid until then', async () => {
+  test('give a session with decision rights a shorter lifetime', async () => {
     const hours = (role: 'viewer' | 'admin', people: Parameters<typeof lifeOf>[1]): number =>
       lifeOf([{ role: 'viewer' }, { role }], people) / 3_600_000;
     const usual = await read('{}');
@@ -79,7 +79,7 @@ describe('roles', () => {
   const may = (person: string, ...groups: readonly string[]): readonly string[] =>
     allowancesOf(rulesOf(rules, { person, groups })).map(formatAllowance);
 
-  test('add up for one person, by group and by name without case', () => {
+  test('add up for one person, by group and by name ignoring case', () => {
     expect(may('Mara@Example.com', 'line-3')).toEqual([
       'read:prod',
       'promote:prod',
@@ -95,7 +95,7 @@ describe('roles', () => {
     expect(may('line-3')).toEqual([]);
   });
 
-  test('limit an operator of a workspace to taking back its assignments', () => {
+  test('limit an operator of a workspace to rolling back its assignments', () => {
     const operator = {
       role: 'operator',
       groups: ['bakers'],
@@ -114,7 +114,7 @@ describe('roles', () => {
     expect(() => parseAllowance('promote:prod/bakery')).toThrow(expect.objectContaining({ code: 'USAGE' }));
   });
 
-  test('limit an approver of a workspace to what changes in it', () => {
+  test('limit an approver of a workspace to its changes', () => {
     const [mine, all] = [{ workspaces: ['bakery'] }, {}].map((limit) =>
       allowancesOf([{ role: 'approver', groups: ['bakers'], environments: ['prod'], ...limit }]),
     );

@@ -34,7 +34,7 @@ const open = ({ store }: TestHub, person = 'mara@example.com'): Promise<OpenSess
   );
 
 describe('a session', () => {
-  test('is found by its secret, of which the database has only the hash', async () => {
+  test('is found by its secret, of which the database has a hash only', async () => {
     await using hub = await testHub();
     const { secret, row } = await open(hub);
     expect((await findSession(hub.store, secret, at(1))).row).toMatchObject({
@@ -47,7 +47,7 @@ describe('a session', () => {
       await expect(findSession(hub.store, other, at(1))).rejects.toMatchObject({ code: 'SESSION_INVALID' });
   });
 
-  test('ends after an hour without a request, and after twelve with requests', async () => {
+  test('ends after an hour without requests, and after twelve hours with requests', async () => {
     await using hub = await testHub();
     const idle = await open(hub);
     await expect(findSession(hub.store, idle.secret, at(60))).rejects.toMatchObject(ended(/last request/));
@@ -66,7 +66,7 @@ describe('a session', () => {
     expect((await findSession(hub.store, secret, at(-1))).row).toMatchObject({ person: 'mara@example.com' });
   });
 
-  test('has another secret every quarter of an hour, and the one before counts for a minute', async () => {
+  test('gets a new secret every 15 minutes, and the previous one is valid for another minute', async () => {
     await using hub = await testHub();
     const { store } = hub;
     const { secret } = await open(hub);
@@ -89,7 +89,7 @@ describe('a session', () => {
     await expect(findSession(store, next ?? '', at(22))).rejects.toMatchObject(ended(/old cookie/));
   });
 
-  test('ends by its name, and all of a person at once', async () => {
+  test('is ended by its id, or with all sessions of a person', async () => {
     await using hub = await testHub();
     const { store } = hub;
     const [one, other, third] = [await open(hub), await open(hub), await open(hub, 'otto@example.com')];
@@ -120,7 +120,7 @@ describe('a break-glass code', () => {
       { note: 'login is down', expires: after(60), now: NOW },
     );
 
-  test('opens one session, which everybody is shown until it ends', async () => {
+  test('opens one session, which is shown to everyone until it ends', async () => {
     await using hub = await testHub();
     const { store } = hub;
     const { token, row } = await makeCode(hub);
@@ -161,7 +161,7 @@ describe('a break-glass code', () => {
 });
 
 describe('a sign-in', () => {
-  test('ends once, within ten minutes, in the browser that began it', async () => {
+  test('is completed once, within ten minutes, in the browser that began it', async () => {
     await using hub = await testHub();
     const { store } = hub;
     const { secret, checks } = await startSignIn(store, '/pipeline', NOW);

@@ -90,7 +90,7 @@ commitStatuses:
 
 const waiting = link('dev', 'qa', { compliance: compliance({ percent: 100 }) });
 
-test('a commit is pending while it rolls out, a success when the environment complies, each said once', async () => {
+test('a commit status is pending during the rollout and success when the environment complies, each sent once', async () => {
   await using made = await openStatuses();
   const { office, forge } = made;
   const setter = made.start(chainOf(waiting));
@@ -110,7 +110,7 @@ test('a commit is pending while it rolls out, a success when the environment com
   expect(forge.authorizations).toEqual(new Set(['token gitea-token']));
 });
 
-test('each environment has its own status, and a rejected candidate fails in its own', async () => {
+test('each environment has its own commit status, and a rejected candidate fails in its own', async () => {
   await using made = await openStatuses();
   const { office } = made;
   await office.build();
@@ -159,7 +159,7 @@ test('a failure is tried again when the clock was ahead and has been set back', 
   expect(made.said()).toEqual(['true fleet-ferry/dev success']);
 });
 
-test('a repository on a host that is not configured is not told, and no token is sent', async () => {
+test('a repository on an unconfigured host gets no request and no token', async () => {
   await using made = await openStatuses({ repo: 'https://tenant.example/org/gitops' });
   await made.office.build();
   await made.start(chainOf(link('dev', 'qa'))).round();
@@ -167,7 +167,7 @@ test('a repository on a host that is not configured is not told, and no token is
   expect(made.log).toEqual([]);
 });
 
-test('a newer commit has a status of its own, and one that the forge does not have is refused and logged', async () => {
+test('a newer commit gets its own status, and a commit unknown to the forge is logged', async () => {
   await using made = await openStatuses();
   const { office, log } = made;
   await office.build();

@@ -17,7 +17,7 @@ const bodyWith = async (made: TestServer, agent: TestAgent, recipient: string, s
   return { ...body, request: { ...body.request, recipient, recipientSignature } };
 };
 
-it('an agent that is enrolled over the network can be sealed to, and gets the sets with the next answer', async () => {
+it('an agent enrolled over the network with a recipient gets its sealed sets with the next response', async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const { identity, recipient } = await generateAgeIdentity();
@@ -34,7 +34,7 @@ it('an agent that is enrolled over the network can be sealed to, and gets the se
   expect(await openSecretSet(sealed, identity, address)).toMatchObject({ values: VALUES });
 });
 
-it("a recipient that is not signed by the agent's key enrols nobody", async () => {
+it("a recipient that is not signed by the agent's key is refused, and nobody is enrolled", async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const { recipient } = await generateAgeIdentity();

@@ -84,7 +84,7 @@ const decision = async (kind: 'pause' | 'resume', environment: string): Promise<
 const states = async (): Promise<readonly string[]> =>
   (await readLinkStates(store.db)).map(({ to, state, waitsFor }) => `${to} ${state} ${waitsFor ?? '-'}`);
 
-test('an automatic link is promoted by its policy, once, and the next build releases it', async () => {
+test('an automatic link is promoted once by its policy, and the next build releases it', async () => {
   const judge = await judgeOf(chainOf(automatic()));
   for (let round = 0; round < 3; round++) await judge.round();
   expect(await entries()).toMatchObject([
@@ -113,7 +113,7 @@ test('an automatic link is promoted by its policy, once, and the next build rele
   ]);
 });
 
-test('a gate that is not open, a manual link and a pause are not promoted; a resumed one is', async () => {
+test('a closed gate, a manual link and a paused link are not promoted; a resumed one is', async () => {
   await (await judgeOf(chainOf(automatic({ mode: 'manual' })))).round();
   expect(await states()).toContain('qa ready -');
   const soaking = automatic({ compliance: { percent: 100, of: 'enrolled', require: [] } });
@@ -129,7 +129,7 @@ test('a gate that is not open, a manual link and a pause are not promoted; a res
   expect((await entries()).map(({ kind }) => kind)).toEqual(['decision', 'decision', 'promotion']);
 });
 
-test('a candidate that was promoted before is not promoted again by its policy: a rollback holds', async () => {
+test('a candidate that was promoted before is not promoted again automatically, so a rollback lasts', async () => {
   const judge = await judgeOf(chainOf(automatic()));
   await judge.round();
   await office.build();
@@ -150,7 +150,7 @@ test('a candidate that was promoted before is not promoted again by its policy: 
   });
 });
 
-test('a candidate that another one replaced since it was judged is not promoted', async () => {
+test('a candidate that was replaced after it was judged is not promoted', async () => {
   const chain = chainOf(automatic());
   const [link] = linksOf(chain);
   const { digest } = await office.candidateOf('dev');
@@ -167,12 +167,12 @@ test.each([
   ['is manual now', chainOf(automatic({ mode: 'manual' }))],
   ['has no policy now', chainOf()],
   ['has a condition now that is not met', chainOf(automatic({ windows: ['0 3 1 1 * for 1m'] }))],
-])('the newest policy decides: a link that %s is not promoted', async (_, newest) => {
+])('a link that %s in the newest policy is not promoted', async (_, newest) => {
   await (await judgeOf(chainOf(automatic()), newest)).round();
   expect(await entries()).toEqual([]);
 });
 
-test('while a build holds the layout nothing is promoted; the next round does it', async () => {
+test('no link is promoted while a build holds the layout, and the next round does it', async () => {
   const judge = await judgeOf(chainOf(automatic()));
   {
     using _held = await openReleases(office.layout, { command: 'build', now: NOW });
@@ -183,7 +183,7 @@ test('while a build holds the layout nothing is promoted; the next round does it
   expect(await states()).toContain('qa promoted -');
 });
 
-test('events are read again only after an agent said something', async () => {
+test('events are read again only after a new report', async () => {
   const closed = automatic({ compliance: { percent: 100, of: 'enrolled', require: [] } });
   const judge = await judgeOf(chainOf(closed));
   const reads = (): number => statements.filter((sql) => sql.includes('"event"')).length;

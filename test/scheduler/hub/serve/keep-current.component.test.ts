@@ -8,7 +8,7 @@ import { readRelease } from '../../../../scheduler/load/releases/read-release.ts
 import { enrolled, HOSTS, NOW, testHub } from '../test-hub.ts';
 import { keeperOf, release } from './keeper.ts';
 
-it('does nothing where nothing was ever released, and nothing while all is good', async () => {
+it('does nothing without a release, and while no expiry is near', async () => {
   await using hub = await testHub();
   const keeper = await keeperOf(hub);
   expect(await keeper.at(0)).toEqual([]);
@@ -16,7 +16,7 @@ it('does nothing where nothing was ever released, and nothing while all is good'
   expect([await keeper.at(0), await keeper.at(100)]).toEqual([[], []]);
 });
 
-it('renews a release that ends soon without a build, and sends it where releases go', async () => {
+it('renews a release that expires soon without a build, and publishes it', async () => {
   await using hub = await testHub();
   await release(hub);
   const mirror = join(hub.path, 'mirror');
@@ -26,7 +26,7 @@ it('renews a release that ends soon without a build, and sends it where releases
   expect(await keeper.at(126)).toEqual([]);
 });
 
-it('gives a channel leases as soon as an agent must see one, and renews them by how fresh it must be', async () => {
+it('issues leases when an agent requires one, and renews them by the required freshness', async () => {
   await using hub = await testHub();
   await release(hub);
   await enrolled(hub, 'plant-7/press-1');

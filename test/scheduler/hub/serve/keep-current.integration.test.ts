@@ -4,7 +4,7 @@ import { NOW, testHub } from '../test-hub.ts';
 import { keeperOf, release } from './keeper.ts';
 
 // A layout that is locked is waited for, so this takes two seconds.
-it('tells what keeps it from renewing, and tries again', async () => {
+it('logs why it cannot renew, and tries again in the next round', async () => {
   await using hub = await testHub();
   await release(hub);
   const keeper = await keeperOf(hub);

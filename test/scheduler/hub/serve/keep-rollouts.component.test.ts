@@ -76,8 +76,8 @@ const rollingOut = async (policy: string, value: string) => {
   };
 };
 
-describe('serve and the rollouts', () => {
-  it('take a release back by the policy when its pilot fails, and no build brings it again', async () => {
+describe('rollouts under serve', () => {
+  it('are rolled back by the policy when the pilot fails, and no build releases the bundle again', async () => {
     await using world = await rollingOut(rings('  onFailure: takeBack\n'), 'broken');
     const { hub, pilot, other, office } = world;
     expect((await currentOf(hub, DEV))?.has('broken')).toBe(true);
@@ -115,7 +115,7 @@ describe('serve and the rollouts', () => {
     });
   });
 
-  it('wait with the next stage for its approval, and go on in the round after it', async () => {
+  it('wait for the approval of the next stage, and advance in the round after it', async () => {
     await using world = await rollingOut(rings('', ', approvals: 1'), 'better');
     await world.report(world.pilot, 2);
     expect(await world.round(2)).toEqual([]);
@@ -136,7 +136,7 @@ describe('serve and the rollouts', () => {
     expect(await world.round(4)).toMatchObject([{ decision: { kind: 'complete' } }]);
   });
 
-  it('are not held up by an agent that is revoked or joins while a stage runs', async () => {
+  it('do not wait for an agent that is revoked or joins during a stage', async () => {
     await using world = await rollingOut(rings(''), 'better');
     const { office, hub } = world;
     await world.report(world.pilot, 2);

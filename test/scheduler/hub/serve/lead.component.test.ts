@@ -5,7 +5,7 @@ import { type Duty, lead, type LeadOptions } from '../../../../scheduler/hub/ser
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-it('with SQLite the hub leads from its start to its end, and its duties are woken and ended in order', async () => {
+it('with SQLite the hub leads from start to end, and its duties are woken and ended in order', async () => {
   await using folder = await temporaryDirectory();
   const db = join(folder.path, 'hub.db');
   await using store = await openStore(db, 'acme');

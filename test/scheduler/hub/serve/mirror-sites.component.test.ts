@@ -31,7 +31,7 @@ const issue = async (hub: TestHub, site: string) => {
 const isLaidOut = async (hub: TestHub, site: string) =>
   findReference(await openLayout(hub.layout), siteReference(site)) !== undefined;
 
-test('every site gets into the layout and the registry once for each of its statements', async () => {
+test('each site statement is written to the layout and published once', async () => {
   await using hub = await testHub();
   await issue(hub, 'plant-7');
   await issue(hub, 'plant-8');
@@ -49,7 +49,7 @@ test('every site gets into the layout and the registry once for each of its stat
   expect(published).toEqual(['plant-7', 'plant-8', 'plant-8']);
 });
 
-test('what a build or an absent registry held up is done later, and holds up no other site', async () => {
+test('a site statement delayed by a build or an unreachable registry is published later, and delays no other site', async () => {
   await using hub = await testHub();
   await issue(hub, 'plant-7');
   await issue(hub, 'plant-8');

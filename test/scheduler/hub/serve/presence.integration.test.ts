@@ -18,8 +18,8 @@ const rowsOf = async (made: TestServer, headers: Record<string, string>) => {
   return rows.map(({ agent, heardAt, silent }) => ({ agent, heardAt, silent }));
 };
 
-describe('an agent that says it is there', () => {
-  it('is heard, with an answer of no content and no line in the log of every day', async () => {
+describe('a presence message of an agent', () => {
+  it('updates the time of contact, with 204 and without a line in the normal log', async () => {
     await using made = await testServer();
     const certificate = await join(made, testAgent('plant-7/press-1'));
     const headers = await bearer(made);
@@ -34,7 +34,7 @@ describe('an agent that says it is there', () => {
     expect(made.log.filter(({ route }) => route === PRESENCE_PATH)).toMatchObject([{ level: 20 }]);
   });
 
-  it('is silent when three of its words are missing, counted and marked, until it is heard again', async () => {
+  it('that is missing three times marks the agent as silent, in status and metrics, until the next one', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);
@@ -54,7 +54,7 @@ describe('an agent that says it is there', () => {
     expect(await silent()).toEqual([false, '0']);
   });
 
-  it('is silent as ever after the clock of the hub was ahead for a while', async () => {
+  it("received while the hub's clock was ahead does not hide a later silence", async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);
@@ -81,7 +81,7 @@ describe('an agent that says it is there', () => {
     expect(await rowsOf(made, headers)).toMatchObject([{ silent: true }]);
   });
 
-  it('is not expected of those that only sticks reach, or were never heard', async () => {
+  it('is not expected from agents that report by medium or were never heard', async () => {
     await using made = await testServer();
     const agent = await enrolled(made.hub, 'plant-7/press-1');
     await join(made, testAgent('plant-8/oven'));
@@ -96,7 +96,7 @@ describe('an agent that says it is there', () => {
     ]);
   });
 
-  it('must have the certificate of an agent that is enrolled, with its present key', async () => {
+  it('requires the certificate of an enrolled agent with its current key', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);
@@ -114,15 +114,15 @@ describe('an agent that says it is there', () => {
     expect(heard).toBeNull();
   });
 
-  it('may not talk much', async () => {
+  it('above its size limit is refused with 413', async () => {
     await using made = await testServer();
     const certificate = await join(made, testAgent('plant-7/press-1'));
     expect((await made.post(PRESENCE_PATH, { much: 'x'.repeat(5000) }, certificate)).status).toBe(413);
   });
 });
 
-describe('presence', () => {
-  it('of many agents is one commit, and is kept while the database cannot be written to', async () => {
+describe('presence messages', () => {
+  it('of many agents are one commit, and are kept while the database cannot be written', async () => {
     await using made = await testServer();
     const { store } = made.hub;
     const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'];

@@ -12,7 +12,7 @@ const configurationOf = async (hub: TestHub, registry?: string) => ({
   registry,
 });
 
-test('sites go where releases go, as the layout has them', async () => {
+test('sites are published to the destination of releases, as in the layout', async () => {
   await using hub = await enrolledHub();
   await enrolled(hub, 'plant-8/press-1');
   const target = join(hub.path, 'target');
@@ -27,7 +27,7 @@ test('sites go where releases go, as the layout has them', async () => {
   expect(await there('plant-8')).toBeDefined();
 });
 
-test('without a registry there is nothing to publish to', async () => {
+test('without a destination there is no site publisher', async () => {
   await using hub = await testHub();
   expect(sitePublisher(await configurationOf(hub), () => NOW, {})).toBeUndefined();
 });

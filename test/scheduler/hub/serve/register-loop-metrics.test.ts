@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { registerLoopMetrics } from '../../../../scheduler/hub/serve/register-loop-metrics.ts';
 import type { WatchCounters } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
-test('what the loop has counted stands in the metrics as it is when they are asked for', async () => {
+test('the metrics read the counters of the loop at scrape time', async () => {
   const registry = new Registry();
   let counters: WatchCounters = {
     builds: 0,

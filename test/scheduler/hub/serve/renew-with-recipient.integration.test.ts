@@ -32,7 +32,7 @@ const setFor = async ({ hub }: TestServer, agent: string) => {
 
 const recipientIn = async ({ hub }: TestServer) => agentIn(await newestStatement(hub), 'press-1')?.recipient;
 
-it('an agent of before there were secrets tells its recipient with the next certificate, once', async () => {
+it('an agent of a version before secrets sends its recipient with the next certificate renewal, once', async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const certificate = await join(made, agent);
@@ -99,7 +99,7 @@ it.each([
     }),
     'SCHEMA',
   ],
-])('a recipient %s is refused with the whole request', async (_, bodyOf, code) => {
+])('a recipient %s is refused together with the renewal', async (_, bodyOf, code) => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const certificate = await join(made, agent);

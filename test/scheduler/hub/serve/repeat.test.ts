@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { repeat } from '../../../../scheduler/hub/serve/repeat.ts';
 
-test('works at once, again when poked, and never twice at the same time', async () => {
+test('repeat runs at once and again when poked, and never concurrently', async () => {
   let [rounds, inside, most] = [0, 0, 0];
   const more: PromiseWithResolvers<void>[] = [];
   const repeated = repeat(async () => {
@@ -31,7 +31,7 @@ test('works at once, again when poked, and never twice at the same time', async 
   expect({ rounds, most }).toEqual({ rounds: 3, most: 1 });
 });
 
-test('works again after its time', async () => {
+test('repeat runs again after its interval', async () => {
   let rounds = 0;
   await using _ = repeat(async () => {
     rounds += 1;
@@ -39,7 +39,7 @@ test('works again after its time', async () => {
   await expect.poll(() => rounds).toBeGreaterThan(2);
 });
 
-test('ends with the round under way, which is reported', async () => {
+test('repeat waits for the running round when it is disposed', async () => {
   let ended = false;
   const repeated = repeat(async (signal) => {
     await setTimeout(3_600_000, undefined, { signal }).catch(() => {});

@@ -49,20 +49,20 @@ const refusal = async (settings: Settings): Promise<string> => {
   throw new Error('it started');
 };
 
-describe('a hub that cannot start says why and leaves nothing running', () => {
+describe('a hub that cannot start reports the reason and leaves nothing running', () => {
   it('because of an invalid host name', async () => {
     const authority = await hub.keys.authority();
     const certificate: CertificateSource = { kind: 'issued', authority, hostnames: ['no name'] };
     expect(await refusal({ certificate })).toMatch(/^USAGE: "no name" is neither a host name/);
   });
 
-  it('because of a certificate file that is not there', async () => {
+  it('because of a missing certificate file', async () => {
     const [certificateFile, keyFile] = ['/nowhere/hub.crt', '/nowhere/hub.key'];
     const certificate: CertificateSource = { kind: 'files', certificateFile, keyFile };
     expect(await refusal({ certificate })).toMatch(/^CONFIG_INVALID: there is no such file/);
   });
 
-  it('because somebody else has its port', async () => {
+  it('because its port is in use', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as { port: number };
@@ -75,7 +75,7 @@ describe('a hub that cannot start says why and leaves nothing running', () => {
     }
   });
 
-  it('because this machine does not have its address', async () => {
+  it('because its address is not one of this machine', async () => {
     expect(await refusal({ listen: { host: '192.0.2.1', port: 8443 } })).toBe(
       'USAGE: this machine has no address 192.0.2.1 to listen on',
     );

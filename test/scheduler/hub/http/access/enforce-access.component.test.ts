@@ -5,7 +5,7 @@ import { NO_PEOPLE } from '../../../../../scheduler/hub/people/people.ts';
 import type { HubServer } from '../../../../../scheduler/hub/http/hub-server.ts';
 import { testServer } from '../../serve/test-server.ts';
 
-test('a route that does not say who may use it stops the start', async () => {
+test('a route without declared access stops the start', async () => {
   await using made = await testServer();
   const server = fastify() as unknown as HubServer;
   enforceAccess(server, { ...made.context, people: NO_PEOPLE });

@@ -170,7 +170,7 @@ describe('signing in', () => {
     expect((await mara.get('/v1/me')).json).toMatchObject({ code: 'TOKEN_INVALID' });
   });
 
-  test('is a viewer of one environment by name, who decides nothing', async () => {
+  test('as a viewer of one environment gives read access there, and no decisions', async () => {
     await using made = await officeWith();
     const vera = browserAt(made);
     await vera.signIn('vera');
@@ -182,7 +182,7 @@ describe('signing in', () => {
     });
   });
 
-  test('needs a role, and an address that the provider verified', async () => {
+  test('is refused without a role, and with an address that the provider did not verify', async () => {
     provider.accounts.set('nobody', { groups: ['canteen'] });
     provider.accounts.set('vera', { groups: [], verified: false });
     expect(await browserAt(made).signIn('nobody')).toMatchObject(fault('no-role'));
@@ -190,7 +190,7 @@ describe('signing in', () => {
     expect(await made.hub.store.db.selectFrom('session').selectAll().execute()).toEqual([]);
   });
 
-  test('an admin sees the sessions of all and ends them', async () => {
+  test('as an admin shows the sessions of all people and ends them', async () => {
     const [mara, admin] = [browserAt(made), browserAt(made)];
     provider.accounts.set('ada', { groups: ['fleet-admins'] });
     await mara.signIn('mara');
@@ -301,8 +301,8 @@ describe('attacks on the sign-in', () => {
   });
 });
 
-describe('a provider in trouble', () => {
-  test('that is down or slow leaves sessions, tokens and break-glass codes as they are', async () => {
+describe('an identity provider', () => {
+  test('that is down or slow does not affect sessions, tokens and break-glass codes', async () => {
     const mara = browserAt(made);
     await mara.signIn('mara');
     const late = browserAt(made);
@@ -335,13 +335,13 @@ describe('a provider in trouble', () => {
     ]);
   });
 
-  test('whose keys were changed signs people in as before', async () => {
+  test('with rotated keys signs people in as before', async () => {
     expect(await browserAt(made).signIn('mara')).toMatchObject({ location: '/ui/pipeline' });
     provider.rotateKeys();
     expect(await browserAt(made).signIn('mara')).toMatchObject({ location: '/ui/pipeline' });
   });
 
-  test('whose clock is far behind or ahead of that of the hub is named as such', async () => {
+  test('whose clock differs by hours is reported as a clock fault', async () => {
     made.setNow(new Date(Date.now() + 2 * 3_600_000));
     expect(await browserAt(made).signIn('mara')).toMatchObject(fault('clock'));
     made.setNow(new Date());
@@ -349,12 +349,12 @@ describe('a provider in trouble', () => {
     expect(await browserAt(made).signIn('mara')).toMatchObject(fault('clock'));
   });
 
-  test('whose clock differs by half a minute is no trouble', async () => {
+  test('whose clock differs by half a minute signs people in', async () => {
     made.setNow(new Date(Date.now() - 30_000));
     expect(await browserAt(made).signIn('mara')).toMatchObject({ location: '/ui/pipeline' });
   });
 
-  test('that says no is taken at its word', async () => {
+  test('that denies access ends the sign-in as denied', async () => {
     const mara = browserAt(made);
     const begun = await mara.get(SIGN_IN_PATH);
     const state = new URL(begun.location ?? '').searchParams.get('state') ?? '';

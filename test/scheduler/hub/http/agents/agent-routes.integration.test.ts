@@ -63,7 +63,7 @@ describe('a report over the network', () => {
     ]);
   });
 
-  it('behind a gap is kept and not acknowledged yet', async () => {
+  it('behind a gap is stored, and acknowledged when the gap is closed', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);
@@ -131,15 +131,17 @@ describe('a report over the network', () => {
     ['that is not JSON', '{"statement":{},', 'BAD_JSON'],
     ['with a key twice', '{"statement":{},"events":"","events":""}', 'BAD_JSON'],
     ['that is nested too deep', `{"statement":${'['.repeat(40)}${']'.repeat(40)},"events":""}`, 'TOO_DEEP'],
-  ])('%s is refused by name', async (_, body, code) => {
+  ])('%s is refused with a code', async (_, body, code) => {
     await using made = await testServer();
     const certificate = await join(made, testAgent('plant-7/press-1'));
     expect(refusalOf(await made.post(REPORTS_PATH, body, certificate))).toEqual({ status: 400, code });
   });
 
-  it('may have four megabytes of events and not many more bytes', async () => {
+  it('with four megabytes of events is read, and one with nine is refused unread: TOO_LARGE', async () => {
     await using made = await testServer();
     const certificate = await join(made, testAgent('plant-7/press-1'));
+    const most = { statement: {}, events: 'x'.repeat(4 << 20) };
+    expect((await made.post(REPORTS_PATH, most, certificate)).status).toBe(400);
     const body = { statement: {}, events: 'x'.repeat(9 << 20) };
     expect(refusalOf(await made.post(REPORTS_PATH, body, certificate))).toEqual({
       status: 413,
@@ -224,7 +226,7 @@ describe('a certificate', () => {
       now,
     });
 
-  it('is renewed for the same key, also after it expired: a disconnected agent recovers without a person', async () => {
+  it('is renewed for the same key, also after it expired, so that a disconnected agent recovers without a person', async () => {
     await using made = await testServer();
     const agent = testAgent('plant-7/press-1');
     const certificate = await join(made, agent);

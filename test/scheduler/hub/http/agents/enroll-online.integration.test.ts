@@ -32,7 +32,7 @@ const siteOf = (answer: EnrollAnswer): SitePredicate => {
 };
 
 describe('an agent with a token', () => {
-  it('gets its certificate, the roots and its site statement', async () => {
+  it('receives its certificate, the roots and its site statement', async () => {
     await using made = await testServer();
     const token = await made.token();
     const { status, body } = await made.post(ENROLL_PATH, await enrollBody(token, agent));
@@ -66,7 +66,7 @@ describe('an agent with a token', () => {
     expect(refusalOf(await made.post(ENROLL_PATH, other))).toEqual({ status: 401, code: 'TOKEN_INVALID' });
   });
 
-  it('is not taken for a channel without a release, and may correct that with the same token', async () => {
+  it('is refused for a channel without a release, and may retry with the same token', async () => {
     await using made = await testServer();
     await made.hub.layoutWriter.release({
       channel: HOSTS,
@@ -91,7 +91,7 @@ describe('an agent with a token', () => {
     expect(siteOf(answer).agents).toMatchObject([{ channel, labels: { line: 'north' } }]);
   });
 
-  it('that is known comes with another key only where the token allows it', async () => {
+  it('that is enrolled may change its key only with a token that allows it', async () => {
     await using made = await testServer();
     await made.post(ENROLL_PATH, await enrollBody(await made.token(), agent));
     const machine = testAgent(agent.id);
@@ -102,7 +102,7 @@ describe('an agent with a token', () => {
     expect(siteOf(answer).agents).toMatchObject([{ key: machine.key.public.pem }]);
   });
 
-  it('that was revoked does not come back with its old key', async () => {
+  it('that was revoked is refused with its old key', async () => {
     await using made = await testServer();
     await made.post(ENROLL_PATH, await enrollBody(await made.token(), agent));
     await revokeAgent(made.hub.store, agent.id, made.context.signer, NOW);
@@ -184,7 +184,7 @@ it('H11: too many from one address are asked to wait', async () => {
   expect(answers[2]?.headers).toHaveProperty('retry-after');
 });
 
-it('the log says which token was used by whom, and never the token', async () => {
+it('the log names the agent for which each token was used, and never the token', async () => {
   await using made = await testServer();
   const token = await made.token();
   await made.post(ENROLL_PATH, await enrollBody(token, agent));
@@ -197,7 +197,7 @@ it('the log says which token was used by whom, and never the token', async () =>
   expect(JSON.stringify(made.log)).not.toContain(token);
 });
 
-it('the roots are for everybody, oldest first', async () => {
+it('the roots are returned without a token, oldest first', async () => {
   await using made = await testServer();
   const { status, body } = await made.get(ROOTS_PATH);
   expect(status).toBe(200);

@@ -24,7 +24,7 @@ const kinds = async ({ office }: DecisionServer): Promise<readonly string[]> =>
   );
 
 describe('a pipeline', () => {
-  test('reads the gate, promotes, and finds its name in the audit log', async () => {
+  test('reads the gate, promotes, and is named in the audit log', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod');
     const gate = await ci.get('prod/gate');
@@ -109,7 +109,7 @@ describe('a pipeline', () => {
     expect((await ci.get('prod/gate')).json['candidate']).not.toBe(digest);
   });
 
-  test('is shown the conditions of a gate that is closed, and may ask again with the same key', async () => {
+  test('gets the conditions of a closed gate, and may repeat the request with the same key', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'pause:prod', 'resume:prod');
     expect((await ci.post('prod/pause', { reason: 'stock taking' })).json).toMatchObject({
@@ -134,7 +134,7 @@ describe('a pipeline', () => {
     expect((await ci.post('prod/promotions', {}, key)).json).toMatchObject({ outcome: 'promoted' });
   });
 
-  test('rejects and rolls back, and each needs a reason', async () => {
+  test('rejects and rolls back, each with a required reason', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'reject:prod', 'rollback:prod');
     await ci.post('prod/promotions', {});
@@ -160,7 +160,7 @@ describe('a pipeline', () => {
     expect([numbers, more.json['next']]).toEqual([[[3, 2], [1]], null]);
   });
 
-  test('takes a channel back to an older release, and one assignment with the next build', async () => {
+  test('rolls a channel back to an older release, and one assignment with the next build', async () => {
     await using made = await decisionServer();
     await changeShared(made.office, after(1));
     made.setNow(after(2));
@@ -208,7 +208,7 @@ describe('a pipeline', () => {
     expect(await kinds(made)).toEqual(['roll-back', 'resume', 'roll-back', 'resume']);
   });
 
-  test('of a workspace takes back its assignments, and decides nothing else', async () => {
+  test('of a workspace rolls back its assignments, and may decide nothing else', async () => {
     await using made = await decisionServer();
     await changeShared(made.office, after(1));
     made.setNow(after(2));
@@ -247,7 +247,7 @@ describe('a pipeline', () => {
     expect(await kinds(made)).toEqual(['roll-back', 'resume']);
   });
 
-  test('is refused a field that the hub does not know, and decides nothing', async () => {
+  test('is refused with an unknown field, and nothing is decided', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'pause:prod', 'approve:prod', 'rollback:prod');
     const candidate = `sha256:${'0'.repeat(64)}`;
@@ -264,7 +264,7 @@ describe('a pipeline', () => {
     expect(await kinds(made)).toEqual([]);
   });
 
-  test('gets the error that a candidate is unknown, without the directories of the hub', async () => {
+  test('gets MISSING_BLOB for an unknown candidate, without directories of the hub', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod');
     const candidate = `sha256:${'0'.repeat(64)}`;
@@ -276,7 +276,7 @@ describe('a pipeline', () => {
     expect(JSON.stringify(answer.json)).not.toContain(made.office.folder);
   });
 
-  test('reads releases and rollouts, and is refused a step of a rollout that does not run', async () => {
+  test('reads releases and rollouts, and is refused a step of an inactive rollout', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('rollout:qa');
     expect((await ci.get('qa/releases')).json).toMatchObject({
@@ -293,7 +293,7 @@ describe('a pipeline', () => {
 });
 
 describe('an idempotency key', () => {
-  test('gives a repetition the first answer, and decides nothing again', async () => {
+  test('returns the first response to a repeated request, and decides once', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'rollback:prod');
     const key = { 'idempotency-key': '"7f1c"' };
@@ -304,7 +304,7 @@ describe('an idempotency key', () => {
     expect(await kinds(made)).toEqual(['promotion']);
   });
 
-  test('is refused with another body, and forgotten after a day', async () => {
+  test('is refused with another body, and is free again after a day', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('pause:prod', 'resume:prod');
     const key = { 'idempotency-key': 'one' };
@@ -321,7 +321,7 @@ describe('an idempotency key', () => {
     expect((await ci.post('prod/resume', { reason: 'a' }, key)).json).toMatchObject({ outcome: 'decided' });
   });
 
-  test('is refused while the first request is under way', async () => {
+  test('is refused while the first request is in progress', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('pause:prod');
     const ask = () => ci.post('prod/pause', { reason: 'a' }, { 'idempotency-key': 'one' });
@@ -335,7 +335,7 @@ describe('an idempotency key', () => {
     expect((await first).status).toBe(200);
   });
 
-  test('of a hub that was killed between decision and answer decides nothing again', async () => {
+  test('prevents a second decision when the hub was killed between decision and response', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('promote:prod', 'rollback:prod');
     const first = await ci.get('prod/gate');
@@ -354,7 +354,7 @@ describe('an idempotency key', () => {
     expect(await kinds(made)).toEqual(['promotion', 'promotion', 'roll-back', 'promotion']);
   });
 
-  test('is refused in another form', async () => {
+  test('is refused when it is empty, too long, or has other characters than visible ASCII', async () => {
     await using made = await decisionServer();
     const ci = await made.caller('pause:prod');
     for (const text of ['', 'with space', 'x'.repeat(256), 'ü']) {
@@ -498,7 +498,7 @@ describe('an approver of one workspace', () => {
     json: { code: 'TOKEN_SCOPE', detail: expect.stringContaining(`prod ${why}`) },
   });
 
-  test('approves and rejects what changes there alone, as signed, and its part where the policy asks by workspace', async () => {
+  test('approves and rejects candidates that change only its workspace, or its part under a policy by workspace', async () => {
     await using made = await decisionServer({}, files);
     const { office } = made;
     const key = loadSigningKey(await readFile(join(office.folder, 'keys', 'bundle.key'), 'utf8'));

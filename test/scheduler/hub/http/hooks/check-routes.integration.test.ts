@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { CHECKS_PATH } from '../../../../../scheduler/hub/promote/checks/describe-question.ts';
 import { testServer } from '../../serve/test-server.ts';
 
-test('the answer of a check arrives as the bytes that were signed, and a refusal says why', async () => {
+test('the response of a check is passed on as the signed bytes, and a refusal has its reason', async () => {
   const taken: unknown[] = [];
   await using made = await testServer({
     checks: {
@@ -31,7 +31,7 @@ test('the answer of a check arrives as the bytes that were signed, and a refusal
   expect((await call('check_1', 'x'.repeat(20_000))).statusCode).toBe(413);
 });
 
-test('without a secret of checks there is no such path', async () => {
+test('without a secret for checks the path does not exist', async () => {
   await using made = await testServer();
   expect((await made.post(`${CHECKS_PATH}/check_1`, {})).status).toBe(404);
 });

@@ -28,7 +28,7 @@ const withHooks = async () => {
   return { made, seen, pokes: () => pokes, call, [Symbol.asyncDispose]: () => made[Symbol.asyncDispose]() };
 };
 
-test('a repository that proves itself makes the loop look; the body is judged as it came', async () => {
+test('an authenticated webhook wakes the loop, and its body is verified as received', async () => {
   await using hooks = await withHooks();
   const payload = '{ "a":1, "a":2 }';
   expect((await hooks.call('right', payload)).statusCode).toBe(202);
@@ -46,7 +46,7 @@ test('H12: a stranger does not, and may not try for ever', async () => {
   expect(hooks.pokes()).toBe(0);
 });
 
-test('without a secret there is no such path', async () => {
+test('without a webhook secret the path does not exist', async () => {
   await using made = await testServer();
   expect((await made.post(HOOKS_PATH, {})).status).toBe(404);
 });

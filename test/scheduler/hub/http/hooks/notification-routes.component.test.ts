@@ -121,8 +121,8 @@ const accepted = async ({ hub }: Follower): Promise<number | null> => {
   return agents[0]?.accepted?.version ?? null;
 };
 
-describe('notifications of Flux', () => {
-  it('wake the promotions when they say something new', async () => {
+describe('Flux notifications', () => {
+  it('wake the promotions when they change a state, and not when they repeat it', async () => {
     await using made = await withFollower();
     const woken = vi.spyOn(made.context, 'onReport');
     const event = fluxEvent('web', made.bundle, ago(30));
@@ -132,7 +132,7 @@ describe('notifications of Flux', () => {
     expect(woken).toHaveBeenCalledTimes(1);
   });
 
-  it('bring a follower into the status table, the history and the gate, marked as unsigned', async () => {
+  it('show a follower in the status table, the history and the gate, marked as unsigned', async () => {
     await using made = await withFollower();
     expect(await verdicts(made)).toEqual({ api: 'never reported', web: 'never reported' });
     expect((await post(made, fluxEvent('web', made.bundle, ago(30)))).body).toEqual({ result: 'taken' });
@@ -177,7 +177,7 @@ describe('notifications of Flux', () => {
     expect(await accepted(made)).toBe(2);
   });
 
-  it('shows a failure with what Flux says, until a reconciliation of the same bundle succeeds', async () => {
+  it("show a failure with Flux's message, until the same bundle is reconciled", async () => {
     await using made = await withFollower();
     const failure = { severity: 'error', reason: 'HealthCheckFailed', message: 'Deployment/web: InProgress' };
     await post(made, fluxEvent('web', made.bundle, ago(30), failure));
@@ -230,14 +230,14 @@ describe('notifications of Flux', () => {
     expect(row.said_at).toBe(ago(5));
   });
 
-  it('say nothing of a state while Flux is at work', async () => {
+  it('do not change a state while Flux is progressing', async () => {
     await using made = await withFollower();
     const work = fluxEvent('web', made.bundle, ago(30), { reason: 'Progressing', message: 'web created' });
     expect((await post(made, work)).body).toEqual({ result: 'noted' });
     expect(await verdicts(made)).toEqual({ api: 'never reported', web: 'never reported' });
   });
 
-  it('are refused without the token, for another follower, and after it was revoked', async () => {
+  it('are refused without a token, for another follower, and after a revocation', async () => {
     await using made = await withFollower();
     const event = fluxEvent('web', made.bundle, ago(30));
     const invalid = [401, 'TOKEN_INVALID'];
@@ -256,7 +256,7 @@ describe('notifications of Flux', () => {
     expect(refusalOf(await post(made, event))).toEqual([403, 'REVOKED']);
   });
 
-  it('are refused of the future, of unknown bundles and objects, and when they are no events', async () => {
+  it('are refused with a future time, an unknown bundle or object, or an invalid form', async () => {
     await using made = await withFollower();
     const invalid = [400, 'NOTIFICATION_INVALID'];
     const involvedObject = { ...fluxEvent('web', undefined, '').involvedObject, kind: 'HelmRelease' };
@@ -277,7 +277,7 @@ describe('notifications of Flux', () => {
     expect(await made.hub.store.db.selectFrom('follower_object').selectAll().execute()).toEqual([]);
   });
 
-  it('change nothing about a Git commit that is of no tree', async () => {
+  it('about a Git commit outside of the delivered trees change nothing', async () => {
     await using made = await withFollower();
     const metadata = { revision: 'main@sha1:b8e362c206e3d0cbb7ed22ced771a0056455a2fb' };
     expect((await post(made, fluxEvent('web', made.bundle, ago(1), { metadata }))).body).toEqual({
@@ -286,7 +286,7 @@ describe('notifications of Flux', () => {
     expect(await made.hub.store.db.selectFrom('follower_object').selectAll().execute()).toEqual([]);
   });
 
-  it('are slowed down by a quota for each follower', async () => {
+  it('are limited by a quota for each follower: TOO_MANY', async () => {
     await using made = await withFollower('flux', { followerQuota: { perMinute: 0.001, burst: 2 } });
     const event = fluxEvent('web', made.bundle, ago(30), { reason: 'Progressing' });
     expect((await post(made, event)).status).toBe(202);
@@ -297,7 +297,7 @@ describe('notifications of Flux', () => {
   });
 });
 
-describe('notifications of Argo CD', () => {
+describe('Argo CD notifications', () => {
   const argo = (revision: string, more: object = {}) => ({
     app: 'web',
     namespace: 'argocd',
@@ -322,7 +322,7 @@ describe('notifications of Argo CD', () => {
     return [status, (answer as { result: string }).result, (await verdicts(made))['web']];
   };
 
-  it('make an application comply that is synced and healthy', async () => {
+  it('mark a synced and healthy application as complying', async () => {
     expect(await webAfter({})).toEqual([202, 'taken', 'complies']);
   });
 
@@ -331,7 +331,7 @@ describe('notifications of Argo CD', () => {
     expect(await webAfter({ reconciledAt: '' })).toEqual([202, 'taken', 'unknown']);
   });
 
-  it('show syncs that failed, degraded health and drift, and know nothing of health in between', async () => {
+  it('show failed syncs, degraded health and drift, and unknown health while progressing', async () => {
     expect(await webAfter({ phase: 'Failed', message: 'one or more objects failed' })).toEqual([
       202,
       'taken',

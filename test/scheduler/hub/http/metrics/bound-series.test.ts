@@ -10,20 +10,20 @@ const three = [
   of('qa', 'e', 1),
 ];
 
-test('series below the limit are kept as they are', () => {
+test('series up to the limit are unchanged', () => {
   expect(boundSeries(three, { folded: ['site'], combine: add, most: 5 })).toEqual({
     series: three,
     beyond: 0,
   });
 });
 
-test('the last ones beyond the limit are added up as "other", and their number is known', () => {
+test('series above the limit are added up as "other", and counted', () => {
   const { series, beyond } = boundSeries(three, { folded: ['site'], combine: add, most: 2 });
   expect(series).toEqual([...three.slice(0, 2), of('qa', 'other', 4), of('prod', 'other', 2)]);
   expect(beyond).toBe(3);
 });
 
-test('times are combined to the oldest', () => {
+test('timestamps above the limit are combined to the oldest', () => {
   const { series } = boundSeries(three, { folded: ['site'], combine: Math.min, most: 0 });
   expect(series).toEqual([of('prod', 'other', 2), of('qa', 'other', 1)]);
 });

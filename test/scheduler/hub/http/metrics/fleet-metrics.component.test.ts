@@ -15,7 +15,7 @@ const scrape = async (hub: TestHub, most?: number) => {
   return (metric: string) => lines.filter((line) => line.startsWith(`${metric}{`));
 };
 
-test('deployments name environment, workload, version and state', async () => {
+test('fleet_deployments has labels for environment, workload, version and state', async () => {
   await using hub = await shop();
   const stick = await hub.stick('more');
   const failing = await enrolled(hub, 'plant-8/press-1', PROD);
@@ -34,7 +34,7 @@ test('deployments name environment, workload, version and state', async () => {
   expect(of('fleet_site_said_timestamp_seconds')).toHaveLength(3);
 });
 
-test('beyond the limit names are added up, trouble last', async () => {
+test('deployments above the limit are added up as "other", failing ones last', async () => {
   await using hub = await shop();
   const of = await scrape(hub, 1);
   expect(of('fleet_deployments')).toEqual([
@@ -47,7 +47,7 @@ test('beyond the limit names are added up, trouble last', async () => {
   expect(of('fleet_site_said_timestamp_seconds').at(-1)).toContain('site="other"');
 });
 
-test('open alarms and gates are counted by kind and state', async () => {
+test('fleet_alarms and gates are counted by kind and state', async () => {
   await using hub = await shop();
   const since = '2026-11-20T08:00:00Z';
   await keepAlarms(

@@ -33,7 +33,7 @@ const openStream = async (url: string, token: string) => {
   return { answer, until, rest, stop };
 };
 
-test('a stream says that something changed after each write, and shows nothing of it', async () => {
+test('a stream sends an event after each write, without any content', async () => {
   await using made = await testServer();
   const url = await listen(made);
   const token = await made.reader();
@@ -67,7 +67,7 @@ test('F12: one reader cannot take the streams of the others', async () => {
   for (const { stop } of [...streams, served]) stop.abort();
 });
 
-test('a stream wants a token, and only so many are open at once', async () => {
+test('a stream requires a token, and the number of open streams is limited', async () => {
   await using made = await testServer();
   const url = await listen(made);
   expect((await fetch(url)).status).toBe(401);
@@ -93,7 +93,7 @@ test('a stream wants a token, and only so many are open at once', async () => {
   for (const { stop } of streams) stop.abort();
 });
 
-test('a hub that stops ends its streams', async () => {
+test('a hub that stops closes its streams', async () => {
   const made = await testServer();
   const url = await listen(made);
   const { until } = await openStream(url, await made.reader());

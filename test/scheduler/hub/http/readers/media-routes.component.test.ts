@@ -34,7 +34,7 @@ const record = async ({ server }: TestServer, token: string, changes: object = {
   return { status, body: JSON.parse(payload) as { readonly code?: string } };
 };
 
-test('a token for recording media records one once, and reads nothing', async () => {
+test('a token for recording media records each medium once, and may not read', async () => {
   await using made = await testServer();
   const token = await tokenFor(made, 'record:prod');
   const { fleet: _, volumes: __, ...contents } = DEPARTURE;
@@ -51,7 +51,7 @@ test('a token for recording media records one once, and reads nothing', async ()
   }
 });
 
-test('a record is refused for releases outside of the token, for another fleet and for contents of no medium', async () => {
+test('a record is refused for releases outside of the token, another fleet, or invalid contents', async () => {
   await using made = await testServer();
   const token = await tokenFor(made, 'record:prod');
   const both = { releases: ['prod/press r3', 'qa/press r4'] };

@@ -31,7 +31,7 @@ const withReport = async (): Promise<TestServer & { readonly token: TestServer['
 };
 
 describe('what runs where', () => {
-  it('is JSON for programs and a table for people', async () => {
+  it('is returned as JSON, and as a table in text', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());
     const json = await made.get(STATUS_PATH, headers);
@@ -74,7 +74,7 @@ describe('what runs where', () => {
     expect(json.body).toMatchObject({ rows: [{ health: { code } }] });
   });
 
-  it('comes in pages of agents when a limit is given', async () => {
+  it('is paged by agents when a limit is given', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());
     expect((await made.get(`${STATUS_PATH}?limit=1`, headers)).body).toMatchObject({
@@ -83,7 +83,7 @@ describe('what runs where', () => {
     });
   });
 
-  it('can be asked of one site or environment', async () => {
+  it('can be filtered by site and environment', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());
     const rows = async (query: string) =>
@@ -123,7 +123,7 @@ describe.each([STATUS_PATH, '/metrics'])('%s requires a reader token', (path) =>
   });
 });
 
-it('the metrics count requests by path and answer, events, and agents by when they were heard', async () => {
+it('the metrics count requests by route and status, events by result, and agents by their last contact', async () => {
   await using made = await withReport();
   await join(made, testAgent('plant-8/silent'));
   await made.get('/nowhere');
@@ -149,13 +149,13 @@ it('the metrics count requests by path and answer, events, and agents by when th
 });
 
 describe('health', () => {
-  it('is readable by everybody', async () => {
+  it('is readable without a token', async () => {
     await using made = await testServer();
     expect(await made.get('/healthz')).toMatchObject({ status: 200, text: 'ok\n' });
     expect(await made.get('/readyz')).toMatchObject({ status: 200, text: 'ready\n' });
   });
 
-  it('says not ready when the key of receipts is gone, and nothing about this machine', async () => {
+  it('is not ready without the receipt key, and reveals no path', async () => {
     await using made = await testServer();
     const file = joinPath(made.hub.path, 'keys', 'receipt.key');
     await chmod(file, 0o600);
@@ -167,7 +167,7 @@ describe('health', () => {
   });
 });
 
-it('a path that is not there, and a method, are refused in the same form as all else', async () => {
+it('an unknown path or method is refused in the same form as other errors', async () => {
   await using made = await testServer();
   expect(refusalOf(await made.get('/v2/roots'))).toEqual({ status: 404, code: 'USAGE' });
   expect(refusalOf(await made.get('/v1/enroll'))).toEqual({ status: 404, code: 'USAGE' });
@@ -185,7 +185,7 @@ it('a path that is not there, and a method, are refused in the same form as all 
 });
 
 describe('questions about the past', () => {
-  it('are answered in pages, as JSON and text, and not again while nothing changed', async () => {
+  it('are answered in pages, as JSON and text, and as 304 while nothing changed', async () => {
     await using made = await withReport();
     const headers = bearer(await made.reader());
     const first = await made.get(`${HISTORY_PATH}?name=plant-7&limit=1`, headers);

@@ -18,7 +18,7 @@ const ORDER: FollowerRequest = {
   labels: undefined,
 };
 
-it('is listed with its site and in no site statement', async () => {
+it('a follower is listed with its site, and in no site statement', async () => {
   await using hub = await enrolledHub();
   const signer = await siteSigner(hub);
   await registerFollower(hub.store, { ...ORDER, labels: { ring: 'pilot' } }, signer, NOW);
@@ -40,7 +40,7 @@ it('is listed with its site and in no site statement', async () => {
   expect(said.predicate.agents.map(({ name }) => name)).toEqual(['press-1']);
 });
 
-it('gets another token when it is registered again, and a new life after it was revoked', async () => {
+it('a follower gets a new token when it is registered again, and a new row after its revocation', async () => {
   await using hub = await testHub();
   const signer = await siteSigner(hub);
   const first = await registerFollower(hub.store, { ...ORDER, labels: { ring: 'pilot' } }, signer, NOW);
@@ -53,7 +53,7 @@ it('gets another token when it is registered again, and a new life after it was 
   expect(third.row).toMatchObject({ life: 2, revoked_at: null, enrolled_at: formatTime(NOW) });
 });
 
-it('takes no name of an agent, and no agent takes its name', async () => {
+it('a follower and an agent cannot have the same name', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const signer = await siteSigner(hub);

@@ -98,7 +98,7 @@ const linesOf = (agent: TestAgent, kinds: readonly number[]) =>
   );
 
 describe('the state that follows from events', () => {
-  it('and the history of its changes are the same with and without compaction, once and again', () => {
+  it('and the history are the same with and without compaction, for any point of compaction', () => {
     const agent = testAgent('plant-7/press-1');
     fc.assert(
       fc.property(story, fc.nat(60), (kinds, cut) => {
@@ -165,8 +165,8 @@ const drifting = (agent: TestAgent) =>
     ),
   );
 
-describe('a hub', () => {
-  it('takes a compacted run as part of the chain, and its receipt covers it', async () => {
+describe('a hub that receives compacted runs', () => {
+  it('stores a compacted run as part of the chain, and its receipt covers it', async () => {
     await using hub = await enrolledHub();
     const outbox = compacted(drifting(hub.agent));
     expect(await take(hub, outbox)).toBe(40);
@@ -182,7 +182,7 @@ describe('a hub', () => {
     expect(await stored(hub)).toHaveLength(5);
   });
 
-  it('keeps events that came before their run was compacted, and stores the run for the rest', async () => {
+  it('keeps events that arrived before their run was compacted, and stores the run for the rest', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     expect(await take(hub, all.slice(0, 10))).toBe(10);
@@ -193,7 +193,7 @@ describe('a hub', () => {
     expect(rows).toHaveLength(2 + 10 + 3 + 2);
   });
 
-  it('completes a stored run with events that come late, in any order', async () => {
+  it('completes a stored run with late events, in any order', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     await take(hub, compacted(all));
@@ -207,7 +207,7 @@ describe('a hub', () => {
     expect(await stored(hub)).toHaveLength(40);
   });
 
-  it('shows the gap before and behind a run, and closes it', async () => {
+  it('shows the gaps around a run, and closes them', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     const [first, second, run, last] = compacted(all);
@@ -236,7 +236,7 @@ describe('a hub', () => {
     expect(apart?.code).toBe('REPORT_CHAIN');
   });
 
-  it('refuses a run that does not name the events that it replaces', async () => {
+  it('refuses a run that does not name the events it replaces', async () => {
     await using hub = await enrolledHub();
     const row = await hub.store.db.selectFrom('agent').selectAll().executeTakeFirstOrThrow();
     const lines = outboxOf(chain(hub.agent, [{ type: 'compacted', detail: { to: 0 } }]));
@@ -255,7 +255,7 @@ describe('the reports that a hub restores for the signer', () => {
   };
   const textOf = (outbox: readonly OutboxLine[]): string => outbox.map(({ line }) => `${line}\n`).join('');
 
-  it('are as they were signed where a run is stored in parts beside events of others', async () => {
+  it('have the signed bytes when a run is stored in parts between events of others', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     const parts = [all.slice(0, 10), all.slice(19, 22), compacted(all)];
@@ -264,7 +264,7 @@ describe('the reports that a hub restores for the signer', () => {
     expect(await restored(hub, 22)).toEqual({ texts: [textOf(compacted(all))], lost: 0 });
   });
 
-  it('are as they were signed where events came late into a run', async () => {
+  it('have the signed bytes when events arrived late into a run', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     for (const part of [compacted(all), all.slice(19, 22)]) await take(hub, part);
@@ -274,7 +274,7 @@ describe('the reports that a hub restores for the signer', () => {
     });
   });
 
-  it('are counted as lost where their run was completed, and the report that completed it is there', async () => {
+  it('are counted as lost when their run was completed, and the completing report is restored', async () => {
     await using hub = await enrolledHub();
     const all = drifting(hub.agent);
     for (const part of [compacted(all), all]) await take(hub, part);

@@ -15,8 +15,8 @@ import {
   digest,
 } from '../../test-hub.ts';
 
-describe('a run that is cut off', () => {
-  it('leaves, at whatever statement, either nothing of a report or all of it', async () => {
+describe('an interrupted import of a report', () => {
+  it('leaves either nothing of the report or all of it, after any statement', async () => {
     const snapshots: string[] = [];
     const looks = new Set<string>();
     let watch: string | undefined;

@@ -4,8 +4,8 @@ import { describedTimes } from '../../../../../scheduler/hub/ingest/reports/desc
 const WRITTEN = '2026-11-21T08:00:00Z';
 const clock = (time: string) => `2026-11-20T${time}Z`;
 
-describe('the time that the words of an agent describe', () => {
-  it('is when they were written, for an agent that does not say when it looked', () => {
+describe('the time of the state that a report describes', () => {
+  it('is the time of the report, when the agent states no look', () => {
     expect(describedTimes({ time: WRITTEN }, WRITTEN)).toEqual({
       said_at: WRITTEN,
       looks: null,
@@ -13,12 +13,12 @@ describe('the time that the words of an agent describe', () => {
     });
   });
 
-  it('is counted back by the clock of the agent, which may be wrong', () => {
+  it("is computed from the agent's clock differences, independent of its absolute time", () => {
     const said = { time: clock('10:00:00'), lookedAt: clock('09:30:00') };
     expect(describedTimes(said, WRITTEN).said_at).toBe('2026-11-21T07:30:00Z');
   });
 
-  it('is that of the package that was compared longest ago', () => {
+  it('is the time of the package with the oldest comparison', () => {
     const looks = { service: 'stopped', packages: { db: clock('08:00:00') } } as const;
     expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('10:00:00'), looks }, WRITTEN)).toEqual({
       said_at: '2026-11-21T06:00:00Z',
@@ -27,7 +27,7 @@ describe('the time that the words of an agent describe', () => {
     });
   });
 
-  it('is unknown for as long as a package was never compared', () => {
+  it('is unknown until every package was compared', () => {
     const said = { time: WRITTEN, lookedAt: WRITTEN, looks: { packages: { db: null } } };
     expect(describedTimes(said, WRITTEN)).toEqual({
       looks: `{"at":"${WRITTEN}","packages":{"db":null}}`,
@@ -35,7 +35,7 @@ describe('the time that the words of an agent describe', () => {
     });
   });
 
-  it('is not after the words, for a clock that was set back since the look', () => {
+  it('is at the latest the time of the report, for a clock that was set back after the look', () => {
     expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('11:00:00') }, WRITTEN).said_at).toBe(
       WRITTEN,
     );

@@ -17,7 +17,7 @@ const filesBelow = async (folder: string): Promise<Readonly<Record<string, strin
   return Object.fromEntries(await Promise.all(read)) as Readonly<Record<string, string>>;
 };
 
-it('reports leave the hub byte for byte as they came, with the statement that names the key', async () => {
+it('reports are exported byte for byte as received, with the site statement that names the key', async () => {
   await using hub = await enrolledHub();
   const { agent } = hub;
   const stick = await hub.stick();
@@ -39,7 +39,7 @@ it('reports leave the hub byte for byte as they came, with the statement that na
 it.each([
   [{ site: 'plant-99' }, 'no agent of site plant-99 is known here'],
   [{ site: 'plant-7', agent: 'nobody' }, 'no agent plant-7/nobody is known here'],
-])('%j is missed by its name', async (wanted, message) => {
+])('%j is refused: SITE_MISSING', async (wanted, message) => {
   await using hub = await enrolledHub();
   const exporting = exportStoredReports(hub.store.db, join(hub.path, 'evidence'), wanted, signal);
   await expect(exporting).rejects.toMatchObject({ code: 'SITE_MISSING', message });

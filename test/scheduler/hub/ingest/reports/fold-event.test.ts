@@ -23,31 +23,31 @@ const STORY = [
   event(3, 'corrected', { outcome: 'configured' }),
 ];
 
-test('a drift stands until it was corrected', () => {
+test('a drift lasts until its correction', () => {
   expect(fold(STORY.slice(0, 2)).drifted).toBe(1);
   expect(fold(STORY).drifted).toBe(0);
 });
 
-test('the order in which reports come changes nothing', () => {
+test('the state is the same for any order of reports', () => {
   expect(fold(STORY.toReversed())).toEqual(fold(STORY));
 });
 
-test('a correction says nothing about what runs', () => {
+test('a correction does not change the running package', () => {
   expect(fold(STORY)).toMatchObject({ package: digest('a'), running_seq: 1 });
 });
 
-test('a drift that somebody else corrected is over', () => {
+test('a drift that someone else corrected is over', () => {
   expect(fold([...STORY.slice(0, 2), event(3, 'drift', { outcome: 'unchanged' })]).drifted).toBe(0);
 });
 
-test('a removed package runs no longer', () => {
+test('a removed package no longer runs', () => {
   expect(fold([...STORY, event(4, 'removed', { outcome: 'deleted', package: digest('a') })])).toMatchObject({
     package: null,
     outcome: 'deleted',
   });
 });
 
-test('a step that failed leaves what ran', () => {
+test('a failed step leaves the running package', () => {
   const failed = event(4, 'package', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' });
   expect(fold([...STORY, failed])).toMatchObject({
     package: digest('a'),
@@ -56,7 +56,7 @@ test('a step that failed leaves what ran', () => {
   });
 });
 
-test('a package that went back is not healthy because the checks of the one before pass', () => {
+test('a rolled-back package stays failed when the checks of the previous version pass', () => {
   const back = [
     event(4, 'package', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' }),
     event(5, 'check', { outcome: 'failed', package: digest('b'), code: 'CHECK_FAILED' }),

@@ -27,7 +27,7 @@ const ask = async (hub: TestHub, now: Date) => {
 };
 
 describe('a hold that an agent reports', () => {
-  it('is shown with its end and reason, is no failure, and does not comply', async () => {
+  it('is shown with its end and reason, is not a failure, and does not comply', async () => {
     await using hub = await enrolledHub();
     await missing(hub);
     const stick = await hub.stick();
@@ -51,7 +51,7 @@ describe('a hold that an agent reports', () => {
     ['in order', [1, 2, 3]],
     ['backwards', [3, 2, 1]],
     ['the newest in the middle', [1, 3, 2]],
-  ])('ends with its release, when the reports come %s', async (_, order) => {
+  ])('ends with its release event, when the reports arrive %s', async (_, order) => {
     await using hub = await enrolledHub();
     const lines = chain(hub.agent, [held(null), RELEASED, { type: 'imported' }]);
     for (const seq of order) {
@@ -70,7 +70,7 @@ describe('a hold that an agent reports', () => {
     ['an end that is not a time', held('soon')],
     ['an operator that is not text', held(null, { name: 'x' })],
     ['no detail', { type: 'held' }],
-  ])('counts until it is released when it has %s', async (_, event) => {
+  ])('lasts until it is released when it has %s', async (_, event) => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     await report(stick, hub.agent, chain(hub.agent, [event]));

@@ -45,7 +45,7 @@ const carry = async (hub: EnrolledHub, ...happenings: readonly Happening[]): Pro
 };
 
 describe('a reboot that an agent reports', () => {
-  it('is shown as required by status, the rows of where and page, the list of sites, and to alarms', async () => {
+  it('is shown as required in the status, the where table, the page, the list of sites, and the alarms', async () => {
     await using hub = await enrolledHub();
     await carry(hub, REQUIRED);
     const { narrow, rows, listed, alarms } = await ask(hub);
@@ -61,7 +61,7 @@ describe('a reboot that an agent reports', () => {
     expect(alarms).toEqual([reboot]);
   });
 
-  it('is over after a reboot, and is said when packages were not healthy after it', async () => {
+  it('is over after the reboot, and a package that was not healthy after it is named', async () => {
     await using well = await enrolledHub();
     await carry(well, REQUIRED, BEGUN, NONE, REBOOTED());
     expect((await ask(well)).rows[0]?.reboot).toBeNull();

@@ -62,8 +62,8 @@ const stateOf = (hub: TestHub, assignment: string): Promise<AssignmentStateRow |
     .where('assignment', '=', assignment)
     .executeTakeFirst();
 
-describe('taking reports from a medium', () => {
-  it('takes the events and acknowledges them on the same stick and in the layout', async () => {
+describe('importing reports from a medium', () => {
+  it('stores the events, and acknowledges them on the same medium and in the layout', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -110,7 +110,7 @@ describe('taking reports from a medium', () => {
     expect(await hub.store.db.selectFrom('receipt').selectAll().execute()).toEqual(first);
   });
 
-  it('leaves what a host reported before it was set up anew, and says what never arrived', async () => {
+  it('drops unreported events of a reinstalled host, and reports which never arrived', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -136,7 +136,7 @@ describe('taking reports from a medium', () => {
     }
   });
 
-  it('shows a gap, acknowledges nothing behind it, and closes it when the missing report comes', async () => {
+  it('reports a gap, acknowledges nothing behind it, and closes it with the missing report', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const lines = chain(agent, happenings(12));
@@ -187,7 +187,7 @@ describe('taking reports from a medium', () => {
     expect(await stateOf(hub, 'oven')).toEqual(before);
   });
 
-  it('keeps a report apart that tells another story about a known number, with an alarm', async () => {
+  it('stores a report that contradicts known events separately, and raises an alarm', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const lines = chain(agent, happenings(4));
@@ -212,7 +212,7 @@ describe('taking reports from a medium', () => {
     expect(await count(hub.store.db, 'alarm')).toBe(1);
   });
 
-  it('finds a report out that does not follow its neighbours, before or after', async () => {
+  it('refuses a report that does not continue its neighbours, before or after', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const [stick, after, before] = [await hub.stick('a'), await hub.stick('b'), await hub.stick('c')];
@@ -234,7 +234,7 @@ describe('taking reports from a medium', () => {
     expect(await count(hub.store.db, 'event')).toBe(3);
   });
 
-  it('takes no first event that names one before it', async () => {
+  it('refuses a first event that names a predecessor', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -243,7 +243,7 @@ describe('taking reports from a medium', () => {
     expect(codes(await hub.importFrom(stick))).toEqual(['REPORT_CHAIN']);
   });
 
-  describe('refuses, while the good report beside it is taken,', () => {
+  describe('refuses, and imports the valid report beside it,', () => {
     const bad: readonly [string, string, (hub: TestHub, stick: string, agent: TestAgent) => Promise<void>][] =
       [
         [
@@ -444,7 +444,7 @@ describe('taking reports from a medium', () => {
     expect(result.refused[0]?.error.message).toMatch(/with 19 reports is from an agent/);
   });
 
-  it('leaves other files in the folder alone', async () => {
+  it('ignores other files in the folder', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -454,12 +454,12 @@ describe('taking reports from a medium', () => {
     expect((await hub.importFrom(stick)).refused).toEqual([]);
   });
 
-  it('says so when there are no reports', async () => {
+  it('fails with MEDIUM_EMPTY when there are no reports', async () => {
     await using hub = await testHub();
     await expect(hub.importFrom(await hub.stick())).rejects.toMatchObject({ code: 'MEDIUM_EMPTY' });
   });
 
-  it('rings when a floor falls, whichever report comes first', async () => {
+  it('raises an alarm when a floor falls, in any order of reports', async () => {
     for (const order of [
       [0, 1],
       [1, 0],
@@ -484,7 +484,7 @@ describe('taking reports from a medium', () => {
     }
   });
 
-  it('does not ring when a new root has lowered the other floors, or another channel counts anew', async () => {
+  it('raises no alarm when a new root lowered the floors, or another channel has its own numbers', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const dev = { environment: 'dev', clusterType: 'factory-host' };
@@ -537,7 +537,7 @@ describe('taking reports from a medium', () => {
     expect(await receiptOn(more, hub, third)).toMatchObject({ from: 3, to: 5 });
   });
 
-  it('reads a tar too, and lays the receipts out for the next export', async () => {
+  it('reads a tar, and writes the receipts into the layout for the next export', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -559,7 +559,7 @@ describe('taking reports from a medium', () => {
 });
 
 describe('any order and repetition of reports', () => {
-  it('ends in the same events, the same current state and the same receipt', async () => {
+  it('give the same events, the same current state and the same receipt', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const lines = chain(agent, [
@@ -648,7 +648,7 @@ describe('any order and repetition of reports', () => {
     );
   });
 
-  it('is also what one stick with all of them gives', async () => {
+  it('give the same as one medium with all of them', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();

@@ -29,7 +29,7 @@ const arrivalOf = async (
   return { report, agent: row, received: { source: 'network', now: NOW } };
 };
 
-it('judges each report of a transaction on its own: one contradicts, one continues, one begins, one leaves a gap', async () => {
+it('judges each report of a transaction separately: contradiction, continuation, first report, gap', async () => {
   await using hub = await testHub();
   const [twin, older, newer, gapped] = [
     await enrolled(hub, 'plant-1/twin'),

@@ -131,7 +131,7 @@ const copyTo = async (from: Database, place: string, migration: string): Promise
 };
 
 describe('the history of an agent', () => {
-  it('has a row for each change and none for what is only confirmed', async () => {
+  it('has a row for each change, and none for a confirmation', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     await report(
@@ -154,7 +154,7 @@ describe('the history of an agent', () => {
     ]);
   });
 
-  it('shows that a confirmation was a change when a late report brings what lay before it', async () => {
+  it('turns a confirmation into a change when a late report contains what happened before it', async () => {
     await using hub = await enrolledHub();
     const lines = chain(hub.agent, [step('a'), step('b'), step('a')]);
     for (const [name, at] of [
@@ -179,7 +179,7 @@ describe('the history of an agent', () => {
     ]);
   });
 
-  it('takes the time of receipt for an event from the future', async () => {
+  it('uses the time of receipt for an event from the future', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     await report(stick, hub.agent, chain(hub.agent, [step('a', { at: formatTime(addDays(NOW, 400)) })]));
@@ -188,7 +188,7 @@ describe('the history of an agent', () => {
     expect(rows).toEqual([{ observed_at: formatTime(NOW) }]);
   });
 
-  it('rebuilt from events in any order of reports, equals the stored history at every time', async () => {
+  it('rebuilt from reports in any order equals the stored history at every time', async () => {
     const histories = record({
       happenings: array(happening, { minLength: 6, maxLength: 6 }),
       order: shuffledSubarray([...RANGES], { minLength: 4 }),
@@ -239,7 +239,7 @@ describe('the history of an agent', () => {
     );
   });
 
-  it('of a database of an older version is made when a hub opens it, from reports in the order of receipt', async () => {
+  it('of an older database version is built when a hub opens it, from reports in order of receipt', async () => {
     await using hub = await enrolledHub();
     const lines = chain(hub.agent, [step('a'), step('b'), step('a')]);
     for (const [name, at] of [
@@ -264,7 +264,7 @@ describe('the history of an agent', () => {
     expect(said).toHaveLength(1);
   });
 
-  it('of a newer version is not written by other rules: reports and a rebuild are refused, and nothing is stored', async () => {
+  it('of a newer version is not written: reports and a rebuild are refused with STORE_NEWER', async () => {
     await using hub = await enrolledHub();
     const { db } = hub.store;
     const stick = await hub.stick();

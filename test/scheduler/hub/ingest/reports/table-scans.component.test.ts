@@ -9,7 +9,7 @@ const PACKAGE: Digest = `sha256:${'5'.repeat(64)}`;
 /** SQLite once read a whole table only where about 500 rows were asked for at once, and looked up fewer in the index. */
 const ASSIGNMENTS = 500;
 
-it('looks up the stored rows of a large report in indexes, and reads no table of the fleet as a whole', async () => {
+it('storing a large report uses indexes, and scans no table of the fleet', async () => {
   const statements = new Map<string, LogEvent['query']>();
   await using hub = await testHub({ log: ({ query }) => void statements.set(query.sql, query) });
   const agent = await enrolled(hub, 'plant-1/press');

@@ -136,8 +136,8 @@ const first = (): Question => {
   return one.question;
 };
 
-describe('a check that answers later', () => {
-  it('is asked once, signed, with the candidate and what changed', async () => {
+describe('an external check with a later response', () => {
+  it('is requested once, signed, with the candidate and its changes', async () => {
     await ask();
     await asker.ask(hub, await decide());
     expect(asked).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('a check that answers later', () => {
     expect(await state()).toEqual({ state: 'asked', at: '2026-11-23T08:00:00Z' });
   });
 
-  it('opens its condition by a signed answer about this candidate', async () => {
+  it('opens its condition by a signed response about this candidate', async () => {
     await ask();
     now = later(600);
     await call(first().id, answer(first()));
@@ -202,7 +202,7 @@ describe('a check that answers later', () => {
       'TOO_LARGE',
       'at most',
     ],
-  ])('does not by an answer with %s', async (_, make, code, why) => {
+  ])('keeps its condition closed for a response with %s', async (_, make, code, why) => {
     await ask();
     await expect(call(first().id, make(first()))).rejects.toMatchObject({
       code,
@@ -211,7 +211,7 @@ describe('a check that answers later', () => {
     expect(await state()).toMatchObject({ state: 'asked' });
   });
 
-  it('counts the answer that was signed last: one that is sent again changes nothing', async () => {
+  it('counts the response that was signed last, and refuses a repeated older one', async () => {
     await ask();
     const passed = answer(first());
     await call(first().id, passed);
@@ -226,7 +226,7 @@ describe('a check that answers later', () => {
     expect(await state()).toMatchObject({ state: 'passed' });
   });
 
-  it('does not count after its timeout, and names no question to strangers', async () => {
+  it('refuses a response after its timeout, and one with an unknown id, with the same code', async () => {
     await ask();
     now = later(3601);
     await expect(call(first().id, answer(first()))).rejects.toMatchObject({
@@ -240,7 +240,7 @@ describe('a check that answers later', () => {
     });
   });
 
-  it('is asked again once its time is over, and may answer then', async () => {
+  it('is requested again after its timeout under the same id, and may respond then', async () => {
     await ask();
     now = later(3599);
     await asker.ask(hub, await decide());
@@ -258,7 +258,7 @@ describe('a check that answers later', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('is asked again when the clock was ahead and has been set back', async () => {
+  it('is requested again when the clock was ahead and is set back', async () => {
     const right = now;
     now = later(365 * 24 * 3600);
     await ask();
@@ -269,7 +269,7 @@ describe('a check that answers later', () => {
     expect(await state()).toMatchObject({ state: 'asked', at: formatTime(right) });
   });
 
-  it('that has little time is asked again after the pause of a try that failed', async () => {
+  it('with a short timeout is requested again only after the retry pause', async () => {
     const short = { timeoutSeconds: 1 };
     await ask(short);
     now = later(29);
@@ -280,7 +280,7 @@ describe('a check that answers later', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('stays answered when the answer comes before the question was accepted', async () => {
+  it('keeps its result when the response arrives before the request was accepted', async () => {
     respond = (question, response) => {
       void call(question.id, answer(question)).then(() => response.writeHead(202).end());
     };
@@ -289,8 +289,8 @@ describe('a check that answers later', () => {
   });
 });
 
-describe('a check that answers at once', () => {
-  it('opens its condition by a signed answer', async () => {
+describe('an external check with an immediate response', () => {
+  it('opens its condition by a signed response', async () => {
     respond = (question, response) => {
       const { body, headers } = answer(question);
       response.writeHead(200, headers).end(body);
@@ -337,7 +337,7 @@ describe('a check that answers at once', () => {
     ['is a refusal', (_, response) => void response.writeHead(403).end(), 'invalid', '403'],
     ['is an error of the server', (_, response) => void response.writeHead(503).end(), 'unreachable', '503'],
     ['breaks off', (_, response) => void response.destroy(), 'unreachable', '127.0.0.1'],
-  ])('keeps the gate closed if the answer %s, and is asked again', async (_, how, kind, why) => {
+  ])('keeps the gate closed if the response %s, and is requested again', async (_, how, kind, why) => {
     respond = how;
     await ask();
     const found = await state();
@@ -354,8 +354,8 @@ describe('a check that answers at once', () => {
   });
 });
 
-describe('a check that cannot be asked', () => {
-  it('is unreachable when no server is there', async () => {
+describe('an external check that cannot be requested', () => {
+  it('is unreachable when its server is down', async () => {
     server.close();
     server.closeAllConnections();
     await ask();
@@ -365,7 +365,7 @@ describe('a check that cannot be asked', () => {
     });
   });
 
-  it('is not asked without TLS', async () => {
+  it('is invalid without TLS', async () => {
     const clear = { url: 'http://checks.example/load-test?key=very-secret' };
     await ask(clear);
     expect(await state(clear)).toMatchObject({
@@ -374,7 +374,7 @@ describe('a check that cannot be asked', () => {
     });
   });
 
-  it('says that the hub has no secret', async () => {
+  it('is unreachable without a checkSecretFile in the hub', async () => {
     await asker[Symbol.asyncDispose]();
     await writeFile(join(office.folder, 'without.yaml'), 'keys: keys\nlayout: out\n');
     asker = await askerOf('without.yaml');
@@ -386,7 +386,7 @@ describe('a check that cannot be asked', () => {
     });
   });
 
-  it('is another question with another candidate or another timeout', async () => {
+  it('gets another id for another candidate or timeout', async () => {
     await ask();
     await ask({ timeoutSeconds: 60 });
     office.config('base/level.yaml', 'base-1');

@@ -41,7 +41,7 @@ const kinds = async (office: ChainedOffice): Promise<readonly string[]> =>
     entry.kind === 'decision' ? entry.predicate.decision : entry.kind,
   );
 
-test('a promotion that is asked for again is known, and the log has it once', async () => {
+test('a repeated promotion is known, and is in the log once', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const first = await promoteTo(chain, { ...wish, reason: null, now: NOW });
@@ -68,7 +68,7 @@ test('a promotion without an audit key is refused before anything is signed', as
   expect(await kinds(office)).toEqual([]);
 });
 
-test('of two who promote at once, the second finds the promotion of the first', async () => {
+test('of two concurrent promotions, the second finds the first', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const both = await Promise.all(
@@ -118,7 +118,7 @@ test('a pause and a rejection close the gate, and repeating them adds nothing to
   expect(await codeOf(promoteTo(chain, { ...wish, reason: null, now: after(3) }))).toBe('GATE_CLOSED');
 });
 
-test('a rollback of an environment to which nothing was promoted says so, and how to promote', async () => {
+test('a rollback without any promotion is NOT_PROMOTED, with the command that promotes', async () => {
   const office = await chainedOffice();
   const back = rollBackTo(await office.openChain(), { ...wish, reason: 'r', now: NOW });
   await expect(back).rejects.toMatchObject({
@@ -128,7 +128,7 @@ test('a rollback of an environment to which nothing was promoted says so, and ho
   });
 });
 
-test('where the earlier environment was never promoted to, the refusal says what to promote first', async () => {
+test('a promotion from an environment without a promotion names what to promote first', async () => {
   const office = await chainedOffice();
   await office.edit('platform/fleet.yaml', (text) =>
     text.replace(
@@ -146,7 +146,7 @@ test('where the earlier environment was never promoted to, the refusal says what
   await expect(checkArrival(hub, promotion, waits)).rejects.toMatchObject(refused);
 });
 
-test('wait for a candidate that gave a released bundle again ends once another one did, also if no release was made from either', async () => {
+test('wait ends for a candidate that restated a released bundle once another candidate did, also without releases', async () => {
   const office = await chainedOffice();
   const { hub, promotion } = await office.openChain();
   const restate = async (text: string): Promise<Digest> => {
@@ -180,7 +180,7 @@ spec:
   freeze: [{from: 2026-11-01, to: 2026-12-01}]
 `;
 
-test('a refusal names three conditions that are not met, how many more there are, and where all are', async () => {
+test('a refusal lists three conditions, the number of the others, and the command that lists all', async () => {
   const office = await chainedOffice({ 'platform/promotion/strict.yaml': STRICT });
   const promoted = promoteTo(await office.openChain(), { ...wish, reason: null, now: NOW });
   await expect(promoted).rejects.toMatchObject({
@@ -207,7 +207,7 @@ const personKey = async ({ folder }: ChainedOffice) =>
 
 const parse = (statement: Buffer) => JSON.parse(statement.toString()) as { [key: string]: Json };
 
-test('an approval that was signed elsewhere from the draft counts like one that is signed here', async () => {
+test('an approval signed elsewhere from the draft counts like one signed here', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const asked = { ...wish, stage: undefined, reason: 'load test', now: NOW };
@@ -254,7 +254,7 @@ spec:
     - {name: all, percent: 100, approvals: 1}
 `;
 
-test('an approval of a stage is of the candidate that the rollout releases, and of nothing else', async () => {
+test('an approval of a stage counts for the candidate of the rollout only', async () => {
   const office = await chainedOffice({ 'platform/promotion/rollout.yaml': STAGES });
   const chain = await office.openChain();
   const key = await personKey(office);
@@ -318,7 +318,7 @@ test('a second pause and a resume of a running rollout are reported and write no
   });
 });
 
-test('a link that was edited starts with its own promotions, and what the old one promoted stays', async () => {
+test('a link with an edited source environment starts without promotions, and the released candidate stays', async () => {
   const till = ['qa', 'prod'].map((environment) => target('till', environment, 'till'));
   const office = await chainedOffice({ 'apps/scale/deploy/workload.yaml': workload('scale', ...till) });
   const chain = await office.openChain();
@@ -339,7 +339,7 @@ test('a link that was edited starts with its own promotions, and what the old on
   });
 });
 
-test('a promotion to an environment that was renamed or removed is refused by name, and its releases stay', async () => {
+test('a promotion to a renamed or removed environment is refused by name, and its releases stay', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   const first = await promoteTo(chain, { ...wish, reason: null, now: NOW });

@@ -44,7 +44,7 @@ const facts = async (office: ChainedOffice, now: Date) => {
 
 const wish = { environment: 'prod', candidate: undefined, person: 'ann', reason: null, signal };
 
-test('a candidate with assignments that are held in the earlier environment is not promoted, and the gate names them', async () => {
+test('a candidate with assignments held in the earlier environment is not promoted, and the gate names them', async () => {
   const office = await chainedOffice();
   await breakQa(office);
   expect(await build(office, after(1))).toEqual(['unchanged', 1, 'labels-host']);
@@ -61,7 +61,7 @@ test('a candidate with assignments that are held in the earlier environment is n
   });
 });
 
-test('soak begins with the release that holds nothing any more', async () => {
+test('soak starts with the first release without held assignments', async () => {
   const office = await chainedOffice();
   await breakQa(office);
   await build(office, after(1));

@@ -15,7 +15,7 @@ const wish = {
   repeats: undefined,
 };
 
-test('the audit log is listed newest first, in pages that together are the whole of it', async () => {
+test('the audit log is listed newest first, in pages without gaps', async () => {
   const office = await chainedOffice();
   const chain = await office.openChain();
   await promoteTo(chain, { ...wish, reason: 'line 3 asked for it' });
@@ -48,7 +48,7 @@ test('the audit log is listed newest first, in pages that together are the whole
   await expect(listAudit(hub, {}, { limit: 2, cursor: 'x' })).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-test('an office that decided nothing has an empty audit log', async () => {
+test('the audit log is empty before the first decision', async () => {
   const { hub } = await (await chainedOffice()).openChain();
   expect(await listAudit(hub, {}, { limit: 2 })).toEqual({ head: null, entries: [], next: null });
 });

@@ -19,7 +19,7 @@ const decisions = async (office: ChainedOffice): Promise<readonly unknown[]> =>
       : [],
   );
 
-test('a release that is rolled back is a decision in the audit log, and made once although the call is repeated', async () => {
+test('a rollback of a release is logged and released once, even if the call is repeated', async () => {
   const office = await chainedOffice();
   await changeShared(office, after(1));
   const { keys } = (await office.openChain()).hub;

@@ -73,8 +73,8 @@ const opens = (agent: ReturnType<typeof judged>, soakSeconds = 0): boolean =>
   judge(policy({ compliance: compliance({ percent: 100 }), soakSeconds }), facts({ agents: [agent] }))
     .state === 'ready';
 
-describe('what an agent says about a candidate', () => {
-  it('begins when it imported the candidate and its last package changed, whichever is later', () => {
+describe('the compliance of an agent with a candidate', () => {
+  it('starts at the import of the candidate or the last package change, whichever is later', () => {
     expect(judged(4, [state(NEW, 2)]).state).toEqual({ kind: 'complies', since: ago(2), faulted: false });
     expect(judged(4, [state(NEW, 90)]).state).toEqual({ kind: 'complies', since: ago(2.5), faulted: false });
   });
@@ -86,7 +86,7 @@ describe('what an agent says about a candidate', () => {
     expect(judged(4, [state(NEW, 400)], untrusted).state).toMatchObject({ since: ago(1) });
   });
 
-  it('is a failure or drift only after the import', () => {
+  it('is broken by a failure or drift only after the import', () => {
     const failed = state(OLD, 1, {
       health: {
         outcome: 'failed',
@@ -106,7 +106,7 @@ describe('what an agent says about a candidate', () => {
     expect(judged(4, [drifted]).state).toEqual({ kind: 'drifted', why: 'order-api: scale 2' });
   });
 
-  it('that it does not run the wanted package yet, or could not check it, is no compliance', () => {
+  it('is not reached while the agent runs another package or could not check it', () => {
     expect(judged(4, [state(OLD, 90)]).state).toEqual({ kind: 'waiting', why: 'order-api: behind' });
     const unknown = state(NEW, 2, {
       health: {

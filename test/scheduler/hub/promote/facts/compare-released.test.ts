@@ -103,7 +103,7 @@ test.each<[string, BundleConfig | undefined, BundleConfig, readonly string[], re
     [],
     ['prod/till: settings of the bundle'],
   ],
-])('a candidate changes %s', (_, before, after, workspaces, others) => {
+])('compareReleased reports that a candidate changes %s', (_, before, after, workspaces, others) => {
   const channel = { channel: 'prod/till', before: before ? [before] : [], after, held: [] };
   expect(compareReleased([channel])).toEqual({ kind: 'known', workspaces, others });
 });

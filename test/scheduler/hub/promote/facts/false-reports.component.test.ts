@@ -23,7 +23,7 @@ const look = async (hub: Awaited<ReturnType<typeof enrolledHub>>, now: Date) => 
   return { found, agents: facts.agents.map(({ knownAt }) => knownAt) };
 };
 
-test('a report that is sent again makes no word younger for a gate', async () => {
+test("a repeated report does not make an agent's state fresher for a gate", async () => {
   await using hub = await enrolledHub();
   const stick = await hub.stick();
   await report(stick, hub.agent, chain(hub.agent, happenings(2)), 1, 2, { time: formatTime(NOW) });
@@ -34,7 +34,7 @@ test('a report that is sent again makes no word younger for a gate', async () =>
   expect(await look(hub, later)).toEqual({ found: '0 of 1', agents: [formatTime(NOW)] });
 });
 
-test('a report from the future counts for a gate as of its arrival, and ages from then on', async () => {
+test('a report with a future time counts from its arrival for a gate', async () => {
   await using hub = await enrolledHub();
   const stick = await hub.stick();
   const lines = chain(hub.agent, happenings(2));
@@ -44,7 +44,7 @@ test('a report from the future counts for a gate as of its arrival, and ages fro
   expect(await look(hub, addDays(NOW, 3))).toMatchObject({ found: '0 of 1' });
 });
 
-test('a revoked agent is not an agent of a gate, and its later reports are refused', async () => {
+test('a revoked agent does not count for a gate, and its later reports are refused', async () => {
   await using hub = await enrolledHub();
   const stick = await hub.stick();
   await report(stick, hub.agent, chain(hub.agent, happenings(2)), 1, 2, { time: formatTime(NOW) });

@@ -19,8 +19,8 @@ const CHANNELS = [
   { channel: formatChannel(HOSTS), since: { version: 4, issuedAt: daysAgo(9) }, now: 'release 5' },
 ];
 
-describe('when an agent imported the candidate first', () => {
-  it('is found again with each question, also after an older report came later', async () => {
+describe('the first import of a candidate by an agent', () => {
+  it('is the same in every query, also after an older report arrived later', async () => {
     await using hub = await enrolledHub();
     const { db } = hub.store;
     const lines = chain(hub.agent, [
@@ -49,7 +49,7 @@ describe('when an agent imported the candidate first', () => {
     expect(await ask()).toBe(daysAgo(6));
   });
 
-  it('is of its current life and channel', async () => {
+  it("counts for the agent's current key and channel only", async () => {
     await using hub = await enrolledHub();
     const { db } = hub.store;
     const stick = await hub.stick();

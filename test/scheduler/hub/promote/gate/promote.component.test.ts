@@ -10,7 +10,7 @@ import { chainedOffice } from '../decide/chained-office.ts';
 
 const { signal } = new AbortController();
 
-test('a refusal of the signer names the reports that it was not shown, and stays a refusal', async () => {
+test('a refusal of the signer is reported with the reports that were not shown to it', async () => {
   const office = await chainedOffice();
   const { hub, promotion } = await office.openChain();
   const assessment = await assess(hub, linkTo(promotion, 'prod'), { now: NOW, signal, asks: 'ann' });

@@ -61,7 +61,7 @@ const anyAgents = array(anyAgent, { maxLength: 6 }).map((all) =>
 const isOpen = (wanted: ReturnType<typeof policy>, agents: readonly AgentFacts[]): boolean =>
   judge(wanted, facts({ agents })).state === 'ready';
 
-it('no failure, drift or older word of one more agent ever opens a gate', () => {
+it('a failure, drift or older report of one agent never opens a gate', () => {
   let opened = 0;
   assert(
     property(
@@ -92,7 +92,7 @@ it('no failure, drift or older word of one more agent ever opens a gate', () => 
   expect(opened).toBeGreaterThan(20);
 });
 
-it('one more agent that fails closes every gate that counts it', () => {
+it('an additional failing agent closes every gate that counts it', () => {
   assert(
     property(anyPolicy, anyAgents, (wanted, all) => {
       const failing = agent('z/9', { state: { kind: 'failed', why: 'y' } });
@@ -101,7 +101,7 @@ it('one more agent that fails closes every gate that counts it', () => {
   );
 });
 
-it('the order of agents changes nothing', () => {
+it('the order of agents does not change the verdict', () => {
   assert(
     property(anyPolicy, anyAgents, (wanted, all) => {
       expect(isOpen(wanted, all.toReversed())).toBe(isOpen(wanted, all));

@@ -115,14 +115,14 @@ describe('an approval that is limited to workspaces', () => {
       true,
       undefined,
     ],
-  ])('for the candidate as a whole: %s', (_, found, entries, required, met, why) => {
+  ])('approves the candidate as a whole: %s', (_, found, entries, required, met, why) => {
     expect(judged(false, found, entries, required)).toMatchObject({
       met,
       holding: { first: why === undefined ? [] : expect.arrayContaining([why]) },
     });
   });
 
-  test('keeps its workspaces, and an older approval without them is for everything', () => {
+  test('keeps its workspaces; an approval of an older version without workspaces covers everything', () => {
     const link = { from: 'qa', to: 'prod', shared: SHARED };
     expect(foldDecisions([ann, approval('bob')], link).approvals).toMatchObject([
       { person: 'ann', workspaces: ['bakery'] },
@@ -202,13 +202,13 @@ describe('a policy that asks for each workspace', () => {
         expect.stringMatching(/^eve: the root no longer has the key/) as string,
       ],
     ],
-  ])('%s', (_, found, entries, required, met, first) => {
+  ])('with a policy for each workspace: %s', (_, found, entries, required, met, first) => {
     const { holding, ...rest } = judged(true, found, entries, required);
     expect([rest.met, holding.first]).toEqual([met, first]);
     expect(rest.changedBy).toEqual(met ? [] : ['person']);
   });
 
-  test('shows each workspace, and to a person who is limited only those that they may see', () => {
+  test('lists each workspace, and only visible ones for a limited person', () => {
     const verdict = judge(wants(1, true), facts({ changes: both }), {
       entries: [approvalFor('ann', 'bakery')],
     });
@@ -242,7 +242,7 @@ test.each<[Changes, boolean, string | undefined]>([
   [changes(['dairy']), true, 'which changes nothing of bakery'],
   [changes([]), false, 'which changes nothing of bakery'],
   [UNKNOWN, true, 'because what it changes is not known now'],
-])('a person of the workspace bakery who sees dairy, %j, for a part %j: %j', (found, part, why) => {
+])('a person of bakery who may read dairy, %j, for a part %j: %j', (found, part, why) => {
   const sees = (workspace: string): boolean => ['bakery', 'dairy'].includes(workspace);
   expect(whyOutsideLimits(found, { workspaces: ['bakery'], sees }, part)).toBe(why);
 });
@@ -268,7 +268,7 @@ const newest = (entries: readonly GateEntry[]) => {
   return PEOPLE.flatMap((person) => found.find(({ signer }) => signer === keyOf(person)) ?? []);
 };
 
-it('no approver of workspaces ever satisfies a gate for changes outside of them', () => {
+it('approvers of workspaces never satisfy a gate for changes outside of their workspaces', () => {
   let opened = 0;
   assert(
     property(
@@ -300,7 +300,7 @@ it('no approver of workspaces ever satisfies a gate for changes outside of them'
   expect(opened).toBeGreaterThan(50);
 });
 
-it('an approval that is limited never opens a gate that the same approval of everything leaves closed', () => {
+it('a limited approval never opens a gate that the same unlimited approval leaves closed', () => {
   assert(
     property(anyChanges, anyApprovals, boolean(), (found, entries, each) => {
       const wider = entries.map((one) =>

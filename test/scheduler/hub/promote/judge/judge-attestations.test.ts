@@ -8,7 +8,7 @@ const rule = { type: TYPE, match: ['**'], except: [], keys: [] };
 const wanting = policy({ attestations: [rule] });
 const found = (more: Omit<AttestationFacts, 'type'>) => facts({ attestations: [{ type: TYPE, ...more }] });
 
-test('an image without its attestation holds the gate, and is named', () => {
+test('an image without the required attestation closes the gate, and is named', () => {
   const verdict = judge(wanting, found({ images: 3, missing: ['registry.example/a (shop-web): none'] }));
   expect(verdict.state).toBe('waiting');
   expect(condition(verdict, `attestation ${TYPE}`)).toMatchObject({
@@ -22,17 +22,17 @@ test('an image without its attestation holds the gate, and is named', () => {
 test.each([
   [{ images: 3, missing: [] }, '3 of 3'],
   [{ images: 0, missing: [] }, 'no image'],
-])('a candidate whose images all have it is ready: %j', (more, text) => {
+])('a candidate whose images all have the attestation is ready: %j', (more, text) => {
   const verdict = judge(wanting, found(more));
   expect(verdict.state).toBe('ready');
   expect(condition(verdict, `attestation ${TYPE}`).found).toBe(text);
 });
 
-test('images that were not read are not attested', () => {
+test('images that were not read count as not attested', () => {
   expect(judge(wanting, facts()).state).toBe('waiting');
 });
 
-test('a check is asked once the environment runs the candidate: it waits for agents and images, not for people and the clock', () => {
+test('a check is requested when only people, time and other checks are missing, not before agents and images are complete', () => {
   const check = { name: 'load-test', url: 'https://checks.example/', timeoutSeconds: 60 };
   const asked = (more: Parameters<typeof policy>[0], at = facts()) =>
     isDueForCheck(judge(policy({ checks: [check], ...more }), at));

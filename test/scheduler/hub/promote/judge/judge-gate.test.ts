@@ -30,7 +30,7 @@ import {
 const HOUR = 3600;
 const DAY = 24 * HOUR;
 
-it('what a stranger wrote stays on its line', () => {
+it("an external check's message is printed on one line with control characters escaped", () => {
   const found: CheckFacts = { state: 'failed', at: ago(1), message: 'no\n  approvals  3 of 3\u001b[2K' };
   const check = { name: 'load', url: 'https://check.example/', timeoutSeconds: 60 };
   const verdict = judge(policy({ checks: [check] }), facts({ checks: new Map([['load', found]]) }));
@@ -63,14 +63,14 @@ describe('compliance', () => {
     expect([holding.count, holding.first.length, changedBy]).toEqual([25, 10, ['network']]);
   });
 
-  it('of nobody is not met, whatever the policy asks', () => {
+  it('without agents is not met, for any policy', () => {
     for (const ask of [{ percent: 1 }, { atLeast: 1 }, {}]) {
       const verdict = judge(policy({ compliance: compliance(ask) }), facts({ agents: [] }));
       expect(verdict.state).toBe('waiting');
     }
   });
 
-  it('counts agents that never reported only where the policy counts all that are enrolled', () => {
+  it('counts agents that never reported only with "of: enrolled"', () => {
     const found = facts({ agents: [...agents(3), agent('z/9', { knownAt: null, online: false })] });
     const all = (of: 'reported' | 'enrolled') => policy({ compliance: compliance({ percent: 100, of }) });
     expect(judge(all('reported'), found).state).toBe('ready');
@@ -82,13 +82,13 @@ describe('compliance', () => {
     });
   });
 
-  it('of at least n agents counts agents, not their share', () => {
+  it('with atLeast requires that number of agents in addition to the share', () => {
     const least = policy({ compliance: compliance({ percent: 50, atLeast: 3 }) });
     expect(judge(least, facts({ agents: agents(2) })).state).toBe('waiting');
     expect(judge(least, facts({ agents: agents(3) })).state).toBe('ready');
   });
 
-  it('of required labels needs each agent that has them, and one at least', () => {
+  it('with required labels needs every agent that has them, and at least one', () => {
     const reference = { matchLabels: { tier: 'reference' } };
     const required = policy({ compliance: compliance({ percent: 1, require: [reference] }) });
     expect(condition(judge(required), 'required tier=reference')).toMatchObject({
@@ -102,7 +102,7 @@ describe('compliance', () => {
   });
 });
 
-it('with evidence: signed a share is of all enrolled agents, as the signer counts them', () => {
+it('with evidence: signed is a share of all enrolled agents, as the signer counts it', () => {
   const silent = agent('z/9', { knownAt: null, online: false });
   const wanted = policy({ compliance: compliance({ percent: 100, of: 'reported' }), evidence: 'signed' });
   expect(condition(judge(wanted, facts({ agents: [...agents(3), silent] })), 'compliance')).toMatchObject({
@@ -113,21 +113,21 @@ it('with evidence: signed a share is of all enrolled agents, as the signer count
   });
 });
 
-describe('followers, whose notifications nobody signs', () => {
+describe('followers, whose notifications are unsigned', () => {
   const mixed = [...agents(2), agent('z/flux', { follower: 'flux', labels: { tier: 'reference' } })];
   const wanted = compliance({ percent: 100, atLeast: 3 });
 
-  it('count like agents where the policy does not want signed evidence', () => {
+  it('count like agents without evidence: signed', () => {
     expect(judge(policy({ compliance: wanted }), facts({ agents: mixed })).state).toBe('ready');
   });
 
-  it('satisfy nothing with evidence: signed, and are no part of the share', () => {
+  it('do not count with evidence: signed, and are not part of the share', () => {
     const signed = judge(policy({ compliance: wanted, evidence: 'signed' }), facts({ agents: mixed }));
     expect(condition(signed, 'compliance')).toMatchObject({ met: true, found: '2 of 2, 100 %' });
     expect(condition(signed, 'at least')).toMatchObject({ met: false, found: '2' });
   });
 
-  it('hold a gate with evidence: signed that requires them', () => {
+  it('close a gate with evidence: signed that requires them', () => {
     const require = [{ matchLabels: { tier: 'reference' } }];
     const required = policy({ compliance: compliance({ percent: 1, require }), evidence: 'signed' });
     expect(condition(judge(required, facts({ agents: mixed })), 'required tier=reference')).toMatchObject({
@@ -140,7 +140,7 @@ describe('followers, whose notifications nobody signs', () => {
 describe('freshness', () => {
   const wanted = policy({ compliance: compliance({ percent: 100 }), freshnessSeconds: 12 * HOUR });
 
-  it('lets no older word satisfy anything', () => {
+  it('excludes agents with an older state from compliance', () => {
     const found = (hours: number) => facts({ agents: [...agents(3), agent('z/9', { knownAt: ago(hours) })] });
     expect(judge(wanted, found(12)).state).toBe('ready');
     const verdict = judge(wanted, found(12.1));
@@ -149,14 +149,14 @@ describe('freshness', () => {
     expect(condition(verdict, 'freshness')).toMatchObject({ met: false, found: '3 of 4' });
   });
 
-  it('is met if enough words are fresh for the share', () => {
+  it('is met if enough states are fresh for the share', () => {
     const half = policy({ compliance: compliance({ percent: 50 }), freshnessSeconds: HOUR });
     const found = facts({ agents: [...agents(2), agent('y/9', { knownAt: ago(2) })] });
     expect(judge(half, found).state).toBe('ready');
     expect(condition(judge(half, found), 'freshness')).toMatchObject({ met: true, holding: { count: 1 } });
   });
 
-  it('does not make an old failure count for less', () => {
+  it('does not excuse an older failure', () => {
     const failed = agent('z/9', { knownAt: ago(100), state: { kind: 'failed', why: 'CHECK_FAILED' } });
     const half = policy({ compliance: compliance({ percent: 50 }), freshnessSeconds: HOUR });
     expect(condition(judge(half, facts({ agents: [...agents(9), failed] })), 'failures').met).toBe(false);
@@ -182,7 +182,7 @@ describe('failures and drift', () => {
 describe('soak', () => {
   const wanted = policy({ compliance: compliance({ percent: 75 }), soakSeconds: DAY });
 
-  it('needs as many agents as compliance does, each by its own words', () => {
+  it('needs as many agents as compliance does, each for its own time', () => {
     const found = (hours: number) =>
       facts({ agents: [...agents(2), ...agents(2, { state: complies(hours) })] });
     expect(judge(wanted, found(25)).state).toBe('ready');
@@ -196,20 +196,20 @@ describe('soak', () => {
     expect(earliestOpening(verdict)).toBe('2026-11-24T06:00:00Z');
   });
 
-  it('does not start again for an agent that complied late', () => {
+  it('is not restarted by an agent that complied late', () => {
     expect(
       judge(wanted, facts({ agents: [...agents(3), agent('z/9', { state: complies(0.1) })] })).state,
     ).toBe('ready');
   });
 
-  it('starts again after a failure or drift of the candidate', () => {
+  it('restarts after a failure or drift of the candidate', () => {
     const recovered = (hours: number) =>
       facts({ agents: [...agents(3), agent('z/9', { state: complies(hours, true) })] });
     expect(judge(wanted, recovered(2)).state).toBe('waiting');
     expect(judge(wanted, recovered(25)).state).toBe('ready');
   });
 
-  it('of a site without network counts what its report covers, not how long the medium travelled', () => {
+  it('of a site without network counts the time that its report covers, not the transport of the medium', () => {
     const byMedium = (since: number, until: number) =>
       facts({ agents: agents(4, { online: false, knownAt: ago(until), state: complies(since) }) });
     const verdict = judge(wanted, byMedium(100, 90));
@@ -218,7 +218,7 @@ describe('soak', () => {
     expect(judge(wanted, byMedium(100, 70)).state).toBe('ready');
   });
 
-  it('without a wanted share is the age of the release', () => {
+  it('without compliance is the age of the release', () => {
     const alone = policy({ soakSeconds: 4 * DAY });
     expect(condition(judge(alone, facts({ agents: [] })), 'soak')).toMatchObject({
       met: false,
@@ -239,11 +239,11 @@ describe('absent agents', () => {
       ...(absent && { absent: { afterSeconds: 30 * DAY, then: absent } }),
     });
 
-  it('hold the share where the policy says nothing about them', () => {
+  it('count as not complying without a rule', () => {
     expect(judge(asked(undefined), found).state).toBe('waiting');
   });
 
-  it('do not count with exclude, and are named', () => {
+  it('are not counted with exclude, and are listed', () => {
     const verdict = judge(asked('exclude'), found);
     expect(verdict.state).toBe('ready');
     expect(condition(verdict, 'absent')).toMatchObject({
@@ -253,12 +253,12 @@ describe('absent agents', () => {
     });
   });
 
-  it('hold the gate with block', () => {
+  it('close the gate with block', () => {
     const most = { ...asked('block'), compliance: compliance({ percent: 50 }) };
     expect(judge(most, found).conditions.filter(({ met }) => !met)).toMatchObject([{ name: 'absent' }]);
   });
 
-  it('that are all there is do not open the gate', () => {
+  it('that are the only ones do not open the gate with exclude', () => {
     expect(judge(asked('exclude'), facts({ agents: [lost] })).state).toBe('waiting');
   });
 });
@@ -266,7 +266,7 @@ describe('absent agents', () => {
 describe('approvals', () => {
   const wanted = policy({ approvals: { required: 2, from: [], notAuthor: true } });
 
-  it('are n by different keys, whatever names they state', () => {
+  it('count by key, not by the stated name', () => {
     const of = (...entries: Parameters<typeof approval>[]) =>
       judge(wanted, facts(), { entries: entries.map((args) => approval(...args)) }).state;
     expect(of(['ann'])).toBe('waiting');
@@ -298,7 +298,7 @@ describe('approvals', () => {
     expect(judge(any, facts({ keys }), { entries }).state).toBe('ready');
   });
 
-  it('count only for the candidate that they name, and by the keys of the policy and the root', () => {
+  it('count for the named candidate only, and with keys of both policy and root', () => {
     const entries = [approval('ann'), approval('bob', keyOf('bob'), OTHER), approval('cid'), approval('dan')];
     const from = [fingerprintOf('ann'), fingerprintOf('bob'), fingerprintOf('dan')];
     const found = condition(
@@ -314,7 +314,7 @@ describe('approvals', () => {
     ]);
   });
 
-  it('that more keys would have to give than the root has are a mistake of the policy', () => {
+  it("more than the root's keys could give are a policy error", () => {
     const keys = { bundle: [keyOf('ann'), keyOf('bob')], authors: [keyOf('bob')] };
     const verdict = judge(wanted, facts({ keys }));
     expect(condition(verdict, 'approvals').holding.first).toEqual([
@@ -328,8 +328,8 @@ describe('approvals', () => {
   });
 });
 
-describe('a link that was edited', () => {
-  it('starts with its own promotions: the same candidate from another environment is judged', () => {
+describe('a link with an edited source environment', () => {
+  it('starts without promotions: a promotion from the former environment does not count', () => {
     const other = { ...promotion(SHARED), kind: 'promotion' as const };
     const entries = [{ ...other, predicate: { ...other.predicate, from: 'dev' } } as GateEntry];
     expect(judge(undefined, facts(), { entries }).state).toBe('ready');
@@ -338,7 +338,7 @@ describe('a link that was edited', () => {
 });
 
 describe('windows and freezes', () => {
-  it('close the gate and say when they open it', () => {
+  it('close the gate, and have the time at which they open it', () => {
     const at = new Date(2026, 10, 23, 12);
     const verdict = judge(policy({ windows: ['0 6 * * 2-4 for 8h'] }), facts(), { now: at });
     const opens = new Date(2026, 10, 24, 6);
@@ -347,7 +347,7 @@ describe('windows and freezes', () => {
     expect(judge(policy({ windows: ['0 6 * * 2-4 for 8h'] }), facts(), { now: opens }).state).toBe('ready');
   });
 
-  it('freeze whole days, the last one included, and follow each other', () => {
+  it('freeze whole days including the last, and follow each other', () => {
     const freeze = [
       { from: '2026-11-24', to: '2026-11-30' },
       { from: '2026-11-20', to: '2026-11-23', reason: 'stock taking' },
@@ -358,13 +358,13 @@ describe('windows and freezes', () => {
   });
 });
 
-describe('checks', () => {
+describe('external checks', () => {
   const wanted = policy({
     checks: [{ name: 'load', url: 'https://ci.example/load', timeoutSeconds: 2 * HOUR }],
   });
   const state = (check: CheckFacts) => judge(wanted, facts({ checks: new Map([['load', check]]) }));
 
-  it('open the gate only when they said that this candidate passed', () => {
+  it('open the gate only when they passed this candidate', () => {
     expect(condition(judge(wanted), 'check load').found).toBe('not asked yet');
     const cases = [
       [{ state: 'asked', at: ago(1) }, /no answer yet$/],
@@ -384,13 +384,13 @@ describe('checks', () => {
   });
 });
 
-describe('the state', () => {
-  it('without a policy is ready for what the earlier environment runs, also without any agent', () => {
+describe('the state of a gate', () => {
+  it('without a policy is ready for the candidate of the earlier environment, also without agents', () => {
     const verdict = judge(undefined, facts({ agents: [] }));
     expect([verdict.state, verdict.conditions.length]).toEqual(['ready', 1]);
   });
 
-  it('follows decisions in the order of the log', () => {
+  it('follows the decisions in the order of the log', () => {
     const of = (entries: readonly GateEntry[]) => judge(policy(), facts(), { entries }).state;
     expect(of([decision('pause')])).toBe('paused');
     expect(of([decision('pause'), decision('resume')])).toBe('ready');
@@ -400,12 +400,12 @@ describe('the state', () => {
     expect(of([promotion(SHARED), promotion(OTHER, 2)])).toBe('ready');
   });
 
-  it('is superseded when the earlier environment runs another candidate', () => {
+  it('is superseded when the earlier environment has another candidate', () => {
     const channels = [{ channel: 'qa/kiosk', since: null, now: 'release 5 of another candidate' }];
     expect(judge(policy(), facts({ channels })).state).toBe('superseded');
   });
 
-  it('waits for each channel that agents follow', () => {
+  it('waits for every channel that agents follow', () => {
     const verdict = judge(
       policy(),
       facts({
@@ -420,7 +420,7 @@ describe('the state', () => {
     });
   });
 
-  it('is the same for the same facts', () => {
+  it('is deterministic', () => {
     const wanted = policy({
       compliance: compliance({ percent: 90 }),
       soakSeconds: DAY,
@@ -432,12 +432,12 @@ describe('the state', () => {
   });
 });
 
-describe('a medium that is expected', () => {
+describe('an expected medium', () => {
   const wanted = policy({ compliance: compliance({ percent: 100 }), freshnessSeconds: DAY });
   const absent = { online: false, knownAt: ago(200) };
   const visit = (days: number): Visit => ({ expectedBy: formatTime(inDays(days)), isOverdue: days < 0 });
 
-  it('is named as an expectation with its day, and opens nothing then', () => {
+  it('is listed with its day, which does not open the gate', () => {
     const found = facts({
       agents: [
         ...agents(2),
@@ -457,7 +457,7 @@ describe('a medium that is expected', () => {
     expect(judge(wanted, found, { now: inDays(10) }).state).toBe('waiting');
   });
 
-  it('that is overdue has no expected day', () => {
+  it('that is overdue is listed without an expected day', () => {
     const found = facts({
       agents: [agent('x/1', { ...absent, visit: visit(3) }), agent('x/2', { ...absent, visit: visit(-1) })],
     });

@@ -10,14 +10,14 @@ const judged = (found = facts(), decisions: Partial<Decisions> = {}) =>
 
 const failed = agent('s9/a', { state: { kind: 'failed', why: 'the secret of site s9' } });
 
-test('a release is pending until every agent complies, and then a success', () => {
+test('a commit status is pending until every agent complies, then success', () => {
   const silent = agent('s8/a', { knownAt: null });
   expect(judged(facts({ agents: [...agents(3), silent] }))).toMatchObject({ state: 'pending' });
   expect(judged(facts({ agents: [] }))).toMatchObject({ state: 'pending' });
   expect(judged()).toEqual({ state: 'success', description: 'qa complies' });
 });
 
-test('failures of agents and a rejection are failures, without the names and the messages of sites', () => {
+test('a commit status is failure for failing agents and for a rejection, without names and messages of sites', () => {
   const found = judged(facts({ agents: [...agents(3), failed] }));
   expect(found).toEqual({ state: 'failure', description: 'qa: agents report failures: 1' });
   expect(judged(facts(), { rejected: 'rejected by ada: it leaks' })).toEqual({
@@ -26,12 +26,12 @@ test('failures of agents and a rejection are failures, without the names and the
   });
 });
 
-test('nothing new is said of a candidate that another one was promoted after', () => {
+test('a commit status does not change after another candidate was promoted', () => {
   expect(judged(facts(), { promoted: 'before' })).toBeUndefined();
   expect(judged(facts(), { promoted: 'now' })).toMatchObject({ state: 'success' });
 });
 
-test('the worst of two candidates counts', () => {
+test('a commit status of two candidates is the worse one', () => {
   const [success, pending, failure] = (['success', 'pending', 'failure'] as const).map((state) => ({
     state,
     description: state,

@@ -51,7 +51,7 @@ const late = agent('late', 'late', BEHIND);
 describe('a rollout', () => {
   const plan = planOf([PILOT, ALL]);
 
-  it('waits for the reports of the agents of its stage, and names them', () => {
+  it('waits for reports of the agents of its stage, and names them', () => {
     const { stages, next } = judgeRollout(
       plan,
       progressOf(0),
@@ -77,7 +77,7 @@ describe('a rollout', () => {
     });
   });
 
-  it('does not count the time before its stage began', () => {
+  it('does not count soak time before its stage began', () => {
     const agents = [agent('a', 'pilot', complies(-100 * HOUR)), late];
     expect(judgeRollout(plan, progressOf(0), agents, after(0)).next).toMatchObject({
       kind: 'wait',
@@ -85,14 +85,14 @@ describe('a rollout', () => {
     });
   });
 
-  it('stops when more agents failed than the stage allows, however far it is', () => {
+  it('pauses when more agents failed than the stage allows, at any time', () => {
     const agents = [agent('a', 'pilot', failed(15 * HOUR)), late];
     const { stages, next } = judgeRollout(plan, progressOf(0, 14 * HOUR), agents, after(16 * HOUR));
     expect(stages[0]?.state).toBe('failed');
     expect(next).toMatchObject({ kind: 'pause', stage: 'all' });
   });
 
-  it('takes back automatically where the policy says so, unless there is nothing to return to', () => {
+  it('is rolled back automatically with onFailure: take-back, unless there is no earlier release', () => {
     const back = planOf([PILOT, ALL], { onFailure: 'take-back' });
     const agents = [agent('a', 'pilot', failed(60))];
     expect(judgeRollout(back, progressOf(0), agents, after(HOUR)).next.kind).toBe('take-back');
@@ -124,7 +124,7 @@ describe('a rollout', () => {
     expect(judgeRollout(approved, two, [], after(0)).next.kind).toBe('advance');
   });
 
-  it('goes on without agents that are absent for longer than the policy says', () => {
+  it('advances without agents that are absent longer than the policy allows', () => {
     const silent = agent('b', 'pilot', BEHIND, { heardAt: at(-31 * 24 * HOUR) });
     const agents = [agent('a', 'pilot', complies(0)), silent];
     const now = after(12 * HOUR);
@@ -138,7 +138,7 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, progressOf(0), agents, now).next.kind).toBe('wait');
   });
 
-  it('does not advance on the silence of a stage whose agents are all excluded', () => {
+  it('does not advance when all agents of its stage are excluded', () => {
     const silent = agent('b', 'pilot', BEHIND, { heardAt: at(-31 * 24 * HOUR) });
     // oxlint-disable-next-line unicorn/no-thenable -- a field of the policy
     const excluding = planOf([PILOT, ALL], { absent: { afterSeconds: 30 * 24 * HOUR, then: 'exclude' } });
@@ -149,14 +149,14 @@ describe('a rollout', () => {
     ]);
   });
 
-  it('is not held back by an agent that joined after the stage began, and does not wait for one that left', () => {
+  it('does not wait for an agent that joined after the stage began, nor for one that left', () => {
     const joined = agent('new', 'pilot', BEHIND, { enrolledAt: at(HOUR), heardAt: null });
     const agents = [agent('a', 'pilot', complies(0)), joined];
     expect(judgeRollout(plan, progressOf(0), agents, after(12 * HOUR)).next.kind).toBe('advance');
     expect(judgeRollout(plan, progressOf(0), [], after(12 * HOUR)).next.kind).toBe('advance');
   });
 
-  it('soaks by the first agent that complied where all of its agents joined after the stage began', () => {
+  it('soaks from the first complying agent when all agents of its stage joined after it began', () => {
     const joined = (name: string, state: AgentFact['state']): AgentFact =>
       agent(name, 'pilot', state, { enrolledAt: at(HOUR) });
     // Nobody has run the release yet: the time before proves nothing.
@@ -170,7 +170,7 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, progressOf(0), agents, after(18 * HOUR)).next.kind).toBe('advance');
   });
 
-  it('counts only fresh reports where the policy sets an age', () => {
+  it('counts only fresh reports when the policy sets an age', () => {
     const fresh = planOf([PILOT, ALL], { freshnessSeconds: HOUR });
     const agents = [agent('a', 'pilot', complies(0), { heardAt: at(HOUR) })];
     expect(judgeRollout(fresh, progressOf(0), agents, after(12 * HOUR)).next.kind).toBe('wait');
@@ -178,7 +178,7 @@ describe('a rollout', () => {
     expect(judgeRollout(fresh, progressOf(0), heard, after(12 * HOUR)).next.kind).toBe('advance');
   });
 
-  it('fails at its deadline, and has the same time again after a person resumed it', () => {
+  it('fails at its deadline, which starts again when a person resumes it', () => {
     const timed = planOf([PILOT, ALL], { deadlineSeconds: 24 * HOUR });
     const agents = [agent('a', 'pilot', BEHIND)];
     expect(judgeRollout(timed, progressOf(0), agents, after(24 * HOUR)).next.kind).toBe('pause');
@@ -187,7 +187,7 @@ describe('a rollout', () => {
     expect(judgeRollout(timed, resumed, agents, after(54 * HOUR)).next.kind).toBe('pause');
   });
 
-  it('does nothing while it is paused, and a failure known when it was resumed does not stop it again', () => {
+  it('does nothing while paused, and is not paused again for a failure known at its resumption', () => {
     const agents = [agent('a', 'pilot', failed(HOUR)), agent('b', 'pilot', complies(0))];
     const paused = { ...progressOf(0), paused: 'stage pilot failed' };
     const { stages, next } = judgeRollout(plan, paused, agents, after(99 * HOUR));
@@ -198,7 +198,7 @@ describe('a rollout', () => {
     expect(judgeRollout(plan, resumed, again, after(4 * HOUR)).next.kind).toBe('pause');
   });
 
-  it('is complete when its last stage complied, and not before', () => {
+  it('is complete when its last stage complied, not before', () => {
     const progress = progressOf(0, 12 * HOUR);
     const agents = [agent('a', 'pilot', complies(0)), late];
     expect(judgeRollout(plan, progress, agents, after(13 * HOUR)).next.kind).toBe('wait');
@@ -214,7 +214,7 @@ describe('a rollout', () => {
 });
 
 describe('a simulation', () => {
-  it('says who gets the release when', () => {
+  it('lists which agents get the release, and when', () => {
     const plan = planOf([PILOT, ALL]);
     const agents = [agent('a', 'pilot', BEHIND), agent('z', 'late', BEHIND), agent('m', 'late', BEHIND)];
     expect(simulateRollout(plan, agents, START)).toEqual({

@@ -14,7 +14,7 @@ const complying = (name: string, hours: number) => ({
   state: { kind: 'complies' as const, since: formatTime(after(hours)) },
 });
 
-test('the curve of a rollout rises by each agent when it came to comply, and ends with the counts of the stages', () => {
+test('the curve of a rollout rises when an agent starts to comply, and ends with the counts of its stages', () => {
   // The first one ran these packages before the rollout.
   const [before, pilot, last] = [complying('a', -5), complying('b', 20), complying('c', 70)];
   const curve = curveOf([[before, pilot], [before, last, pilot], []], formatTime(START), after(100));
@@ -27,7 +27,7 @@ test('the curve of a rollout rises by each agent when it came to comply, and end
   expect(curve.at(-1)).toEqual({ at: formatTime(after(100)), complies: [2, 3, 0] });
 });
 
-test('a rollout that has not started has no curve, and one that just did has a single time', () => {
+test('the curve of a rollout is empty before its start, and has one time at its start', () => {
   expect(curveOf([[complying('a', 1)]], undefined, after(2))).toEqual([]);
   expect(new Set(curveOf([[]], formatTime(START), START).map(({ at }) => at))).toEqual(
     new Set([formatTime(START)]),

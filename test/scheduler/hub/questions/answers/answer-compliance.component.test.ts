@@ -57,7 +57,7 @@ const asked = (since: Date, visible?: Visible) => ({
   visible,
 });
 
-test('each agent is counted once: a fault before silence, silence before lateness', async () => {
+test('each agent counts once: a fault before silence, silence before lateness', async () => {
   await using hub = await fleet();
   const counts = await countCompliance(hub, NOW);
   expect(counts.get('prod')).toEqual(PROD_COUNTS);
@@ -66,7 +66,7 @@ test('each agent is counted once: a fault before silence, silence before latenes
 
 const NOBODY = { complies: 0, waiting: 0, differs: 0, late: 0, silent: 0, neverReported: 0 };
 
-test('an hour is stored once, whichever replica counts it and how often', async () => {
+test('each hour is stored once, by any replica', async () => {
   await using hub = await fleet();
   expect(await sampleCompliance(hub, NOW)).toBe(true);
   expect(await sampleCompliance(hub, new Date(NOW.getTime() + 59 * 60_000))).toBe(false);
@@ -98,7 +98,7 @@ test('a long span has the last sample of each step, and samples are kept for 400
   expect(await samples(addDays(NOW, -500))).toEqual([48, ...times(-399 * 24, -13, 0)]);
 });
 
-test('a reader gets the environments that it may see whole', async () => {
+test('a reader gets only the environments that it may read as a whole', async () => {
   await using hub = await fleet();
   await sampleCompliance(hub, NOW);
   const names = async (visible?: Visible) => {

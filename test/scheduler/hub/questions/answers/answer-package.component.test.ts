@@ -17,7 +17,7 @@ const ask = (hub: TestHub, agent = 'plant-8/press-1', assignment = 'web') =>
   answerPackage(hub, { agent, assignment }, NOW);
 
 describe('a package at an agent', () => {
-  it('has its objects, and what the update to the wanted one changes, with secrets masked', async () => {
+  it('has its objects, and the changes of the update to the wanted package, with secrets masked', async () => {
     await using hub = await withAgent();
     const { running, wanted, objects, differences, drift, channel, earlier } = await ask(hub);
     expect(channel).toBe('prod/kiosk');
@@ -40,7 +40,7 @@ describe('a package at an agent', () => {
     expect(drift).toMatchObject({ drifted: false, objects: [] });
   });
 
-  it('changes nothing where the wanted one runs', async () => {
+  it('has no changes when the wanted package runs', async () => {
     await using hub = await shop();
     expect(await ask(hub, 'plant-7/press-1')).toMatchObject({ differences: [] });
   });
@@ -65,7 +65,7 @@ describe('a package at an agent', () => {
     });
   });
 
-  it('is known by its digest alone where no release has it any more', async () => {
+  it('is known by its digest only when no release contains it', async () => {
     await using hub = await withAgent([applied('web', `sha256:${'e'.repeat(64)}`, days(0))]);
     expect(await ask(hub)).toMatchObject({
       running: { name: 'eeeeeeeeeeee', version: null },
@@ -74,7 +74,7 @@ describe('a package at an agent', () => {
     });
   });
 
-  it('is refused to a reader who may not see the assignment', async () => {
+  it('is refused to a reader without access to the assignment', async () => {
     await using hub = await shop();
     const asked = { agent: 'plant-7/press-1', assignment: 'web' };
     const parts = new Map([['prod', new Set(['other'])]]);
@@ -84,7 +84,7 @@ describe('a package at an agent', () => {
     expect(await answerPackage(hub, { ...asked, visible }, NOW)).toMatchObject(asked);
   });
 
-  it('is refused for an agent that is not enrolled, and is nothing where nothing is wanted', async () => {
+  it('is refused for an unknown agent, and empty when nothing runs or is wanted', async () => {
     await using hub = await shop();
     await expect(ask(hub, "x/y' or 1=1")).rejects.toMatchObject({ code: 'USAGE' });
     expect(await ask(hub, 'plant-7/press-1', 'nothing')).toMatchObject({

@@ -10,7 +10,7 @@ const names = async (hub: TestHub, text: string) =>
   (await search(hub, text)).found.map(({ kind, name }) => `${kind} ${name}`);
 
 describe('the search', () => {
-  it('finds everything by a part of its name', async () => {
+  it('finds every kind of object by a part of its name', async () => {
     await using hub = await shop();
     expect(await names(hub, 'LAB')).toEqual(['site lab', 'agent lab/rig-1']);
     expect(await names(hub, 'press')).toEqual(['agent plant-7/press-1']);
@@ -23,7 +23,7 @@ describe('the search', () => {
     expect(await names(hub, 'web')).toEqual(['assignment web']);
   });
 
-  it('finds for a limited reader only what it may see', async () => {
+  it('finds only visible objects for a limited reader', async () => {
     await using hub = await shop();
     const limited = async (whole: readonly string[], parts: Readonly<Record<string, readonly string[]>>) => {
       const visible = {
@@ -44,7 +44,7 @@ describe('the search', () => {
     ]);
   });
 
-  it('finds a package by the first digits of its digest', async () => {
+  it('finds a package by twelve digits of its digest, not by five', async () => {
     await using hub = await shop();
     expect(await names(hub, hub.first.slice(0, 'sha256:'.length + 12))).toEqual([`package ${hub.first}`]);
     expect(await names(hub, hub.first.slice('sha256:'.length, 'sha256:'.length + 5))).toEqual([]);
@@ -55,7 +55,7 @@ describe('the search', () => {
     expect(await names(hub, text)).toEqual([]);
   });
 
-  it('comes in pages that together are the whole', async () => {
+  it('comes in pages without gaps', async () => {
     await using hub = await shop();
     const whole = (await search(hub, 'r')).found;
     expect(whole.length).toBeGreaterThan(4);

@@ -28,7 +28,7 @@ const ask = async (
 };
 
 describe('the workloads of a fleet', () => {
-  it('have in each environment what its newest release wants and what its agents run', async () => {
+  it('list for each environment what its newest release wants and what its agents run', async () => {
     await using hub = await shop();
     const { lines, workloads, next } = await ask(hub);
     expect(workloads).toMatchObject([
@@ -63,7 +63,7 @@ describe('the workloads of a fleet', () => {
     ]);
   });
 
-  it('count agents that run a package of no current release, and those in trouble', async () => {
+  it('count agents with a package of no current release, and agents with failures or drift', async () => {
     await using hub = await shop();
     const rig = await enrolled(hub, 'lab/rig-2', QA);
     const lines = chain(rig, [
@@ -94,7 +94,7 @@ describe('the workloads of a fleet', () => {
     ]);
   });
 
-  it('come in pages, with the environments in the order of the chain', async () => {
+  it('come in pages, with the environments in the order of the promotion chain', async () => {
     await using hub = await shop();
     const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
     await recordLinkStates(hub.store, [{ ...link, waitsFor: null, why: null }], formatTime(NOW));

@@ -14,8 +14,8 @@ const FILES = new Map([
 ]);
 const manifests = 'b'.repeat(40);
 
-describe('the version of a package, as people know it', () => {
-  it('is what Kalypso’s DeploymentDescriptor says, with the commit that it was made from', () => {
+describe('the displayed version of a package', () => {
+  it("is that of Kalypso's DeploymentDescriptor, with its commit", () => {
     const described = { version: '0.0.1-41', commit: 'a'.repeat(40) };
     const source = { ref: 'v2.4.1', commit: manifests, described };
     expect(formatVersion(describePackage('hello', source, FILES))).toBe('hello 0.0.1-41 (aaaaaaa)');
@@ -23,7 +23,7 @@ describe('the version of a package, as people know it', () => {
     expect(formatVersion(describePackage('hello', withoutCommit, FILES))).toBe('hello 0.0.1-41 (bbbbbbb)');
   });
 
-  it('is the Git tag that was asked for, otherwise the label of the objects', () => {
+  it('is the Git tag of the source, otherwise the version label of the objects', () => {
     const tagged = { ref: 'v2.4.1', commit: manifests };
     expect(formatVersion(describePackage('hello', tagged, FILES))).toBe('hello 2.4.1 (bbbbbbb)');
     const branch = { ref: 'main', commit: manifests };

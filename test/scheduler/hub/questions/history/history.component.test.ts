@@ -38,7 +38,7 @@ const where = async (hub: TestHub, asked: AskedQuestion) => {
 };
 
 describe('the history of a fleet', () => {
-  it('names versions as people do, and shows reasons and how late a report came', async () => {
+  it('shows versions by name, reasons, and the delay of a report', async () => {
     await using hub = await shop();
     const { lines, changes } = await history(hub, { name: 'plant-7' });
     expect(changes.map(({ field, fromName, toName }) => [field, fromName, toName])).toEqual([
@@ -66,7 +66,7 @@ describe('the history of a fleet', () => {
     expect(lines.filter((line) => line.length > 80)).toEqual([]);
   });
 
-  it('is asked by environment, agent, workload and time', async () => {
+  it('can be filtered by environment, agent, workload and time', async () => {
     await using hub = await shop();
     const seqs = async (asked: AskedQuestion) => (await history(hub, asked)).changes.map(({ seq }) => seq);
     expect(await seqs({ name: 'qa' })).toEqual([2, 1, 1]);
@@ -80,7 +80,7 @@ describe('the history of a fleet', () => {
     await expect(history(hub, { at: '1d', since: '2d' })).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('shows only what the hub knew at a time', async () => {
+  it('with asKnownAt shows only what the hub knew at that time', async () => {
     await using hub = await shop();
     const { changes } = await history(hub, { name: 'plant-7', asKnownAt: formatTime(days(-2)) });
     expect(changes.map(({ seq, field, fromName }) => [seq, field, fromName])).toEqual([
@@ -90,7 +90,7 @@ describe('the history of a fleet', () => {
     ]);
   });
 
-  it('of an environment is the same in pages, whether its changes are among the newest or far back', async () => {
+  it('of an environment is the same in pages, for new and old changes', async () => {
     await using hub = await shop();
     for (const environment of ['prod', 'qa']) {
       const whole = await history(hub, { environment });
@@ -106,7 +106,7 @@ describe('the history of a fleet', () => {
     }
   });
 
-  it('comes in pages that together are the whole, each release on one of them', async () => {
+  it('comes in pages without gaps, each release on one page', async () => {
     await using hub = await shop();
     const whole = await history(hub, {});
     const changes: unknown[] = [];
@@ -127,7 +127,7 @@ describe('the history of a fleet', () => {
 });
 
 describe('what ran where', () => {
-  it('is the version of now with its age', async () => {
+  it('shows the current version with its age', async () => {
     await using hub = await shop();
     const { lines } = await where(hub, { workload: 'web' });
     expect(lines).toEqual([
@@ -138,7 +138,7 @@ describe('what ran where', () => {
     ]);
   });
 
-  it('is the state of a past day, and what was known on it', async () => {
+  it('shows the state at a past time, and as it was known then', async () => {
     await using hub = await shop();
     const health = async (at: Date, knownAt?: Date) => {
       const asked = { site: 'plant-7', at: formatTime(at), asKnownAt: knownAt && formatTime(knownAt) };
@@ -155,7 +155,7 @@ describe('what ran where', () => {
     expect(await health(days(-1))).toEqual(['healthy']);
   });
 
-  it('leaves out what an earlier machine under the same name ran', async () => {
+  it('omits what an earlier machine under the same name ran', async () => {
     await using hub = await shop();
     await hub.store.db.updateTable('agent').set({ life: 2 }).where('id', '=', 'lab/rig-1').execute();
     expect((await where(hub, { workload: 'web' })).agents.map(({ agent }) => agent)).toEqual([
@@ -165,7 +165,7 @@ describe('what ran where', () => {
 });
 
 describe('events', () => {
-  it('are as the agent signed them, with the report that brought them, in pages', async () => {
+  it('are returned as the agent signed them, with their report, in pages', async () => {
     await using hub = await shop();
     const ask = async (asked: AskedQuestion) =>
       (await answerEvents(hub, await parseQuestion(hub, asked, NOW), NOW)) as {
@@ -204,7 +204,7 @@ describe('events', () => {
 });
 
 describe('the comparison of two environments', () => {
-  it('shows differing versions and configuration with their agents, and no value of a Secret', async () => {
+  it('shows different versions and configuration with their agents, and no value of a Secret', async () => {
     await using hub = await shop();
     const { lines, json } = await answerCompare(hub, { left: 'qa', right: 'prod', diff: true }, NOW);
     const { assignments } = json as { readonly assignments: readonly Compared[] };
@@ -254,7 +254,7 @@ describe('the comparison of two environments', () => {
     });
   });
 
-  it('tells configuration from versions', async () => {
+  it('distinguishes a change of configuration from a change of version', async () => {
     await using hub = await shop();
     await release(hub, PROD, 4, { web: deployment('2.0', 9) });
     const { json } = await answerCompare(hub, { left: 'qa', right: 'prod' }, NOW);
@@ -264,7 +264,7 @@ describe('the comparison of two environments', () => {
     });
   });
 
-  it('matches objects whose namespaces differ only in the environment, and shows a namespace of another one', async () => {
+  it("matches objects whose namespaces differ only in the environment's name", async () => {
     await using hub = await shop();
     const compareAt = async (version: number, inProd: string): Promise<Compared | undefined> => {
       await release(hub, QA, version, { web: deployment('1.0', 2, 'first', 'qa-kiosk-web') });

@@ -14,7 +14,7 @@ const world = (bytes: number) => {
 };
 
 describe('unpacked bundles', () => {
-  test('are kept as long as they fit, and the one that was used last stays', async () => {
+  test('are cached up to the limit, and the least recently used is dropped', async () => {
     const { read, unpack } = world(40);
     const first = await unpack(A);
     await unpack(B);
@@ -26,7 +26,7 @@ describe('unpacked bundles', () => {
     expect(read).toEqual([A, B, C, B]);
   });
 
-  test('are not kept when one is larger than all that may be kept', async () => {
+  test('are not cached when one exceeds the limit', async () => {
     const { read, unpack } = world(101);
     await unpack(A);
     await unpack(A);

@@ -8,8 +8,8 @@ const ask = async (hub: TestHub, query: string): Promise<readonly object[]> =>
   (await sql.raw<object>(query).execute(hub.store.db)).rows;
 
 /** The questions of the dashboards of Kalypso's observability hub, in its words in the comments. */
-describe('the views for dashboards, with versions as people know them', () => {
-  it('say which version an environment wants, which ones run there, and at how many agents they succeed', async () => {
+describe('the dashboard views with displayed versions', () => {
+  it('have the wanted and running versions of an environment, and the number of healthy and failed agents', async () => {
     await using hub = await shop();
     await noteVersions(hub);
     // "Environments State": version, deployed version, status, clusters.
@@ -37,7 +37,7 @@ describe('the views for dashboards, with versions as people know them', () => {
     ]);
   });
 
-  it('name the version of each cluster', async () => {
+  it('have the version of each cluster', async () => {
     await using hub = await shop();
     await noteVersions(hub);
     // "Clusters State": cluster, status, deployed version, deployed on.
@@ -75,7 +75,7 @@ describe('the views for dashboards, with versions as people know them', () => {
     expect(rows).toEqual([{ assignment: 'web', qa: '2.0', prod: '1.0' }]);
   });
 
-  it('keep the names of what earlier releases had, for the history', async () => {
+  it('keep the versions of earlier releases', async () => {
     await using hub = await shop();
     await noteVersions(hub);
     await release(hub, PROD, 4, { web: deployment('3.0', 5, 'second') });

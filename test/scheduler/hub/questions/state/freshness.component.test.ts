@@ -24,7 +24,7 @@ const policy = (more: Partial<FreshnessPolicy> = {}): FreshnessPolicy => ({
   ...more,
 });
 
-describe('the age of a word', () => {
+describe("the freshness of an agent's state", () => {
   it.each([
     [0, 'fresh'],
     [35, 'fresh'],
@@ -36,13 +36,13 @@ describe('the age of a word', () => {
     expect(freshnessOf(formatTime(addDays(NOW, -days)), policy(), NOW)).toBe(word);
   });
 
-  it('is unknown for an agent that never spoke, and nothing ages without a policy', () => {
+  it('is unknown for an agent that never reported, and fresh without a policy', () => {
     expect(freshnessOf(null, policy(), NOW)).toBe('unknown');
     expect(freshnessOf(null, undefined, NOW)).toBe('unknown');
     expect(freshnessOf(formatTime(addDays(NOW, -4000)), undefined, NOW)).toBe('fresh');
   });
 
-  it('is judged by the policy of the cluster type before that of the environment', () => {
+  it('follows the policy of the cluster type before the policy of the environment', () => {
     const all = [
       policy({ name: 'all' }),
       policy({ name: 'hosts', clusterTypes: ['factory-host'] }),
@@ -68,8 +68,8 @@ const ask = async (hub: TestHub, now: Date) => {
 
 const EVENTS = [{ type: 'imported' }, { type: 'imported' }] as const;
 
-describe('the status of a site that only a stick reaches', () => {
-  it('complies, is late, and is stale, as the policy that serve stored says', async () => {
+describe('the status of a site that reports by medium', () => {
+  it('complies, then is late, then stale, by the stored policy', async () => {
     await using hub = await enrolledHub();
     await hub.layoutWriter.release({ channel: HOSTS, version: 1, bundles: [] });
     const stick = await hub.stick();
@@ -96,7 +96,7 @@ describe('the status of a site that only a stick reaches', () => {
     expect((await ask(hub, addDays(NOW, 71))).needALook).toBe(0);
   });
 
-  it('is as old as what its stick says, not as the day on which the stick came', async () => {
+  it('has the age of its report, not of the import', async () => {
     await using hub = await enrolledHub();
     await recordFreshness(hub.store, [policy()]);
     const stick = await hub.stick();
@@ -109,7 +109,7 @@ describe('the status of a site that only a stick reaches', () => {
     expect(narrow.join('\n')).toContain('heard just now (state of 100 d ago), stale');
   });
 
-  it('does not become younger by a report that is imported again', async () => {
+  it('does not become fresher when a report is imported again', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     const lines = chain(hub.agent, EVENTS);
@@ -119,7 +119,7 @@ describe('the status of a site that only a stick reaches', () => {
     expect((await ask(hub, addDays(NOW, 90))).rows).toMatchObject([{ saidAt: formatTime(NOW) }]);
   });
 
-  it('takes the arrival for the age of a report from the future, and no clock of 1970 for one', async () => {
+  it('has the age since arrival for a report from the future, and the time floor for an untrusted clock', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     const lines = chain(hub.agent, EVENTS);
@@ -132,7 +132,7 @@ describe('the status of a site that only a stick reaches', () => {
     expect((await ask(hub, addDays(NOW, 2))).rows).toMatchObject([{ saidAt: formatTime(addDays(NOW, 2)) }]);
   });
 
-  it('hears nothing from an agent that was revoked', async () => {
+  it('does not change by reports of a revoked agent', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     await report(stick, hub.agent, chain(hub.agent, EVENTS));

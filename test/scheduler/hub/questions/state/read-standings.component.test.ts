@@ -77,8 +77,8 @@ const countStates = () => {
   return { read, plugin };
 };
 
-describe('how an agent stands to the release', () => {
-  it('is the same from its state as a whole and from the states of its assignments', async () => {
+describe('the standing of an agent to the release', () => {
+  it('is the same computed from its whole state and from the states of its assignments', async () => {
     let complying = 0;
     await assert(
       asyncProperty(
@@ -134,7 +134,7 @@ describe('how an agent stands to the release', () => {
     expect(complying).toBeGreaterThan(0);
   });
 
-  it('is read from the packages of one of the agents that run the same, and from the states in trouble', async () => {
+  it('is read once for agents with the same packages, and separately for agents with failures', async () => {
     await using hub = await enrolledHub();
     const others = ['b', 'c', 'd'].map((name) => `${hub.agent.site}/${name}`);
     const agents: TestAgent[] = [hub.agent];

@@ -70,7 +70,7 @@ test('lists returned and imported media, and the expected date of the next', asy
   expect((await media(hub, { site: 'plant-8' })).agents).toMatchObject([{ newest: { version: 4 } }]);
 });
 
-test('media come in pages, and an agent that was heard over the network is not among them', async () => {
+test('media come in pages, without agents that were heard over the network', async () => {
   await using hub = await shop();
   await hub.store.db
     .updateTable('agent')
@@ -87,7 +87,7 @@ test('media come in pages, and an agent that was heard over the network is not a
   expect([limited.agents, limited.arrivals.map(({ sites }) => sites)]).toEqual([[], [['lab']]]);
 });
 
-test('a medium that comes back says which releases it had carried to which sites, and only of this fleet', async () => {
+test('a returned medium lists the releases of this fleet that it carried, by site', async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const lines = chain(agent, [applied('web', hub.first, days(-3)), applied('web', hub.second, days(-1))]);
@@ -150,7 +150,7 @@ const filled = async (hub: TestHub, name: string, changes: object = {}): Promise
   return stick;
 };
 
-test('a medium that was recorded is on its way until it comes back, and says at which of its sites it arrived', async () => {
+test('a recorded medium is on its way until it returns, and lists the sites where it arrived', async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const stick = await filled(hub, 'stick');
@@ -192,7 +192,7 @@ test('a medium that was recorded is on its way until it comes back, and says at 
   expect((await media(hub)).underway).toEqual([]);
 });
 
-test('a record that comes after the medium, or for another fleet, changes nothing', async () => {
+test("a record after the medium's return, or for another fleet, changes nothing", async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const lines = chain(agent, [applied('web', hub.first, days(-3))]);
@@ -214,7 +214,7 @@ test('a record that comes after the medium, or for another fleet, changes nothin
   expect((await media(hub)).underway).toEqual([]);
 });
 
-test('sticks that are filled alike in one second are two media, and each comes back alone', async () => {
+test('two media with the same content and time are separate, and return separately', async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const lines = chain(agent, [applied('web', hub.first, days(-3)), applied('web', hub.second, days(-2))]);
@@ -232,7 +232,7 @@ test('sticks that are filled alike in one second are two media, and each comes b
   }
 });
 
-test('a medium that the office cannot open comes back by its volume, with the contents that were recorded', async () => {
+test('a medium that the office cannot decrypt returns by its volume id, with the recorded contents', async () => {
   await using hub = await shop();
   const agent = await enrolled(hub, 'plant-8/press-1', PROD);
   const stick = await filled(hub, 'sealed');
@@ -250,7 +250,7 @@ test('a medium that the office cannot open comes back by its volume, with the co
   });
 });
 
-test('of a stick that is filled and recorded in any order, at most the last record is on its way', async () => {
+test('of a medium that is written and recorded repeatedly, at most the last record is on its way', async () => {
   await using hub = await shop();
   const sticks = await Promise.all(['a', 'b'].map((name) => hub.stick(name)));
   const steps = fc.array(fc.record({ at: fc.nat({ max: 1 }), isRecorded: fc.boolean() }), { maxLength: 12 });

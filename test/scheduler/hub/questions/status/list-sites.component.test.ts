@@ -77,7 +77,7 @@ const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSum
   }));
 };
 
-test('a site has one entry, which counts the rows of its status', async () => {
+test('a site has one entry with the counts of its status rows, for any filter', async () => {
   await using hub = await fleet();
   const filters: readonly Filter[] = [
     {},
@@ -104,7 +104,7 @@ test('a site has one entry, which counts the rows of its status', async () => {
   });
 });
 
-test('sites come in pages, each site whole and once', async () => {
+test('sites come in pages, each site complete and once', async () => {
   await using hub = await fleet();
   const { sites: all } = await list(hub);
   for (const limit of [1, 2, 3]) {

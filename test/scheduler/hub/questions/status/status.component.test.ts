@@ -102,7 +102,7 @@ const verdicts = (rows: ReturnType<typeof whatRunsWhere>) =>
   Object.fromEntries(rows.map(({ assignment, verdict }) => [assignment, verdict]));
 
 describe('what runs where', () => {
-  it('compares every assignment with its wanted version', () => {
+  it('compares each assignment with its wanted package', () => {
     const failed = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(1)) };
     const rows = whatRunsWhere(
       wants({
@@ -151,7 +151,7 @@ describe('what runs where', () => {
     });
   });
 
-  it('leaves an agent where it is that the rollout has not reached', () => {
+  it('is "not selected" for an agent outside of the rollout', () => {
     const rows = whatRunsWhere(
       wants({ a: digest('1'), b: digest('2') }, { percent: 0 }),
       [agentWith([runs('a', '1'), runs('b', '1')])],
@@ -176,15 +176,15 @@ describe('what runs where', () => {
     expect(verdicts(whatRunsWhere(refused, [agent], NOW))).toEqual({ a: 'release refused' });
   });
 
-  it('is sorted whatever order the agents come in', () => {
+  it('is sorted by site and agent, for any input order', () => {
     const [one, two] = [agentWith([], { agent: 'a' }), agentWith([], { site: 'alpha', agent: 'z' })];
     const order = whatRunsWhere(new Map(), [one, two], NOW).map(({ site, agent }) => `${site}/${agent}`);
     expect(order).toEqual(['alpha/z', 'plant-7/a']);
   });
 });
 
-describe('the table in 80 columns', () => {
-  it('has a line for each agent, and its assignments below', () => {
+describe('the status table in 80 columns', () => {
+  it('has a line for each agent, and its assignments below it', () => {
     const rows = whatRunsWhere(
       wants({ oven: digest('1'), fan: digest('3') }),
       [agentWith([runs('oven', '2'), runs('fan', '3')]), agentWith([], { agent: 'press-2', silent: true })],
@@ -218,7 +218,7 @@ describe('the table in 80 columns', () => {
     expect(renderNarrow(rows, NOW).at(-1)).toMatch(/^! unknown +oven +r5 +unknown /);
   });
 
-  it('stays in them with long names, states and codes, whatever an agent says', () => {
+  it('is never wider, for long names, states and codes', () => {
     const long = 'a'.repeat(63);
     const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
     const failed = {
@@ -238,8 +238,8 @@ describe('the table in 80 columns', () => {
   });
 });
 
-describe('the table', () => {
-  it('gives every reported cell its age and every report its way and time', () => {
+describe('the wide status table', () => {
+  it('has an age for each reported cell, and the source and time of each report', () => {
     const later = { seq: 41, at: formatTime(hours(1)), source: source(41, 41, hours(0.5)) };
     const rows = whatRunsWhere(
       wants({ oven: digest('1') }),
@@ -258,7 +258,7 @@ describe('the table', () => {
     expect(heading?.indexOf('STATE')).toBe(row?.indexOf('! behind'));
   });
 
-  it('marks what an agent said that has fallen silent, however good it was', () => {
+  it('marks a silent agent, even if it complied', () => {
     const silent = agentWith([runs('oven', '1')], { silent: true });
     const rows = whatRunsWhere(wants({ oven: digest('1') }), [silent], NOW);
     expect(rows).toMatchObject([{ verdict: 'complies', silent: true, heardAt: formatTime(hours(2)) }]);
@@ -273,7 +273,7 @@ describe('the table', () => {
     ['a line feed', 'A\nB', 'A B'],
     ['a bidirectional override', 'A\u202eB', String.raw`A\u202eB`],
     ['a bidirectional isolate', 'A\u2066B', String.raw`A\u2066B`],
-  ])('shows %s in the code of an agent as text', (_, code, shown) => {
+  ])('escapes %s in the code of an agent', (_, code, shown) => {
     const cell = { seq: 1, at: formatTime(NOW), source: source(1, 1, NOW) };
     const evil = runs('oven', '1', {
       health: { ...cell, outcome: 'failed', type: 'check', code, message: null },
@@ -289,7 +289,7 @@ describe('the table', () => {
     [47 * 3600, '47 h ago'],
     [49 * 3600, '2 d ago'],
     [-7200, '2 h ahead'],
-  ])('says %i seconds as %s', (seconds, text) => {
+  ])('formats %i seconds as %s', (seconds, text) => {
     expect(formatAge(formatTime(new Date(NOW.getTime() - seconds * 1000)), NOW)).toBe(text);
   });
 });
@@ -319,8 +319,8 @@ const applied = (pack: Digest, version: number): Happening => ({
   outcome: 'configured',
 });
 
-describe('from signed releases and reports', () => {
-  it('follows an agent from enrolment over its first report to the next release', async () => {
+describe('the status from signed releases and reports', () => {
+  it('follows an agent from its enrolment over its first report to the next release', async () => {
     await using hub = await testHub();
     const first = await releaseOf(hub, 1, 'one');
     const agent = await enrolled(hub, 'plant-7/press-1');
@@ -345,7 +345,7 @@ describe('from signed releases and reports', () => {
     expect(renderTable(behind.rows, NOW)[1]).toContain(`r2 ${hexOf(second).slice(0, 12)}`);
   });
 
-  it('says why a package failed or was rolled back, with the check and what it printed', async () => {
+  it('shows why a package failed or was rolled back, with the check and its output', async () => {
     await using hub = await enrolledHub();
     const one = digest('1');
     const at = formatTime(hours(2));
@@ -405,7 +405,7 @@ describe('from signed releases and reports', () => {
     ]);
   });
 
-  it('believes no release that the release key did not sign', async () => {
+  it('ignores a release without a valid signature, with a note', async () => {
     await using hub = await enrolledHub();
     await releaseOf(hub, 1, 'one', { releaseKey: newSigningKey() });
     const { rows, notes } = await look(hub);
@@ -415,7 +415,7 @@ describe('from signed releases and reports', () => {
     expect((await look(hub)).notes.join('\n')).toContain('UNKNOWN_KEY');
   });
 
-  it('does not stop at a bundle that is damaged', async () => {
+  it('includes a note for a damaged bundle', async () => {
     await using hub = await enrolledHub();
     const [bundle] = await hub.layoutWriter.release({
       channel: HOSTS,
@@ -426,7 +426,7 @@ describe('from signed releases and reports', () => {
     expect((await look(hub)).notes.join('\n')).toContain('MISSING_BLOB');
   });
 
-  it('shows gaps, alarms, silent agents and filters by environment and site', async () => {
+  it('shows gaps, alarms and silent agents, and filters by environment and site', async () => {
     await using hub = await testHub();
     const press = await enrolled(hub, 'plant-7/press-1');
     const oven = await enrolled(hub, 'plant-8/oven', { environment: 'dev', clusterType: 'factory-host' });
@@ -450,7 +450,7 @@ describe('from signed releases and reports', () => {
 });
 
 describe('a page of the status', () => {
-  it('has the agents after a cursor, with their own reports, gaps and rows', async () => {
+  it('has the agents after a cursor, with their reports, gaps and rows', async () => {
     await using hub = await testHub();
     for (const id of ['plant-1/a', 'plant-1/b', 'plant-2/a']) {
       const agent = await enrolled(hub, id);
@@ -489,7 +489,7 @@ describe('a page of the status', () => {
     expect(paged.slice(-3)).toEqual(lines.slice(-3));
   });
 
-  it('streams nothing before the first page could be read', async () => {
+  it('fails before its first byte when the first page cannot be read', async () => {
     await using hub = await enrolledHub();
     const damaged = { ...hub, layout: join(hub.path, 'keys', 'root.json', 'none') };
     await rm(join(hub.layout, 'index.json'));
@@ -497,7 +497,7 @@ describe('a page of the status', () => {
     expect((await Array.fromAsync(streamJson(damaged, {}, NOW))).join('')).toContain('never reported');
   });
 
-  it('verifies a release once, and a newer one when it comes', async () => {
+  it('verifies a release once, and reads a newer one when it is written', async () => {
     await using hub = await testHub();
     const versions = async () =>
       [...(await readDesired(hub.layout, [HOSTS], hub.keys.root)).values()].map((one) =>
@@ -520,7 +520,7 @@ describe('a page of the status', () => {
   });
 });
 
-it('agents that a medium did not visit in its rhythm are named, and the next expected visit of a channel', () => {
+it('agents that a medium did not visit in time are named, with the next expected visit of the channel', () => {
   const freshness: FreshnessPolicies = {
     from: 'hub',
     policies: [
