@@ -17,12 +17,12 @@ const withKeys = async () => {
   return { keys, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 };
 
-test('the keys that a root counts are found to be the right ones', async () => {
+test('checkSigners accepts the keys that the root names', async () => {
   await using made = await withKeys();
   await checkSigners(await openKeyDirectory(made.keys), ['bundle', 'release']);
 });
 
-test('a key of another role is refused before anything is signed with it', async () => {
+test('a key of another role is refused before it signs anything', async () => {
   await using made = await withKeys();
   await copyFile(join(made.keys, 'release.key'), join(made.keys, 'bundle.key'));
   await expect(checkSigners(await openKeyDirectory(made.keys), ['bundle', 'release'])).rejects.toMatchObject({
@@ -49,7 +49,7 @@ test.each(['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const)(
   },
 );
 
-test('roots that do not follow each other are found at once, and not by agents', async () => {
+test('roots that do not form a chain are refused when the directory is opened', async () => {
   await using made = await withKeys();
   const { key, root } = await openKeyDirectory(made.keys);
   const file = join(made.keys, '2.root.json');
@@ -68,7 +68,7 @@ test('roots that do not follow each other are found at once, and not by agents',
   await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({ code: 'ROOT_VERSION' });
 });
 
-test('a key that is missing or none is named with its file', async () => {
+test('a missing or invalid key is reported with its file', async () => {
   await using made = await withKeys();
   const file = join(made.keys, 'release.key');
   await writeFile(file, 'garbage');
@@ -84,7 +84,7 @@ test('a key that is missing or none is named with its file', async () => {
   });
 });
 
-test('a directory without the audit key works, and says what needs it when it is asked for', async () => {
+test('a directory without the audit key works, and reports it only when it is needed', async () => {
   await using made = await withKeys();
   const file = join(made.keys, 'audit.key');
   await rm(file);
@@ -100,7 +100,7 @@ test('a directory without the audit key works, and says what needs it when it is
 test.each([
   ['is damaged', '1.root.json', 'BAD_JSON'],
   ['has the name of another version', '2.root.json', 'ROOT_VERSION'],
-])('a root that %s is named with its file', async (_, name, code) => {
+])('a root that %s is reported with its file', async (_, name, code) => {
   await using made = await withKeys();
   const file = join(made.keys, name);
   if (code === 'BAD_JSON') await writeFile(file, '{');
@@ -108,7 +108,7 @@ test.each([
   await expect(openKeyDirectory(made.keys)).rejects.toMatchObject({ code, at: { file } });
 });
 
-test('a file is not a key directory', async () => {
+test('a file is refused as a key directory', async () => {
   await using folder = await temporaryDirectory();
   const file = join(folder.path, 'keys');
   await writeFile(file, '');

@@ -23,8 +23,8 @@ const released = async (hub: TestHub): Promise<void> => {
 const check = (hub: TestHub, change: Partial<ValueChange>, allowUnknown = false) =>
   checkValues(hub, { site: 'plant-7', set: {}, unset: [], ...change }, allowUnknown);
 
-describe('values that are to be set', () => {
-  it('are taken where the releases of the site can use them', async () => {
+describe('site values that are set', () => {
+  it('are accepted when the releases of the site declare them', async () => {
     await using hub = await enrolledHub();
     await released(hub);
     await check(hub, { set: { lineNumber: 7, constructor: 'x' } });
@@ -32,7 +32,7 @@ describe('values that are to be set', () => {
     await check(hub, { set: { later: 7 } }, true);
   });
 
-  it('are numbers where the site input takes a number and no text', async () => {
+  it('are converted to numbers when the site input accepts a number and no text', async () => {
     await using hub = await enrolledHub();
     await released(hub);
     const set = { ratio: '0.75', constructor: '1.5' };
@@ -52,7 +52,7 @@ describe('values that are to be set', () => {
     ],
     ['a bound', { lineNumber: 0 }, /lineNumber must be >= 1$/],
     ['a name of the prototype', { toString: 'x' }, /asks for no value toString$/],
-  ])('are refused where they do not fit: %s', async (_, set, message) => {
+  ])('are refused when they do not match the schema: %s', async (_, set, message) => {
     await using hub = await enrolledHub();
     await released(hub);
     await expect(check(hub, { set })).rejects.toMatchObject({
@@ -62,7 +62,7 @@ describe('values that are to be set', () => {
     });
   });
 
-  it('are refused with how to write a text, where the text would fit', async () => {
+  it('are refused with a hint how to write text, when text would match', async () => {
     await using hub = await enrolledHub();
     await released(hub);
     await expect(check(hub, { set: { constructor: 7 } })).rejects.toMatchObject({
@@ -71,7 +71,7 @@ describe('values that are to be set', () => {
     });
   });
 
-  it('are refused under a name that no release asks for, with the nearest that one does', async () => {
+  it('are refused under an undeclared name, with the nearest declared one', async () => {
     await using hub = await enrolledHub();
     await released(hub);
     await expect(check(hub, { set: { lineNumbr: 7 } })).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe('values that are to be set', () => {
     });
   });
 
-  it('are validated against the channel of their agent, and skipped for a channel without a release', async () => {
+  it('are validated against the channel of their agent, and not validated for a channel without a release', async () => {
     await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/kiosk-1', KIOSK);
     await released(hub);
@@ -95,7 +95,7 @@ describe('values that are to be set', () => {
     await expect(check(hub, { set: { lineNumber: 'abc' } })).rejects.toMatchObject({ code: 'SITE_VALUES' });
   });
 
-  it('of the site need not fit an agent that has its own', async () => {
+  it('of the site are not validated for an agent with a value of its own', async () => {
     await using hub = await enrolledHub();
     await released(hub);
     const own = { site: 'plant-7', agent: 'press-1', set: { lineNumber: 7 }, unset: [] };

@@ -40,7 +40,7 @@ describe('freshness', () => {
     },
   );
 
-  it('is said by the next statement, for one agent or for all of the site', async () => {
+  it('is set by the next site statement, for one agent or for all of the site', async () => {
     await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/press-2');
     const one = await set(hub, { freshness: 3600 }, 'press-2');
@@ -60,7 +60,7 @@ describe('freshness', () => {
     });
   });
 
-  it('of the strictest agent of a channel decides how often its lease is renewed', async () => {
+  it('of the strictest agent determines how often the lease of a channel is renewed', async () => {
     await using hub = await enrolledHub();
     await enrolled(hub, 'plant-7/press-2');
     expect(await shortestFreshness(hub.store.db)).toEqual(new Map());
@@ -70,8 +70,8 @@ describe('freshness', () => {
   });
 });
 
-describe('another channel', () => {
-  it('is given with the one that the agent comes from', async () => {
+describe('a change of channel', () => {
+  it('names the previous channel of the agent', async () => {
     await using hub = await enrolledHub();
     expect(await set(hub, { channel: KIOSK }, 'press-1')).toMatchObject({
       changed: true,

@@ -40,28 +40,22 @@ describe('values on the command line', () => {
     ['note="say \\"hi\\""', ['note', 'say "hi"']],
     ['topic={site}/{line}', ['topic', '{site}/{line}']],
     ['section=[INFO]', ['section', '[INFO]']],
-  ])('%s is %j', (pair, expected) => {
+    ['list=[1', ['list', '[1']],
+    ['big=99999999999999999999', ['big', '99999999999999999999']],
+  ])('%s is read as %j', (pair, expected) => {
     expect(parseValue(pair)).toEqual(expected);
   });
 
-  it.each([
-    'port',
-    '=1',
-    '__proto__=1',
-    '1a=b',
-    'list=[1',
-    'serials=[9007199254740993]',
-    'big=[1e400]',
-    'big=99999999999999999999',
-  ])('%s is refused, or text', (pair) => {
-    if (pair === 'big=99999999999999999999') expect(parseValue(pair)[1]).toBe('99999999999999999999');
-    else if (pair === 'list=[1') expect(parseValue(pair)[1]).toBe('[1');
-    else expect(() => parseValue(pair)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
-  });
+  it.each(['port', '=1', '__proto__=1', '1a=b', 'serials=[9007199254740993]', 'big=[1e400]'])(
+    '%s is refused',
+    (pair) => {
+      expect(() => parseValue(pair)).toThrow(expect.objectContaining({ code: 'USAGE' }) as Error);
+    },
+  );
 });
 
 describe('the values of a site', () => {
-  it('come with the next statement, which names their digest', async () => {
+  it('are written in the next site statement, which names their digest', async () => {
     await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const { site, changed } = await setValues(
@@ -91,7 +85,7 @@ describe('the values of a site', () => {
     expect(listed?.agents[0]?.values).toEqual({ line: 'north' });
   });
 
-  it('that are there already sign no new statement', async () => {
+  it('that are unchanged sign no new statement', async () => {
     await using hub = await enrolledHub();
     const change = { site: 'plant-7', set: { port: 1 }, unset: [] };
     await setValues(hub.store, change, await siteSigner(hub), NOW);
@@ -99,7 +93,7 @@ describe('the values of a site', () => {
     expect([again.changed, again.site.version]).toEqual([false, 2]);
   });
 
-  it('cannot be set for a site or agent that nobody enrolled', async () => {
+  it('are refused for an unknown site or agent', async () => {
     await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const set = (site: string, agent?: string) =>
@@ -110,14 +104,14 @@ describe('the values of a site', () => {
 });
 
 describe('a site statement', () => {
-  it('lives a year, less than any reader takes at most', async () => {
+  it('is valid for a year, which is below the limit of readers', async () => {
     await using hub = await enrolledHub();
     const row = await hub.store.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
     const { issuedAt, expires } = verified(hub, row).predicate as SitePredicate;
     expect(Date.parse(expires) - Date.parse(issuedAt)).toBe(365 * DAY_MS);
   });
 
-  it('is not handed out under a key that the root does not have', async () => {
+  it('is not issued with a key that the root does not name', async () => {
     await using hub = await enrolledHub();
     const stranger = { root: hub.keys.root, release: newSigningKey() };
     await expect(
@@ -127,7 +121,7 @@ describe('a site statement', () => {
     expect(row.version).toBe(1);
   });
 
-  it('is renewed before it ends, and not sooner', async () => {
+  it('is renewed before it expires, and not earlier', async () => {
     await using hub = await enrolledHub();
     const signer = await siteSigner(hub);
     const until = (days: number) => formatTime(addDays(NOW, days));

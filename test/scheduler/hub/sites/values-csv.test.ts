@@ -60,7 +60,7 @@ test.each([
   expect(readCsv(text, 'x.csv').map(({ cells }) => cells)).toEqual(rows);
 });
 
-it('counts lines, also of fields that have several', () => {
+it('readCsv counts lines, including those inside a quoted field', () => {
   expect(readCsv('a\n"x\ny"\n\nz\n', 'x.csv').map(({ line }) => line)).toEqual([1, 2, 5]);
   expect(refused(() => readCsv('a,b\n1,x"y\n', 'x.csv'))).toMatch(
     /^x.csv:2:1: FIELD_INVALID: a quote does not end/,
@@ -68,7 +68,7 @@ it('counts lines, also of fields that have several', () => {
   expect(refused(() => readCsv('a\n"x\n', 'x.csv'))).toMatch(/^x.csv:2:1: FIELD_INVALID/);
 });
 
-it('writes what it reads', () => {
+it('readCsv reads what formatCsv writes', () => {
   const rows = [
     ['a', ' b', 'c"d'],
     ['1,5', 'x;y', 'z\nw'],
@@ -95,7 +95,7 @@ const VALUES = {
   formula: '=1+1',
 } as const;
 
-it('a CSV of the present values changes nothing', () => {
+it('a CSV of the current values changes nothing', () => {
   const sites = [site('plant-7', VALUES, { number: 8 }), site('plant-8', {})];
   const changes = readValuesCsv(formatValuesCsv(sites), 'x.csv', sites);
   expect(changes.map(({ change }) => change)).toEqual([

@@ -9,7 +9,7 @@ import { lockLayout } from '../../../../scheduler/release/write/lock-layout.ts';
 import { siteReference } from '../../../../scheduler/load/releases/references.ts';
 import { NOW, testHub } from '../test-hub.ts';
 
-test('of many sites that are laid out at once none is lost', async () => {
+test('sites that are published concurrently are all in the layout', async () => {
   await using hub = await testHub();
   const signer = await siteSigner(hub);
   const names = Array.from({ length: 8 }, (_, index) => `plant-${index}`);
@@ -20,7 +20,7 @@ test('of many sites that are laid out at once none is lost', async () => {
   expect(names.filter((name) => findReference(layout, siteReference(name)) === undefined)).toEqual([]);
 });
 
-test('one waits for the other, in turn', async () => {
+test('holders of the layout lock run one after the other', async () => {
   await using hub = await testHub();
   const steps: string[] = [];
   const work = (name: string) =>

@@ -61,7 +61,7 @@ const setup = async () => {
 
 const IDS = Array.from({ length: 40 }, (_, index) => `t${String(index).padStart(2, '0')}`);
 
-describe('items that wait at the same time', () => {
+describe('concurrent writes', () => {
   it('share transactions, and each gets its own result', async () => {
     const { hub, names, commits, run } = await setup();
     await using _ = hub;
@@ -70,7 +70,7 @@ describe('items that wait at the same time', () => {
     expect(commits.length).toBeLessThan(IDS.length / 4);
   });
 
-  it('are all stored but the one that fails, which alone gets its error', async () => {
+  it('are stored except the failing one, which alone gets its error', async () => {
     const { hub, names, run } = await setup();
     await using _ = hub;
     const settled = await Promise.allSettled(IDS.map((id, index) => run(index === 17 ? 'poison' : id)));
@@ -81,7 +81,7 @@ describe('items that wait at the same time', () => {
     expect(await run('later')).toBe('later');
   });
 
-  it('follow each other in transactions of their own if they depend on each other', async () => {
+  it('that depend on each other run in separate transactions, in order', async () => {
     const { hub, names, commits, run } = await setup();
     await using _ = hub;
     await Promise.all(['a', 'b', 'b again', 'c', 'b at last'].map((id) => run(id)));

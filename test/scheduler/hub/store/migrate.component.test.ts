@@ -10,13 +10,13 @@ import { CONTRACTED, NEXT } from './next-release.ts';
 import { whatBreaks } from './what-breaks.ts';
 
 describe('the migrations of a release', () => {
-  it('take nothing from the programs of the release before, unless they are contracts', async () => {
+  it('remove nothing that the previous release uses, except in contract migrations', async () => {
     await using folder = await temporaryDirectory('migrate');
     const found = await whatBreaks(join(folder.path, 'hub.db'), MIGRATIONS);
     expect(found.filter((one) => !/^\d{4}-contract-/.test(one))).toEqual([]);
   });
 
-  it('are refused where they remove, rename, retype or demand something', async () => {
+  it('are reported when they remove, rename, retype or require something', async () => {
     const ups: readonly ((db: Kysely<unknown>) => Promise<unknown>)[] = [
       (db) => db.schema.dropTable('sign_in').execute(),
       (db) => db.schema.dropIndex('agent_site').execute(),
@@ -50,8 +50,8 @@ describe('the migrations of a release', () => {
   });
 });
 
-describe('a database that a newer program has migrated', () => {
-  it('is used by the older program as before, beside the newer one, and after its restart', async () => {
+describe('a database migrated by a newer program', () => {
+  it('works with the older program, at the same time and after its restart', async () => {
     await using hub = await enrolledHub();
     const lines = chain(hub.agent, happenings(4));
     const stick = await hub.stick();
@@ -74,7 +74,7 @@ describe('a database that a newer program has migrated', () => {
     ]);
   });
 
-  it('is refused by name when a contract removed what the older program uses', async () => {
+  it('is refused when a contract migration removed what the older program uses', async () => {
     await using hub = await testHub();
     await (await openStore(hub.db, FLEET, { migrations: CONTRACTED }))[Symbol.asyncDispose]();
     await expect(openStore(hub.db, FLEET)).rejects.toMatchObject({
@@ -88,7 +88,7 @@ describe('a database that a newer program has migrated', () => {
     await using _same = await openStore(hub.db, FLEET, { migrations: CONTRACTED });
   });
 
-  it('is refused by a program whose own migrations it lacks', async () => {
+  it('is refused by a program with other migrations', async () => {
     await using hub = await testHub();
     await (await openStore(hub.db, FLEET, { migrations: NEXT }))[Symbol.asyncDispose]();
     const other = { ...MIGRATIONS, '9000-other': { up: async () => {} } };
@@ -98,7 +98,7 @@ describe('a database that a newer program has migrated', () => {
     });
   });
 
-  it('keeps the history that newer rules wrote', async () => {
+  it('keeps the history written by newer rules', async () => {
     await using hub = await testHub();
     await hub.store.db.updateTable('fleet').set({ history: 99 }).execute();
     await bringHistoryUpToDate(hub.store, () => {});

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 const NONE: Digest = `sha256:${'0'.repeat(64)}`;
 
 describe("the hub's database", () => {
-  it('is durable: WAL, and every commit on disk before it returns', async () => {
+  it('is durable: WAL, with every commit synced to disk', async () => {
     await using folder = await temporaryDirectory('store');
     await using store = await openStore(join(folder.path, 'sub/hub.db'), 'acme');
     const journal = await sql<{ journal_mode: string }>`pragma journal_mode`.execute(store.db);
@@ -39,7 +39,7 @@ describe("the hub's database", () => {
     expect(await walBytes()).toBeLessThanOrEqual(16 << 20);
   });
 
-  it('belongs to its owner alone, and so does a directory made for it', async () => {
+  it('is readable by its owner only, like a directory created for it', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'sub/hub.db');
     const mode = async (path: string) => (await stat(path)).mode & 0o777;
@@ -59,7 +59,7 @@ describe("the hub's database", () => {
     expect(await mode(join(folder.path, 'sub'))).toBe(0o755);
   });
 
-  it('keeps all of a transaction or nothing', async () => {
+  it('rolls back a transaction that fails', async () => {
     await using folder = await temporaryDirectory('store');
     await using store = await openStore(join(folder.path, 'hub.db'), 'acme');
     await expect(
@@ -74,7 +74,7 @@ describe("the hub's database", () => {
     expect(await store.db.selectFrom('receipt').selectAll().execute()).toEqual([]);
   });
 
-  it('says that the disk is full, which ends a transaction automatically, and works when there is room again', async () => {
+  it('reports a full disk, rolls back the transaction, and works again when space is free', async () => {
     await using folder = await temporaryDirectory('store');
     await using store = await openStore(join(folder.path, 'hub.db'), 'acme');
     const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(store.db);
@@ -99,7 +99,7 @@ describe("the hub's database", () => {
     expect(await store.db.selectFrom('receipt').select('agent').execute()).toEqual([{ agent: 'a/b' }]);
   });
 
-  it('opens again, for the same fleet only', async () => {
+  it('can be reopened for the same fleet only', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');
     await (await openStore(file, 'acme'))[Symbol.asyncDispose]();
@@ -115,7 +115,7 @@ describe("the hub's database", () => {
     await expect(openStore(file, 'acme')).rejects.toMatchObject({ code: 'STORE_CORRUPT' });
   });
 
-  it('lets two writers queue', async () => {
+  it('queues two writers', async () => {
     await using folder = await temporaryDirectory('store');
     const file = join(folder.path, 'hub.db');
     await using one = await openStore(file, 'acme');

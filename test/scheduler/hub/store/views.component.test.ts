@@ -71,7 +71,7 @@ const ask = async (hub: TestHub, query: string): Promise<readonly object[]> =>
   (await sql.raw<object>(query).execute(hub.store.db)).rows;
 
 describe('the views for dashboards', () => {
-  it('say what runs in an environment, at how many agents and in which state', async () => {
+  it('list what runs in an environment, with the number of agents by state', async () => {
     await using hub = await hubWithSites();
     const rows = await ask(
       hub,
@@ -100,7 +100,7 @@ describe('the views for dashboards', () => {
     ]);
   });
 
-  it('list the changes of an assignment with the value before each', async () => {
+  it('list the changes of an assignment with the previous value', async () => {
     await using hub = await hubWithSites();
     const rows = await ask(
       hub,
@@ -122,7 +122,7 @@ describe('the views for dashboards', () => {
     expect(drift).toEqual([{ previous: 'in sync', value: 'drifted' }]);
   });
 
-  it('name who does not comply and why', async () => {
+  it('list who does not comply, and why', async () => {
     await using hub = await hubWithSites();
     const rows = await ask(
       hub,
@@ -149,7 +149,7 @@ describe('the views for dashboards', () => {
     ]);
   });
 
-  it('say nothing of agents that were revoked', async () => {
+  it('exclude revoked agents', async () => {
     await using hub = await hubWithSites();
     await hub.store.transact((tx) =>
       tx

@@ -77,7 +77,7 @@ const take = async (hub: TestHub, by: TestAgent, bytes: Buffer, source: 'stick' 
 };
 
 describe('requests for support bundles', () => {
-  it('are in the signed site statement for each agent asked, and in the audit log, until they are answered', async () => {
+  it('are in the signed site statement for each agent, and in the audit log, until they are answered', async () => {
     await using hub = await enrolledHub();
     const { requests } = await request(hub, 'press-1');
     const [{ id, until }] = requests as readonly [(typeof requests)[0]];
@@ -105,7 +105,7 @@ describe('requests for support bundles', () => {
     expect((await asked())['kiosk-1']).toBeDefined();
   });
 
-  it('leave the statement when their time is over', async () => {
+  it('leave the statement when they expire', async () => {
     await using hub = await enrolledHub();
     await request(hub, 'press-1', 7);
     const change = { site: 'plant-7', set: { line: 7 }, unset: [] };
@@ -115,13 +115,13 @@ describe('requests for support bundles', () => {
     expect(listed).toMatchObject({ state: 'over' });
   });
 
-  it('of a site or an agent that is not there are refused', async () => {
+  it('for an unknown site or agent are refused', async () => {
     await using hub = await enrolledHub();
     await expect(request(hub, 'press-9')).rejects.toMatchObject({ code: 'AGENT_UNKNOWN' });
   });
 });
 
-describe('answers', () => {
+describe('support bundles of agents', () => {
   it('B3 by another key, or to a request of another agent, are refused', async () => {
     await using hub = await enrolledHub();
     const id = await requestId(hub);
@@ -143,7 +143,7 @@ describe('answers', () => {
     expect(await listSupport(hub.store.db, undefined, LATER)).toMatchObject([{ state: 'waits' }]);
   });
 
-  it('are stored once: a repeated one is known, and another one to the same request comes late', async () => {
+  it('are stored once: a repeated one is known, and a second one for the same request is late', async () => {
     await using hub = await enrolledHub();
     const id = await requestId(hub);
     const first = await bundle(hub.press, id);
@@ -155,7 +155,7 @@ describe('answers', () => {
     ]);
   });
 
-  it('that come on a medium are taken beside refused ones; ten of an agent are kept', async () => {
+  it('on a medium are imported beside refused ones, and ten per agent are kept', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     for (let n = 10; n < 22; n++)

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { faultFields } from '../../../../scheduler/hub/watch/fault-fields.ts';
 
-it('the log says where a mistake is and what to do, as a command would', () => {
+it('the log entry of an error has its code, position, subject, reason and hint', () => {
   const at = { file: 'platform/fleet.yaml', line: 14, column: 11 };
   const details = { subject: 'Fleet halden', at, hint: 'Correct it' };
   expect(faultFields(new FleetError('YAML_SYNTAX', 'this is not YAML', details))).toEqual({

@@ -17,7 +17,7 @@ const recording = (pushed: string[]): Destination => ({
   [Symbol.asyncDispose]: async () => void pushed.push('closed'),
 });
 
-it('a tag is moved only while the lead is proven; content by digest is sent without a question', async () => {
+it('a tag is moved only while the hub is proven to lead; content by digest is sent without a check', async () => {
   const pushed: string[] = [];
   let questions = 0;
   const lost = new FleetError('DATABASE_UNREACHABLE', 'the lock is lost');

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { EnvironmentOutcome } from '../../../../scheduler/build/build-outcome.ts';
 import { heldEntries } from '../../../../scheduler/hub/watch/held-entries.ts';
 
-it('the log says once why something is held, and what', () => {
+it('the log has one entry for each reason of a hold, with everything it holds', () => {
   const at = { file: 'apps/a/template.yaml', line: 3, column: 1 };
   const slip = () => new FleetError('TEMPLATE_FAILED', 'no value', { at });
   const channels = ['gate', 'kiosk'].map((clusterType) => ({

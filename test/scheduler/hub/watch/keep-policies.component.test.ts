@@ -42,7 +42,7 @@ const buildWith = async (platform: string, cache: string) => {
   return { kept, warned, failure };
 };
 
-it('hands the freshness policies of the platform over after each build, also after one that failed', async () => {
+it("the loop stores the platform's freshness policies after each build, also after a failed one", async () => {
   await using folder = await temporaryDirectory('freshness');
   const platform = await platformWith(folder.path, POLICY);
   const { kept, warned, failure } = await buildWith(platform, join(folder.path, 'cache'));
@@ -53,7 +53,7 @@ it('hands the freshness policies of the platform over after each build, also aft
   ]);
 });
 
-it('keeps those of before when a policy has a mistake, and says where it is', async () => {
+it('the loop keeps the stored policies when one has an error, and logs its position', async () => {
   await using folder = await temporaryDirectory('freshness');
   const platform = await platformWith(folder.path, POLICY.replace('stale: 70d', 'stale: 7d'));
   const cacheDirectory = join(folder.path, 'cache');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { makeAlarm, untilNextLook } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
-describe('the time between two looks', () => {
-  it('doubles with each failure in a row up to a quarter of an hour, and differs by a fifth', () => {
+describe('the interval between two rounds', () => {
+  it('doubles with each consecutive failure up to 15 minutes, and varies by 20 %', () => {
     expect([0, 1, 2, 3, 10, 5000].map((failures) => untilNextLook(60_000, failures, () => 0.5))).toEqual([
       60_000, 120_000, 240_000, 480_000, 900_000, 900_000,
     ]);
@@ -13,10 +13,10 @@ describe('the time between two looks', () => {
   });
 });
 
-describe('the alarm', () => {
+describe('the wake-up signal', () => {
   const never = new AbortController().signal;
 
-  it('ends a sleep, and the next one if it rings before that', async () => {
+  it('ends a wait, or the next one if it comes earlier', async () => {
     const alarm = makeAlarm();
     const asleep = alarm.wait(60_000, never);
     alarm.ring();
@@ -27,7 +27,7 @@ describe('the alarm', () => {
     await alarm.wait(60_000, never);
   });
 
-  it('forgets what rang before it was reset, and heeds the signal', async () => {
+  it('is cleared by reset, and the wait ends when its signal aborts', async () => {
     const alarm = makeAlarm();
     alarm.ring();
     alarm.reset();

@@ -5,7 +5,7 @@ import { readConfiguration } from '../../../../scheduler/settings/configuration.
 import { writeFiles } from '../../file-tree.ts';
 import { FILES, NOW, openChainOffice } from '../../release/chain/chain-office.ts';
 
-test('the loop builds an environment once something is promoted to it, by whichever process', async () => {
+test('the loop builds an environment after a promotion by any process', async () => {
   const office = await openChainOffice();
   const files = Object.entries(FILES).map(([path, text]) => [`platform/${path}`, text]);
   const config = 'platform: platform\nkeys: keys\nlayout: out\ncache: cache\npoll: 1s\n';

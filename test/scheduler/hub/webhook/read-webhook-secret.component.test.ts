@@ -4,7 +4,7 @@ import { expect, it } from 'vitest';
 import { readWebhookSecret } from '../../../../scheduler/hub/webhook/read-webhook-secret.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-it('the secret is the first line of its file, and one that can be guessed is refused', async () => {
+it('the webhook secret is the first line of its file, and a short one is refused', async () => {
   await using folder = await temporaryDirectory('secret');
   const file = join(folder.path, 'secret');
   await expect(readWebhookSecret(file)).rejects.toMatchObject({ code: 'CONFIG_INVALID', at: { file } });

@@ -21,17 +21,17 @@ const verify = (
 ): number => verifySigned(secret, (name) => headers[name], { ...MESSAGE, ...more });
 
 describe('a signature of Standard Webhooks', () => {
-  it('is the one of their own example', () => {
+  it('equals the example of the specification', () => {
     expect(signWebhook(SECRET, MESSAGE)).toEqual(HEADERS);
     expect(verify(HEADERS)).toBe(1_614_265_330);
   });
 
-  it('may be one of several, while a secret is replaced', () => {
+  it('may be one of several during a change of secret', () => {
     const several = `v1,${Buffer.alloc(32).toString('base64')} v2,abc ${HEADERS['webhook-signature']}`;
     expect(verify({ ...HEADERS, 'webhook-signature': several })).toBe(1_614_265_330);
   });
 
-  it('is made with a secret of any form', () => {
+  it('may use a secret without the whsec_ prefix', () => {
     const secret = 'sixteen letters and more';
     expect(verify(signWebhook(secret, MESSAGE), {}, secret)).toBe(1_614_265_330);
   });

@@ -44,7 +44,7 @@ const withKeys = async (yaml?: string) => {
 
 // Scrypt takes a fifth of a second, and more on a busy machine.
 describe('a key directory', { timeout: 60_000 }, () => {
-  it('works without a private key as far as none is needed', async () => {
+  it('opens without private keys, and reports a missing one when it is needed', async () => {
     await using made = await withKeys();
     for (const role of ['root', 'bundle', 'release', 'lease', 'receipt', 'audit', 'ca'])
       await rm(made.at(`${role}.key`));
@@ -54,7 +54,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await expect(directory.authority()).rejects.toMatchObject({ code: 'KEY_MISSING' });
   });
 
-  it('opens an encrypted key by the password of the environment, once', async () => {
+  it('decrypts a key with the password of the environment, once for concurrent callers', async () => {
     await using made = await withKeys();
     const file = made.at('release.key');
     const { public: plain } = await (await made.open()).key('release');
@@ -71,7 +71,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     await expect(directory.key('release')).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
   });
 
-  it('reads no keys.yaml from a folder where everybody can put one', async () => {
+  it('refuses a keys.yaml in a world-writable folder: PERMISSION', async () => {
     await using made = await withKeys('release: { file: elsewhere.key }\n');
     await chmod(made.path, 0o777);
     await expect(made.open()).rejects.toMatchObject({
@@ -106,7 +106,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     },
   );
 
-  it('takes keys from where keys.yaml says they are', async () => {
+  it('reads keys from the files that keys.yaml names', async () => {
     await using made = await withKeys(
       'release: { file: elsewhere.key, passwordFile: secret }\nauthority: { file: office.key }\n',
     );
@@ -128,7 +128,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     ['a command that is not a list', 'release: { command: sign it, public: x }\n', /release does not say/],
     ['something else', 'hello\n', /does not say where a key is/],
     ['broken YAML', 'release: {\n', /this is not YAML/],
-  ])('refuses a keys.yaml with %s, with the place of the mistake', async (_what, yaml, message) => {
+  ])('refuses a keys.yaml with %s, with its position', async (_what, yaml, message) => {
     await using made = await withKeys(yaml);
     await expect(made.open()).rejects.toMatchObject({
       code: 'CONFIG_INVALID',
@@ -146,7 +146,7 @@ describe('a key directory', { timeout: 60_000 }, () => {
     });
   });
 
-  it('finds the public key of a command by name when it is missing', async () => {
+  it('reports the missing public key of a command with its path', async () => {
     await using made = await withKeys('release: { command: [sign], public: release.pub }\n');
     await expect((await made.open()).key('release')).rejects.toThrow(
       `there is no public key at ${made.at('release.pub')}`,
@@ -154,8 +154,8 @@ describe('a key directory', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a key given by hand', () => {
-  it('is a file, or a YAML file that says where it is', async () => {
+describe('the --key of a command', () => {
+  it('is a key file, or a YAML file that names a signing command', async () => {
     await using folder = await temporaryDirectory('token');
     const file = join(folder.path, 'token.yaml');
     await writeFile(file, 'command: [./sign, --slot, "1"]\npublic: ada.pub\ntimeoutSeconds: 5\n');

@@ -20,8 +20,8 @@ const withFolder = async () => {
   return { open, shell, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 };
 
-describe.skipIf(!findProgram('openssl'))('a key behind openssl', () => {
-  it('signs what it is given, in DER and in base64', async () => {
+describe.skipIf(!findProgram('openssl'))('a key that openssl signs with', () => {
+  it('signs, with its signature in DER or in base64', async () => {
     await using made = await withFolder();
     const raw = made.open(['openssl', 'dgst', '-sha256', '-sign', 'hsm.pem']);
     expect(verifySignature(key.public, BYTES, await raw.sign(BYTES))).toBe(true);
@@ -31,7 +31,7 @@ describe.skipIf(!findProgram('openssl'))('a key behind openssl', () => {
     expect(verifySignature(key.public, BYTES, signature)).toBe(true);
   });
 
-  it('works by pkeyutl as by the tools of tokens, which take a hash', async () => {
+  it('signs by pkeyutl, which takes a hash as hardware tokens do', async () => {
     await using made = await withFolder();
     const hashed = 'openssl dgst -sha256 -binary | openssl pkeyutl -sign -inkey hsm.pem';
     expect(verifySignature(key.public, BYTES, await made.shell(hashed).sign(BYTES))).toBe(true);
@@ -51,7 +51,7 @@ describe('a signing command', () => {
     }
   });
 
-  it('that fails says why in its own last words', async () => {
+  it('that fails is reported with its last line of stderr', async () => {
     await using made = await withFolder();
     await expect(
       made.shell('echo starting >&2; echo no token in slot 0 >&2; exit 3').sign(BYTES),
@@ -63,7 +63,7 @@ describe('a signing command', () => {
     });
   });
 
-  it('is ended when it takes too long, also where a child of it keeps the pipes', async () => {
+  it('is stopped at its timeout, also when a child process holds its pipes', async () => {
     await using made = await withFolder();
     const before = Date.now();
     await expect(made.shell('sleep 30 & sleep 30', 300).sign(BYTES)).rejects.toThrow(
@@ -72,7 +72,7 @@ describe('a signing command', () => {
     expect(Date.now() - before).toBeLessThan(20_000);
   });
 
-  it('that never stops writing is ended', async () => {
+  it('with endless output is stopped', async () => {
     await using made = await withFolder();
     await expect(made.shell('yes').sign(BYTES)).rejects.toThrow('writes too much');
   });

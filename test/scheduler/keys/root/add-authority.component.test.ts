@@ -41,7 +41,7 @@ test('a new development root has an authority, whose key only its owner can read
   await expect(addAuthority(made.path, NOW)).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
 });
 
-test('an old root is read as ever, and says what to do where an authority is needed', async () => {
+test('a root without an authority is read, and hints at root add-authority when one is needed', async () => {
   await using made = await withOldKeys();
   const directory = await openKeyDirectory(made.path);
   expect(directory.root.agentCertificates).toEqual([]);
@@ -51,7 +51,7 @@ test('an old root is read as ever, and says what to do where an authority is nee
   });
 });
 
-test('an old development root gets one with its next version, which every agent follows', async () => {
+test('a development root without an authority gets one in its next version, which agents accept', async () => {
   await using made = await withOldKeys();
   const before = (await openKeyDirectory(made.path)).root;
   const next = await addAuthority(made.path, NOW);
@@ -63,7 +63,7 @@ test('an old development root gets one with its next version, which every agent 
   expect((await after.authority()).certificate).toBe(next.agentCertificates[0]);
 });
 
-test('cut off after the key was written, the same call goes on with that key', async () => {
+test('after an interruption a repeated add-authority uses the key that was written', async () => {
   await using made = await withOldKeys();
   await writeFile(join(made.path, 'ca.key'), generatePrivateKey(), { mode: 0o600 });
   await addAuthority(made.path, NOW);
@@ -71,7 +71,7 @@ test('cut off after the key was written, the same call goes on with that key', a
   expect((await readdir(made.path)).filter((name) => name.startsWith('.tmp'))).toEqual([]);
 });
 
-test('another key than the one of the root is named with its file', async () => {
+test("another authority key than the root's is refused with its file", async () => {
   await using made = await withKeys();
   const file = join(made.path, 'ca.key');
   await writeFile(file, generatePrivateKey());

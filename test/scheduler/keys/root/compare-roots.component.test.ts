@@ -11,8 +11,8 @@ const { keys } = rootInputOf([ada, ben, cleo]);
 const same = { ...keys, bundle: one.roles.bundle.keys };
 const print = (key: typeof ada): string => fingerprint(key.public);
 
-describe('what is otherwise in a root', () => {
-  it('is nothing where it says the same', async () => {
+describe('compareRoots', () => {
+  it('returns nothing for two roots with the same content', async () => {
     const two = await makeRoot([ada, ben, cleo], [ada, ben], {
       version: 2,
       keys: same,
@@ -22,7 +22,7 @@ describe('what is otherwise in a root', () => {
     expect(rootNotes(two, one)).toEqual([]);
   });
 
-  it('is reported for each key, threshold, authority, and the end', async () => {
+  it('lists each changed key, threshold, authority and expiry', async () => {
     const two = await makeRoot([], [ben, cleo, dora], {
       version: 2,
       expires: new Date('2027-01-01T00:00:00Z'),
@@ -45,7 +45,7 @@ describe('what is otherwise in a root', () => {
     ]);
   });
 
-  it('is another name of an officer who stays', async () => {
+  it('lists a changed name of an officer', async () => {
     const more = { version: 2, keys: same, agentCertificates: [] };
     const named = await makeRoot([ada, ben, cleo], [ada, ben], {
       ...more,
@@ -65,7 +65,7 @@ describe('what is otherwise in a root', () => {
     expect(compareRoots(named, swapped)).toEqual([`~ officer ${print(ada)} is named Ben K, was ada`]);
   });
 
-  it('is that it is not a development root any more, and which of its unprotected keys stay', async () => {
+  it('lists the end of a development root, and its unprotected keys that stay', async () => {
     const dev = await makeRoot([ada], [ada], {
       dev: true,
       thresholds: { root: 1 },

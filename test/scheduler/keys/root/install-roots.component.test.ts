@@ -31,7 +31,7 @@ const withDirectory = async () => {
 };
 
 describe('installing roots', () => {
-  it('puts the first one into an empty directory, and the next one after it', async () => {
+  it('writes the first root into an empty directory, and the next one after it', async () => {
     await using made = await withDirectory();
     expect((await made.install([one])).added).toHaveLength(1);
     expect((await made.install([two])).root.version).toBe(2);
@@ -40,7 +40,7 @@ describe('installing roots', () => {
     expect((await made.install([one, two])).added).toEqual([]);
   });
 
-  it('takes a whole chain at once, and nothing of it when one is wrong', async () => {
+  it('installs a whole chain at once, or nothing when one root is invalid', async () => {
     await using made = await withDirectory();
     const weak = await createRoot(rootInputOf([ben, cleo, dora], { version: 2 }), [ben, dora]);
     await expect(made.install([weak, one])).rejects.toMatchObject({
@@ -51,7 +51,7 @@ describe('installing roots', () => {
     expect((await made.install([two, one])).added.map(({ version }) => version)).toEqual([1, 2]);
   });
 
-  it('refuses a draft, a later root alone, a jump, another root of the same number, and one of another fleet', async () => {
+  it("refuses a draft, a later root alone, a version gap, another root of the same version, and another fleet's root", async () => {
     await using made = await withDirectory();
     const draft = await createRoot(rootInputOf([ada, ben, cleo]), [ada]);
     await expect(made.install([draft])).rejects.toMatchObject({
@@ -69,7 +69,7 @@ describe('installing roots', () => {
     expect(await readdir(made.keys)).toEqual(['1.root.json']);
   });
 
-  it('refuses another content under a number that is long past, and takes the same with one signature more', async () => {
+  it('refuses other content for an installed version, and accepts the same content with one more signature', async () => {
     await using made = await withDirectory();
     await made.install([one, two]);
     const other = await makeRoot([ada, ben, cleo], [ada, ben]);
@@ -84,7 +84,7 @@ describe('installing roots', () => {
     expect((await openKeyDirectory(made.keys)).roots[0]?.digest).toBe(one.digest);
   });
 
-  it('compares the first one with the SHA-256 that was given', async () => {
+  it('compares the first root with the given SHA-256', async () => {
     await using made = await withDirectory();
     await expect(made.install([one], { pinned: digestOf('another') })).rejects.toMatchObject({
       code: 'ROOT_UNKNOWN',
@@ -92,13 +92,13 @@ describe('installing roots', () => {
     await made.install([one], { pinned: one.digest });
   });
 
-  it('refuses one that has ended', async () => {
+  it('refuses an expired root', async () => {
     await using made = await withDirectory();
     const now = new Date('2029-01-01T00:00:00Z');
     await expect(made.install([one], { now })).rejects.toMatchObject({ code: 'ROOT_EXPIRED' });
   });
 
-  it("turns a development root into an officers' root, and never back", async () => {
+  it("replaces a development root by an officers' root, and never the reverse", async () => {
     await using made = await withDirectory();
     const dev = await initDevRoot(made.keys, 'acme', NOW);
     const owner = await (await openKeyDirectory(made.keys)).key('root');

@@ -28,8 +28,8 @@ const refusal = (work: () => unknown): unknown => {
   }
 };
 
-describe('bringing copies of one draft together', () => {
-  it('makes a root of what officers signed in three cities, in any order', () => {
+describe('merging copies of a draft', () => {
+  it('gives a complete root from copies that officers signed separately, in any order', () => {
     for (const copies of [
       [byAda, byBen, byCleo],
       [byCleo, byAda, byBen],
@@ -42,16 +42,16 @@ describe('bringing copies of one draft together', () => {
     expect(merge(byAda, byBen)).toEqual(merge(byBen, byAda));
   });
 
-  it('changes nothing where a copy says nothing new, and keeps the first of two signatures by one officer', async () => {
+  it("changes nothing for a copy without new signatures, and keeps an officer's first signature", async () => {
     expect(merge(byAda, byAda, draft)).toEqual(byAda);
     expect(merge(byAda, await sign(ada))).toEqual(byAda);
   });
 
-  it('leaves a draft a draft while signatures are missing', () => {
+  it('leaves the draft incomplete while signatures are missing', () => {
     expect(judgeDraft(merge(draft, byAda), undefined).complete).toBe(false);
   });
 
-  it('takes a copy that only another program has written differently', () => {
+  it('accepts a copy in another JSON formatting', () => {
     const spaced = Buffer.from(JSON.stringify(JSON.parse(byBen.toString('utf8')), undefined, 4));
     expect(parseRoot(merge(byAda, spaced)).version).toBe(1);
   });
@@ -73,7 +73,7 @@ describe('bringing copies of one draft together', () => {
     });
   });
 
-  it('refuses another content under the same number, another number and another fleet, naming the file', async () => {
+  it('refuses other content of the same version, another version and another fleet, with the file', async () => {
     const other = await createRoot(rootInputOf([ada, ben, cleo]), [ben]);
     expect(refusal(() => merge(byAda, byCleo, other))).toMatchObject({
       code: 'EQUIVOCATION',

@@ -52,8 +52,8 @@ const withCeremony = async () => {
 /** The one line a person reads. */
 const said = ({ err }: { readonly err: string }): string => err.trim().split('\n').at(-1) ?? '';
 
-describe('the ceremony of a first root', () => {
-  it('goes from the draft over two officers to the key directory, and says what is next', async () => {
+describe('the root ceremony', () => {
+  it('creates a first root from a draft over two officers to the key directory, and prints each next step', async () => {
     await using it = await withCeremony();
     const certificate = await it.run(
       RootCa,
@@ -89,7 +89,7 @@ describe('the ceremony of a first root', () => {
     expect(json).toMatchObject({ fleet: 'acme', dev: false, version: 1 });
   });
 
-  it('brings copies together that officers signed at the same time, in place or elsewhere', async () => {
+  it('merges copies that officers signed at the same time, in place or into another file', async () => {
     await using it = await withCeremony();
     await it.init(...it.officers('ada', 'ben', 'cleo'));
     const draft = await readFile(it.at('1.root.json'), 'utf8');
@@ -117,7 +117,7 @@ describe('the ceremony of a first root', () => {
     expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
   });
 
-  it('shows an officer what is otherwise than before, and what to think about', async () => {
+  it('shows an officer the changes since the previous root, and notes about them', async () => {
     await using it = await withCeremony();
     await it.first();
     await it.rotate(
@@ -143,15 +143,15 @@ describe('the ceremony of a first root', () => {
     expect(shown.out).toContain('signatures of the officers of root 1: 0, 2 needed');
   });
 
-  it('warns who adds a signature to a finished root', async () => {
+  it('warns when an officer adds a signature to a complete root', async () => {
     await using it = await withCeremony();
     await it.first();
     expect((await it.sign(1, 'cleo')).err).toContain('another file with another SHA-256');
   });
 });
 
-describe('a mistake in a ceremony', () => {
-  it('is too few officers, one of them twice, or a role without a key', async () => {
+describe('the root commands refuse', () => {
+  it('too few officers, the same officer twice, and a role without a key', async () => {
     await using it = await withCeremony();
     const init = async (...more: readonly string[]) => said(await it.init(...more));
     expect(await init(...it.officers('ada'))).toContain('a root needs at least 2 officers, and here is one');
@@ -181,7 +181,7 @@ describe('a mistake in a ceremony', () => {
     );
   });
 
-  it('is a draft made twice: the first one stays', async () => {
+  it('to overwrite a draft', async () => {
     await using it = await withCeremony();
     await it.first();
     const before = await readFile(it.at('1.root.json'));
@@ -189,7 +189,7 @@ describe('a mistake in a ceremony', () => {
     expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
   });
 
-  it('is to sign twice, with no key of an officer, or without having been asked', async () => {
+  it('a second signature by one officer, a key of no officer, and signing without a confirmation', async () => {
     await using it = await withCeremony();
     await it.init(...it.officers('ada', 'ben', 'cleo'));
     await it.sign(1, 'ada');
@@ -207,7 +207,7 @@ describe('a mistake in a ceremony', () => {
     expect((await readFile(it.at('1.root.json'))).equals(before)).toBe(true);
   });
 
-  it('is a draft that somebody changed after a signature', async () => {
+  it('a draft that was changed after a signature', async () => {
     await using it = await withCeremony();
     await it.init(...it.officers('ada', 'ben', 'cleo'));
     await it.sign(1, 'ada');
@@ -222,7 +222,7 @@ describe('a mistake in a ceremony', () => {
     ]);
   });
 
-  it('is a root without the one before it, or with another', async () => {
+  it('a root without its predecessor, or with another one', async () => {
     await using it = await withCeremony();
     await it.first();
     await it.rotate(1, '--add', `officer=${it.at('dora.pub')}`);
@@ -252,7 +252,7 @@ describe('a mistake in a ceremony', () => {
     expect([gap.code, said(gap)]).toEqual([4, expect.stringContaining('ROOT_VERSION')]);
   });
 
-  it('is a rotation of what is not there', async () => {
+  it('a rotation that removes a key or authority that the root lacks', async () => {
     await using it = await withCeremony();
     await it.first();
     const rotate = async (...more: readonly string[]) => said(await it.rotate(1, ...more));
@@ -268,7 +268,7 @@ describe('a mistake in a ceremony', () => {
     expect(await rotate('--remove', `lease=${it.at('lease.pub')}`)).toContain('no lease key would be left');
   });
 
-  it('is a file that is far too large for a root, which is not even read', async () => {
+  it('a file above the size limit of a root, without reading it', async () => {
     await using it = await withCeremony();
     await writeFile(it.at('1.root.json'), Buffer.alloc(600_000, ' '));
     expect(said(await it.sign(1, 'ada'))).toMatch(
@@ -292,8 +292,8 @@ describe('a mistake in a ceremony', () => {
   });
 });
 
-describe('keys', { timeout: 60_000 }, () => {
-  it('are made encrypted, shown, and never overwritten', async () => {
+describe('keys commands', { timeout: 60_000 }, () => {
+  it('create encrypted keys, show them, and never overwrite one', async () => {
     await using it = await withCeremony();
     await writeFile(it.at('password'), 'correct horse\n', { mode: 0o600 });
     const password = ['--password-file', it.at('password')];
@@ -311,7 +311,7 @@ describe('keys', { timeout: 60_000 }, () => {
     await expect(readFile(it.at('fay.pub'))).rejects.toThrow('ENOENT');
   });
 
-  it('that are plain are protected, and get another password', async () => {
+  it('encrypt a plain key, and change a password', async () => {
     await using it = await withCeremony();
     await writeFile(it.at('one'), 'correct horse\n', { mode: 0o600 });
     await writeFile(it.at('two'), 'battery staple\n', { mode: 0o600 });

@@ -8,18 +8,18 @@ import { makeRoot, NOW } from './officers.ts';
 const [ada, ben] = [newKey(), newKey()];
 const until = (text: string) => makeRoot([ada, ben], [ada, ben], { expires: new Date(text) });
 
-describe('the end of a root', () => {
+describe('the expiry of a root', () => {
   it.each([
     [undefined, '2028-11-21T08:00:00Z'],
     ['2028-11-20', '2028-11-20T00:00:00Z'],
     ['2028-11-21T08:00:00Z', '2028-11-21T08:00:00Z'],
     ['90d', '2027-02-19T08:00:00Z'],
-  ])('said as %s is %s', (text, expected) => {
+  ])('given as %s is %s', (text, expected) => {
     expect(formatTime(parseExpiry(text, NOW))).toBe(expected);
   });
 
   it.each(['2028-11-22', '800d', '2026-11-20', '2027-02-30', 'soon', '0d', '2027-1-1', ''])(
-    'is not taken as %s',
+    'is refused as %s',
     (text) => {
       expect(refusal(() => parseExpiry(text, NOW))).toBe('USAGE');
     },

@@ -24,8 +24,8 @@ const refused = (change: Partial<Rotation>, root = before) => refusal(() => rota
 const officer = (key: typeof ada) => ({ role: 'root', key: key.public }) as const;
 const without = (key: typeof ada) => ({ role: 'root', key: fingerprint(key.public) }) as const;
 
-describe('the next root', () => {
-  it('says the same one version later where nothing else is said', () => {
+describe('rotateRoot', () => {
+  it('without changes returns the same content with the next version', () => {
     const next = rotate({});
     expect(next).toMatchObject({
       fleet: 'acme',
@@ -36,7 +36,7 @@ describe('the next root', () => {
     expect(next.keys.release.map(fingerprint)).toEqual(before.roles.release.keys.map(fingerprint));
   });
 
-  it('swaps an officer, and a key by the first digits of its fingerprint', () => {
+  it('replaces an officer, and a key by the first digits of its fingerprint', () => {
     const next = rotate({ remove: [without(ada)], add: [officer(dora)] });
     expect(next.keys.root.map(fingerprint).toSorted()).toEqual(
       [ben, cleo, dora].map((key) => fingerprint(key.public)).toSorted(),
@@ -50,7 +50,7 @@ describe('the next root', () => {
     expect(swapped.keys.bundle).toEqual([other]);
   });
 
-  it('takes away an authority of agents, and adds one only once', () => {
+  it('removes an authority, and adds one only once', () => {
     const { sha256 } = describeAuthority(AGENT_CA);
     expect(rotate({ removeAuthorities: [sha256.slice(0, 8)] }).agentCertificates).toEqual([]);
     expect(rotate({ addAuthorities: before.agentCertificates }).agentCertificates).toHaveLength(1);
@@ -74,7 +74,7 @@ describe('the next root', () => {
     expect(refused(change)).toBe('USAGE');
   });
 
-  it("of a development root is the officers' as soon as there are two, and stays one otherwise", () => {
+  it("turns a development root into an officers' root with two officers, and keeps it otherwise", () => {
     const real = rotate({ add: [officer(ben), officer(cleo)] }, dev);
     expect(real).toMatchObject({ dev: false, thresholds: { root: 2 } });
     expect(rotate({}, dev)).toMatchObject({ dev: true, thresholds: { root: 1 } });

@@ -23,7 +23,7 @@ const draft = (version: number, signers: readonly (typeof ada)[]) =>
   createRoot(rootInputOf([ben, cleo, dora], { version }), signers);
 
 describe('a chain of roots', () => {
-  it('is verified in any order, from the first one on or from a later one', () => {
+  it('is verified in any order, from the first or a later root', () => {
     const { drafts, refusal: no } = verify(three.bytes, one.bytes, two.bytes);
     expect(no).toBeUndefined();
     expect(drafts.map(({ root, complete }) => [root.version, complete])).toEqual([
@@ -34,7 +34,7 @@ describe('a chain of roots', () => {
     expect(verify(two.bytes, three.bytes).refusal).toBeUndefined();
   });
 
-  it('says of whom a signature is missing: of the old officers, or of its own', async () => {
+  it("reports which signatures are missing: of the previous root's officers or its own", async () => {
     const old = verify(one.bytes, await draft(2, [ben, dora])).refusal;
     expect(old).toMatchObject({
       code: 'ROOT_THRESHOLD_OLD',
@@ -51,7 +51,7 @@ describe('a chain of roots', () => {
     expect(verify(await draft(1, [])).refusal?.message).toBe('2 more officers of root 1 must sign it');
   });
 
-  it('is refused with a root missing between, twice there, or of another fleet', async () => {
+  it('is refused with a gap, a duplicate, or a root of another fleet', async () => {
     expect(refused(one.bytes, three.bytes)).toBe('ROOT_VERSION');
     expect(refused(one.bytes, two.bytes, two.bytes)).toBe('DUPLICATE');
     const foreign = await makeRoot([ben, cleo, dora], [ada, ben, dora], { version: 2, fleet: 'other' });
@@ -59,14 +59,14 @@ describe('a chain of roots', () => {
     expect(refused(await draft(2, [ben]))).toBe('ROOT_THRESHOLD_NEW');
   });
 
-  it('is refused where its last root has ended, and not where one between has', async () => {
+  it('is refused when its last root has expired, but not when an earlier one has', async () => {
     const past = new Date('2026-01-01T00:00:00Z');
     const ended = await makeRoot([ben, cleo, dora], [ada, ben, dora], { version: 2, expires: past });
     expect(verify(one.bytes, ended.bytes).refusal).toMatchObject({ code: 'ROOT_EXPIRED' });
     expect(verify(one.bytes, ended.bytes, three.bytes).refusal).toBeUndefined();
   });
 
-  it('is refused where it goes from officers to a development root', async () => {
+  it('is refused when it goes from officers to a development root', async () => {
     const dev = await createRoot(rootInputOf([ada], { version: 2, dev: true, thresholds: { root: 1 } }), [
       ada,
       ben,
@@ -75,15 +75,15 @@ describe('a chain of roots', () => {
   });
 });
 
-describe('a draft', () => {
-  it('that was changed after somebody signed it is refused, with who that was', async () => {
+describe('a draft of a root', () => {
+  it('that was changed after a signature is refused, with the officer of that signature', async () => {
     const text = (await draft(2, [ada, dora])).toString();
     const changed = Buffer.from(text.replace('2028-11-21T08:00:00Z', '2028-11-22T08:00:00Z'));
     expect(() => judgeDraft(changed, one)).toThrow(/^the signature of officer [0-9a-f]{64} does not match/);
     expect(refusal(() => judgeDraft(changed, one))).toBe('BAD_SIGNATURE');
   });
 
-  it('is signed by an officer of both roots once for both', async () => {
+  it('needs one signature by an officer of both roots', async () => {
     const signed = await signRoot(await draft(2, []), [ben], one);
     const { signatures } = judgeDraft(signed, one);
     expect(signatures.map(({ of, signed: by }) => [of, by.map(fingerprint)])).toEqual([

@@ -19,7 +19,7 @@ const NEW_BUNDLE = digestOf('a new bundle');
 const openHub = (chain: readonly ChainLink[] = CHAIN) => openChained(chain);
 const S2 = digestOf('shared 2');
 
-test('signs what went through every environment of the chain', async () => {
+test('signs a release that passed every environment of the chain', async () => {
   await using hub = await openHub();
   await hub.release('dev', { shared: S1 });
   await hub.promote({ from: 'dev', to: 'qa' });
@@ -88,7 +88,7 @@ test('H28: the chain removed from fleet.yaml: the signer has its own', async () 
   expect(await hub.release('elsewhere', {}, NEW_BUNDLE)).toBeInstanceOf(Buffer);
 });
 
-test('a candidate that gives a released bundle again can be promoted, after a soak from when the signer saw that', async () => {
+test('a candidate that restates a released bundle is promoted after a soak since the signer saw the statement', async () => {
   await using hub = await openHub(parseChain(['prod=qa:24h']));
   await hub.release('qa', { shared: S1 });
   hub.later(48);
@@ -144,7 +144,7 @@ test('renews a release between a promotion and the next build', async () => {
   await expect(hub.release('prod', { promoted: S1 })).rejects.toMatchObject({ code: 'NOT_PROMOTED' });
 });
 
-test('a rollback is a promotion of what was promoted before', async () => {
+test('signs a rollback as a promotion of an earlier promoted candidate', async () => {
   await using hub = await openHub();
   hub.state.addReleased('qa', [S1, S2], 0);
   await hub.promote();
@@ -155,7 +155,7 @@ test('a rollback is a promotion of what was promoted before', async () => {
   expect(await hub.release('prod', { promoted: S1 })).toBeInstanceOf(Buffer);
 });
 
-test('without a chain it signs releases as before, learns nothing and signs no promotion', async () => {
+test('without a chain it signs releases, records none, and refuses promotions', async () => {
   await using hub = await openHub([]);
   await hub.release('qa', { shared: S1 });
   await hub.release('prod', { promoted: S2 });
@@ -166,7 +166,7 @@ test('without a chain it signs releases as before, learns nothing and signs no p
   });
 });
 
-test('reads the links of --chain, and refuses others', () => {
+test('reads the links of --chain, and refuses invalid ones', () => {
   expect(parseChain(['prod=qa:24h', 'qa=dev'])).toEqual([
     { environment: 'prod', promotedFrom: 'qa', soakMs: 24 * HOUR_MS },
     { environment: 'qa', promotedFrom: 'dev', soakMs: 0 },
@@ -175,7 +175,7 @@ test('reads the links of --chain, and refuses others', () => {
     expect(refusalOf(() => parseChain(words)).code).toBe('USAGE');
 });
 
-test('a state from before the chain is opened with what it has', async () => {
+test('opens a state file of a version before chains', async () => {
   await using folder = await temporaryDirectory();
   const directory = join(folder.path, 'state');
   await mkdir(directory, { mode: 0o700 });
@@ -234,7 +234,7 @@ describe('site statements of a scheduler that an attacker controls', () => {
     });
   });
 
-  test('forward along the chain, and with a new key, a machine may be moved', async () => {
+  test('a machine may be moved forward along the chain, and anywhere with a new key', async () => {
     await using hub = await openHub();
     const machine = key();
     await sign(hub, 1, [siteAgent('dev', machine)]);
@@ -243,7 +243,7 @@ describe('site statements of a scheduler that an attacker controls', () => {
     expect(await sign(hub, 4, [siteAgent('dev', key())])).toBeInstanceOf(Buffer);
   });
 
-  test('a signer of before learns where the machines are from the agents that it knows', async () => {
+  test('a state file of an earlier version learns the channels of machines from the known agents', async () => {
     await using folder = await temporaryDirectory();
     const machine = key();
     {

@@ -114,7 +114,7 @@ const openWith = async (agents: readonly Agent[], chain = CHAIN): Promise<Hub> =
 const show = async (hub: Hub, ...reports: readonly Promise<SignedReport>[]): Promise<number> =>
   hub.signer.show({ reports: await Promise.all(reports), documents: [] });
 
-test('a promotion is signed once enough agents show by their own reports that they comply', async () => {
+test("a promotion is signed once enough agents' own reports show that they comply", async () => {
   const agents = [newAgent('a'), newAgent('b'), newAgent('c'), newAgent('d')] as const;
   await using hub = await openWith(agents);
   for (const agent of agents) agent.imports(1);
@@ -160,7 +160,7 @@ test.each([
   });
 });
 
-test('an agent counts for a candidate that gives the bundle again which it runs, without a new release', async () => {
+test('an agent counts for a candidate that restates the bundle it runs, without a new release', async () => {
   const agent = complyingAgent();
   await using hub = await openWith([agent]);
   await show(hub, agent.report());
@@ -172,7 +172,7 @@ test('an agent counts for a candidate that gives the bundle again which it runs,
   expect(await hub.promote({ shared: other })).toBeInstanceOf(Buffer);
 });
 
-test('an agent that complies with a release that holds an assignment does not count', async () => {
+test('an agent does not count with a release that holds an assignment', async () => {
   const agent = newAgent('a');
   await using hub = await openWith([agent]);
   const held = [{ assignment: 'till', code: 'IMAGE_MISSING', message: 'no registry answers' }];
@@ -274,7 +274,7 @@ test('H30: a withheld report: what the signer acknowledged must be shown', async
   });
 });
 
-test('a gap in the events starts anew: nothing from before it counts', async () => {
+test('after a gap in the events, nothing before it counts', async () => {
   const agent = complyingAgent();
   await using hub = await openWith([agent]);
   await show(hub, agent.report());
@@ -286,7 +286,7 @@ test('a gap in the events starts anew: nothing from before it counts', async () 
   });
 });
 
-test('an agent with a new key starts anew, and one that left the site no longer counts', async () => {
+test('an agent with a new key starts without evidence, and one that left the site does not count', async () => {
   const [old, other] = [newAgent('a'), newAgent('b')];
   await using hub = await openWith([old, other]);
   old.imports(1);
@@ -326,7 +326,7 @@ test('the packages of a bundle are read from its manifest and config', async () 
   });
 });
 
-test('a signer without --evidence takes no reports, and --evidence is about a link', async () => {
+test('a signer without --evidence refuses reports, and --evidence must name a link of the chain', async () => {
   await using hub = await openHub(parseChain(['prod=qa']));
   await expect(hub.signer.show({ reports: [], documents: [] })).rejects.toMatchObject({ code: 'USAGE' });
   expect(() => hub.signer.heads()).toThrow(expect.objectContaining({ code: 'USAGE' }));

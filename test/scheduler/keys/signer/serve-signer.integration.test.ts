@@ -36,7 +36,7 @@ const listening = async () => {
   };
 };
 
-test('a key behind the socket signs as one at hand does, and its refusals come through as they were said', async () => {
+test('a remote key signs like a local one, and passes on the refusals of the signer', async () => {
   await using it = await listening();
   const key = await openRemoteKey(it.socket, 'release');
   expect(key.public.hint).toBe(world.keys.release.public.hint);
@@ -83,7 +83,7 @@ test('a response signed by another key is refused', async () => {
   await expect(key.sign(toSign(sitePayload(1)))).rejects.toMatchObject({ code: 'BAD_SIGNATURE' });
 });
 
-test('a path that is too long, taken by a file or by another signer is refused', async () => {
+test('a socket path that is too long, a file, or in use by another signer is refused', async () => {
   await using it = await listening();
   const listen = (path: string) => listenOnSocket(createServer(), path);
   await expect(listen(join(it.folder, 'x'.repeat(120)))).rejects.toMatchObject({ code: 'USAGE' });
@@ -93,7 +93,7 @@ test('a path that is too long, taken by a file or by another signer is refused',
   await expect(listen(it.socket)).rejects.toMatchObject({ code: 'BUSY' });
 });
 
-test('when it stops, what is under way is answered first', async () => {
+test('a stopping signer answers running requests first', async () => {
   const it = await listening();
   const key = await openRemoteKey(it.socket, 'release');
   const signing = key.sign(toSign(sitePayload(1)));

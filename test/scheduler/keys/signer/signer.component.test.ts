@@ -91,7 +91,7 @@ test('H23: it signs a release, then only newer ones that follow on it, and the s
   await release(it, second);
 });
 
-test('it knows what it signed after it was started again', async () => {
+test('remembers what it signed after a restart', async () => {
   await using it = await startSigner(world);
   await release(it);
   it.state[Symbol.dispose]();
@@ -110,14 +110,14 @@ test('H23: two requests at once for one number end with one signature', async ()
   expect(both[1]).toMatchObject({ reason: { code: 'NOT_NEWER' } });
 });
 
-test('a release whose number was wasted is followed by one with the same predecessor', async () => {
+test('accepts a release with the same predecessor as an unpublished one', async () => {
   await using it = await startSigner(world);
   const first = await release(it);
   await release(it, { over: { version: 2, previous: first.digest } });
   await release(it, { over: { version: 3, previous: first.digest, minSiteVersion: 1 } });
 });
 
-test('a release that follows on nothing it knows is refused, unless the one before is shown', async () => {
+test('refuses a release with an unknown predecessor, unless that is shown', async () => {
   await using it = await startSigner(world);
   const before = releasePayload({ over: { version: 7 } });
   const next = { over: { version: 8, previous: digestOf(before) } };
@@ -190,7 +190,7 @@ test.each<[string, ReleaseParts, string]>([
     { revocations: { ...AUDIENCE, clusterType: 'gate', revoked: [] } },
     'WRONG_TYPE',
   ],
-])('it refuses a release %s', async (_, parts, code) => {
+])('refuses a release %s', async (_, parts, code) => {
   await using it = await startSigner(world);
   await expect(
     release(
@@ -205,7 +205,7 @@ test.each<[string, ReleaseParts, string]>([
   expect(it.logged).toMatchObject([{ msg: 'refused', role: 'release', code }]);
 });
 
-test('what one release revoked stays revoked, also when the next list has forgotten it', async () => {
+test('refuses a bundle that an earlier release revoked, even if the next list omits it', async () => {
   await using it = await startSigner(world);
   const other = digestOf('another bundle');
   const revocations = { ...AUDIENCE, revoked: [{ digest: other, reason: 'hole', at: formatTime(NOW) }] };
@@ -215,7 +215,7 @@ test('what one release revoked stays revoked, also when the next list has forgot
   ).rejects.toMatchObject({ code: 'REVOKED' });
 });
 
-test('a release without its list of revocations is not understood', async () => {
+test('refuses a release without its revocation list', async () => {
   await using it = await startSigner(world);
   const [statement] = await evidenceFor([keys.bundle]);
   await expect(release(it, {}, statement ? [statement] : [])).rejects.toMatchObject({
@@ -223,7 +223,7 @@ test('a release without its list of revocations is not understood', async () => 
   });
 });
 
-test('each key signs its own kind of statement and no other', async () => {
+test('signs with each key its own kind of statement only', async () => {
   await using it = await startSigner(world);
   const refused = { code: 'PREDICATE_TYPE' };
   await expect(it.signer.sign('release', toSign(bundlePayload()), [])).rejects.toMatchObject(refused);
@@ -248,12 +248,12 @@ test.each<[string, Buffer]>([
     'a statement with a field beside',
     toSign(Buffer.from(releasePayload().toString().replace('{', '{"_extra":1,'))),
   ],
-])('it does not sign %s', async (_, bytes) => {
+])('refuses %s', async (_, bytes) => {
   await using it = await startSigner(world);
   await expect(it.signer.sign('release', bytes, [])).rejects.toMatchObject({ code: 'SIGNER_REFUSED' });
 });
 
-test('site statements count per site, receipts are signed for this fleet alone', async () => {
+test('counts site statements per site, and signs receipts for its own fleet only', async () => {
   await using it = await startSigner(world);
   const site = (version: number, over = {}) =>
     it.signer.sign('release', toSign(sitePayload(version, over)), []);
@@ -315,7 +315,7 @@ test('I6: an old release gets no lease, so that it does not look current where n
   await lease(2, third.digest);
 });
 
-test('a signer that signed no release of a channel wants to see the one that a lease is for', async () => {
+test('requires the release of a lease to be shown when it has signed none of the channel', async () => {
   await using it = await startSigner(world);
   const older = releasePayload({ over: { version: 5 } });
   const lease = (version: number, evidence: readonly Buffer[]) =>
@@ -342,7 +342,7 @@ test('H23: too much in an hour is refused and told, and an hour later goes on', 
   await site('three');
 });
 
-test('one channel is not released over and over', async () => {
+test('limits the releases of one channel per hour', async () => {
   await using it = await startSigner(world);
   for (let version = 1; version <= 60; version++)
     await it.signer.sign('release', toSign(sitePayload(version)), []);
@@ -351,7 +351,7 @@ test('one channel is not released over and over', async () => {
   });
 });
 
-test('the authority issues for agents and the hub as this fleet does, and nothing else', async () => {
+test('the authority issues certificates for agents and the hub of this fleet only', async () => {
   await using it = await startSigner(world);
   const remote: SigningKey = {
     public: keys.ca.public,
@@ -396,14 +396,14 @@ test('the authority issues for agents and the hub as this fleet does, and nothin
   });
 });
 
-test('every signature is a line of the log, without what was signed', async () => {
+test('logs every signature, without the signed content', async () => {
   await using it = await startSigner(world);
   await release(it);
   expect(it.logged).toMatchObject([{ msg: 'signed', role: 'release', what: 'release 1 of prod/kiosk' }]);
   expect(JSON.stringify(it.logged)).not.toContain(releasePayload().toString('base64').slice(0, 40));
 });
 
-test('limits are written as sort=number', () => {
+test('limits are given as kind=number', () => {
   expect(parseLimits(['release=3', 'site=0'])).toEqual({ ...DEFAULT_LIMITS, release: 3, site: 0 });
   for (const word of ['release', 'release=-1', 'root=3', 'release=99999999'])
     expect(() => parseLimits([word])).toThrow(expect.objectContaining({ code: 'USAGE' }));

@@ -25,8 +25,8 @@ const labelsIn = async (hub: TestHub, id: string): Promise<unknown> => {
 const codes = (refused: readonly { readonly error: { readonly code: string } }[]): readonly string[] =>
   refused.map(({ error }) => error.code);
 
-describe('a request on a medium with a one-time token', () => {
-  it('is taken without a fingerprint, with the channel and labels of the token, and uses it up', async () => {
+describe('an enrolment request with a one-time token', () => {
+  it('is accepted without a fingerprint, with the channel and labels of the token, which is then used', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const token = await tokenOf(hub, 'plant-7', 'press-1', { ring: 'canary' });
@@ -41,7 +41,7 @@ describe('a request on a medium with a one-time token', () => {
     expect(await labelsIn(hub, 'plant-7/press-1')).toEqual({ ring: 'canary' });
   });
 
-  it('of a token that was used is refused by its name, and the others are taken', async () => {
+  it('with a used token is refused, and the requests beside it are accepted', async () => {
     await using hub = await testHub();
     const [first, second] = [await hub.stick('first'), await hub.stick('second')];
     const token = await tokenOf(hub, 'plant-7', 'press-1');
@@ -63,7 +63,7 @@ describe('a request on a medium with a one-time token', () => {
   it.each([
     ['plant-7/press-2', 'is for another agent than plant-7/press-2'],
     ['plant-8/press-1', 'is for another site than plant-8, that of plant-8/press-1'],
-  ])('of another host, %s, is refused, and the token stays good for its own', async (id, sentence) => {
+  ])('of another host, %s, is refused, and the token stays valid for its own host', async (id, sentence) => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const token = await tokenOf(hub, 'plant-7', 'press-1');
@@ -74,7 +74,7 @@ describe('a request on a medium with a one-time token', () => {
     expect((await enroll(hub, own)).refused).toEqual([]);
   });
 
-  it('beside one without a token leaves that one for a person', async () => {
+  it('beside a request without a token leaves that one for a person', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'), { token: await tokenOf(hub, 'plant-7', 'press-1') });
@@ -87,7 +87,7 @@ describe('a request on a medium with a one-time token', () => {
   });
 });
 
-describe('a finder of a stick with a request', () => {
+describe('a person who found a medium with a request', () => {
   const OTHER = { environment: 'prod', clusterType: 'kiosk' };
 
   /** A stick on which press-1 has asked with its token, and what is in its request. */
@@ -236,8 +236,8 @@ describe('a finder of a stick with a request', () => {
   });
 });
 
-describe('facts in a request', () => {
-  it('become labels by the rules of the office, and go over those that the agent wishes', async () => {
+describe('facts in an enrolment request', () => {
+  it('become labels by the configured rules, which override the labels in the request', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const ruled = { ...hub, factLabels: [{ label: 'arch', fact: 'architecture' }] };
@@ -255,7 +255,7 @@ describe('facts in a request', () => {
     expect(await labelsIn(hub, 'plant-7/press-1')).toEqual({ arch: 'arm64', ring: 'all' });
   });
 
-  it('that somebody changed on the medium refuse it', async () => {
+  it("without the signature of the agent's key refuse the request", async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agent = testAgent('plant-7/press-1');

@@ -55,8 +55,8 @@ const acceptAs = async (hub: TestHub, agent: TestAgent, stick: string, state: ob
   );
 };
 
-describe('enrolling from a medium', () => {
-  it('refuses a channel that has no release once others have one, and takes the other requests', async () => {
+describe('enrolling agents from a medium', () => {
+  it('refuses a channel without a release when others have one, and accepts the other requests', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const [press, kiosk] = [testAgent('plant-7/press-1'), testAgent('plant-7/kiosk-1')];
@@ -81,7 +81,7 @@ describe('enrolling from a medium', () => {
     ]);
   });
 
-  it('answers on the same stick with what the agent accepts, and takes the request away', async () => {
+  it('writes what the agent accepts onto the same medium, and removes the request', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     await ask(stick, agent, { labels: { line: 'north' } });
@@ -95,13 +95,13 @@ describe('enrolling from a medium', () => {
     expect(accepted.root.version).toBe(1);
   });
 
-  it('lays the site out for the exporter', async () => {
+  it('writes the site statement into the layout for the exporter', async () => {
     await using hub = await enrolledHub();
     const layout = await openLayout(hub.layout);
     expect(layout.manifests.map(referenceOf)).toEqual(['sites/plant-7:site']);
   });
 
-  it('changes nothing when the same request comes again, and answers again', async () => {
+  it('changes nothing for a repeated request, and answers it again', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     await ask(stick, agent);
@@ -116,7 +116,7 @@ describe('enrolling from a medium', () => {
     expect(await readdir(join(stick, REQUESTS_FOLDER))).toEqual([]);
   });
 
-  it('gives several agents of a site one statement, and a later one the next version', async () => {
+  it('issues one statement for several agents of a site, and the next version for a later agent', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'].map((id) => testAgent(id));
@@ -137,7 +137,7 @@ describe('enrolling from a medium', () => {
     expect(blobs.length).toBe(medium.documents.length);
   });
 
-  it('carries on where a run was cut off between the database and the stick', async () => {
+  it('continues a run that was interrupted between database and medium', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     await ask(stick, agent);
@@ -172,7 +172,7 @@ describe('enrolling from a medium', () => {
     expect(await readFile(join(stick, path))).toBeTruthy();
   });
 
-  it('asks a person about each request when none is named, and accepts the confirmed ones', async () => {
+  it('asks about each request when none is named, and accepts the confirmed ones', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agents = ['plant-7/press-1', 'plant-7/press-2', 'plant-8/oven'].map((id) => testAgent(id));
@@ -225,7 +225,7 @@ describe('enrolling from a medium', () => {
     expect(known[0]?.key).toBe(hub.agent.key.public.pem);
   });
 
-  it('takes no other key for a known name, and says how', async () => {
+  it('refuses another key for a known name, with a hint at --replace-key', async () => {
     await using hub = await enrolledHub();
     const stick = await hub.stick();
     const other = testAgent('plant-7/press-1');
@@ -238,7 +238,7 @@ describe('enrolling from a medium', () => {
     expect((await acceptAs(hub, other, stick)).site.predicate.version).toBe(2);
   });
 
-  it('never takes a key back that was replaced, and no key under a second name', async () => {
+  it('refuses a key that was replaced before, and a key under a second name', async () => {
     await using hub = await testHub();
     const old = await enrolled(hub, 'plant-7/press-1');
     const stick = await hub.stick();
@@ -251,7 +251,7 @@ describe('enrolling from a medium', () => {
     expect(codes((await hub.enroll(stick2)).refused)).toEqual(['REQUEST_INVALID']);
   });
 
-  it('moves a known agent only when a person says so, and names the channel it comes from', async () => {
+  it('moves a known agent only with --channel, and names its previous channel', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();
@@ -272,7 +272,7 @@ describe('enrolling from a medium', () => {
     expect((await acceptAs(hub, agent, stick)).site.agent.previousChannel).toEqual(dev);
   });
 
-  it('gives a new agent the channel of --channel over the one it asks for', async () => {
+  it('gives a new agent the channel of --channel instead of the requested one', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     await ask(stick, agent);
@@ -284,7 +284,7 @@ describe('enrolling from a medium', () => {
     });
   });
 
-  it('leaves the requests of other sites and of keys that were not accepted', async () => {
+  it('leaves requests of other sites, and of keys that were not accepted', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const [press, oven] = [testAgent('plant-7/press-1'), testAgent('plant-8/oven')];
@@ -298,7 +298,7 @@ describe('enrolling from a medium', () => {
     expect([none.sites, none.left.length]).toEqual([[], 1]);
   });
 
-  it('stops when no request is for the key that was compared', async () => {
+  it('fails when no request has the accepted key: UNKNOWN_KEY', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/press-1'));
@@ -313,7 +313,7 @@ describe('enrolling from a medium', () => {
     expect(await hub.store.db.selectFrom('agent').selectAll().execute()).toEqual([]);
   });
 
-  it('says which request a mistyped key may be of', async () => {
+  it('names the request whose key is nearest to a mistyped one', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agent = testAgent('plant-7/press-1');
@@ -336,7 +336,7 @@ describe('enrolling from a medium', () => {
       { path: `${REQUESTS_FOLDER}/${'0'.repeat(32)}.json` },
       'REQUEST_INVALID',
     ],
-  ])('refuses a request %s and takes the good one beside it', async (_, changes, code) => {
+  ])('refuses a request %s, and accepts the valid one beside it', async (_, changes, code) => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await ask(stick, testAgent('plant-7/bad'), changes);
@@ -346,7 +346,7 @@ describe('enrolling from a medium', () => {
     expect(steps(result)).toEqual([['plant-7/good', 'register']]);
   });
 
-  it('refuses a request whose names are not those its key was signed for', async () => {
+  it('refuses a request whose names differ from its signed certificate request', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
     const agent = testAgent('plant-7/press-1');
@@ -362,14 +362,14 @@ describe('enrolling from a medium', () => {
     ['no JSON', Buffer.from('{'), 'BAD_JSON'],
     ['half a request', canonicalBytes({ fleet: 'acme' }), 'SCHEMA'],
     ['too much', Buffer.alloc(100_000, ' '), 'TOO_LARGE'],
-  ])('refuses %s where a request should be', async (_, bytes, code) => {
+  ])('refuses %s in place of a request', async (_, bytes, code) => {
     await using hub = await testHub();
     const stick = await hub.stick();
     await put(stick, `${REQUESTS_FOLDER}/${'a'.repeat(32)}.json`, bytes);
     expect(codes((await hub.enroll(stick)).refused)).toEqual([code]);
   });
 
-  it('does not write onto a medium of another fleet, and answers in the layout', async () => {
+  it('does not write to a medium of another fleet, and answers in the layout', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     const path = await ask(stick, agent);
@@ -393,7 +393,7 @@ describe('enrolling from a medium', () => {
     expect((await openLayout(hub.layout)).manifests.length).toBe(1);
   });
 
-  it('keeps the bundles and documents that the medium carries already', async () => {
+  it('keeps the bundles and documents of the medium', async () => {
     await using hub = await testHub();
     const [agent, stick] = [testAgent('plant-7/press-1'), await hub.stick()];
     await mkdir(join(stick, 'fleet'), { recursive: true });
@@ -430,7 +430,7 @@ describe('enrolling from a medium', () => {
     expect(merged.documents[0]).toEqual(release);
   });
 
-  it('says so when nobody asks', async () => {
+  it('fails with MEDIUM_EMPTY when there are no requests', async () => {
     await using hub = await testHub();
     await expect(hub.enroll(await hub.stick())).rejects.toMatchObject({ code: 'MEDIUM_EMPTY' });
   });

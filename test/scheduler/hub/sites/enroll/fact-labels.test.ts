@@ -15,11 +15,11 @@ test.each([
   ],
   [{ label: 'model', fact: 'model' }, { model: 'x'.repeat(128) }, { model: 'x'.repeat(63) }],
   [{ label: 'model', fact: 'model' }, { model: '***' }, {}],
-])('the rule %j makes of %j the labels %j', (rule, facts, labels) => {
+])('labelsOfFacts by the rule %j turns %j into %j', (rule, facts, labels) => {
   expect(labelsOfFacts([rule], facts)).toEqual(labels);
 });
 
-test('a pattern that is not a regular expression is named', () => {
+test('labelsOfFacts refuses a pattern that is not a regular expression', () => {
   expect(() => labelsOfFacts([{ label: 'x', fact: 'serial', pattern: '(' }], { serial: 'a' })).toThrow(
     'factLabels: "(" is not a regular expression',
   );

@@ -54,8 +54,8 @@ const EMPTY_TABLE = {
   critical: [],
 };
 
-describe('putting documents onto a medium', () => {
-  it('makes an empty folder a medium that any reader opens', async () => {
+describe('addDocuments', () => {
+  it('turns an empty folder into a medium that readers open', async () => {
     await using folder = await temporaryDirectory('medium');
     const { roots } = await trusted();
     await using medium = await openMedium(folder.path);
@@ -66,7 +66,7 @@ describe('putting documents onto a medium', () => {
     expect(await again.blobs.size(toDocument(receipt('plant-7/a', 'one')).digest)).toBe(3);
   });
 
-  it('replaces older documents of the same subject and keeps all others, roots one by one', () => {
+  it('replaces older documents of the same subject, and keeps others and each version of the root', () => {
     const old = [
       receipt('plant-7/a', 'old'),
       receipt('plant-7/b', 'kept'),
@@ -88,7 +88,7 @@ describe('putting documents onto a medium', () => {
     expect(mergeDocuments(merged, added.toReversed().map(toDocument))).toEqual(merged);
   });
 
-  it('takes away the receipts of ours that nothing names any more, and no others', async () => {
+  it('removes our receipts that nothing refers to any more, and no others', async () => {
     await using folder = await temporaryDirectory('medium');
     const { roots, keys } = await trusted();
     for (const to of [1, 2, 3]) {
@@ -127,7 +127,7 @@ describe('putting documents onto a medium', () => {
     expect(after).toEqual(expect.arrayContaining(before));
   });
 
-  it('puts a blob right that lies there under its name with other bytes', async () => {
+  it('rewrites a blob whose bytes do not match its name', async () => {
     await using folder = await temporaryDirectory('medium');
     const { roots } = await trusted();
     const one = receipt('plant-7/a', 'one');
@@ -139,7 +139,7 @@ describe('putting documents onto a medium', () => {
     expect(await readFile(file, 'utf8')).toBe('one');
   });
 
-  it('says that a medium cannot be written to, for every caller', async () => {
+  it('reports a read-only medium to every caller', async () => {
     const { roots } = await trusted();
     // The kernel lets nobody make folders here.
     const medium = { path: '/sys', form: 'directory', medium: undefined } as OpenMedium;

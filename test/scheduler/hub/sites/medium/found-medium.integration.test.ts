@@ -65,7 +65,7 @@ const FOLDERS = ['blobs', 'blobs/sha256', 'fleet', 'fleet/receipts', 'fleet/repo
 const FILES = ['index.json', 'oci-layout', MEDIUM_FILE];
 const PLACES = [...FOLDERS, ...FILES];
 
-describe('a stick that somebody prepared, at the office', () => {
+describe('an untrusted medium at the office', () => {
   it('O1: whose blobs are a link to the releases, all listed as superseded -> MEDIUM_INVALID', async () => {
     await using hub = await enrolledHub();
     const { stick, layout } = await foundStick(hub);
@@ -157,7 +157,7 @@ describe('a stick that somebody prepared, at the office', () => {
     );
   });
 
-  it('has no receipt written through a link in its place', async () => {
+  it('has no receipt written through a symbolic link', async () => {
     await using hub = await enrolledHub();
     const { stick } = await foundStick(hub);
     const outside = join(hub.path, 'outside');

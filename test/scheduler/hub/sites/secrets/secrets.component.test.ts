@@ -61,7 +61,7 @@ describe('a secret set', () => {
     expect(agentIn(statement, 'press-1')?.unreadable).toBeUndefined();
   });
 
-  it('counts its contents, also over a removal, which takes it out of the statement', async () => {
+  it('has a version that continues after a removal, which removes the set from the statement', async () => {
     await using hub = await hubWithAge();
     const { identity } = hub.one;
     await setIn(hub);
@@ -100,7 +100,7 @@ describe('a secret set', () => {
     expect(listed).toMatchObject({ readers: ['press-2'], locked: [], former: [], escrow: null });
   });
 
-  it('of site A is refused at site B', async () => {
+  it('of one site is refused at another site', async () => {
     await using hub = await hubWithAge();
     const { identity } = hub.one;
     const { site } = await setIn(hub);
@@ -112,8 +112,8 @@ describe('a secret set', () => {
   });
 });
 
-describe('what cannot be sealed', () => {
-  it('names the agent that never told a recipient', async () => {
+describe('a secret set is refused', () => {
+  it('for an agent without a recipient, which is named', async () => {
     await using hub = await hubWithAge();
     await enrolled(hub, 'plant-7/press-2');
     const before = (await newestStatement(hub)).predicate.version;
@@ -135,7 +135,7 @@ describe('what cannot be sealed', () => {
     await expect(setIn(hub, order)).rejects.toMatchObject({ code });
   });
 
-  it('is a removal or resealing of what is not there', async () => {
+  it('by name when it is removed or resealed and does not exist', async () => {
     await using hub = await hubWithAge();
     const signer = await siteSigner(hub);
     const absent = { site: 'plant-7', name: 'mqtt' };
@@ -147,7 +147,7 @@ describe('what cannot be sealed', () => {
     ).rejects.toMatchObject({ code: 'SECRET_MISSING' });
   });
 
-  it('is the 65th set of a site: the statement still fits its limit at 64, with ten agents', async () => {
+  it('as the 65th of a site; with 64 sets and ten agents the statement fits its limit', async () => {
     await using hub = await testHub();
     for (let at = 0; at < 10; at++) await enrolWithAge(hub, `plant-7/agent-${at}`);
     const long = (at: number) => `set-${at}-${'x'.repeat(50)}`;
@@ -167,7 +167,7 @@ describe('what cannot be sealed', () => {
   });
 });
 
-describe('agents come and go', () => {
+describe('when agents change', () => {
   it('an agent enrolled later cannot read existing sets, and is listed', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
@@ -180,7 +180,7 @@ describe('agents come and go', () => {
     ]);
   });
 
-  it('with the identity of the escrow everything is sealed anew: same content, same version', async () => {
+  it('the escrow identity reseals every set that needs it, with the same content and version', async () => {
     await using hub = await hubWithAge();
     const { one } = hub;
     const escrow = await generateAgeIdentity();
@@ -198,7 +198,7 @@ describe('agents come and go', () => {
     expect(nothing).toMatchObject({ resealed: [], site: { version: site.version } });
   });
 
-  it('an agent that cannot read it cannot seal it anew, and nothing changes', async () => {
+  it('an identity that cannot read a set cannot reseal it, and nothing changes', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
     await enrolWithAge(hub, 'plant-7/press-2');
@@ -227,7 +227,7 @@ describe('agents come and go', () => {
     expect(after && recommendationsFor(after)).toEqual([]);
   });
 
-  it('a machine that was replaced has another identity: the old one no longer counts, the new one waits', async () => {
+  it('a reinstalled machine has a new identity, which cannot read the existing sets', async () => {
     await using hub = await hubWithAge();
     const { one: old } = hub;
     await setIn(hub);
@@ -246,7 +246,7 @@ describe('agents come and go', () => {
     });
   });
 
-  it('an agent of before there were secrets tells its recipient by asking again', async () => {
+  it('an agent of a version before secrets sends its recipient with a new request', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBeUndefined();
@@ -258,7 +258,7 @@ describe('agents come and go', () => {
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBe(recipient);
   });
 
-  it('an old request that comes again does not put the recipient of then back', async () => {
+  it('a repeated old request does not restore the recipient of that time', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const [old, next] = [await generateAgeIdentity(), await generateAgeIdentity()];
@@ -286,7 +286,7 @@ describe('agents come and go', () => {
     expect((await newestStatement(hub)).predicate.version).toBe(version);
   });
 
-  it('a recipient that was stored before its time was takes any time, and has one from then on', async () => {
+  it('a recipient stored without a time accepts a request with any time, and has a time from then on', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const [known, old] = [await generateAgeIdentity(), await generateAgeIdentity()];
@@ -302,7 +302,7 @@ describe('agents come and go', () => {
     expect(agentIn(await newestStatement(hub), 'press-1')?.recipient).toBe(known.recipient);
   });
 
-  it('an old request with a time of today is refused: its agent did not sign it', async () => {
+  it('an old request with a changed time is refused: the signature does not match', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const { recipient } = await generateAgeIdentity();
@@ -315,7 +315,7 @@ describe('agents come and go', () => {
   });
 });
 
-describe('a request with a recipient', () => {
+describe('an enrolment request with a recipient', () => {
   it.each([
     ['that somebody else put in', {}],
     ['without a signature', { recipientSignature: 'AAAA' }],
@@ -333,8 +333,8 @@ describe('a request with a recipient', () => {
   });
 });
 
-describe('on the way there', () => {
-  it('the answer to an enrolment carries the sealed sets, and forgets those that were removed', async () => {
+describe('sealed sets on their way to a site', () => {
+  it('are in the answer to an enrolment, without removed ones', async () => {
     await using hub = await hubWithAge();
     await setIn(hub);
     const stick = await hub.stick('answer');
@@ -354,7 +354,7 @@ describe('on the way there', () => {
     expect(await carried()).toEqual([]);
   });
 
-  it("the site's artifact names them, with the statement that does", async () => {
+  it("are in the site's artifact with the statement that names them", async () => {
     await using hub = await hubWithAge();
     const { site } = await setIn(hub);
     await writeSite(hub, site, { now: NOW });
@@ -369,7 +369,7 @@ describe('on the way there', () => {
   });
 });
 
-test('the plaintext is in no file of the office: database, journal, layout, medium, keys', async () => {
+test('no file of the office contains the plaintext: database, journal, layout, medium, keys', async () => {
   await using hub = await hubWithAge();
   const escrow = await generateAgeIdentity();
   const { site } = await setIn(hub, { escrow: escrow.recipient });

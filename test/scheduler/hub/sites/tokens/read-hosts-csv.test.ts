@@ -5,7 +5,7 @@ const read = (text: string) => readHostsCsv(text, 'hosts.csv');
 const HEAD = 'site,name,channel,match,label.ring\n';
 
 describe('a CSV of hosts', () => {
-  it('has a host a line, with facts it is known by and labels', () => {
+  it('has one host per line, with its facts and labels', () => {
     expect(
       read(
         `${HEAD}plant-7,press-1,prod/press,serial=PX-1 mac=02:00:00:00:00:01,canary\n\nplant-7,press-2,prod/press,,\n`,
@@ -30,7 +30,7 @@ describe('a CSV of hosts', () => {
     ]);
   });
 
-  it('is read as spreadsheets write it: semicolons, a byte order mark, and line ends of Windows', () => {
+  it('may have semicolons, a byte order mark, and Windows line ends', () => {
     expect(read('\uFEFFname;site;channel\r\npress-1;plant-7;prod/press\r\n')).toMatchObject([
       { site: 'plant-7', agent: 'press-1', line: 2 },
     ]);
@@ -45,7 +45,7 @@ describe('a CSV of hosts', () => {
     '0242:ac11:0002',
     '0242ac-110002',
     '0242AC110002',
-  ])('has the MAC address %s as agents report it', (mac) => {
+  ])('normalises the MAC address %s', (mac) => {
     expect(read(`${HEAD}p,a,prod/x,mac=${mac},\n`)).toMatchObject([{ match: { mac: '02:42:ac:11:00:02' } }]);
   });
 
@@ -71,7 +71,7 @@ describe('a CSV of hosts', () => {
     );
   });
 
-  it('has a UUID as agents report it', () => {
+  it('normalises a UUID', () => {
     const uuid = '4C4C4544-0042-3510-8052-B4C04F564D32';
     for (const text of [uuid, `{${uuid}}`, uuid.replaceAll('-', '')])
       expect(read(`${HEAD}p,a,prod/x,uuid=${text},\n`)).toMatchObject([

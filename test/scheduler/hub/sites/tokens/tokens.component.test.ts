@@ -48,7 +48,7 @@ const redeem = async (hub: TestHub, token: unknown, agent: TestAgent, now = NOW)
 
 const invalid = (message: RegExp) => ({ code: 'TOKEN_INVALID', message: expect.stringMatching(message) });
 
-test('a token is random, known by its beginning, and only its hash is kept', async () => {
+test('a token is random with a prefix for its scope, and only its hash is stored', async () => {
   await using hub = await testHub();
   const [one, two] = [await create(hub), await create(hub, { scope: 'reader' })];
   expect(one.token).toMatch(/^ffe_[A-Za-z0-9_-]{32}$/);
@@ -70,7 +70,7 @@ test('I11: a token that was made while a clock was years ahead does not count fo
   }
 });
 
-describe('a token for enrolling', () => {
+describe('a token for enrolment', () => {
   test('H9: is used once', async () => {
     await using hub = await testHub();
     const { token, row } = await create(hub);
@@ -91,7 +91,7 @@ describe('a token for enrolling', () => {
     await expect(redeem(hub, token, agent, addDays(NOW, 2))).rejects.toMatchObject(invalid(/ended on/));
   });
 
-  test('is given back when the enrolment it was for fails', async () => {
+  test('is unused again when its enrolment fails', async () => {
     await using hub = await testHub();
     const { token } = await create(hub);
     const request = await requestOf(testAgent('plant-7/one'));
@@ -139,7 +139,7 @@ describe('a token for enrolling', () => {
   });
 });
 
-test('a token opens only what it was made for, until it ends or is taken back', async () => {
+test('a token is valid for its scope only, until it expires or is revoked', async () => {
   await using hub = await testHub();
   const enroll = await create(hub);
   const reader = await create(hub, { scope: 'reader' });
@@ -156,7 +156,7 @@ test('a token opens only what it was made for, until it ends or is taken back', 
   await expect(revokeToken(hub.store, 'nobody', NOW)).rejects.toMatchObject({ code: 'TOKEN_INVALID' });
 });
 
-test('the list says what became of each, and nothing that opens', async () => {
+test('the list shows what became of each token, and no secret', async () => {
   await using hub = await testHub();
   const made = {
     used: await create(hub, enrolling({ agent: 'one', channel: HOSTS, labels: { line: 'north' } })),
@@ -189,14 +189,14 @@ test('the list shows a break-glass code as ended once its 15 minutes are over', 
   expect(await listTokens(hub.store.db, at(15))).toMatchObject([{ state: 'ended', expiresAt: end }]);
 });
 
-describe('a token that decides', () => {
+describe('a token for decisions', () => {
   const order: TokenRequest = {
     scope: 'decide',
     person: 'ci-order-api',
     allowances: [parseAllowance('promote:qa'), parseAllowance('wait:*')],
   };
 
-  test('names its person and allows its verbs in its environments only', async () => {
+  test('names its person, and allows its verbs in its environments only', async () => {
     await using hub = await testHub();
     const { token } = await create(hub, order);
     expect(token).toMatch(/^ffd_/);
@@ -211,7 +211,7 @@ describe('a token that decides', () => {
     ]);
   });
 
-  test('ends, is revoked, and neither reads the status nor enrols', async () => {
+  test('expires, can be revoked, and is not valid for reading or enrolling', async () => {
     await using hub = await testHub();
     const { token, row } = await create(hub, order);
     const { db } = hub.store;
@@ -221,7 +221,7 @@ describe('a token that decides', () => {
     await expect(checkCaller(db, token, NOW)).rejects.toMatchObject(invalid(/revoked/));
   });
 
-  test('reads sites only where it is said, and one for reading decides nothing', async () => {
+  test('may read only where it is allowed to, and a reader token decides nothing', async () => {
     await using hub = await testHub();
     const limited = await create(hub, {
       scope: 'reader',
@@ -255,7 +255,7 @@ describe('a token that decides', () => {
     '*:qa',
     'promote:../qa',
     'promote:qa/production',
-  ])('is not made for %j', (text) => {
+  ])('is refused for %j', (text) => {
     expect(() => parseAllowance(text)).toThrow(FleetError);
   });
 });

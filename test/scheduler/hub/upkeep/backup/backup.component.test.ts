@@ -75,7 +75,7 @@ const backedUp = async () => {
 };
 
 describe('a restored backup', () => {
-  it('signs no number of the registry again, continues its audit log, and publishes to it', async () => {
+  it('reuses no release number of the registry, continues its audit log, and publishes to it', async () => {
     const { office, publish, restore } = await backedUp();
     const { layout, moved } = await restore(0, true);
     expect(moved).toMatchObject({ floors: { releases: { 'qa/press': 2 } }, entries: 1 });
@@ -101,7 +101,7 @@ describe('a restored backup', () => {
     expect(new Set(prod.channels.map(({ version }) => version))).toEqual(new Set([241]));
   });
 
-  it('of a layout without releases has none', async () => {
+  it('of a layout without releases is empty', async () => {
     await using hub = await enrolledHub();
     const [layout, to] = [join(hub.path, 'empty'), join(hub.path, 'copy')];
     await writeLayoutIndex(await openOrStartLayout(layout), []);
@@ -109,7 +109,7 @@ describe('a restored backup', () => {
     expect((await openLayout(to)).manifests).toEqual([]);
   });
 
-  it('is refused where something is, of another fleet, and without its last file', async () => {
+  it('is refused into an existing place, for another fleet, and without its last file', async () => {
     const { office, folder, db } = await backedUp();
     const backup = await readBackup(folder, 'halden');
     const put = (layout: string, file: string) => putBack(folder, backup, { layout, db: file }, signal);
@@ -179,7 +179,7 @@ describe('a restored backup', () => {
     expect(open.filter(({ state }) => state === 'open').map(({ id }) => id)).toEqual([kept]);
   });
 
-  it('a restored database acknowledges only its own events: lost events are a gap', async () => {
+  it('acknowledges only the events of the restored database: lost events are a gap', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const stick = await hub.stick();

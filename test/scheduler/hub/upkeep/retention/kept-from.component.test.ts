@@ -5,7 +5,7 @@ import { keptFrom } from '../../../../../scheduler/hub/upkeep/retention/kept-fro
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { changeShared, chainedOffice } from '../../promote/decide/chained-office.ts';
 
-it('facts are kept since the first release of the candidate that a channel has, and by age where that is earlier', async () => {
+it("facts are kept since the first release of a channel's candidate, or for the retention period if that is longer", async () => {
   const office = await chainedOffice();
   const keys = await openKeyDirectory(join(office.folder, 'keys'));
   const from = async (cutoff: Date) => await keptFrom({ layout: office.layout, keys }, cutoff);

@@ -83,7 +83,7 @@ const count = async (db: Database, table: 'event' | 'alarm' | 'history'): Promis
 const NOTHING = { events: 0, reports: 0, changes: 0, media: 0, checks: 0, support: 0, versions: 0 };
 
 describe('retention', () => {
-  it('removes nothing while the clock may be years ahead: no agent was heard for a month', async () => {
+  it('removes nothing while no agent was heard for a month, because the clock may be years ahead', async () => {
     await using hub = await reported();
     const before = await count(hub.store.db, 'event');
     expect(await remove(hub, addDays(LAST, 700))).toBeUndefined();
@@ -144,7 +144,7 @@ describe('retention', () => {
     ]);
   });
 
-  it('keeps the events of a check that fails now', async () => {
+  it('keeps the events of a currently failing check', async () => {
     const fails = { type: 'check', outcome: 'failed', code: 'CHECK_FAILED', assignment: 'pump' } as const;
     const happens: Happens = (index) => (index === 1 ? step('a', dayOf(1), fails) : another(index));
     await using hub = await reportedHub(happens, 5)();
@@ -200,7 +200,7 @@ describe('retention', () => {
     expect(await all()).toEqual(before);
   });
 
-  it('removes what media carried that came back longer ago', async () => {
+  it('removes the contents of media that returned before the period', async () => {
     await using hub = await reported();
     const note = (received_at: string) => ({
       received_at,
@@ -216,7 +216,7 @@ describe('retention', () => {
     expect(left).toEqual([{ received_at: times[1] }]);
   });
 
-  it('removes answers of checks about earlier candidates, and keeps those about the last one', async () => {
+  it('removes results of checks about earlier candidates, and keeps those of the newest', async () => {
     await using hub = await reported();
     const { db } = hub.store;
     const answer = (id: string, environment: string, shared: string, at: Date) => ({
@@ -243,7 +243,7 @@ describe('retention', () => {
     expect(left.map(({ id }) => id)).toEqual(['prod', 'qa-second', 'qa-second-too']);
   });
 
-  it('removes names of packages that no release, agent or kept change has any more', async () => {
+  it('removes package names that no release, agent or kept change uses', async () => {
     await using hub = await reported();
     const { db } = hub.store;
     const name = (digit: string) => ({
