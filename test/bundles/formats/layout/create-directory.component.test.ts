@@ -14,7 +14,7 @@ test('createDirectory creates a folder with its parents, and accepts one that ex
 });
 
 test.each(['file', 'file/below', 'file/far/below'])(
-  'makeDirectory reports a file in the way of %s',
+  'createDirectory reports a file in the way of %s',
   async (path) => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'file'), '');
