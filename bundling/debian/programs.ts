@@ -11,6 +11,8 @@ export type Packaged = {
   readonly program: Program;
   /** Of the built program below dist. */
   readonly folder: string;
+  /** Whether the package has Node itself, or depends on fleet-node (docs/decisions/0041-the-agent-keeps-its-node.md). */
+  readonly node: 'inside' | 'shared';
   /** After the libraries that Node needs. */
   readonly depends: readonly string[];
   readonly recommends: readonly string[];
@@ -28,6 +30,7 @@ export const PACKAGED: readonly Packaged[] = [
   {
     program: { ...agent, commands: agentCommands },
     folder: 'agent',
+    node: 'inside',
     depends: ['systemd'],
     recommends: [],
     files: {
@@ -51,6 +54,7 @@ export const PACKAGED: readonly Packaged[] = [
   {
     program: { ...exporter, commands: exporterCommands },
     folder: 'exporter',
+    node: 'shared',
     depends: [],
     recommends: [],
     files: {},
@@ -59,6 +63,7 @@ export const PACKAGED: readonly Packaged[] = [
   {
     program: { ...scheduler, commands: schedulerCommands },
     folder: 'scheduler',
+    node: 'shared',
     depends: ['systemd | systemd-standalone-sysusers'],
     recommends: ['git'],
     files: {

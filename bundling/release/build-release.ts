@@ -10,7 +10,9 @@ import type { SigningKey } from '#bundles/trust/keys/key';
 import { VERSION } from '#bundles/version';
 import { artifactSbom, nodeComponent } from '../artifact-sbom.ts';
 import { buildDebs, type DebsOptions } from '../debian/build-debs.ts';
-import { findNode } from '../debian/node-inside.ts';
+import { findNode } from '../debian/node-build.ts';
+import { NODE_PACKAGE, nodeSbom, nodeVersion } from '../debian/node-deb.ts';
+import { PACKAGED } from '../debian/programs.ts';
 import { buildNpm } from '../npm/build-npm.ts';
 import { writeAptRepository } from './apt-repository.ts';
 import type { Gpg } from './open-gpg.ts';
@@ -35,13 +37,6 @@ export type ReleaseOptions = {
   readonly debs?: Pick<DebsOptions, 'compression' | 'node' | 'onPackage'>;
 };
 
-/** Folder of the built program. */
-const FOLDERS = {
-  'fleet-agent': 'agent',
-  'fleet-export': 'exporter',
-  'fleet-scheduler': 'scheduler',
-} as const;
-
 /**
  * Makes everything that a release of this version publishes into `out`: `files` (packages, images and the list of components of each),
  * their SHA256SUMS, one statement on all of them with its public key, and `apt`, a repository of the Debian packages.
@@ -65,12 +60,17 @@ export const buildRelease = async (options: ReleaseOptions): Promise<readonly st
 
   const list = (name: string, sbom: string): Promise<void> =>
     writeFile(join(files, `${name}.cdx.json`), sbom);
-  for (const [name, folder] of Object.entries(FOLDERS))
+  for (const { program, folder, ...packaged } of PACKAGED)
     await list(
-      `${name}_${VERSION}`,
-      await artifactSbom(name, [join(programs, folder)], [nodeComponent(node.version)]),
+      `${program.name}_${VERSION}`,
+      await artifactSbom(
+        program.name,
+        [join(programs, folder)],
+        packaged.node === 'inside' ? [nodeComponent(node.version)] : [],
+      ),
     );
-  const folders = Object.values(FOLDERS).map((folder) => join(programs, folder));
+  await list(`${NODE_PACKAGE}_${nodeVersion(node)}`, nodeSbom(node));
+  const folders = PACKAGED.map(({ folder }) => join(programs, folder));
   await list(`fleet-ferry-${VERSION}`, await artifactSbom('fleet-ferry', folders));
 
   const names = (await readdir(files)).toSorted();

@@ -75,7 +75,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect((await host.exec(['/bin/sh', '-c', 'command -v node'])).code).not.toBe(0);
     const said = await installed([
       ...(await build('one', ['fleet-agent'])),
-      ...(await build('one', ['fleet-scheduler'], await thin())),
+      ...(await build('one', ['fleet-scheduler'])),
       ...exporter,
     ]);
     expect(said).toContain('fleet-agent: this host is not enrolled, so the service is not started.');
@@ -83,6 +83,11 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       expect(await sh(`${name} --version`)).toContain(VERSION);
       expect(await sh(`dpkg --verify ${name} | grep -v /usr/share/ || true`)).toBe('');
     }
+    // The one Node of the three is the agent's.
+    const kib = await sh(
+      "dpkg-query --show --showformat='${Installed-Size}\\n' 'fleet-*' | awk '{ kib += $1 } END { print kib }'",
+    );
+    expect(Number(kib) * 1024).toBeLessThan(150e6);
     expect(await agentIs()).toBe('enabled\ninactive');
     expect(await sh('stat -c %a:%U /etc/fleet-agent')).toBe('755:root');
     expect(await sh('systemctl is-enabled fleet-scheduler fleet-signer || true')).toBe('disabled\ndisabled');
@@ -266,6 +271,8 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       /version 99\.1\.0 did not come up on this host: it ended 3 times .*with status 3/,
     );
     expect(await sh('fleet-agent --version')).toContain(VERSION);
+    // It runs with the agent's Node.
+    expect(await sh('fleet-export --version')).toContain(VERSION);
     await sh('rm /var/lib/fleet-agent/upgrade/refused/99.1.0');
 
     // The power is cut when the bad version is unpacked, so that the next boot starts it, before and during unpacking, and while the
@@ -302,7 +309,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(await sh('dpkg-query --show fleet-agent')).toBe('fleet-agent\t99.0.0~rc.1');
     await expect.poll(agentIs, { interval: 500 }).toBe('enabled\nactive');
 
-    await sh('dpkg --remove fleet-agent');
+    await sh('dpkg --remove fleet-agent fleet-export fleet-scheduler');
     expect(
       await sh(
         'systemctl is-active fleet-agent || true; ls -d /var/lib/fleet-agent/agent.key /etc/fleet-agent; cat /etc/app.conf',

@@ -1,10 +1,15 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { VERSION } from '#bundles/version';
+import { digestOf } from '#bundles/digest';
+import { buildDebs } from '../../../bundling/debian/build-debs.ts';
+import { findNode } from '../../../bundling/debian/node-build.ts';
+import { nodeVersion } from '../../../bundling/debian/node-deb.ts';
 import { reportPackage } from '../../../bundling/debian/report-package.ts';
 import { writeAptRepository } from '../../../bundling/release/apt-repository.ts';
 import { ARTIFACTS_PREDICATE, buildRelease } from '../../../bundling/release/build-release.ts';
@@ -20,6 +25,9 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 
 /** 2026-11-24. */
 const EPOCH = 1_795_478_400;
+
+/** Of the package fleet-node. */
+const NODE = nodeVersion(findNode(resolve(import.meta.dirname, '../../..')));
 
 const folder: { path: string } & Partial<TemporaryDirectory> = { path: '' };
 let gpg: Gpg;
@@ -65,11 +73,13 @@ it('a release has packages, images and a list of components of each, with the di
     `fleet-export_${VERSION}_amd64.deb`,
     `fleet-ferry-${VERSION}.cdx.json`,
     `fleet-ferry-${VERSION}.tgz`,
+    `fleet-node_${NODE}.cdx.json`,
+    `fleet-node_${NODE}_amd64.deb`,
     `fleet-scheduler_${VERSION}.cdx.json`,
     `fleet-scheduler_${VERSION}_amd64.deb`,
   ]);
   await runOrFail(['sha256sum', '--check', '--strict', 'SHA256SUMS'], { cwd: at('one/files') });
-  expect(said.filter((line) => line.startsWith('Packing '))).toHaveLength(3);
+  expect(said.filter((line) => line.startsWith('Packing '))).toHaveLength(4);
   expect(said[1]).toMatch(/^Packed fleet-agent: \d+\.\d MB in 0 s$/);
 });
 
@@ -79,7 +89,7 @@ it('a release built twice has the same bytes, its signatures aside', async () =>
     expect(await readFile(at('two', file), 'utf8')).toBe(await readFile(at('one', file), 'utf8'));
 });
 
-it('the list of a program names every package of its notices, SQLite, the page and Node, in the form of CycloneDX', async () => {
+it('the list of a program names every package of its notices, SQLite, the page and its own Node, in the form of CycloneDX', async () => {
   const validate = await cycloneDx();
   expect(validate({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [{}] })).not.toEqual([]);
   for (const name of names.filter((one) => one.endsWith('.cdx.json')))
@@ -95,18 +105,56 @@ it('the list of a program names every package of its notices, SQLite, the page a
   );
   const noticed = [...notices.join('\n').matchAll(/^((?:@[a-z0-9-]+\/)?[a-z0-9._-]+ \d+\.\d\S*) \(/gm)];
   expect(components).toEqual(expect.arrayContaining(noticed.map(([, one]) => one)));
-  expect(components.filter((one) => /^(sqlite|node|react) /.test(one))).toHaveLength(3);
+  expect(components.filter((one) => /^(sqlite|node|react) /.test(one))).toHaveLength(2);
+  for (const name of [`fleet-agent_${VERSION}`, `fleet-node_${NODE}`]) {
+    const { components: own } = await sbom(at('one/files', `${name}.cdx.json`));
+    expect(own.map((one) => one.name)).toContain('node');
+  }
   // What npm checked when it installed them.
   const npm = listed.components.filter(({ purl }) => purl?.startsWith('pkg:npm/'));
   expect(npm.filter(({ hashes }) => hashes === undefined)).toEqual([]);
 });
 
 it('a Debian package carries its list of components', async () => {
-  const deb = at('one/files', `fleet-agent_${VERSION}_amd64.deb`);
-  await runOrFail(['dpkg-deb', '--extract', deb, at('unpacked')]);
-  const listed = await readFile(at('unpacked/usr/share/doc/fleet-agent/sbom.cdx.json'), 'utf8');
-  expect(listed).toBe(await readFile(at('one/files', `fleet-agent_${VERSION}.cdx.json`), 'utf8'));
-  expect(await readdir(at('unpacked/usr/lib/fleet-agent'))).not.toContain('sbom.cdx.json');
+  const debs = names.filter((name) => name.endsWith('.deb'));
+  for (const deb of debs) {
+    const unpacked = at('unpacked', deb);
+    await mkdir(unpacked, { recursive: true });
+    await runOrFail(['dpkg-deb', '--extract', at('one/files', deb), unpacked]);
+    const [name = ''] = deb.split('_');
+    const listed = await readFile(join(unpacked, 'usr/share/doc', name, 'sbom.cdx.json'), 'utf8');
+    expect(listed).toBe(await readFile(at('one/files', deb.replace('_amd64.deb', '.cdx.json')), 'utf8'));
+    expect(await readdir(join(unpacked, 'usr/lib', name))).not.toContain('sbom.cdx.json');
+  }
+});
+
+it('the package of Node has the same bytes in every release that brings the same Node', async () => {
+  const node = await thinNode(folder.path);
+  const [later = ''] = await buildDebs({
+    programs: at('programs'),
+    out: at('later'),
+    epoch: EPOCH + 86_400,
+    compression: 'none',
+    version: '9.0.0',
+    names: ['fleet-node'],
+    node,
+  });
+  expect(await readFile(later)).toEqual(await readFile(at('one/files', `fleet-node_${NODE}_amd64.deb`)));
+  // What is around Node changes with a new revision in node-deb.ts, and with this digest. The size is that of the script of thinNode.
+  const { stdout } = await runOrFail(['dpkg-deb', '--field', later]);
+  const around = `${stdout.replace(/^Installed-Size: .*\n/m, '')}${NODE}`.replaceAll(node.version, '<node>');
+  expect(digestOf(Buffer.from(around))).toMatchInlineSnapshot(
+    `"sha256:ec54a1d9582b49e5bf3541393b157e66b6793c343e2d5d5a971f6b1e702bdb83"`,
+  );
+});
+
+it('what systemd runs directly from a package is executable', async () => {
+  const { stdout } = await runOrFail([
+    'dpkg-deb',
+    '--contents',
+    at('one/files', `fleet-agent_${VERSION}_amd64.deb`),
+  ]);
+  expect(stdout).toMatch(/^-rwxr-xr-x .*\/system-generators\/fleet-agent-generator$/m);
 });
 
 describeWith(['cosign'], 'cosign', ({ cosign }) => {
@@ -131,18 +179,34 @@ describeWith(['cosign'], 'cosign', ({ cosign }) => {
   });
 });
 
-describeOnDebians([], 'the apt repository of a release', ({ base, debian }) => {
+describeOnDebians([], 'the apt repository of a release', ({ base, debian, itOnce }) => {
   let host: FactoryHost;
-  const apt = (folderName: string): string =>
-    `deb [signed-by=/srv/release/apt/fleet-ferry.gpg] file:/srv/release/${folderName} stable main`;
   const update = async (folderName: string) => {
+    const source = `deb [signed-by=/srv/release/apt/fleet-ferry.gpg] file:/srv/release/${folderName} stable main`;
     // The host has no network for the sources of Debian.
     await host.sh('rm -rf /etc/apt/sources.list /etc/apt/sources.list.d/*');
-    await host.sh(`echo '${apt(folderName)}' > /etc/apt/sources.list.d/fleet-ferry.list`);
+    await host.sh(`echo '${source}' > /etc/apt/sources.list.d/fleet-ferry.list`);
     return host.exec(['apt-get', 'update']);
   };
+  const apt = (words: string) => host.sh(`apt-get --yes --no-install-recommends ${words}`);
+  /** Those that are installed, as 'fleet-agent 0.1.0'; each program of them starts. */
+  const installed = async (): Promise<readonly string[]> => {
+    const shown = await host.sh(
+      `dpkg-query --show --showformat='\${db:Status-Abbrev}\${Package} \${Version}\\n' 'fleet-*' | sed -n 's/^ii *//p'; apt-get --quiet=2 check; dpkg --audit`,
+    );
+    const packages = shown.split('\n');
+    for (const [name = ''] of packages.map((one) => one.split(' ')))
+      if (name !== 'fleet-node')
+        expect(await host.sh(`${name} --version`)).toContain(`${name}/${VERSION} linux-x64 node-v24.`);
+    return packages;
+  };
+  const agent = `fleet-agent ${VERSION}`;
+  const exporter = `fleet-export ${VERSION}`;
+  const scheduler = `fleet-scheduler ${VERSION}`;
+  const node = `fleet-node ${NODE}`;
 
   beforeAll(async () => {
+    await oldRepository();
     host = stack.use(
       await startFactoryHost(`release-${debian}`, {
         base,
@@ -153,12 +217,48 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian }) => {
     );
   });
 
-  it('is accepted by apt, which installs the agent from it', async () => {
+  it('gives the office one Node for two programs, also over packages with Node inside, and the way back', async () => {
+    expect((await update('old')).code).toBe(0);
+    await apt('install fleet-export fleet-scheduler');
+    expect(await installed()).toEqual(['fleet-export 0.0.9', 'fleet-scheduler 0.0.9']);
     const { code, stderr } = await update('apt');
     expect([stderr, code]).toEqual(['', 0]);
-    await host.sh('apt-get install --yes --no-install-recommends fleet-agent');
-    expect(await host.sh('fleet-agent --version')).toContain(`fleet-agent/${VERSION} `);
+    await apt('install fleet-export fleet-scheduler');
+    expect(await installed()).toEqual([exporter, node, scheduler]);
+    await host.sh(
+      'dpkg --install --force-downgrade /srv/release/old/pool/main/f/fleet-ferry/fleet-export_*.deb',
+    );
+    expect(await installed()).toEqual(['fleet-export 0.0.9', node, scheduler]);
+    await apt('purge fleet-export fleet-scheduler fleet-node');
+  });
+
+  it('lets the agent bring the Node of the other programs, and fleet-node when the agent goes', async () => {
+    await apt('install fleet-export fleet-agent fleet-scheduler');
+    expect(await installed()).toEqual([agent, exporter, scheduler]);
     expect(await host.sh('apt-cache policy fleet-agent')).toContain('500 file:/srv/release/apt stable/main');
+    // A trial of the agent that goes back installs a version that knows nothing of other programs.
+    await host.sh(
+      'dpkg --install --force-downgrade /srv/release/old/pool/main/f/fleet-ferry/fleet-agent_*.deb',
+    );
+    expect(await installed()).toEqual(['fleet-agent 0.0.9', exporter, scheduler]);
+    expect((await host.exec(['dpkg', '--remove', 'fleet-agent'])).stderr).toContain(
+      'fleet-export depends on fleet-node (>= 24) | fleet-agent',
+    );
+    await apt('purge fleet-agent');
+    expect(await installed()).toEqual([exporter, node, scheduler]);
+  });
+
+  itOnce('names the missing package where dpkg gets a program without its Node', async () => {
+    await apt('purge fleet-export fleet-scheduler fleet-node');
+    const pool = '/srv/release/apt/pool/main/f/fleet-ferry';
+    const alone = await host.exec(['/bin/sh', '-c', `dpkg --install ${pool}/fleet-export_*.deb`]);
+    expect(alone.stderr).toContain('fleet-export depends on fleet-node (>= 24) | fleet-agent; however:');
+    expect(await host.exec(['fleet-export', '--version'])).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/^TOOL_MISSING: .* Install the package fleet-node\.\n$/),
+    });
+    await host.sh(`dpkg --install ${pool}/fleet-export_*.deb ${pool}/fleet-node_*.deb`);
+    expect(await installed()).toEqual([exporter, node]);
   });
 
   it('is refused by apt where another key signed its index', async () => {
@@ -168,6 +268,26 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian }) => {
     expect((await update('forged')).code).not.toBe(0);
   });
 });
+
+/** The three programs as they were packed before fleet-node was a package: each with a Node of its own, which depends on nothing of ours. */
+const oldRepository = async (): Promise<void> => {
+  if (existsSync(at('one/old'))) return;
+  const node = await thinNode(folder.path);
+  const shared = { programs: at('programs'), epoch: EPOCH, compression: 'none', node } as const;
+  const built = await buildDebs({ ...shared, out: at('old'), version: '0.0.9' });
+  const debs = built.filter((deb) => !basename(deb).startsWith('fleet-node'));
+  for (const deb of debs) {
+    const [name = ''] = basename(deb).split('_');
+    const unpacked = at('old', name);
+    await runOrFail(['dpkg-deb', '--raw-extract', deb, unpacked]);
+    await cp(node.program, join(unpacked, 'usr/lib', name, 'node'));
+    const control = join(unpacked, 'DEBIAN/control');
+    const text = await readFile(control, 'utf8');
+    await writeFile(control, text.replace(', fleet-node (>= 24) | fleet-agent', ''));
+    await runOrFail(['dpkg-deb', '-Znone', '--root-owner-group', '--build', unpacked, deb]);
+  }
+  await writeAptRepository({ debs, out: at('one/old'), epoch: EPOCH, clearSign: gpg.clearSign });
+};
 
 /** What the schema of CycloneDX 1.6 says against a list. Its formats of addresses are not checked: we write none. */
 const cycloneDx = async (): Promise<(value: unknown) => readonly unknown[]> => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 
 /** The official build of Node that npm installed after it checked the digest in package-lock.json. */
-export type NodeInside = {
+export type NodeBuild = {
   readonly program: string;
   readonly version: string;
   readonly licence: string;
@@ -16,7 +16,7 @@ const ARCHITECTURES = { x64: 'amd64', arm64: 'arm64' } as const;
 export const NODE_DEPENDS: readonly string[] = ['libc6 (>= 2.34)', 'libgcc-s1', 'libstdc++6 (>= 11)'];
 
 /** @throws FleetError TOOL_MISSING on a platform that has no such build */
-export const findNode = (repository: string): NodeInside => {
+export const findNode = (repository: string): NodeBuild => {
   const { arch, platform } = process;
   const folder = join(repository, 'node_modules', `node-linux-${arch}`);
   const program = join(folder, 'bin/node');
