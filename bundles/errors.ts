@@ -41,6 +41,7 @@ export const CODES = {
   UNKNOWN_KIND: input,
   NAME_INVALID: input,
   NAME_CLASH: input,
+  LAYER_TIE: input,
   REFERENCE_MISSING: input,
   DUPLICATE_ASSIGNMENT: input,
   TEMPLATE_SYNTAX: input,

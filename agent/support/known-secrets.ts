@@ -103,7 +103,7 @@ const ofSiteValues = async (
   { state, identity, signal }: Agent,
   ref: PackageRef,
 ): Promise<readonly Buffer[]> => {
-  const values = valuesOfAgent(readSiteValues(state, ref.siteValues), identity.agent);
+  const values = valuesOfAgent(readSiteValues(state, ref.siteValues), identity.agent, ref.assignment);
   const { bundle } = await unpackedLayer(state, ref, signal);
   const hidden = writeOnlyNames(bundle.config.siteInputs.schema);
   return Object.entries(values).flatMap(([name, value]) =>

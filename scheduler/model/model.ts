@@ -142,6 +142,40 @@ export type ConfigLayer = {
   readonly at: Place;
 };
 
+/**
+ * A layer that selects by labels of sites and agents, too. It is in no bundle: the hub composes it into the values of the sites that it
+ * selects. In `Platform.siteLayers` those with fewer labels come first.
+ */
+export type SiteLayer = ConfigLayer & {
+  /** `site` and `agent` select by name; without a label it selects every site. */
+  readonly siteSelector: Labels;
+  /** It also overrides values that people set at the hub. */
+  readonly fixed: boolean;
+};
+
+/** A site as the repository declares it. Only enrolment knows keys. */
+export type DeclaredSite = {
+  readonly name: string;
+  /** Labels of all its agents, for layers; an agent's own label overrides one with the same key. */
+  readonly labels: Labels;
+  readonly agents: readonly {
+    readonly name: string;
+    /** 'environment/cluster type'; undefined: not declared. */
+    readonly channel: string | undefined;
+    readonly labels: Labels;
+    readonly at: Place;
+  }[];
+  readonly at: Place;
+};
+
+/** Layers of a team that cannot be read: the sites that its registration selects keep the values they have. */
+export type UnreadLayers = {
+  readonly registration: string;
+  readonly siteSelector: Labels;
+  readonly at: Place;
+  readonly errors: readonly FleetError[];
+};
+
 export type ConfigSchema = {
   readonly name: string;
   readonly selector: Labels;
@@ -228,6 +262,12 @@ export type Platform = {
   readonly policies: readonly SchedulingPolicy[];
   readonly configs: readonly ConfigLayer[];
   readonly schemas: readonly ConfigSchema[];
+  /** Absent without any. */
+  readonly siteLayers?: readonly SiteLayer[];
+  /** Absent without any. Sorted by name; of a site that is declared twice only the first. */
+  readonly declaredSites?: readonly DeclaredSite[];
+  /** Absent without any. */
+  readonly unreadLayers?: readonly UnreadLayers[];
   readonly sources: readonly SourceSnapshot[];
   /** Image name as written in manifests -> 'name@sha256:...'. */
   readonly imageLocks: ReadonlyMap<string, string>;

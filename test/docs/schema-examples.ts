@@ -404,7 +404,19 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     ...validity,
     critical: [],
   },
-  'site-values': { fleet: 'acme', site: 'plant-7', values: { dns: '10.7.0.1' }, agents: { 'line-1': {} } },
+  'site-values': {
+    fleet: 'acme',
+    site: 'plant-7',
+    values: { dns: '10.7.0.1' },
+    agents: { 'line-1': {} },
+    composed: {
+      'line-1': {
+        values: { dns: '10.0.0.1' },
+        assignments: { 'hmi-line': { port: 8080 } },
+        fixed: { values: {}, assignments: { 'hmi-line': { maxForce: 800 } } },
+      },
+    },
+  },
   statement: {
     _type: 'https://in-toto.io/Statement/v1',
     subject: [{ name: 'bundle', digest: { sha256: digest.slice(7) } }],

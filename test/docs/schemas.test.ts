@@ -127,6 +127,8 @@ describe('parseDocument', () => {
     ['bundle-config', { kind: 'both' }],
     ['bundle-config', { closure: [{ digest: 'sha256:0', size: -1, mediaType: '' }] }],
     ['site-values', { agents: { 'line-1': 'text' } }],
+    ['site-values', { composed: { 'line-1': { values: [] } } }],
+    ['site-values', { composed: { 'line-1': { values: {}, fixed: { values: 7 } } } }],
   ])('as %s is refused with %j', (name, change) => {
     expect(accepts(name, { ...EXAMPLES[name], ...change })).toBe(false);
   });

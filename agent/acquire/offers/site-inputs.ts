@@ -1,4 +1,8 @@
-import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import {
+  differByAssignment,
+  judgeSiteValues,
+  valuesOfAgent,
+} from '#bundles/formats/author-schema/judge-site-values';
 import type { InputFault } from '#bundles/formats/author-schema/judge-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
@@ -21,9 +25,12 @@ export const resolveInputs = async (
   agent: string,
   assignment?: string,
 ): Promise<readonly ResolvedInput[]> => {
+  if (assignment === undefined && differByAssignment(document, agent))
+    return await resolveEach(config, document, agent);
   const { schema } = config.siteInputs;
-  const values = withDefaults(valuesOfAgent(document, agent), schema);
-  const fields = siteFields(config, Object.keys(valuesOfAgent(document, agent)));
+  const given = valuesOfAgent(document, agent, assignment);
+  const values = withDefaults(given, schema);
+  const fields = siteFields(config, Object.keys(given));
   const wanted =
     assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
   const only = assignment === undefined ? undefined : new Set(wanted.map(({ input }) => input));
@@ -39,6 +46,24 @@ export const resolveInputs = async (
   return wanted
     .filter(({ input }) => Object.hasOwn(values, input))
     .map((field) => ({ ...field, value: values[field.input] as Json }));
+};
+
+/** As resolveInputs for the whole bundle, where assignments have values of their own. No single input's fault fails here, either. */
+const resolveEach = async (
+  config: BundleConfig,
+  document: SiteValues,
+  agent: string,
+): Promise<readonly ResolvedInput[]> => {
+  const resolved: ResolvedInput[] = [];
+  for (const { id } of config.assignments) {
+    const { schema } = config.siteInputs;
+    const given = valuesOfAgent(document, agent, id);
+    const values = withDefaults(given, schema);
+    for (const field of siteFields(config, Object.keys(given)))
+      if (field.assignment === id && Object.hasOwn(values, field.input))
+        resolved.push({ ...field, value: values[field.input] as Json });
+  }
+  return resolved;
 };
 
 type Values = SiteValues['values'];

@@ -1,14 +1,44 @@
 import type { BundleConfig } from '../bundle/config.ts';
-import type { SiteValues } from '../statements/predicates.ts';
+import type { ComposedValues, SiteValues } from '../statements/predicates.ts';
 import type { Verdict } from './judge-values.ts';
 
 type Schema = BundleConfig['siteInputs']['schema'];
 
-/** Returns the values of one agent: the site's values, overridden by the agent's own. */
-export const valuesOfAgent = ({ values, agents }: SiteValues, agent: string): SiteValues['values'] => ({
-  ...values,
-  ...agents[agent],
+/**
+ * The values of one agent, lowest first: those composed from layers, the site's, the agent's own, and composed ones that override people's.
+ * A higher one replaces the whole value.
+ * @param assignment with the composed values of this assignment; undefined: only what all assignments get
+ */
+export const valuesOfAgent = (
+  { values, agents, composed }: SiteValues,
+  agent: string,
+  assignment?: string,
+): SiteValues['values'] => {
+  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
+  return {
+    ...layered(own, assignment),
+    ...values,
+    ...(Object.hasOwn(agents, agent) && agents[agent]),
+    ...layered(own?.fixed, assignment),
+  };
+};
+
+const layered = (
+  part: Pick<ComposedValues, 'values' | 'assignments'> | undefined,
+  assignment: string | undefined,
+): SiteValues['values'] => ({
+  ...part?.values,
+  ...(assignment !== undefined &&
+    part?.assignments &&
+    Object.hasOwn(part.assignments, assignment) &&
+    part.assignments[assignment]),
 });
+
+/** Whether some assignment of the agent gets other values than the rest. */
+export const differByAssignment = ({ composed }: SiteValues, agent: string): boolean => {
+  const own = composed?.[agent];
+  return own?.assignments !== undefined || own?.fixed?.assignments !== undefined;
+};
 
 /** Validates the values of an agent against the schema of a bundle, as judgeValues does. */
 export const judgeSiteValues = async (

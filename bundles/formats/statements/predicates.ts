@@ -3,6 +3,7 @@ import type { DecisionPredicate } from '../../schemas/types/decision-predicate.t
 import type { ReleasePredicate } from '../../schemas/types/release-predicate.ts';
 import type { ReportPredicate } from '../../schemas/types/report-predicate.ts';
 import type { SitePredicate } from '../../schemas/types/site-predicate.ts';
+import type { SiteValues } from '../../schemas/types/site-values.ts';
 
 /** Predicates of our statements (docs/bundle-format.md section 7), as their schemas say. */
 export type { ApprovalPredicate } from '../../schemas/types/approval-predicate.ts';
@@ -19,6 +20,9 @@ export type { Revocations } from '../../schemas/types/revocations.ts';
 export type { SitePredicate } from '../../schemas/types/site-predicate.ts';
 export type { SiteValues } from '../../schemas/types/site-values.ts';
 export type { SupportPredicate } from '../../schemas/types/support-predicate.ts';
+
+/** Values of one agent that the hub composed from layers of configuration. */
+export type ComposedValues = NonNullable<SiteValues['composed']>[string];
 
 export type Audience = ReleasePredicate['audience'];
 

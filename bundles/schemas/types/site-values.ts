@@ -11,4 +11,29 @@ export type SiteValues = {
   readonly agents: {
     readonly [k: string]: { readonly [key: string]: Json };
   };
+  /**
+   * By agent: values that the hub composed from layers of configuration.
+   */
+  readonly composed?: {
+    readonly [k: string]: {
+      /**
+       * For all assignments of the agent. Values of the site and of the agent override them by name.
+       */
+      readonly values: { readonly [key: string]: Json };
+      readonly assignments?: Assignments;
+      /**
+       * Values that override those of the site and of the agent.
+       */
+      readonly fixed?: {
+        readonly values: { readonly [key: string]: Json };
+        readonly assignments?: Assignments;
+      };
+    };
+  };
+};
+/**
+ * By assignment: values that override `values` beside them by name, for this assignment alone.
+ */
+export type Assignments = {
+  readonly [k: string]: { readonly [key: string]: Json };
 };

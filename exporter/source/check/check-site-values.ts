@@ -1,5 +1,9 @@
 import { isSelected } from '#bundles/trust/accept/is-selected';
-import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import {
+  differByAssignment,
+  judgeSiteValues,
+  valuesOfAgent,
+} from '#bundles/formats/author-schema/judge-site-values';
 import { FleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, sameChannel } from '#bundles/names';
@@ -47,18 +51,36 @@ const judgeSite = async (
   for (const { name, channel, labels } of agents) {
     const offered = channels.find((it) => sameChannel(it.channel, channel));
     if (!offered || !isSelected(offered.rollout, { site, agent: name }, labels)) continue;
-    for (const { siteInputs } of offered.bundles) {
-      const { wrong, faults } = await judgeSiteValues(siteInputs.schema, valuesOfAgent(values, name));
-      const fields = siteInputs.fields.filter(({ input }) => faults.has(input));
-      found.push({
-        who: `${site}/${name} (${formatChannel(channel)})`,
-        refused: wrong,
-        packages: [...new Set(fields.map(({ assignment }) => assignment))],
-        faults: [...faults].map(([input, { kind, why }]) =>
-          kind === 'unusable' ? `${input} cannot be judged: ${why}` : why,
-        ),
-      });
-    }
+    for (const { siteInputs } of offered.bundles)
+      for (const { assignment, only } of partsOf(siteInputs, values, name)) {
+        const own = valuesOfAgent(values, name, assignment);
+        const { wrong, faults } = await judgeSiteValues(siteInputs.schema, own, only);
+        const fields = siteInputs.fields.filter(({ input }) => faults.has(input));
+        found.push({
+          who: `${site}/${name} (${formatChannel(channel)})`,
+          refused: wrong,
+          packages:
+            assignment === undefined ? [...new Set(fields.map((one) => one.assignment))] : [assignment],
+          faults: [...faults].map(([input, { kind, why }]) =>
+            kind === 'unusable' ? `${input} cannot be judged: ${why}` : why,
+          ),
+        });
+      }
   }
   return found;
+};
+
+type SiteInputs = Offer['channels'][number]['bundles'][number]['siteInputs'];
+
+/** The inputs that are judged at once: all, or those of each assignment where assignments have values of their own. */
+const partsOf = (
+  { fields }: SiteInputs,
+  values: OfferedSite['values'],
+  agent: string,
+): readonly { readonly assignment?: string; readonly only?: ReadonlySet<string> }[] => {
+  if (!differByAssignment(values, agent)) return [{}];
+  return [...Map.groupBy(fields, ({ assignment }) => assignment)].map(([assignment, own]) => ({
+    assignment,
+    only: new Set(own.map(({ input }) => input)),
+  }));
 };

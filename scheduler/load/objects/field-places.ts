@@ -76,8 +76,11 @@ export const targetPlaces = (
   };
 };
 
-/** Place of the repository in a WorkloadRegistration, for errors about reading it. */
-export const repositoryPlace = (reading: Reading): { readonly repositoryAt?: Place } => {
-  const { workload } = fieldPlaces(reading, ['workload']);
-  return workload ? { repositoryAt: workload } : {};
+/** Place of the repository in a registration, for errors about reading it. */
+export const repositoryPlace = (
+  reading: Reading,
+  field: 'workload' | 'config' = 'workload',
+): { readonly repositoryAt?: Place } => {
+  const { [field]: place } = fieldPlaces(reading, [field]);
+  return place ? { repositoryAt: place } : {};
 };

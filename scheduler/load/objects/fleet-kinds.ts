@@ -12,7 +12,6 @@ import { freeRecord, freeValue } from '../../model/yaml/free-value.ts';
 import { given } from '../../model/yaml/schema-rules.ts';
 import {
   BAD,
-  childOf,
   count,
   fields,
   flag,
@@ -32,8 +31,9 @@ import {
   textLike,
 } from '../../model/yaml/shape.ts';
 import { readBounds, readWorkloadNames } from '../../model/bounds.ts';
+import { configSpec, SELECTOR } from './config-fields.ts';
 import { clusterTypeFields } from './cluster-type-fields.ts';
-import { entryPlaces, fieldPlaces, keyPlaces, repositoryPlace } from './field-places.ts';
+import { entryPlaces, fieldPlaces, repositoryPlace } from './field-places.ts';
 import { imageFieldsFields } from './image-fields-fields.ts';
 import { imagePolicyFields } from './image-policy-fields.ts';
 import {
@@ -43,7 +43,8 @@ import {
   TEMPLATE_FIELDS,
   workloadReader,
 } from './kalypso-kinds.ts';
-import type { ConfigObject, RepositoryFolder, WorkloadTarget } from './platform-object.ts';
+import type { RepositoryFolder, WorkloadTarget } from './platform-object.ts';
+import { siteKinds } from './site-kinds.ts';
 import { schemaText } from './schema-text.ts';
 import { manifests, REGISTRATION, REPO, TARGET, TEMPLATE, WORKLOAD_PATH } from './shared-shapes.ts';
 import { PROMOTION_KINDS } from './promotion-kinds.ts';
@@ -107,47 +108,33 @@ const attachment = lockedTo(
   'fleet-scheduler images lock --update writes them',
 );
 
-const SELECTOR =
-  'Labels that the cluster type or deployment target must have, all of them; `registration` and `workspace` are labels of each target that its author cannot set. Without a selector it applies to every assignment.';
-
-const configFields = fields({
-  selector: optional(record(text), {}, SELECTOR),
-  values: required(freeRecord, 'The values, as YAML 1.2. Mappings are merged key by key across layers.'),
-});
-
-/** A Config's spec with the place of each key. */
-const configSpec: Shape<ConfigObject> = shape(configFields.schema, (node, path, reading) => {
-  const read = configFields(node, path, reading);
-  if (read === BAD) return BAD;
-  const values = isMap(node) ? childOf(node, 'values') : null;
-  return { ...read, places: keyPlaces(values, reading) };
-});
-
 const schema: Shape<Value> = shape({ type: ['object', 'string'] }, (node, path, reading) =>
   isMap(node) ? freeValue(node, path, reading) : schemaText(node, path, reading),
 );
 
-const workloadFields = fields({
-  repo: required(text, REPO),
-  branch: optional(text, undefined, 'Branch to read. Not together with `ref`.'),
-  ref: optional(
-    text,
-    undefined,
-    'Branch, tag or commit to read. Without `branch` and `ref` the default branch.',
-  ),
-  path: optional(text, '.', WORKLOAD_PATH),
-});
+const repositoryFields = (about: string) =>
+  fields({
+    repo: required(text, REPO),
+    branch: optional(text, undefined, 'Branch to read. Not together with `ref`.'),
+    ref: optional(
+      text,
+      undefined,
+      'Branch, tag or commit to read. Without `branch` and `ref` the default branch.',
+    ),
+    path: optional(text, '.', about),
+  });
 
-const workloadFolder: Shape<RepositoryFolder> = shape(
-  { ...workloadFields.schema, not: given('branch', 'ref') },
-  (node, path, reading) => {
-    const read = workloadFields(node, path, reading);
+/** @param about describes the path in the repository */
+const repositoryFolder = (about: string): Shape<RepositoryFolder> => {
+  const inner = repositoryFields(about);
+  return shape({ ...inner.schema, not: given('branch', 'ref') }, (node, path, reading) => {
+    const read = inner(node, path, reading);
     if (read === BAD) return BAD;
     if (read.branch !== undefined && read.ref !== undefined)
       return refuse(reading, node, `${path} has a branch and a ref`, 'Keep one of them');
     return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
-  },
-);
+  });
+};
 
 const toRevision = (branch: string | undefined, ref: string | undefined): Revision => {
   if (branch !== undefined) return { kind: 'branch', name: branch };
@@ -387,7 +374,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     }),
   ),
   Config: kindReader(
-    'One layer of configuration. Layers with more labels override those with fewer, and the environment overrides the base.',
+    'One layer of configuration. Layers with more labels override those with fewer, and the environment overrides the base. One with a `siteSelector` is for sites (docs/site-values.md).',
     objectName,
     configSpec,
     (spec) => ({
@@ -411,7 +398,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     REGISTRATION.about,
     objectName,
     fields({
-      workload: required(workloadFolder, REGISTRATION.workload),
+      workload: required(repositoryFolder(WORKLOAD_PATH), REGISTRATION.workload),
       workspace: optional(name, '', REGISTRATION.workspace),
     }),
     (spec, { metadata, reading }) => ({
@@ -431,6 +418,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       workspace: { name: metadata.name, ...spec, at },
     }),
   ),
+  ...siteKinds(repositoryFolder('Folder of the Configs in that repository.')),
   Workload: workloadReader(target, {}),
   SchedulingPolicy: schedulingPolicy,
   ...PROMOTION_KINDS,

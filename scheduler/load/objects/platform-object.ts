@@ -7,6 +7,7 @@ import type { ImageFields } from '../../model/images/image-fields.ts';
 import type {
   ClusterType,
   ConfigSchema,
+  DeclaredSite,
   DeploymentTarget,
   Labels,
   SchedulingPolicy,
@@ -33,6 +34,9 @@ export type ConfigObject = {
   readonly selector: Labels;
   readonly values: { readonly [key: string]: Value };
   readonly places: { readonly [key: string]: Place };
+  /** undefined: its values are in bundles, and no site's alone. */
+  readonly siteSelector?: Labels;
+  readonly fixed?: boolean;
 };
 
 export type WorkloadTarget = {
@@ -108,6 +112,17 @@ export type Spec =
       /** Place of `workload`. */
       readonly repositoryAt?: Place;
     }
+  /** Another repository with layers of configuration for some sites. */
+  | {
+      readonly kind: 'ConfigRegistration';
+      readonly config: RepositoryFolder;
+      readonly siteSelector: Labels;
+      /** Patterns of the sites that it may declare. */
+      readonly sites: readonly string[];
+      /** Place of `config`. */
+      readonly repositoryAt?: Place;
+    }
+  | { readonly kind: 'Site'; readonly site: DeclaredSite }
   | { readonly kind: 'Workspace'; readonly workspace: Workspace }
   | {
       readonly kind: 'Workload';

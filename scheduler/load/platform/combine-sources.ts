@@ -28,6 +28,7 @@ import { orderLayers, type Placed } from './config-layers.ts';
 import { readDeclarations } from './declarations.ts';
 import { type Arrival, toDeploymentTargets } from './deployment-targets.ts';
 import type { PlatformRoot } from './find-fleet.ts';
+import { readSiteLayers } from './site-layers.ts';
 import { loadWorkloads } from './load-workloads.ts';
 
 /** Objects of one source for the environment. */
@@ -98,7 +99,12 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
   // If the platform itself is invalid nothing is built, so all mistakes are reported together.
   if (!assembly.holdWorkloads || problems.found.length > 0)
     problems.found.push(...workloads.held.flatMap((one) => one.errors));
-  const advice: FleetError[] = [];
+  const {
+    snapshots: configured,
+    advice: aboutSites,
+    ...siteLayers
+  } = await readSiteLayers(assembly.sources, placed, assembly.locateWorkload);
+  const advice: FleetError[] = [...aboutSites];
   const targets = byName([...ownTargets(assembly, placed), ...workloads.targets]);
   const policies = byName(ofKind(objects, 'SchedulingPolicy').map((object) => object.policy));
   const main = ofKind(objects, 'BaseRepo').find((base) => base.name === 'main');
@@ -114,7 +120,10 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
     policies,
     configs: orderLayers(assembly.form, placed, advice),
     schemas: byName(ofKind(objects, 'ConfigSchema').map((object) => object.schema)),
-    sources: [...assembly.snapshots, ...workloads.snapshots].toSorted((a, b) => compareBytes(a.role, b.role)),
+    ...siteLayers,
+    sources: [...assembly.snapshots, ...workloads.snapshots, ...configured].toSorted((a, b) =>
+      compareBytes(a.role, b.role),
+    ),
     imageLocks: assembly.imageLocks,
     ...((assembly.contentLocks.files.size > 0 || assembly.contentLocks.debs.size > 0) && {
       contentLocks: assembly.contentLocks,

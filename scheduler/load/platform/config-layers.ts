@@ -25,7 +25,9 @@ export const orderLayers = (
   const azure: AzureLayer[] = [];
   for (const { object, from } of objects) {
     const [config] = ofKind([object], 'Config');
-    if (config) layers.push({ name: config.name, ...config.config, from, at: config.at });
+    // One with a siteSelector is in no bundle.
+    if (config && !config.config.siteSelector)
+      layers.push({ name: config.name, ...config.config, from, at: config.at });
     const [map] = ofKind([object], 'ConfigMap');
     if (!map) continue;
     const isLabelled = map.labels['platform-config'] === 'true';

@@ -6,29 +6,33 @@ import { type ConfigMapping, entriesOf, isList, isMapping, keyText } from '../..
 import { merge, type Path } from './merge.ts';
 
 /** One layer's value at a path, and its place. */
-export type ConfigSetting = { readonly layer: ConfigLayer; readonly at: Place; readonly value: ConfigValue };
+export type ConfigSetting<L extends ConfigLayer = ConfigLayer> = {
+  readonly layer: L;
+  readonly at: Place;
+  readonly value: ConfigValue;
+};
 
 /** The origin of one value in a composed configuration. */
-export type ConfigOrigin = ConfigSetting & {
+export type ConfigOrigin<L extends ConfigLayer = ConfigLayer> = ConfigSetting<L> & {
   /** Keys and indexes as text, from the root. */
   readonly path: readonly string[];
   /** The values it replaced, latest first. */
-  readonly overrode: readonly ConfigSetting[];
+  readonly overrode: readonly ConfigSetting<L>[];
 };
 
 /**
  * For every scalar (and empty mapping or list) in the composition of these layers: the layer it comes from, its place, and
  * the values it replaced. Sorted by path.
  */
-export const explainConfig = (layers: readonly ConfigLayer[]): readonly ConfigOrigin[] => {
-  const origins = new Map<string, ConfigOrigin>();
+export const explainConfig = <L extends ConfigLayer>(layers: readonly L[]): readonly ConfigOrigin<L>[] => {
+  const origins = new Map<string, ConfigOrigin<L>>();
   let values: ConfigMapping = {};
   for (const layer of layers) {
     values = merge(values, layer.values, (path, value) => {
       const overrode = takeUnder(origins, path.map(keyText));
       for (const leaf of leaves(path, value)) {
         const inside = leaf.path.map(keyText);
-        const origin = { path: inside, layer, at: placeOf(layer, inside), value: leaf.value, overrode };
+        const origin = { path: inside, layer, at: placeOfValue(layer, inside), value: leaf.value, overrode };
         origins.set(pathKey(origin.path), origin);
       }
     }) as ConfigMapping;
@@ -37,7 +41,7 @@ export const explainConfig = (layers: readonly ConfigLayer[]): readonly ConfigOr
 };
 
 /** The nearest known place: of the value, or of a mapping or list that contains it. */
-const placeOf = (layer: ConfigLayer, path: readonly string[]): Place => {
+export const placeOfValue = (layer: Pick<ConfigLayer, 'places' | 'at'>, path: readonly string[]): Place => {
   for (let length = path.length; length > 0; length -= 1) {
     const at = layer.places[placeKey(path.slice(0, length))];
     if (at) return at;
@@ -60,7 +64,10 @@ const isUnder = (path: readonly string[], top: readonly string[]): boolean =>
   top.every((part, at) => path[at] === part);
 
 /** Removes and returns the origins that a new value replaces: at or below the path, and a scalar above it. */
-const takeUnder = (origins: Map<string, ConfigOrigin>, path: readonly string[]): readonly ConfigSetting[] => {
+const takeUnder = <L extends ConfigLayer>(
+  origins: Map<string, ConfigOrigin<L>>,
+  path: readonly string[],
+): readonly ConfigSetting<L>[] => {
   const gone = [...origins.values()].filter((one) => isUnder(one.path, path) || isUnder(path, one.path));
   for (const one of gone) origins.delete(pathKey(one.path));
   return gone.flatMap(({ layer, at, value, overrode }) => [{ layer, at, value }, ...overrode]);
