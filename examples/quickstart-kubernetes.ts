@@ -6,12 +6,11 @@
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
-import { PROGRAMS_VARIABLE } from '../test/harness/run/program-file.ts';
 import { openOffice } from './plant/office.ts';
 import type { Plant } from './plant/plant.ts';
 import { gatherParts, startPlant } from './plant/start-plant.ts';
 import { timed } from './plant/timed.ts';
-import { Broken, createStory, type Ran, runCommand, sha256Of, tell } from './story.ts';
+import { Broken, createStory, type Ran, sha256Of, tell } from './story.ts';
 
 const SITE = 'plant-7';
 const AGENT = 'line-1';
@@ -55,11 +54,6 @@ const main = async (signal: AbortSignal): Promise<void> => {
   await story.begin();
   await mkdir(at('stick'));
   const { busybox, dockerRegistry } = await gatherParts(['busybox', 'dockerRegistry'], say, signal);
-  await show('$ npm run bundle:agent', async () => {
-    if (process.env[PROGRAMS_VARIABLE]) return { code: 0, stdout: '', stderr: '' };
-    const ran = await runCommand(['npm', 'run', '--silent', 'bundle:agent'], { signal });
-    return ran.code === 0 ? { ...ran, stdout: '', stderr: '' } : ran;
-  });
   const plant = cleanup.use(
     await startPlant({ name: AGENT, folder: at('plant'), stick: at('stick'), say, signal }),
   );

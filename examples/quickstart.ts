@@ -1,19 +1,25 @@
 /**
  * `npm run quickstart`: the whole story in one run, with the three programs as their users start them. A platform team builds
  * for dev; a test oven reports that the candidate works, and it is promoted to qa; a technician carries it on a stick to a
- * plant without network, which verifies, applies, repairs, refuses and reports. No root needed; everything happens under
- * .fleet/quickstart.
+ * plant without network, which verifies, applies, repairs, refuses and reports. That opens the gate to prod, and the stick takes it to the
+ * next plant. No root needed; everything happens under .fleet/quickstart.
  */
 import { createHash } from 'node:crypto';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { findAirGap } from '../test/harness/fleets/air-gap.ts';
 import { makeImages } from './make-images.ts';
 import { Broken, createStory, type Ran, sha256Of, sizeOf, tell } from './story.ts';
 import { tamper } from './tamper.ts';
 
+const TRIAL = 'plant-6';
 const SITE = 'plant-7';
+/** How long qa has to comply in the quickstart; the example asks for a day. */
+const SOAK = '1s';
+/** Reports have whole seconds, so that what took this long shows a soak of at least one. */
+const SOAKED_MS = 2000;
 const PROGRAMS = ['srv', 'oven-programs'] as const;
 
 const { at, shown, title, say, run, begin, commit } = createStory('quickstart');
@@ -24,14 +30,16 @@ const fill = (site: string, medium: string, ...more: readonly string[]): Promise
   run('fleet-export', ['create', '--from', at('releases'), '--site', site, '--to', at(medium), ...more]);
 const build = (): Promise<Ran> => scheduler(['build', '--images', at('images')]);
 
-/** @param place 'bench' at the office, or 'plant', where there is no network */
+type Place = 'bench' | 'trial' | 'plant';
+
+/** @param place 'bench' at the office, or a plant, where there is no network */
 const agent = (
-  place: 'bench' | 'plant',
+  place: Place,
   words: readonly string[],
   expected: number | readonly number[] = 0,
 ): Promise<Ran> => {
   const gap = findAirGap();
-  const prefix = place === 'plant' && gap.present ? gap.prefix : [];
+  const prefix = place !== 'bench' && gap.present ? gap.prefix : [];
   return run('fleet-agent', [...words, '--config', at(place, 'agent.yaml')], expected, prefix);
 };
 
@@ -43,9 +51,11 @@ const main = async (): Promise<void> => {
   );
   await begin();
   await addFirmware();
+  await shortenSoak();
   await commit('company', 'The ovens get their programs');
   await writeConfigurations();
-  await scheduler(['root', 'init', '--dev', '--fleet', 'halden']);
+  await run('fleet-scheduler', ['keys', 'generate', '--plain', '--out', at('carla.key')]);
+  await scheduler(['root', 'init', '--dev', '--fleet', 'halden', '--bundle', at('carla.pub')]);
   await makeImages(at('images'));
   const sha256 = await sha256Of(at('keys', '1.root.json'));
 
@@ -66,30 +76,48 @@ const main = async (): Promise<void> => {
   title('At a plant without network: an oven asks to be enrolled, by stick');
   const gap = findAirGap();
   say(gap.present ? `The agent runs in a network namespace with nothing in it (${gap.how}).` : gap.reason);
-  await enroll('plant', { site: SITE, name: 'oven-1', channel: 'qa/smoke-oven', sha256 });
+  await enroll('trial', { site: TRIAL, name: 'oven-1', channel: 'qa/smoke-oven', sha256 });
 
   title('At the office: the stick is filled with what the plant may have, and verified');
-  await fill(SITE, 'stick');
+  await fill(TRIAL, 'stick');
   await run('fleet-export', ['verify', at('stick'), '--root-sha256', sha256]);
   await cp(at('stick'), at('stick-of-last-month'), { recursive: true });
 
   title('At the plant: verified, applied, healthy');
-  await agent('plant', ['import', at('stick')]);
-  say(`The oven has its programs: see ${shown(at('plant', 'root', ...PROGRAMS))}`);
+  await agent('trial', ['import', at('stick')]);
+  say(`The oven has its programs: see ${shown(at('trial', 'root', ...PROGRAMS))}`);
 
   title('Somebody breaks something by hand; the agent finds and repairs it');
-  await writeFile(at('plant', 'root', ...PROGRAMS, 'cold-smoke.json'), '{"celsius": 240}\n');
-  await rm(at('plant', 'root', ...PROGRAMS, 'hot-smoke.json'));
-  await agent('plant', ['diff'], 8);
-  await agent('plant', ['run', '--once']);
-  await agent('plant', ['diff']);
+  await writeFile(at('trial', 'root', ...PROGRAMS, 'cold-smoke.json'), '{"celsius": 240}\n');
+  await rm(at('trial', 'root', ...PROGRAMS, 'hot-smoke.json'));
+  await agent('trial', ['diff'], 8);
+  await agent('trial', ['run', '--once']);
+  const soaked = sleep(SOAKED_MS);
 
   title('The stick goes home: now the gate to prod has facts, and says what is still missing');
-  await bringReports('plant');
+  await bringReports('trial');
   await scheduler(['promote', 'prod', '--explain']);
   say(
-    'prod is stricter (platform/promotion/qa-to-prod.yaml): a day without a fault, and the word of a second person.',
+    `prod is stricter: ${SOAK} without a fault (in the example a day), and the agreement of a second person, with a key of her own.`,
   );
+
+  title('A second person agrees, the next word of the oven is good, and prod is promoted');
+  const carla = ['--key', at('carla.key'), '--person', 'carla', '--reason', 'the trial plant is content'];
+  await scheduler(['approve', '--to', 'prod', ...carla]);
+  await soaked;
+  await bringReports('trial');
+  await scheduler(['promote', 'prod', '--person', 'ben', '--reason', 'autumn programs', '--build']);
+
+  title('prod: another stick takes it to the plant that gets new releases first');
+  await enroll('plant', {
+    site: SITE,
+    name: 'oven-1',
+    channel: 'prod/smoke-oven',
+    sha256,
+    label: 'ring=pilot',
+  });
+  await fill(SITE, 'stick-to-prod');
+  await agent('plant', ['import', at('stick-to-prod')]);
 
   title('Release 2: a bad program for all, and a setting of qa alone');
   const program = at('company', 'apps', 'oven-programs', 'host', 'cold-smoke.json');
@@ -108,23 +136,24 @@ const main = async (): Promise<void> => {
   await bringReports('bench');
   refusedWith(await scheduler(['promote', 'qa', '--person', 'ann'], 8), 'GATE_CLOSED');
 
-  title('The next trip to the plant: the stick carries only what changed');
+  title('The next trip to the trial plant: the stick carries only what changed');
   const full = await sizeOf(at('stick', 'blobs'));
-  await fill(SITE, 'stick', '--for', at('stick'));
+  await fill(TRIAL, 'stick', '--for', at('stick'));
   const delta = await sizeOf(at('stick', 'blobs'));
   const sizes = `The first stick carried ${full} bytes, this one ${delta}: the change, the release and its signatures.`;
   say(styleText('bold', sizes));
-  await agent('plant', ['import', at('stick')]);
+  await agent('trial', ['import', at('stick')]);
 
   title('A tampered stick, and last month’s stick, are refused by name');
   await cp(at('stick'), at('tampered-stick'), { recursive: true });
   const flipped = await tamper(at('tampered-stick'));
   say(`(one byte of ${flipped.slice(0, 12)} flipped on ${shown(at('tampered-stick'))})`);
-  refusedWith(await agent('plant', ['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
-  refusedWith(await agent('plant', ['import', at('stick-of-last-month')], 4), 'ROLLBACK');
+  refusedWith(await agent('trial', ['import', at('tampered-stick')], [4, 5]), 'DIGEST_MISMATCH');
+  refusedWith(await agent('trial', ['import', at('stick-of-last-month')], 4), 'ROLLBACK');
 
   title('The reports go home: what runs where, and who decided it');
   await agent('plant', ['status']);
+  await bringReports('trial');
   await bringReports('plant');
   await scheduler(['status']);
   await scheduler(['audit', 'list']);
@@ -136,7 +165,7 @@ ${styleText('bold', 'Done')} in ${seconds} s. Where to look next:
    ${shown(at('stick'))}           the stick; try: npx fleet-export inspect ${shown(at('stick'))}
    ${shown(at('releases'))}        the OCI layout with all releases and the audit log
    examples/platform                  the platform repository that all of this came from
-   docs/promotion-walk.md             on to prod, command by command; docs/air-gap.md: the stick; docs/concepts.md: the words
+   docs/promotion-walk.md             the same, command by command; docs/air-gap.md: the stick; docs/concepts.md: the words
    The keys in ${shown(at('keys'))} are a DEV root: one person can sign everything. Never use them for a real site.
 `);
 };
@@ -156,25 +185,27 @@ const writeConfigurations = async (): Promise<void> => {
   }
 };
 
-const MEDIA = { bench: 'bench-medium', plant: 'stick' } as const;
+const MEDIA = { bench: 'bench-medium', trial: 'stick', plant: 'stick-to-prod' } as const;
 
 type Request = {
   readonly site: string;
   readonly name: string;
   readonly channel: string;
   readonly sha256: string;
+  readonly label?: string;
 };
 
 /** The request goes to the office and is answered there. */
-const enroll = async (place: keyof typeof MEDIA, { site, name, channel, sha256 }: Request): Promise<void> => {
+const enroll = async (place: Place, { site, name, channel, sha256, label }: Request): Promise<void> => {
   const medium = at(MEDIA[place]);
   const words = ['--fleet', 'halden', '--site', site, '--name', name, '--channel', channel];
+  if (label !== undefined) words.push('--label', label);
   const asked = await agent(place, ['enroll', medium, ...words, '--root-sha256', sha256]);
   await scheduler(['sites', 'enroll', medium, '--accept', fingerprintOf(asked)]);
   await scheduler(['sites', 'set', site, 'ovenNumber=7']);
 };
 
-const bringReports = async (place: keyof typeof MEDIA): Promise<void> => {
+const bringReports = async (place: Place): Promise<void> => {
   await agent(place, ['reports', 'export', at(MEDIA[place])]);
   await scheduler(['reports', 'import', at(MEDIA[place])]);
 };
@@ -201,6 +232,11 @@ const addFirmware = async (): Promise<void> => {
   const spec = join(host, 'package.yaml');
   const entry = '  files:\n    - path: /opt/oven-programs/firmware.bin\n      source: firmware.bin\n';
   await writeFile(spec, (await readFile(spec, 'utf8')).replace('  files:\n', entry));
+};
+
+const shortenSoak = async (): Promise<void> => {
+  const policy = at('company', 'platform', 'promotion', 'qa-to-prod.yaml');
+  await writeFile(policy, (await readFile(policy, 'utf8')).replace('soak: 24h', `soak: ${SOAK}`));
 };
 
 if (process.argv.includes('--kubernetes')) await import('./quickstart-kubernetes.ts');

@@ -5,20 +5,12 @@ import { join, relative } from 'node:path';
 import { styleText } from 'node:util';
 import { isFleetError } from '../bundles/errors.ts';
 import type { RunLine } from '../test/harness/run/kept-program.ts';
-import { programFile, PROGRAMS_VARIABLE } from '../test/harness/run/program-file.ts';
+import { PROGRAMS_VARIABLE } from '../test/harness/run/program-file.ts';
 import { runExporter } from '../test/harness/run/run-exporter.ts';
 import { runScheduler } from '../test/harness/run/run-scheduler.ts';
+import { bringProgramsUpToDate, type ProgramName, PROGRAMS } from './built-programs.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
-
-/** The programs from source, or in tests the built ones. */
-export const PROGRAMS = {
-  'fleet-scheduler': programFile('scheduler'),
-  'fleet-export': programFile('exporter'),
-  'fleet-agent': programFile('agent'),
-} as const;
-
-export type ProgramName = keyof typeof PROGRAMS;
 
 /** Tests run the office's command lines in one process for each program: most of what a short command costs is its start. */
 const KEPT: Partial<Record<ProgramName, RunLine>> = process.env[PROGRAMS_VARIABLE]
@@ -60,7 +52,7 @@ export type Story = {
   ) => Promise<Ran>;
   /** As `run`, without output and with any exit code. */
   readonly ask: (program: ProgramName, words: readonly string[]) => Promise<Ran>;
-  /** Empties the folder and puts the example company's repositories into it. */
+  /** Builds the programs where needed, empties the folder, and puts the example company's repositories into it. */
   readonly begin: () => Promise<void>;
   /** Commits everything in a folder to its branch main, and shows that. @throws Broken when Git refuses */
   readonly commit: (folder: string, message: string) => Promise<void>;
@@ -122,6 +114,7 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
     },
     ask: (program, words) => start(program, words, []),
     begin: async () => {
+      await bringProgramsUpToDate(say);
       await rm(work, { recursive: true, force: true });
       await mkdir(work, { recursive: true });
       for (const part of ['platform', 'apps']) {

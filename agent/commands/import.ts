@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { Args, Flags } from '@oclif/core';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
@@ -87,8 +88,8 @@ const describeBreakGlass = ({ relaxed }: ImportResult): string =>
   `Accepted although expired (${relaxed.join(', ')}): your name and reason go into the next report.`;
 
 const aboutImages = ({ images: { brought, left } }: ImportResult): readonly string[] => [
-  ...(brought > 0 ? [`Brought ${brought} container image${brought === 1 ? '' : 's'}.`] : []),
-  ...(left > 0 ? [`${left} container image${left === 1 ? '' : 's'} ${NOT_IN_STORE}`] : []),
+  ...(brought > 0 ? [`Brought ${formatCount(brought, 'container image')}.`] : []),
+  ...(left > 0 ? [`${formatCount(left, 'container image')} ${NOT_IN_STORE}`] : []),
 ];
 
 const notRunning = (todo: string): string =>

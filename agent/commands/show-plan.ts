@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import type { MediumPlan } from '../daemon/plan-medium.ts';
 import { describeSiteHold } from '../store/site-hold.ts';
 import { describeAccepted } from './describe-accepted.ts';
@@ -28,7 +29,7 @@ export const showPlan = (plan: MediumPlan): string => {
 const aboutImages = ({ images: { brought, left } }: MediumPlan): readonly string[] => {
   const count = brought + left;
   if (count === 0) return [];
-  const images = `${count} container image${count === 1 ? '' : 's'}`;
+  const images = formatCount(count, 'container image');
   return [
     brought > 0
       ? `It would bring ${images}.`

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { findProgram } from '../../test/harness/run/find-program.ts';
 import { freePort } from '../../test/harness/neighbours/free-port.ts';
 import { type OwnClusterOptions, startOwnCluster } from '../../test/harness/kubernetes/own-cluster.ts';
-import { PROGRAMS, runCommand } from '../story.ts';
+import { PROGRAMS } from '../built-programs.ts';
+import { runCommand } from '../story.ts';
 import type { Plant } from './plant.ts';
 import { type Relay, startRelay } from './relay.ts';
 

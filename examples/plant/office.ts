@@ -4,7 +4,8 @@ import { startRegistry } from '../../test/harness/neighbours/registry.ts';
 import { serveProgram } from '../../test/harness/run/serve-program.ts';
 import { EXAMPLE_IMAGES } from '../make-images.ts';
 import { makeRunningImage } from '../make-running-image.ts';
-import { PROGRAMS, type Ran, type Story } from '../story.ts';
+import { PROGRAMS } from '../built-programs.ts';
+import type { Ran, Story } from '../story.ts';
 import type { Line } from './plant.ts';
 
 /** The platform team's side: the company's folder, a registry and a hub. */

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { formatCount } from '#bundles/format-count';
 import { parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
@@ -81,7 +82,7 @@ const describeRepository = ({ repository, outcome, tags }: PrunedRepository): st
   if (outcome === 'moved') return `${head} changed by another push: nothing was removed, run it again`;
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
-    return count > 0 ? [`${count} ${name}${count === 1 ? '' : 's'}`] : [];
+    return count > 0 ? [formatCount(count, name)] : [];
   });
   return `${head} ${outcome === 'removed' ? 'removed' : 'would remove'}: ${counts.join(', ')}`;
 };

@@ -3,6 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
+import { formatCount } from '#bundles/format-count';
 import { addTransfers, type TransferCounts } from '#bundles/transport/publish/send-batch';
 import { type Pushed, type PushedPointer, pushMedium } from '../push/push-medium.ts';
 import { trustNotes } from '../verify/trust-notes.ts';
@@ -128,10 +129,10 @@ const conclude = ({ pointers, images }: Pushed, where: string, dryRun: boolean):
   const freight = pointers.map((it) => it.freight).reduce(addTransfers, images.freight);
   const { uploaded, bytes, mounted, there }: TransferCounts = freight;
   const parts = [
-    `${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${dryRun ? 'to send' : 'sent'}`,
+    `${formatCount(uploaded, 'blob')} (${formatBytes(bytes)}) ${dryRun ? 'to send' : 'sent'}`,
     ...(mounted > 0 ? [`${mounted} mounted`] : []),
     ...(there > 0 ? [`${there} there already`] : []),
-    `${images.count} image${images.count === 1 ? '' : 's'}`,
+    formatCount(images.count, 'image'),
   ];
   return `${where}: ${parts.join(', ')}`;
 };

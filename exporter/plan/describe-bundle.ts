@@ -1,9 +1,9 @@
 import type { Digest } from '#bundles/digest';
+import { formatCount } from '#bundles/format-count';
 import type { Delta } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
 import { sum } from '#bundles/sum';
 import type { Bases } from '../source/base/base.ts';
-import { countOf } from '../source/base/read-needs.ts';
 import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
 import { knowledgeOf } from './choose-blobs.ts';
 import type { BundlePlan } from './plan.ts';
@@ -40,8 +40,10 @@ export const describeBundle = (
     why: [
       ...(silent.length > 0 ? [`nothing is known of ${nameSome(silent)}: everything`] : reasons),
       ...(silent.length + reasons.length === 0 ? ['no base: everything'] : []),
-      ...(wanted > 0 ? [`${countOf(wanted)} asked for`] : []),
-      ...(own.length > 0 ? [`${countOf(own.length)} as ${own.length === 1 ? 'a patch' : 'patches'}`] : []),
+      ...(wanted > 0 ? [`${formatCount(wanted, 'blob')} asked for`] : []),
+      ...(own.length > 0
+        ? [`${formatCount(own.length, 'blob')} as ${own.length === 1 ? 'a patch' : 'patches'}`]
+        : []),
     ],
   };
 };

@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import type { OpenOptions } from '#bundles/formats/medium/medium';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { NO_PROGRESS, type Progress } from '#cli/progress';
@@ -27,7 +28,6 @@ import { explainGone } from './medium/explain-gone.ts';
 import { openTarget, type Target } from './medium/target.ts';
 import { shortDigest } from '#bundles/digest';
 import { nameSome } from '#bundles/name-some';
-import { countOf } from '../source/base/read-needs.ts';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 
 /** Options from the command line. */
@@ -217,7 +217,7 @@ const unmatchedBases = ({ asked }: Pick<Bases, 'asked'>, plan: Pick<Plan, 'blobs
   const absent = [...asked].filter(([digest]) => !carried.has(digest));
   return [...Map.groupBy(absent, ([, agent]) => agent)].map(
     ([agent, blobs]) =>
-      `${countOf(blobs.length)} that ${agent} asks for ${blobs.length === 1 ? 'is' : 'are'} of no release on this medium and ${
+      `${formatCount(blobs.length, 'blob')} that ${agent} asks for ${blobs.length === 1 ? 'is' : 'are'} of no release on this medium and ${
         blobs.length === 1 ? 'is' : 'are'
       } not sent: ${nameSome(blobs.map(([digest]) => shortDigest(digest)))}`,
   );

@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -52,7 +53,7 @@ export const refuseMissing = async (
 
 /** '3 blobs (sha256:..., sha256:...)' */
 const count = (digests: readonly Digest[]): string =>
-  `${digests.length} blob${digests.length === 1 ? '' : 's'} (${nameSome(digests.map(shortDigest))})`;
+  `${formatCount(digests.length, 'blob')} (${nameSome(digests.map(shortDigest))})`;
 
 const writeNeeds = async (
   roots: readonly string[],

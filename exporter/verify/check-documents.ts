@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import type { AcceptedRelease } from '#bundles/trust/accept/accept-release';
 import { readChannelDocuments } from '#bundles/trust/accept/documents';
 import { isLiveLease } from '#bundles/trust/accept/is-live-lease';
@@ -205,7 +206,7 @@ const describeEnd = (expires: string, lease: AcceptedLease | undefined, now: Dat
 
 const describeSigned = (signed: number | undefined): string => {
   if (signed === undefined) return ', signatures of images too';
-  return signed === 0 ? '' : `, ${signed} image${signed === 1 ? '' : 's'} signed as the policies ask`;
+  return signed === 0 ? '' : `, ${formatCount(signed, 'image')} signed as the policies ask`;
 };
 
 /** Reads documents that no check reads, such as candidates, so that every document is verified. */

@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, formatSentences } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -216,7 +217,7 @@ const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
 /** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */
 const describeChannel = (channel: ChannelOutcome, layout: string): string => {
   const name = formatChannel(channel).padEnd(24);
-  const size = `${channel.assignments} assignment${channel.assignments === 1 ? '' : 's'}`;
+  const size = formatCount(channel.assignments, 'assignment');
   const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
   const stage = channel.stage === undefined ? '' : `, rollout at stage ${channel.stage}`;
   const ended = channel.superseded

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { formatCount } from '#bundles/format-count';
 import { type CollectOutcome, collectRegistry } from '#bundles/transport/collect/collect-registry';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -129,7 +130,7 @@ const describeRepository = ({ repository, outcome, keptReleases, tags, error }: 
   if (outcome === 'moved') return `${head} another publish ran meanwhile: nothing was removed, run it again`;
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
-    return count > 0 ? [`${count} ${name}${count === 1 ? '' : 's'}`] : [];
+    return count > 0 ? [formatCount(count, name)] : [];
   });
   const verb = outcome === 'removed' ? 'removed' : 'would go';
   return `${head} ${verb}: ${counts.join(', ')}; ${keptReleases} stay`;

@@ -1,4 +1,5 @@
 import { type FleetError, formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 
 export type HeldName = {
   /** 'kiosk/info-screen-kiosk' */
@@ -23,13 +24,11 @@ export const heldLines = (held: readonly HeldName[]): readonly string[] =>
 /** '1 assignment is held', '3 assignments and 1 application are held' */
 export const summariseHeld = (assignments: number, applications: number): string => {
   const parts = [
-    assignments > 0 && counted(assignments, 'assignment'),
-    applications > 0 && counted(applications, 'application'),
+    assignments > 0 && formatCount(assignments, 'assignment'),
+    applications > 0 && formatCount(applications, 'application'),
   ].filter((part) => part !== false);
   return `${parts.join(' and ')} ${assignments + applications === 1 ? 'is' : 'are'} held`;
 };
-
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`;
 
 const staysText = (kept: number, all: number): string => {
   if (kept === 0) return '';

@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
@@ -260,7 +261,7 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
 /** '3 blobs (1.20 MiB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
 const formatFreight = ({ uploaded, mounted, there, bytes }: TransferCounts, verb: string): string =>
   [
-    ...(uploaded > 0 ? [`${uploaded} blob${uploaded === 1 ? '' : 's'} (${formatBytes(bytes)}) ${verb}`] : []),
+    ...(uploaded > 0 ? [`${formatCount(uploaded, 'blob')} (${formatBytes(bytes)}) ${verb}`] : []),
     ...(mounted > 0 ? [`${mounted} mounted`] : []),
     ...(there > 0 ? [`${there} there already`] : []),
   ].join(', ');

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { FleetError, formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../settings/configuration.ts';
 import { platformFlags } from '../settings/configuration-flags.ts';
@@ -50,7 +51,7 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
       for (const error of errors) this.say(`held: ${formatError(error)}`);
     for (const one of schedule.advice) this.say(`advice: ${formatError(one)}`);
     this.log(
-      `${result.packages.length} assignment${result.packages.length === 1 ? '' : 's'} rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
+      `${formatCount(result.packages.length, 'assignment')} rendered to ${flags.out}: ${changes.written.length} files written, ${changes.removed.length} removed, ${changes.unchanged} unchanged`,
     );
     if (held.length + heldWorkloads.length > 0) {
       process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;

@@ -1,3 +1,5 @@
+import { formatCount } from '#bundles/format-count';
+
 const UNITS = [
   [86_400, 'day'],
   [3600, 'hour'],
@@ -8,5 +10,5 @@ const UNITS = [
 export const formatSeconds = (seconds: number): string => {
   const [size, unit] = UNITS.find(([each]) => seconds % each === 0) ?? [1, 'second'];
   const count = seconds / size;
-  return `${count} ${unit}${count === 1 ? '' : 's'}`;
+  return formatCount(count, unit);
 };

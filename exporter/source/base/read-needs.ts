@@ -1,14 +1,12 @@
 import type { Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 
 /** Size limit in bytes, enough for more than a hundred thousand digests. */
 const MAX_BYTES = 16 << 20;
-
-/** '1 blob', '2 blobs'. */
-export const countOf = (blobs: number): string => `${blobs} blob${blobs === 1 ? '' : 's'}`;
 
 /**
  * Blobs that imports from this medium lacked, with the agent that lacked them. The file is unsigned and can only add signed content
@@ -25,7 +23,7 @@ export const readNeeds = async (
       const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
       const needs = parseDocument('needs', json, path);
       for (const digest of needs.missing) asked.set(digest, needs.agent);
-      notes.push(`${needs.agent} asks for ${countOf(needs.missing.length)}`);
+      notes.push(`${needs.agent} asks for ${formatCount(needs.missing.length, 'blob')}`);
     } catch (error) {
       if (!isFleetError(error)) throw error;
       notes.push(`${path} is skipped: ${error.message}`);

@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import semver from 'semver';
 import { FleetError, formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
@@ -45,7 +46,7 @@ Reads the same input as build and makes every bundle, without writing and withou
       const [passing] = findings.every(({ error }) => error.retryable) ? findings : [];
       process.exitCode = (passing?.error ?? new FleetError('PLATFORM_INVALID', '')).exitCode;
       this.log(
-        `${findings.length} problem${findings.length === 1 ? '' : 's'} in ${environments.join(', ') || 'the list of environments'}`,
+        `${formatCount(findings.length, 'problem')} in ${environments.join(', ') || 'the list of environments'}`,
       );
     }
     return {

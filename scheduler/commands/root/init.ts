@@ -26,10 +26,11 @@ export default class RootInit extends FleetCommand {
   static override summary =
     'Create the trust root of a new fleet: a draft that its officers sign, or a development root.';
   static override description =
-    'The draft names the officers and the keys of every role by their public keys; it is valid when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are created unprotected in one directory, and all programs print a warning.';
+    'The draft names the officers and the keys of every role by their public keys; it is valid when enough officers have signed it with "root sign". Do this on a machine without a network.\n\nWith --dev there is one officer, all keys are created unprotected in one directory, and all programs print a warning; --bundle adds the public keys of people who approve promotions.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --fleet acme --officer ada.pub --officer ben.pub --officer cleo.pub --bundle bundle.pub --release release.pub --lease lease.pub --receipt receipt.pub --audit audit.pub --authority ca.pem',
     '<%= config.bin %> <%= command.id %> --dev --fleet acme --keys ./keys',
+    '<%= config.bin %> <%= command.id %> --dev --fleet acme --keys ./keys --bundle carla.pub',
   ];
   static override flags = {
     config,
@@ -95,12 +96,17 @@ export default class RootInit extends FleetCommand {
     return { file: draft.file, ...draftJson(draft) };
   }
 
-  async #development(
-    fleet: string,
-    flags: { readonly keys?: string | undefined; readonly now?: string | undefined },
-  ): Promise<unknown> {
+  async #development(fleet: string, flags: DevelopmentFlags): Promise<unknown> {
+    const unused = OF_A_DRAFT.filter((name) => flags[name] !== undefined);
+    if (unused.length > 0) {
+      const names = unused.map((name) => `--${name}`).join(', ');
+      throw new FleetError('USAGE', `--dev creates the keys of a root itself, but ${names} is given`, {
+        hint: `Leave ${names} out, or leave --dev out to draft a root that its officers sign`,
+      });
+    }
+    const approvers = await readPublicKeys('bundle', flags.bundle ?? []);
     const directory = requireSetting(await readConfiguration(flags, process.cwd()), 'keys');
-    const root = await initDevRoot(directory, fleet, this.readNow(flags.now));
+    const root = await initDevRoot(directory, fleet, this.readNow(flags.now), approvers);
     this.say(`${DEV_ROOT_NOTICE} All its keys lie unprotected in one directory.`);
     this.log(`root of fleet ${fleet} in ${directory}, valid until ${formatTime(root.expires)}`);
     this.log(`SHA-256 ${hexOf(root.digest)}`);
@@ -108,5 +114,27 @@ export default class RootInit extends FleetCommand {
     return { fleet, directory, version: root.version, digest: root.digest, dev: true };
   }
 }
+
+/** Flags that say something about a draft alone. */
+const OF_A_DRAFT = [
+  'officer',
+  'threshold',
+  'bundle-threshold',
+  'release',
+  'lease',
+  'receipt',
+  'audit',
+  'authority',
+  'expires',
+  'out',
+] as const;
+
+type DevelopmentFlags = {
+  readonly [name in (typeof OF_A_DRAFT)[number]]?: unknown;
+} & {
+  readonly keys?: string | undefined;
+  readonly now?: string | undefined;
+  readonly bundle?: readonly string[] | undefined;
+};
 
 const ROLE_FLAGS = ['officer', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const;

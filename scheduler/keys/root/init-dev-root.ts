@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { addDays } from '#bundles/time';
-import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
+import { generatePrivateKey, loadSigningKey, type PublicKey, type SigningKey } from '#bundles/trust/keys/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { AUTHORITY_FILE, KEY_ROLES, type KeyRole } from '../places/read-key-places.ts';
 import { isRootFile, rootFileName } from '../places/root-file.ts';
@@ -15,9 +15,15 @@ const DEV_ROOT_DAYS = 365;
 
 /**
  * Creates a development root with one officer, and one new key per role. Programs that read it warn that it is one.
+ * @param approvers further keys of the bundle role, for people who approve promotions
  * @throws FleetError ALREADY_ENROLLED if the directory already has a root
  */
-export const initDevRoot = async (directory: string, fleet: string, now: Date): Promise<TrustRoot> => {
+export const initDevRoot = async (
+  directory: string,
+  fleet: string,
+  now: Date,
+  approvers: readonly PublicKey[] = [],
+): Promise<TrustRoot> => {
   await createDirectory(directory, 0o700).catch((error: unknown) => {
     throw toFleetError(error, `making ${directory}`);
   });
@@ -41,7 +47,7 @@ export const initDevRoot = async (directory: string, fleet: string, now: Date): 
       expires: addDays(now, DEV_ROOT_DAYS),
       keys: {
         root: [keys.root.public],
-        bundle: [keys.bundle.public],
+        bundle: [keys.bundle.public, ...approvers],
         release: [keys.release.public],
         lease: [keys.lease.public],
         receipt: [keys.receipt.public],

@@ -1,4 +1,5 @@
 import { FleetError, type Place } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Location } from '../../model/location.ts';
 import { collectProblems, type Problems } from '../../model/problems.ts';
@@ -139,7 +140,7 @@ const mistakesOf = (policy: Policy, chain: readonly EnvironmentEntry[]): readonl
           ? [
               mistake(
                 'FIELD_INVALID',
-                `${approvals.required} approvals are required, and ${keys} key${keys === 1 ? '' : 's'} may give one`,
+                `it asks for ${formatCount(approvals.required, 'approval')}, and ${formatCount(keys, 'key')} may give one`,
                 { at: policy.places['approvals'], hint: 'Require fewer, or add fingerprints to from' },
               ),
             ]

@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatError, plainText } from '#bundles/errors';
 import { type AssignmentDiff, differs, type EnvironmentDiff, type TypeDiff } from './compare-environments.ts';
@@ -71,15 +72,13 @@ const formatBlocks = ({ environment, files, clusterTypes }: EnvironmentDiff): re
   ...files.map((file) => details(`${environment}: ${file.object} ${file.outcome}`, formatItem(file))),
   ...clusterTypes.flatMap(({ clusterType, assignments }) =>
     assignments.map((one) => {
-      const objects = one.objects.length === 0 ? '' : `, ${counted(one.objects.length)}`;
+      const objects = one.objects.length === 0 ? '' : `, ${formatCount(one.objects.length, 'object')}`;
       const title = `${environment}: ${clusterType}/${one.assignment} ${one.outcome}${objects}`;
       const notes = notesOf(one).map((note) => `${escape(note)}\n\n`);
       return details(title, [...notes, ...one.objects.map(formatItem)].join(''));
     }),
   ),
 ];
-
-const counted = (count: number): string => `${count} object${count === 1 ? '' : 's'}`;
 
 const details = (summary: string, body: string): string =>
   `<details><summary>${escape(summary)}</summary>\n\n${body}</details>\n`;

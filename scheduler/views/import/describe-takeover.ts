@@ -1,4 +1,5 @@
 import { formatError, formatPlace } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import type { TreeComparison } from './compare-trees.ts';
 import type { ValueDifference } from './compare-values.ts';
@@ -16,7 +17,7 @@ export const describeTakeover = (report: TakeoverReport, to: string | undefined)
 ];
 
 const describeEnvironment = (one: EnvironmentTakeover): readonly string[] => [
-  `${one.environment}: ${one.assignments} assignment${one.assignments === 1 ? '' : 's'} rendered, ${one.held.length} held`,
+  `${one.environment}: ${formatCount(one.assignments, 'assignment')} rendered, ${one.held.length} held`,
   ...one.held.map(({ error }) => `  held: ${formatError(error)}`),
   ...describePublished(one.published).map((line) => `  ${line}`),
   ...describeTaken(one.taken).map((line) => `  ${line}`),

@@ -42,8 +42,8 @@ test('promote --explain reports a policy with more approvals than approvers, as 
   await office.edit('platform/promotion/p.yaml', (text) => text.replace('required: 1', 'required: 9'));
   const refused = await runCommandClass(Promote, ['prod', ...flags]);
   const explained = await runCommandClass(Promote, ['prod', ...flags, '--explain']);
-  expect(refused.err).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: 9 approvals are required');
-  expect(explained.out).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: 9 approvals are required');
+  expect(refused.err).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: it asks for 9 approvals');
+  expect(explained.out).toContain('FIELD_INVALID: PromotionPolicy qa-to-prod: it asks for 9 approvals');
   const json = await runCommandClass(Promote, ['prod', ...flags, '--explain', '--json']);
   expect([json.code, json.json()]).toMatchObject([
     0,

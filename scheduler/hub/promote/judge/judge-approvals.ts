@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import type { PromotionPolicy } from '../../../model/promotion.ts';
 import type { CountedApproval, Decisions } from '../facts/decisions.ts';
@@ -52,7 +53,9 @@ export const judgeApprovals = (
     found: [
       counted.length === 0 ? 'none' : `${counted.length}: ${counted.map(({ person }) => person).join(', ')}`,
       ...(parts && parts.length > 0
-        ? [`${parts.filter(({ found }) => found >= required).length} of ${count(parts.length, 'workspace')}`]
+        ? [
+            `${parts.filter(({ found }) => found >= required).length} of ${formatCount(parts.length, 'workspace')}`,
+          ]
         : []),
     ].join('; '),
     met,
@@ -87,7 +90,7 @@ const workspaceParts = (
 
 const waitingParts = (parts: readonly ApprovedWorkspace[]): readonly string[] =>
   parts.flatMap(({ workspace, wanted, found }) =>
-    found >= wanted ? [] : [`${workspace}: waits for ${count(wanted - found, 'approval')}`],
+    found >= wanted ? [] : [`${workspace}: waits for ${formatCount(wanted - found, 'approval')}`],
   );
 
 /** Why approvals by workspace are not enough. */
@@ -97,7 +100,9 @@ const waitingWhole = (
   { changes = NOT_READ }: Facts,
 ): readonly string[] => {
   if (isOwned(changes)) return [];
-  return [`${whyNotOwned(changes)}; waits for ${count(required - unlimited, 'approval')} of everything`];
+  return [
+    `${whyNotOwned(changes)}; waits for ${formatCount(required - unlimited, 'approval')} of everything`,
+  ];
 };
 
 /** FIELD_INVALID if more approvals are required than keys of the root can give. */
@@ -107,7 +112,8 @@ export const whyNotApprovable = (
 ): FleetError | undefined => {
   const [why] = policy?.approvals ? tooFew(policy.approvals, keys) : [];
   if (policy === undefined || why === undefined) return undefined;
-  return new FleetError('FIELD_INVALID', `${policy.approvals?.required} approvals are required, and ${why}`, {
+  const asked = formatCount(policy.approvals?.required ?? 0, 'approval');
+  return new FleetError('FIELD_INVALID', `it asks for ${asked}, and ${why}`, {
     subject: `PromotionPolicy ${policy.name}`,
     at: policy.at,
     hint: 'Require fewer, or add keys of approvers to the bundle role of the root: fleet-scheduler root rotate',
@@ -117,7 +123,7 @@ export const whyNotApprovable = (
 const tooFew = (wanted: Wanted, keys: ApprovalKeys): readonly string[] => {
   const able = keys.bundle.filter((key) => whyKeyNot(wanted, key, keys) === undefined);
   if (able.length >= wanted.required) return [];
-  return [`only ${able.length} key${able.length === 1 ? '' : 's'} of the root's bundle role can approve`];
+  return [`only ${formatCount(able.length, 'key')} of the root's bundle role can approve`];
 };
 
 const whyNot = (
@@ -162,8 +168,6 @@ const whyKeyNot = (
   if (from.length > 0 && !from.includes(print)) return `the key ${print.slice(0, 12)} does not count here`;
   return notAuthor && authors.includes(signer) ? `its key built the candidate` : undefined;
 };
-
-const count = (number: number, what: string): string => `${number} ${what}${number === 1 ? '' : 's'}`;
 
 /** The fingerprint, as people compare it. */
 const printOf = (hint: string): string => Buffer.from(hint, 'base64').toString('hex');

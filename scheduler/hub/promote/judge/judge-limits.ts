@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import type { Changes } from '../facts/facts.ts';
 import { changesOutside } from './judge-approvals.ts';
@@ -29,7 +30,7 @@ export const whyOutsideLimits = (
   const hidden = beyond.length - shown.length;
   const named = [
     ...shown,
-    ...(hidden > 0 ? [`${hidden} workspace${hidden === 1 ? '' : 's'} that you may not see`] : []),
+    ...(hidden > 0 ? [`${formatCount(hidden, 'workspace')} that you may not see`] : []),
     ...(changes.others.length > 0 ? ['what no workspace owns'] : []),
   ];
   return named.length === 0 ? undefined : `which also changes ${named.join(', ')}`;

@@ -147,7 +147,7 @@ test.for([
   [
     'more approvals than keys that may give them',
     policy('p', `{from: qa, to: prod, approvals: {required: 2, from: ${'a'.repeat(64)}}}`),
-    'promotion/p.yaml:5:39: FIELD_INVALID: PromotionPolicy p: 2 approvals are required, and 1 key may give one. Require fewer, or add fingerprints to from.',
+    'promotion/p.yaml:5:39: FIELD_INVALID: PromotionPolicy p: it asks for 2 approvals, and 1 key may give one. Require fewer, or add fingerprints to from.',
   ],
   [
     'a stage that adds nothing',
