@@ -11,7 +11,7 @@ import type {
   SourceSnapshot,
   UnreadLayers,
 } from '../../model/model.ts';
-import { attempt, newProblems } from '../../model/problems.ts';
+import { collectProblems, createProblems } from '../../model/problems.ts';
 import { withPlace } from '../../model/with-place.ts';
 import { type ObjectOf, ofKind, type RepositoryFolder } from '../objects/platform-object.ts';
 import { readObjects } from '../objects/read-objects.ts';
@@ -99,8 +99,8 @@ const readRegistered = async (
   locate: Locate,
 ): Promise<Registered> => {
   const { name, siteSelector, at } = registration;
-  const problems = newProblems();
-  const source = await attempt(problems, () =>
+  const problems = createProblems();
+  const source = await collectProblems(problems, () =>
     sources.read({ role: `config/${name}`, ...locate(registration.config) }),
   );
   const objects = source ? refuseClashes(readObjects(source, problems.found), problems.found) : [];
