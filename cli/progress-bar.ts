@@ -5,7 +5,7 @@ import type { Phase, PhaseState } from './progress-meter.ts';
 import type { ProgressView } from './progress-view.ts';
 
 /** Milliseconds before a bar is shown: for shorter work it would flicker. */
-const EVERY = 250;
+const DELAY_MS = 250;
 
 /** Shows progress as one line, redrawn in place and removed when its phase ends. */
 export const progressBar = (stream: NodeJS.WritableStream): ProgressView => {
@@ -17,7 +17,7 @@ export const progressBar = (stream: NodeJS.WritableStream): ProgressView => {
     const total = phase.total || Math.max(1, done);
     if (drawn?.phase !== phase) {
       drawn?.bar.stop();
-      drawn = { phase, bar: new make({ ...LOOK, stream, format: formatOf(phase) }) };
+      drawn = { phase, bar: new make({ ...BAR_OPTIONS, stream, format: formatOf(phase) }) };
       drawn.bar.start(total, done, textsOf(state));
     } else drawn.bar.update(done, textsOf(state));
   };
@@ -27,7 +27,7 @@ export const progressBar = (stream: NodeJS.WritableStream): ProgressView => {
     if (latest) draw(make, latest);
   };
   return {
-    every: EVERY,
+    every: DELAY_MS,
     show: (state) => {
       latest = state;
       loading ??= load();
@@ -43,7 +43,7 @@ export const progressBar = (stream: NodeJS.WritableStream): ProgressView => {
 
 const load = () => import('cli-progress');
 
-const LOOK = {
+const BAR_OPTIONS = {
   hideCursor: true,
   clearOnComplete: true,
   barsize: 24,

@@ -31,7 +31,7 @@ const STEP = 500;
 const STEPS = 20;
 
 /** @param now milliseconds of a monotonic clock */
-export const newMeter = (phase: Phase, now: () => number): ProgressMeter => {
+export const createMeter = (phase: Phase, now: () => number): ProgressMeter => {
   const passes = phase.passes ?? 1;
   let moved = 0;
   let pause: { readonly why: string; readonly until: number } | undefined;

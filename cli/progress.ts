@@ -1,6 +1,6 @@
 import { progressBar } from './progress-bar.ts';
 import type { ProgressMode } from './flags.ts';
-import { newMeter, type Phase, type PhaseState, type ProgressMeter } from './progress-meter.ts';
+import { createMeter, type Phase, type PhaseState, type ProgressMeter } from './progress-meter.ts';
 import type { ProgressView } from './progress-view.ts';
 import { plainText } from '#bundles/errors';
 
@@ -44,7 +44,7 @@ export const openProgress = (
   return {
     begin: (phase) => {
       end();
-      meter = newMeter(phase, now);
+      meter = createMeter(phase, now);
     },
     advance: (amount) => meter?.advance(amount),
     wait: (why, ms) => meter?.wait(why, ms),

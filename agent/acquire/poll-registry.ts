@@ -53,7 +53,7 @@ export const pollRegistry = async (agent: Agent, registry: Registry, receipts: b
 const PUBLISH = 'The platform team publishes to this registry; check the address if they have';
 
 /** Leases are polled this long before the end of a release, even if the site statement does not require them. */
-const SOON_MS = 30 * DAY_MS;
+const LEASE_POLL_MS = 30 * DAY_MS;
 
 /** Whether to poll for leases: the site statement requires them, or the release expires soon. */
 const wantsLease = ({ state, identity, edge }: Pick<Agent, 'state' | 'identity' | 'edge'>): boolean => {
@@ -62,5 +62,5 @@ const wantsLease = ({ state, identity, edge }: Pick<Agent, 'state' | 'identity' 
   const release = channel && readStatement(state, 'release', formatChannel(channel));
   if (release?.expires === undefined) return false;
   const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, timeFloor);
-  return parseTime(release.expires).getTime() - now.getTime() < SOON_MS;
+  return parseTime(release.expires).getTime() - now.getTime() < LEASE_POLL_MS;
 };

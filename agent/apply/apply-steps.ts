@@ -78,7 +78,7 @@ export const applySteps = async (given: Work): Promise<void> => {
           fail(work, cause, write);
           return;
         }
-        steps = putBehind(steps, putOff);
+        steps = moveBehind(steps, putOff);
         index -= putOff.length;
         operation = { ...operation, plan: { owns: [], ...operation.plan, steps } };
         record(agent, `${name}: steps put off`, () => {
@@ -128,7 +128,7 @@ const nextPhase = ({ goal, operation }: Work): 'settle' | 'keep' =>
   goal && operation.phase === 'apply' && operation.kind !== 'prune' ? 'settle' : 'keep';
 
 /** Moves steps behind all others that apply something, before the removals. */
-const putBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly Step[] => {
+const moveBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly Step[] => {
   const moved = new Set(putOff);
   const rest = steps.filter((step) => !moved.has(step));
   const at = rest.findIndex(({ removal }) => removal);

@@ -49,7 +49,7 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
   if (error.code === 'ABORTED' || isOutage(operation, error)) throw error;
   record(agent, `${nameOf(operation)}: failed`, () => {
     also();
-    if (operation.rollingBack) endBroken(agent, operation, error);
+    if (operation.rollingBack) endAsBroken(agent, operation, error);
     else failForward(agent, operation, error);
   });
 };
@@ -84,11 +84,11 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
  * A denial by admission that was seen before the first write is tried again: that costs a dry run. One that came in the middle counts as a
  * fault of the content, because each try would change and roll back what runs.
  */
-const mayPass = ({ phase }: Operation, { code }: FleetError): boolean =>
+const isRetryableDenial = ({ phase }: Operation, { code }: FleetError): boolean =>
   SURROUNDINGS.has(code) && (code !== 'ADMISSION_DENIED' || phase === 'stage');
 
 /** Codes retried at each look without a pause: a try is cheap, and the cause ends with the work of another package or agent. */
-const AT_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
+const RETRIED_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
 
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
@@ -105,13 +105,13 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
     endOperation(agent, failed, 'failed');
     return;
   }
-  const triedAgain = kind === 'correct' || error.retryable || mayPass(operation, error);
+  const triedAgain = kind === 'correct' || error.retryable || isRetryableDenial(operation, error);
   if (!triedAgain) {
     const checks = failedOf(operation, error);
     saveFailure(state, assignment, to, { ...said, at: formatTime(agent.edge.now()), checks });
   }
   if (kind === 'correct') postpone(state, assignment, HEALTH, agent.edge.now());
-  else if (triedAgain && !AT_EACH_LOOK.has(error.code))
+  else if (triedAgain && !RETRIED_EACH_LOOK.has(error.code))
     postpone(state, assignment, tryOf(to), agent.edge.now());
   if (!triedAgain || row.code !== said.code || row.message !== said.message) {
     recordFailed(agent, operation, said, failedOf(operation, error));
@@ -121,7 +121,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   const fallback = operation.from;
   if (
     touched &&
-    !staysForRetry(operation, error) &&
+    !isKeptForRetry(operation, error) &&
     !(fallback && isRevoked(state, fallback.package, fallback.bundle))
   ) {
     savePackage(state, row);
@@ -137,7 +137,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
  * True for a first installation that failed for a cause which objects of the package may end once their pods run, such as a webhook that
  * they serve. To remove them would take from the next try what it needs; it continues over them. The inventory has all of them.
  */
-const staysForRetry = ({ kind, from, handed }: Operation, error: FleetError): boolean =>
+const isKeptForRetry = ({ kind, from, handed }: Operation, error: FleetError): boolean =>
   kind === 'apply' && from === undefined && handed.length === 0 && isTransient(error);
 
 /** The failed checks of an operation; of a unit that a step could not start, its last lines are one. */
@@ -166,7 +166,7 @@ const failedRow = (
   }
 };
 
-const endBroken = (agent: Agent, operation: Operation, error: FleetError): void => {
+const endAsBroken = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
   const { assignment } = operation;
   const row = findPackage(state, assignment) ?? emptyRow(agent, assignment);

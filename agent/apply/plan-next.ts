@@ -39,7 +39,7 @@ export const planNext = async (
     assignments.length === 0 ? all : assignments.map((assignment) => findRunning(agent, assignment));
   const going = all.filter((row) => !row.desired);
   const leaving = new Set(going.map(({ assignment }) => assignment));
-  const asked = await askedOf(agent, all, going);
+  const asked = await confirmationsOf(agent, all, going);
   const next: NextChanges[] = [];
   for (const row of rows) {
     if (!isPending(row)) continue;
@@ -51,7 +51,7 @@ export const planNext = async (
 };
 
 /** Messages of the removals that wait for a confirmation, by package. */
-const askedOf = async (
+const confirmationsOf = async (
   agent: Agent,
   all: readonly PackageRow[],
   going: readonly PackageRow[],

@@ -53,7 +53,7 @@ export const removalHolders = async (
     const related = all.filter(({ from }) => mayHoldRemoval(of, from));
     const needs = await needsOf(agent, row, related);
     const unrelated = isEarly ? all.filter((one) => !related.includes(one)) : [];
-    const taken = await takenOver(agent, row, unrelated);
+    const taken = await packagesTakenOver(agent, row, unrelated);
     for (const one of all) {
       const { assignment } = one.row;
       const isReplaced =
@@ -107,7 +107,7 @@ const needsOf = async (
 };
 
 /** The leaving packages of which a package takes objects over. A package that cannot be read takes none. */
-const takenOver = async (
+const packagesTakenOver = async (
   agent: Agent,
   { desired }: Pending,
   leaving: readonly Leaving[],

@@ -22,7 +22,7 @@ export const settle = async (work: Work): Promise<void> => {
     supersede(work);
     return;
   }
-  if (isNotWaitedFor(work)) {
+  if (endsWhenApplied(work)) {
     const { assignment } = operation;
     const { checks } = findPackage(agent.state, assignment) ?? operation;
     saveChecks(work, checks, () => markDue(agent.state, assignment, HEALTH, agent.edge.now()));
@@ -64,7 +64,7 @@ const isPruned = ({ plan, nextStep }: Work['operation']): boolean => nextStep >=
  * True for corrections, and for a rollback if a newer release already wants another package: they end when applied, and
  * judgeHealth waits for the health of the running package concurrently.
  */
-const isNotWaitedFor = ({ agent, operation }: Work): boolean => {
+const endsWhenApplied = ({ agent, operation }: Work): boolean => {
   const { assignment, kind, to, rollingBack } = operation;
   if (kind === 'correct') return true;
   const desired = findPackage(agent.state, assignment)?.desired;

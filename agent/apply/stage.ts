@@ -83,7 +83,7 @@ const planFor = async (work: Work): Promise<Staged> => {
   const others = new Map([...recorded].map(([key, owner]) => [today(key), owner]));
   const leaving = leavingPackages(state);
   const free = readHandedOver(state);
-  const gives = await givenAway(work, owned);
+  const gives = await keysHandedOver(work, owned);
   const claimed = [...others].filter(([key, owner]) => !leaving.has(owner) && !free.has(key));
   const taken = new Map([...claimed, ...gives]);
   const planned = async (has: readonly OwnedObject[]): Promise<Plan> => {
@@ -113,7 +113,7 @@ const planFor = async (work: Work): Promise<Staged> => {
 };
 
 /** Keys of objects to give away -> the package that will take them over. A correction keeps earlier entries. */
-const givenAway = async (
+const keysHandedOver = async (
   { agent, operation }: Work,
   owned: readonly OwnedObject[],
 ): Promise<ReadonlyMap<string, string>> => {

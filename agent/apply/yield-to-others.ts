@@ -18,16 +18,16 @@ const SHORT_SECONDS = 60;
  */
 export const yieldToOthers = async (agent: Agent): Promise<string | undefined> => {
   const open = openOperation(agent.state);
-  if (!open?.to || !onlyWaits(open) || !othersWait(agent, open)) return undefined;
+  if (!open?.to || !isWaitingForHealth(open) || !hasOthersWaiting(agent, open)) return undefined;
   if ((await secondsOf(agent, open.to)) <= SHORT_SECONDS) return undefined;
   endWithoutWait(agent, open, 'other packages of the release go first; its health is waited for after them');
   return open.assignment;
 };
 
-const onlyWaits = ({ kind, phase, rollingBack, handed, to }: Operation): boolean =>
+const isWaitingForHealth = ({ kind, phase, rollingBack, handed, to }: Operation): boolean =>
   kind === 'apply' && phase === 'settle' && !rollingBack && handed.length === 0 && !!to && !to.critical;
 
-const othersWait = (agent: Agent, { assignment }: Operation): boolean => {
+const hasOthersWaiting = (agent: Agent, { assignment }: Operation): boolean => {
   const rows = readPackages(agent.state);
   const behind = new Set([assignment]);
   // Iterating a Set includes entries added meanwhile.

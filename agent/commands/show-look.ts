@@ -19,9 +19,9 @@ export const showLook = ({ packages, drift, stale, held }: Look): string => {
 
 /** 7: a package failed. 8: something is held back, or still is not as it should be. */
 export const exitCodeOfLook = ({ packages, drift }: Look): 0 | 7 | 8 =>
-  exitCodeOf(packages) || (drift.every(isWell) ? 0 : 8);
+  exitCodeOf(packages) || (drift.every(agrees) ? 0 : 8);
 
-const isWell = ({ drift, corrected, error }: PackageDrift): boolean =>
+const agrees = ({ drift, corrected, error }: PackageDrift): boolean =>
   error === undefined && (corrected ?? drift.length === 0);
 
 const describeDrift = (seen: PackageDrift): readonly string[] => {

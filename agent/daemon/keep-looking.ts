@@ -31,14 +31,14 @@ export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void>
       }
     }
     rounds.hub.wake();
-    const rest = Math.min(untilNext(daemon), failures > 0 ? pauseAfter(failures) : Infinity);
+    const rest = Math.min(msUntilNextLook(daemon), failures > 0 ? pauseAfter(failures) : Infinity);
     progress?.within(rest + SLACK_MS);
     await rounds.look.rest(rest);
   }
 };
 
 /** Milliseconds until the next look: the interval, or less if a window opens or a retry is due earlier. */
-const untilNext = ({ intervalMs, windows, nextAttempt, now }: Daemon): number => {
+const msUntilNextLook = ({ intervalMs, windows, nextAttempt, now }: Daemon): number => {
   const at = now();
   const others = [windows.opensAfter(at), nextAttempt?.()].filter((date) => date !== undefined);
   return Math.min(intervalMs, ...others.map((date) => date.getTime() - at.getTime()));

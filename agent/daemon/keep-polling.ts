@@ -12,7 +12,7 @@ type Refused = { readonly offer: string; readonly times: number; readonly polls:
 
 const MAX_POLLS = 15;
 
-const NOT_YET: ReadonlySet<string> = new Set(['SITE_MISSING', 'CHANNEL_MISSING']);
+const RETRIED_CODES: ReadonlySet<string> = new Set(['SITE_MISSING', 'CHANNEL_MISSING']);
 
 /**
  * Polls the registry until the daemon stops. Pulls when a tag has changed. A refused offer is pulled again with growing
@@ -35,7 +35,7 @@ export const keepPolling = async (daemon: Daemon, rounds: Rounds): Promise<void>
       if (signal.aborted) return;
       const failures = contact.failed(error);
       // The registry answers and has nothing yet, which is no outage: the usual interval applies.
-      if (!NOT_YET.has(error.code)) rest = pauseMs(pollPolicy(pollMs), failures, random);
+      if (!RETRIED_CODES.has(error.code)) rest = pauseMs(pollPolicy(pollMs), failures, random);
     }
     rest ??= spread(pollMs, 'around', random);
     contact.restsFor(rest);

@@ -66,7 +66,7 @@ export const lookAround = async (
   const drift = agent.news?.aborted
     ? []
     : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits, {
-        settled: triedWell(packages),
+        settled: appliedPackages(packages),
         ...(leavesFailed && { except: failedAttempts(packages) }),
       });
   judgeBoot(agent, isWaiting);
@@ -88,7 +88,7 @@ const isUntouched = ({ outcome, rolledBack }: PackageResult): boolean =>
   (outcome === 'failed' || outcome === 'skipped') && rolledBack === undefined;
 
 /** Packages that this look has applied, so that their checks have just passed. */
-const triedWell = (packages: readonly PackageResult[]): ReadonlySet<string> =>
+const appliedPackages = (packages: readonly PackageResult[]): ReadonlySet<string> =>
   new Set(
     packages.flatMap(({ assignment, outcome }) =>
       outcome === 'failed' || outcome === 'skipped' ? [] : [assignment],

@@ -13,9 +13,9 @@ export type Memory = {
 /** Milliseconds of idle time before a collection, so that consecutive pieces of work cause only one. */
 const REST_MS = 5000;
 /** Smallest growth that justifies a collection of about 0.1 s. */
-const WORTH_BYTES = 1 << 20;
+const MIN_GROWTH_BYTES = 1 << 20;
 /** V8 drops code that did not run between two collections. The second one follows after this many rests. */
-const AGAIN = 4;
+const SECOND_COLLECTION_AFTER = 4;
 
 /**
  * Wraps `exclusively` to shrink the heap after work. V8 does not collect garbage while a process is idle, so without this the
@@ -33,9 +33,9 @@ export const shrinkHeapAfter = (
     smallest = memory.heldBytes();
   };
   const rest = (): void => {
-    if (memory.heldBytes() < smallest + WORTH_BYTES) return;
+    if (memory.heldBytes() < smallest + MIN_GROWTH_BYTES) return;
     collect();
-    timer = setTimeout(collect, AGAIN * restMs).unref();
+    timer = setTimeout(collect, SECOND_COLLECTION_AFTER * restMs).unref();
   };
   return async (work) => {
     clearTimeout(timer);

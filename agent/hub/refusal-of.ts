@@ -21,14 +21,14 @@ export const refusalOf = (
     });
   }
   const hint = said?.hint === undefined ? {} : { hint: said.hint };
-  const code = OURS.find((it) => it === said?.code);
+  const code = PASSED_ON.find((it) => it === said?.code);
   return code === undefined
     ? new FleetError('HUB_REFUSED', `the hub refused ${what}: ${words}`, hint)
     : new FleetError(code, said?.message ?? words, hint);
 };
 
 /** Codes of the hub that are passed on unchanged, with the hub's message. */
-const OURS = [
+const PASSED_ON = [
   'TOKEN_INVALID',
   'CERTIFICATE_INVALID',
   'AGENT_UNKNOWN',

@@ -23,7 +23,7 @@ export const toHubError = (cause: unknown, origin: string, signal: AbortSignal):
     );
   }
   const why =
-    WORDS[code] ?? (NOT_TLS.test(code) ? 'the server there does not use TLS, so it is not a hub' : message);
+    REASONS[code] ?? (NOT_TLS.test(code) ? 'the server there does not use TLS, so it is not a hub' : message);
   return new FleetError('HUB_UNREACHABLE', `${origin} does not answer: ${why}`, { cause });
 };
 
@@ -44,7 +44,7 @@ const CERTIFICATE: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'is not valid yet',
 };
 
-const WORDS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
   ECONNRESET: 'the connection was cut',
   EPIPE: 'the connection was cut',
@@ -64,7 +64,7 @@ const innermost = (error: unknown): { readonly code: string; readonly message: s
   if (error instanceof AggregateError && error.errors.length > 0) return innermost(error.errors[0]);
   if (!(error instanceof Error)) return { code: '', message: String(error) };
   const code = 'code' in error ? String(error.code) : '';
-  if (error.cause instanceof Error && !(code in CERTIFICATE) && !(code in WORDS))
+  if (error.cause instanceof Error && !(code in CERTIFICATE) && !(code in REASONS))
     return innermost(error.cause);
   if (code === 'UND_ERR_SOCKET' && error.cause instanceof Error) return innermost(error.cause);
   return { code, message: error.message };

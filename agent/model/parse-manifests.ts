@@ -47,10 +47,12 @@ const customTags = (tags: Tags): Tags => [
   BOOLEAN,
   numberTag('int'),
   numberTag('float'),
-  ...tags.filter((tag) => typeof tag === 'string' || !OTHERWISE.has(tag.tag)),
+  ...tags.filter((tag) => typeof tag === 'string' || !YAML_1_1_TAGS.has(tag.tag)),
 ];
 
-const OTHERWISE = new Set(['timestamp', 'bool', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`));
+const YAML_1_1_TAGS = new Set(
+  ['timestamp', 'bool', 'int', 'float'].map((name) => `tag:yaml.org,2002:${name}`),
+);
 
 export const YAML_OPTIONS = {
   version: '1.1',

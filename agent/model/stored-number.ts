@@ -14,7 +14,7 @@ export const storedNumber = (text: string): StoredNumber => {
   if (value === undefined) return text;
   const plain = text.replaceAll('_', '');
   const isInteger = /^[-+]?\d+$/.test(plain);
-  const written = isInteger && typeof value !== 'bigint' ? wholeOf(plain) : undefined;
+  const written = isInteger && typeof value !== 'bigint' ? integerOf(plain) : undefined;
   const whole = typeof value === 'bigint' ? value : written;
   if (whole === undefined) {
     if (!Number.isFinite(value)) return { unsent: 'JSON has no infinity and no NaN' };
@@ -30,5 +30,5 @@ export const storedNumber = (text: string): StoredNumber => {
 /** JSON has no negative zero for the agent to compare. */
 const asPositiveZero = (value: number): number => (value === 0 ? 0 : value);
 
-const wholeOf = (plain: string): bigint =>
+const integerOf = (plain: string): bigint =>
   plain.startsWith('-') ? -BigInt(plain.slice(1)) : BigInt(plain.replace('+', ''));

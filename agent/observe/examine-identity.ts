@@ -19,9 +19,12 @@ export const examineIdentity = async ({ state, identity }: Here): Promise<Examin
   const mine = await ownRecipient(state.directory);
   if (mine.error !== undefined) return finding('bad', mine.error);
   if (mine.recipient === undefined && asked !== undefined)
-    return finding('bad', `${file} is lost, so no secret can be opened any more; ${AGAIN}`);
+    return finding('bad', `${file} is lost, so no secret can be opened any more; ${ENROLL_AGAIN_HINT}`);
   if (mine.recipient !== asked && asked !== undefined)
-    return finding('bad', `${file} is another identity than the one asked with, ${asked}; ${AGAIN}`);
+    return finding(
+      'bad',
+      `${file} is another identity than the one asked with, ${asked}; ${ENROLL_AGAIN_HINT}`,
+    );
   const sets = readSecretSets(state).map(({ name }) => name);
   if (sets.length === 0) return finding('good', 'no secret sets for this site');
   const own = findOwnEntry({ state, identity });
@@ -42,7 +45,7 @@ export const examineIdentity = async ({ state, identity }: Here): Promise<Examin
       );
 };
 
-const AGAIN =
+const ENROLL_AGAIN_HINT =
   'restore it from a backup, or run fleet-agent enroll with the same arguments and carry the new request to the platform team';
 
 const finding = (verdict: Examined['verdict'], message: string): Examined => ({
@@ -62,7 +65,8 @@ const ownRecipient = async (
   } catch (error) {
     const { code, message } = toFleetError(error);
     // For a file that others can read, a backup does not help.
-    const todo = code === 'PERMISSION' ? 'make it readable for the agent alone, by chmod 600' : AGAIN;
+    const todo =
+      code === 'PERMISSION' ? 'make it readable for the agent alone, by chmod 600' : ENROLL_AGAIN_HINT;
     return { error: `${ageFile(directory)}: ${message}; ${todo}` };
   }
 };

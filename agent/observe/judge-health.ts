@@ -91,7 +91,7 @@ const noteHealth = (
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length === 0) {
     forgetAttempts(state, assignment, HEALTH);
-    savePackage(state, { ...(row.status === 'broken' ? mended(agent, row) : row), checks });
+    savePackage(state, { ...(row.status === 'broken' ? recoveredRow(agent, row) : row), checks });
     if (row.status === 'broken') recordRecovered(agent, ref, checks);
   } else {
     postpone(state, assignment, HEALTH, edge.now());
@@ -105,7 +105,7 @@ const noteHealth = (
 };
 
 /** The row of a recovered package: healthy, or failed if the desired version is another one that did not come up. */
-const mended = (agent: Agent, row: PackageRow): PackageRow => {
+const recoveredRow = (agent: Agent, row: PackageRow): PackageRow => {
   const failure = isSamePackage(row.current, row.desired)
     ? undefined
     : findFailure(agent.state, row.assignment, row.desired);
@@ -118,7 +118,7 @@ const mended = (agent: Agent, row: PackageRow): PackageRow => {
   };
 };
 
-const whatOf = ({ assignment, package: digest, siteValues, release }: PackageRef) => ({
+const packageFieldsOf = ({ assignment, package: digest, siteValues, release }: PackageRef) => ({
   type: 'package',
   assignment,
   package: digest,
@@ -131,11 +131,11 @@ const recordRecovered = (agent: Agent, current: PackageRef, checks: readonly Che
   const row = findPackage(agent.state, current.assignment);
   if (row?.status === 'failed' && row.desired) {
     const { code, message } = row;
-    appendEvent(agent, { ...whatOf(row.desired), outcome: 'failed', code, message });
+    appendEvent(agent, { ...packageFieldsOf(row.desired), outcome: 'failed', code, message });
     return;
   }
   const said = { message: 'the package is healthy again', ...unknownHealth(checks) };
-  appendEvent(agent, { ...whatOf(current), outcome: 'unchanged', ...said });
+  appendEvent(agent, { ...packageFieldsOf(current), outcome: 'unchanged', ...said });
 };
 
 const recordBroken = (
@@ -145,5 +145,5 @@ const recordBroken = (
   checks: readonly CheckResult[],
 ): void => {
   const detail = { operation: 'correct', rollingBack: false, ...failedChecksOf(checks) };
-  appendEvent(agent, { ...whatOf(current), outcome: 'failed', ...said, detail });
+  appendEvent(agent, { ...packageFieldsOf(current), outcome: 'failed', ...said, detail });
 };

@@ -47,7 +47,7 @@ export const handOver = async (
       return acknowledge(agent, verified, { tell: false });
     });
     gone += events;
-    if (contradicting > 0) throw contradicted(hub.url);
+    if (contradicting > 0) throw contradictionError(hub.url);
     if (!verified.some((receipt) => receipt.to >= to)) {
       throw new FleetError(
         'RECEIPT_INVALID',
@@ -61,7 +61,7 @@ export const handOver = async (
   return gone;
 };
 
-const contradicted = (url: string): FleetError =>
+const contradictionError = (url: string): FleetError =>
   new FleetError(
     'RECEIPT_INVALID',
     `${url} acknowledges other events than this outbox has, so they were kept`,

@@ -1,13 +1,13 @@
 import { PLACEHOLDER } from './redact.ts';
 
 /** Words that end the name of a secret value: 'DB_PASSWORD', 'api-key', 'clientSecret'. */
-const WORDS =
+const SECRET_WORDS =
   'pass(?:word|wd|phrase|code)?|pwd|secrets?|tokens?|api[-_.]?key|access[-_.]?key|private[-_.]?key|(?:secret|encryption|signing|auth|master)[-_.]?key|credentials?|session[-_.]?id|cookie|\\bpsk|\\bpin';
 
 /** Whether a variable or option of this name holds a secret. */
 export const namesSecret = (name: string): boolean => SECRET_NAME.test(name);
 
-const SECRET_NAME = new RegExp(String.raw`(?:${WORDS})$`, 'i');
+const SECRET_NAME = new RegExp(String.raw`(?:${SECRET_WORDS})$`, 'i');
 
 /** A value in quotes, which JSON inside of JSON escapes, or one up to the next separator. */
 const VALUE = String.raw`(?:(?<quote>\\*["'])(?:(?!\k<quote>)[^\n])*(?:\k<quote>|(?=\n|$))|[^\s,;&"'\\][^\s,;&"']*)`;
@@ -34,11 +34,14 @@ const SHAPES: readonly Shape[] = [
   [/\b(basic\s{1,8})(?=\S{0,512}[\dA-Z=])[A-Za-z0-9+/]{8,}={0,2}/gi, `$1${PLACEHOLDER}`],
   [/(authorization\b\\*["']?\s{0,8}[:=]\s{0,8})[^\n]+/gi, `$1${PLACEHOLDER}`],
   // NAME=value, "name": "value", name: value.
-  [new RegExp(String.raw`((?:${WORDS})\\*["']?\s{0,8}(?:=>|=|:)\s{0,8})${VALUE}`, 'gi'), `$1${PLACEHOLDER}`],
+  [
+    new RegExp(String.raw`((?:${SECRET_WORDS})\\*["']?\s{0,8}(?:=>|=|:)\s{0,8})${VALUE}`, 'gi'),
+    `$1${PLACEHOLDER}`,
+  ],
   // --password value, password is value.
   [
     new RegExp(
-      String.raw`((?:--?[\w-]{0,32}(?:${WORDS})|\bpass(?:word|phrase) (?:is|was))\s{1,8})(?!-)${VALUE}`,
+      String.raw`((?:--?[\w-]{0,32}(?:${SECRET_WORDS})|\bpass(?:word|phrase) (?:is|was))\s{1,8})(?!-)${VALUE}`,
       'gi',
     ),
     `$1${PLACEHOLDER}`,

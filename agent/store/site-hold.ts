@@ -12,18 +12,18 @@ export const readSiteHold = (agent: Pick<Agent, 'state' | 'edge'>): SiteHold | u
 };
 
 /** Milliseconds until the hold ends, 0 or less when it is over; undefined for a hold without an end. */
-const leftOf = ({ until, timer }: SiteHold, edge: Agent['edge']): number | undefined => {
+const remainingMs = ({ until, timer }: SiteHold, edge: Agent['edge']): number | undefined => {
   if (until === null) return undefined;
   if (timer?.bootId === edge.bootId) return timer.endsMs - edge.monotonicMs();
   return parseTime(until).getTime() - edge.now().getTime();
 };
 
-export const isOver = (hold: SiteHold, edge: Agent['edge']): boolean => (leftOf(hold, edge) ?? 1) <= 0;
+export const isOver = (hold: SiteHold, edge: Agent['edge']): boolean => (remainingMs(hold, edge) ?? 1) <= 0;
 
 /** When the machine's hold ends, by the wall clock of now; undefined without one, or for a hold without an end. */
 export const siteHoldEnds = ({ state, edge }: Pick<Agent, 'state' | 'edge'>): Date | undefined => {
   const hold = readCondition(state, 'held');
-  const left = hold && leftOf(hold, edge);
+  const left = hold && remainingMs(hold, edge);
   return left === undefined ? undefined : new Date(edge.now().getTime() + Math.max(0, left));
 };
 

@@ -25,7 +25,7 @@ export const stateFile = (directory: string): string => join(directory, 'state.d
  */
 export const openState = (directory: string, { create = false } = {}): State => {
   const file = stateFile(directory);
-  if (!create && !isThere(file)) throw notEnrolled(directory);
+  if (!create && !exists(file)) throw notEnrolled(directory);
   try {
     createStateDirectory(directory);
     keepDirectoryPrivate(directory);
@@ -85,7 +85,7 @@ const openDatabase = (file: string): Database.Database => {
 };
 
 /** Tells an unreadable directory from one without an agent. @throws FleetError PERMISSION */
-const isThere = (file: string): boolean => {
+const exists = (file: string): boolean => {
   try {
     return statSync(file, { throwIfNoEntry: false }) !== undefined;
   } catch (error) {

@@ -55,7 +55,7 @@ const readLine = (file: string): string | undefined => {
   }
 };
 
-const OF_OTHER_VERSION: ReadonlySet<ErrorCode> = new Set(['AGENT_TOO_OLD', 'STORE_CORRUPT']);
+const VERSION_CODES: ReadonlySet<ErrorCode> = new Set(['AGENT_TOO_OLD', 'STORE_CORRUPT']);
 
 /**
  * Opens the database. During a trial it may be that of the other version, or the copy is being restored: then the hint says to wait.
@@ -71,7 +71,7 @@ export const openDuringTrial = <T>(state: string, open: () => T): T => {
     return open();
   } catch (error) {
     const upgrade = isTrialUnderWay(state) ? readUpgrade(state) : undefined;
-    if (upgrade === undefined || !isFleetError(error) || !OF_OTHER_VERSION.has(error.code)) throw error;
+    if (upgrade === undefined || !isFleetError(error) || !VERSION_CODES.has(error.code)) throw error;
     throw new FleetError(error.code, error.message, { hint: upgrade.message, cause: error });
   }
 };

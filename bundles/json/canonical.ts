@@ -41,10 +41,10 @@ const isAllowed = (value: number, numbers: Numbers): boolean =>
   numbers === 'integers' ? Number.isSafeInteger(value) : Number.isFinite(value);
 
 /** Length from which a list is first tried with JSON.stringify: a bundle has hundreds of assignments. */
-const MANY = 16;
+const MIN_STRINGIFY_LENGTH = 16;
 
 const writeList = (list: readonly Json[], tried: boolean, numbers: Numbers): string => {
-  const isLong = list.length >= MANY;
+  const isLong = list.length >= MIN_STRINGIFY_LENGTH;
   if (isLong && !tried && isInOrder(list)) return JSON.stringify(list);
   return `[${Array.from(list, (item) => write(item, tried || isLong, numbers)).join(',')}]`;
 };

@@ -1,5 +1,5 @@
 /** A JSON number of sixteen digits or more, outside the range in which a double is exact. May match inside a string, which costs only time. */
-const LONG = /[-:,[\s]\d{16}/;
+const LONG_NUMBER = /[-:,[\s]\d{16}/;
 
 type Context = { readonly source?: string };
 type Parse = (text: string, reviver: (key: string, value: unknown, context: Context) => unknown) => unknown;
@@ -11,7 +11,7 @@ type RawJson = { readonly rawJSON: (text: string) => object };
  * @param parse for text without such a number @throws SyntaxError
  */
 export const parseExactJson = (text: string, parse: (text: string) => unknown = JSON.parse): unknown =>
-  LONG.test(text) ? (JSON.parse as Parse)(text, exactly) : parse(text);
+  LONG_NUMBER.test(text) ? (JSON.parse as Parse)(text, exactly) : parse(text);
 
 const exactly = (_key: string, value: unknown, { source = '' }: Context): unknown =>
   typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)

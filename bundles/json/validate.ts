@@ -10,7 +10,7 @@ import { type JsonLimits, parseStrictJson } from './strict-json.ts';
 export type DocumentName = SchemaName;
 
 /** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 7, 12 and 16). */
-const UNDERSTOOD: ReadonlySet<unknown> = new Set([
+const KNOWN_CRITICAL: ReadonlySet<unknown> = new Set([
   'approvalWorkspaces',
   'blobs',
   'debs',
@@ -43,7 +43,7 @@ export const parseDocument = <Name extends DocumentName>(
   // Not every schema declares the list, and a later version may use it.
   const critical: unknown = (value as { critical?: unknown }).critical ?? [];
   if (!Array.isArray(critical)) throw new FleetError('SCHEMA', `${what} at /critical must be array`);
-  const foreign: unknown = critical.find((entry: unknown) => !UNDERSTOOD.has(entry));
+  const foreign: unknown = critical.find((entry: unknown) => !KNOWN_CRITICAL.has(entry));
   if (foreign !== undefined) {
     throw new FleetError(
       'UNSUPPORTED',

@@ -140,12 +140,12 @@ const openSite = async (
   });
   const place = await openPlace(medium, options);
   opened.use(place.kind === 'medium' ? place.side : place.source);
-  if (place.kind === 'medium') return [there, onlyOf(place.side, there)];
+  if (place.kind === 'medium') return [there, restrictTo(place.side, there)];
   return [there, await sideOfSource(place.source, channelsOf(there), options)];
 };
 
 /** Drops documents and bundles for other sites. */
-const onlyOf = (side: Side, { releases }: Side): Side => ({
+const restrictTo = (side: Side, { releases }: Side): Side => ({
   ...side,
   releases: new Map([...side.releases].filter(([channel]) => releases.has(channel))),
   bundles: side.bundles.filter(({ channel }) => releases.has(channel)),

@@ -55,14 +55,14 @@ export const openOptions = async (files: readonly string[]): Promise<OpenOptions
       // Loading age takes longer than reading a small medium.
       const { openAge } = await import('#bundles/trust/age/open-age');
       return openAge(bytes, identities).catch((error: unknown) => {
-        throw isFleetError(error, 'NOT_A_RECIPIENT') ? opensNothing(files, error) : error;
+        throw isFleetError(error, 'NOT_A_RECIPIENT') ? wrongIdentityError(files, error) : error;
       });
     },
   };
 };
 
 /** The error for a holder of a key file; an agent has its own. */
-const opensNothing = (files: readonly string[], cause: FleetError): FleetError =>
+const wrongIdentityError = (files: readonly string[], cause: FleetError): FleetError =>
   new FleetError('NOT_A_RECIPIENT', `no identity in ${files.join(' or ')} opens it: it is sealed to others`, {
     hint: 'Give --identity with the key of an agent of its sites, or of a --recipient of create',
     cause,

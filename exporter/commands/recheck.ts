@@ -13,7 +13,7 @@ import { parseRootDigest, ROOT_FLAG } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
 
 /** The evidence is valid and says that the medium was refused. */
-const WAS_REFUSED = 8;
+const EXIT_REFUSED = 8;
 
 export default class Recheck extends FleetCommand {
   static override summary = 'Check the evidence of an earlier verification, with or without the medium';
@@ -73,7 +73,7 @@ export default class Recheck extends FleetCommand {
     for (const line of advice) this.say(`Note: ${line}.`);
     const failed = checks.find(({ code }) => code !== undefined);
     if (failed?.code) process.exitCode = CODES[failed.code].exit;
-    else if (result === 'refused') process.exitCode = WAS_REFUSED;
+    else if (result === 'refused') process.exitCode = EXIT_REFUSED;
     if (!failed) this.log(`At ${time} the medium ${result === 'passed' ? 'passed' : 'was refused'}.`);
   }
 }

@@ -68,12 +68,14 @@ const knownOf = async (
     const { medium } = one;
     const bundles = medium?.bundles.filter((bundle) => sameChannel(bundle, channel)) ?? [];
     if (!medium || bundles.length === 0) continue;
-    const before = await unlessLost(() => readMediumBases(source, one, { ...medium, bundles }, signal));
+    const before = await undefinedIfUnreadable(() =>
+      readMediumBases(source, one, { ...medium, bundles }, signal),
+    );
     if (before) return before.flatMap(toKnown);
   }
   // In a registry, finding the previous release would need a request for every release.
   if (version < 2 || source.readAhead) return [];
-  const packages = await unlessLost(async () => {
+  const packages = await undefinedIfUnreadable(async () => {
     const bundles = await readReleaseBundles(source, channel, version - 1, signal);
     return packageNames(source.blobs(channelRepository(channel)), bundles, signal);
   });
@@ -84,7 +86,7 @@ const toKnown = ({ name, packages }: Bases['bases'][number]): readonly Known[] =
   packages ? [{ name, packages }] : [];
 
 /** Ignores errors of the earlier content, which is informative only: a damaged medium or a missing release does not stop an export. */
-const unlessLost = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
+const undefinedIfUnreadable = async <T>(read: () => Promise<T>): Promise<T | undefined> => {
   try {
     return await read();
   } catch (error) {

@@ -17,7 +17,7 @@ export const metadataOf = (
   return {
     marker: { path: 'oci-layout', bytes: layoutMarker() },
     index: { path: 'index.json', bytes: encodeIndex(plan.index) },
-    medium: { path: MEDIUM_FILE, bytes: encode(sameBut(medium, before) ?? medium) },
+    medium: { path: MEDIUM_FILE, bytes: encode(withEarlierDate(medium, before) ?? medium) },
   };
 };
 
@@ -28,7 +28,7 @@ const carriesOf = ({ blobs }: Plan): Medium['carries'] => {
 };
 
 /** Keeps the date of a medium with the same content, so that writing it again changes nothing. */
-const sameBut = (medium: Medium, before: Medium | undefined): Medium | undefined => {
+const withEarlierDate = (medium: Medium, before: Medium | undefined): Medium | undefined => {
   if (!before) return undefined;
   const candidate = { ...medium, createdAt: before.createdAt };
   return encode(candidate).equals(encode(before)) ? candidate : undefined;

@@ -21,7 +21,7 @@ export const copyReports = async (medium: OpenMedium, folder: string): Promise<C
   const paths = [...reports, ...(await findSupport(medium)).map(({ path }) => path)];
   const lacking: string[] = [];
   for (const path of paths) {
-    const there = await readThere(join(folder, path));
+    const there = await readIfPresent(join(folder, path));
     if (there === undefined) lacking.push(path);
     else if (!there.equals(await medium.readFile(path, MAX_REPORT_BYTES))) {
       throw new FleetError('USAGE', `${join(folder, path)} exists and is another report`, {
@@ -38,7 +38,7 @@ export const copyReports = async (medium: OpenMedium, folder: string): Promise<C
   return { folder, files: lacking.length, there: paths.length - lacking.length };
 };
 
-const readThere = async (file: string): Promise<Buffer | undefined> => {
+const readIfPresent = async (file: string): Promise<Buffer | undefined> => {
   try {
     return await readFile(file);
   } catch (error) {

@@ -67,8 +67,8 @@ export const readServedContent = async (
       whole.push(batch);
     } catch (error) {
       if (!isFleetError(error, 'MISSING_BLOB')) throw error;
-      lacking ??= notWhole(medium, pointer, error);
-      notes.push(`${notWhole(medium, pointer, error).message}, so it is not served`);
+      lacking ??= incompleteError(medium, pointer, error);
+      notes.push(`${incompleteError(medium, pointer, error).message}, so it is not served`);
     }
   }
   if (lacking && whole.length === 0) throw lacking;
@@ -130,7 +130,7 @@ const closuresOf = async (
   return (await Promise.all(read)).map(({ config }) => config.closure);
 };
 
-const notWhole = (medium: OpenMedium, { repository, tag }: Pointer, cause: FleetError): FleetError => {
+const incompleteError = (medium: OpenMedium, { repository, tag }: Pointer, cause: FleetError): FleetError => {
   const assumed = medium.medium?.bundles.some(
     (bundle) => `${bundle.environment}/${bundle.clusterType}` === repository && bundle.assumed.length > 0,
   );

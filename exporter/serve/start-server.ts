@@ -31,7 +31,7 @@ export const startServer = async (
 ): Promise<RunningServer> => {
   const server = tls ? await tlsServer(tls, handler) : createServer(handler);
   server.maxConnections = MAX_CONNECTIONS;
-  refuseMoreThan(server, MAX_OF_CLIENT);
+  limitConnections(server, MAX_OF_CLIENT);
   server.listen(listen.port, listen.host.replace(/^\[|\]$/g, ''));
   await once(server, 'listening').catch((error: unknown) => {
     throw cannotListen(error, listen);
@@ -44,7 +44,7 @@ export const startServer = async (
 };
 
 /** Limits connections of one address, so that one client cannot take all of them. */
-const refuseMoreThan = (server: Server, most: number): void => {
+const limitConnections = (server: Server, most: number): void => {
   const open = new Map<string, number>();
   server.on('connection', (socket) => {
     const { remoteAddress: client = '' } = socket;

@@ -40,7 +40,7 @@ const readOne = async (source: Source, channel: Channel): Promise<ReadLeases> =>
     };
   } catch (error) {
     if (!isFleetError(error) || error.exitCode === 1 || error.retryable) throw error;
-    return { documents: [], notes: [leftAside(channel, error)] };
+    return { documents: [], notes: [describeSkipped(channel, error)] };
   }
 };
 
@@ -82,7 +82,7 @@ export const chooseLease = (
   release: number,
   now: Date,
 ): JudgedLease => {
-  const notes = skipped.map((error) => leftAside(channel, error));
+  const notes = skipped.map((error) => describeSkipped(channel, error));
   if (!lease) return { lease: undefined, notes };
   const { version, expires } = lease.predicate;
   if (!isLiveLease(lease.predicate, now)) {
@@ -93,5 +93,5 @@ export const chooseLease = (
   return { lease: { channel, version, release, expires, digests }, notes };
 };
 
-const leftAside = (channel: Channel, error: unknown): string =>
+const describeSkipped = (channel: Channel, error: unknown): string =>
   `the lease of ${formatChannel(channel)} is skipped: ${formatError(toFleetError(error))}`;

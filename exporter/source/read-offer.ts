@@ -43,7 +43,7 @@ export const readOffer = async (
   now: Date,
   signal?: AbortSignal,
 ): Promise<Offer> => {
-  const [sites, receipts] = await both(
+  const [sites, receipts] = await awaitBoth(
     readAll(wanted.sites, (site) => readSite(source, site)),
     readAll([...wanted.sites, ...wanted.reporters], (site) => readReceipts(source, site)),
   );
@@ -54,7 +54,7 @@ export const readOffer = async (
     wanted.channels ?? (wanted.sites.length > 0 ? await channelsOf(siteEvidence, wanted.sites) : undefined);
   const channels = uniqueChannels(named ?? (await source.channels()));
   if (channels.length === 0) throw noChannel(source, wanted);
-  const [releases, leases] = await both(
+  const [releases, leases] = await awaitBoth(
     readAll(channels, (channel) => readRelease(source, channel)),
     readLeases(source, channels),
   );
@@ -115,7 +115,7 @@ const readAll = <T, R>(items: readonly T[], read: (item: T) => Promise<R>): Prom
   readInParallel(new Set(items), read);
 
 /** Awaits two independent promises. When both fail, throws the error of the first, independent of timing. */
-const both = async <A, B>(one: Promise<A>, other: Promise<B>): Promise<readonly [A, B]> => {
+const awaitBoth = async <A, B>(one: Promise<A>, other: Promise<B>): Promise<readonly [A, B]> => {
   await Promise.allSettled([one, other]);
   return [await one, await other];
 };

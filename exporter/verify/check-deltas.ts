@@ -21,16 +21,16 @@ export const checkDeltas = async (
     const bytes = parts ? await readBlob(blobs, digest, size, signal) : await readFile(path, size);
     if (bytes.byteLength !== size)
       throw new FleetError('SIZE_MISMATCH', `${path} has ${bytes.byteLength} bytes, not ${size}`, {
-        hint: AGAIN,
+        hint: COPY_AGAIN_HINT,
       });
     const found = digestOf(bytes);
     if (found !== digest)
       throw new FleetError('DIGEST_MISMATCH', `${path} has other content: ${shortDigest(found)}`, {
         subject: digest,
-        hint: AGAIN,
+        hint: COPY_AGAIN_HINT,
       });
   }
   return here.length;
 };
 
-const AGAIN = 'The copy is damaged or was changed; make it again';
+const COPY_AGAIN_HINT = 'The copy is damaged or was changed; make it again';

@@ -39,7 +39,7 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
     if (await isThere()) {
       return {
         check: async () => {
-          if (!(await isThere())) throw takenAway(medium);
+          if (!(await isThere())) throw lockLostError(medium);
         },
         begin: () => {
           stays = true;
@@ -90,7 +90,7 @@ const NO_LOCK: MediumLock = {
   [Symbol.asyncDispose]: async () => {},
 };
 
-const takenAway = (medium: string): FleetError =>
+const lockLostError = (medium: string): FleetError =>
   new FleetError('IO', `what was at ${medium} is not there any more`, {
     hint: 'Plug the stick in again and run this again: it continues where it stopped',
   });

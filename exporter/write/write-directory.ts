@@ -113,7 +113,7 @@ const findMissing = async (
   const missing = new Set<string>();
   const there: Part[] = [];
   for (const part of parts) {
-    if (await mayHold(join(root, part.path), part.size)) there.push(part);
+    if (await mayHaveContent(join(root, part.path), part.size)) there.push(part);
     else missing.add(part.path);
   }
   if (there.length > 0) onPhase?.({ name: 'checking what is there', total: sum(there) });
@@ -123,7 +123,7 @@ const findMissing = async (
 };
 
 /** True if the file has the expected size. Errors are left to `holds`. */
-const mayHold = async (path: string, size: number): Promise<boolean> => {
+const mayHaveContent = async (path: string, size: number): Promise<boolean> => {
   try {
     const found = await lookAt(path);
     return found?.kind === 'file' && found.size === size;

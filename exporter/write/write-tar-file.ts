@@ -43,7 +43,7 @@ export const writeTarFile = async (
     const right = await findRight(temporary, entries, options);
     const all = entries.reduce((total, { size }) => total + entrySize(size), 2 * BLOCK);
     const tooLarge = await tooLargeFor(dirname(path), all);
-    if (tooLarge !== undefined) throw new FleetError('USAGE', tooLarge, { hint: AS_FILES });
+    if (tooLarge !== undefined) throw new FleetError('USAGE', tooLarge, { hint: FOLDER_HINT });
     await checkFreeSpace(dirname(path), all - right.offset);
     const blobs = entries.slice(right.entries).filter(({ blob }) => blob !== undefined);
     const total = blobs.reduce((sum, { size }) => sum + size, 0);
@@ -84,7 +84,7 @@ export const writeTarFile = async (
 const isRead = ({ blob, offset, size }: TarSpan, right: number): boolean =>
   blob !== undefined && offset + size <= right - (right % PAGE);
 
-const AS_FILES = 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts';
+const FOLDER_HINT = 'Give the folder itself with --to, for a medium in files or, with --part-size, in parts';
 
 /** Always throws: FleetError DIGEST_MISMATCH, SIZE_MISMATCH, MISSING_BLOB for a damaged source, otherwise IO. */
 const refuse = async (

@@ -127,7 +127,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       now,
       signal: this.signal,
       onUpload: (repository, { digest, size }) => {
-        if (size >= WORTH_A_LINE)
+        if (size >= MIN_REPORTED_BYTES)
           this.say(`${repository}: ${shortDigest(digest)}, ${formatBytes(size)} uploaded`);
       },
       onRoot: ({ dev }) => {
@@ -239,7 +239,7 @@ type TreeFlags = {
 };
 
 /** Size in bytes from which the upload of a blob is reported. */
-const WORTH_A_LINE = 32 << 20;
+const MIN_REPORTED_BYTES = 32 << 20;
 
 /** 'prod/kiosk:release           release 3  sent: 4 blobs (1.20 MiB) uploaded' */
 const describePointer = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): string => {

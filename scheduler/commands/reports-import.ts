@@ -44,7 +44,7 @@ export default class ReportsImport extends FleetCommand {
     for (const agent of agents) this.log(describeImported(agent));
     for (const { agent, request, outcome } of support)
       this.log(
-        `${agent}  support bundle ${request === null ? 'made at the machine' : `for request ${request}`}: ${SAID[outcome]}`,
+        `${agent}  support bundle ${request === null ? 'made at the machine' : `for request ${request}`}: ${OUTCOMES[outcome]}`,
       );
     for (const reports of Map.groupBy(former, ({ agent, replacedAt }) => `${agent} ${replacedAt}`).values())
       this.log(describeFormer(reports));
@@ -69,7 +69,7 @@ export default class ReportsImport extends FleetCommand {
   }
 }
 
-const SAID = {
+const OUTCOMES = {
   taken: 'stored, "fleet-scheduler support show" reads it',
   known: 'stored before',
   late: 'left, another one answered the request before',

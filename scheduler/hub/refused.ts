@@ -24,13 +24,13 @@ export const orRefuse = async <T>(
   } catch (error) {
     const refusal = toFleetError(error, path);
     // Errors that are not about the item, such as a full disk, end the run.
-    if (refusal.exitCode === 1 || OURS.has(refusal.code)) throw refusal;
+    if (refusal.exitCode === 1 || HUB_CODES.has(refusal.code)) throw refusal;
     refused.push({ path, error: refusal });
     return undefined;
   }
 };
 
-const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const HUB_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'DISK_FULL',
   'STORE_CORRUPT',
   'DATABASE_UNREACHABLE',

@@ -78,7 +78,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
     problems: findings.map(({ error }) => error),
     findings,
     advice: [
-      ...eachKindOnce(
+      ...uniqueKinds(
         uniqueProblems(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
       ),
       ...idle.advice,
@@ -127,7 +127,7 @@ const onlyRoot = (problems: readonly FleetError[]): Validation => {
 };
 
 /** An unknown custom kind is one advice, regardless of the number of environments and objects. */
-const eachKindOnce = (advice: readonly FleetError[]): readonly FleetError[] => {
+const uniqueKinds = (advice: readonly FleetError[]): readonly FleetError[] => {
   const seen = new Set<string>();
   return advice.filter(({ code, message }) => {
     if (code !== 'UNKNOWN_KIND') return true;

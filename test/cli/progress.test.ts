@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { openProgress } from '#cli/progress';
 import type { ProgressMode } from '#cli/flags';
-import { newMeter } from '#cli/progress-meter';
+import { createMeter } from '#cli/progress-meter';
 
 beforeEach(() => {
   vi.useFakeTimers({
@@ -125,7 +125,7 @@ describe('progress as a bar', () => {
 describe('a progress meter', () => {
   const run = (steps: readonly (readonly [number, number])[], passes = 1) => {
     let time = 0;
-    const meter = newMeter({ name: 'writing', total: 1000, passes }, () => time);
+    const meter = createMeter({ name: 'writing', total: 1000, passes }, () => time);
     for (const [at, amount] of steps) {
       time = at;
       meter.advance(amount);

@@ -19,7 +19,7 @@ export const refuseAbsent = async (
   absent: readonly Descriptor[],
 ): Promise<never> => {
   const { medium, blobs } = source;
-  const assumed = medium ? assumedBlobs(medium.medium, bundles) : NOTHING;
+  const assumed = medium ? assumedBlobs(medium.medium, bundles) : NO_ASSUMED;
   const lost = absent.find(({ digest }) => !assumed.has(digest));
   if (lost) throw missingBlob(lost.digest, blobs.name);
   if (medium) return refuseMissingBase(agent, medium, absent, source.badPatches);
@@ -27,7 +27,7 @@ export const refuseAbsent = async (
 };
 
 /** A registry leaves out nothing. */
-const NOTHING: ReadonlySet<Digest> = new Set();
+const NO_ASSUMED: ReadonlySet<Digest> = new Set();
 
 const assumedBlobs = (medium: Medium | undefined, bundles: readonly Bundle[]): ReadonlySet<Digest> => {
   const ours = new Set(bundles.map(({ digest }) => digest));

@@ -22,7 +22,7 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
     const [next] = ready.toSorted(
       (a, b) =>
         Number(b.critical) - Number(a.critical) ||
-        byTurn(a.turn ?? 0, b.turn ?? 0) ||
+        byEnd(a.turn ?? 0, b.turn ?? 0) ||
         compareBytes(a.assignment, b.assignment),
     );
     if (!next) {
@@ -36,4 +36,4 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
 };
 
 /** Two without an end are equal. */
-const byTurn = (a: number, b: number): number => (a === b ? 0 : a - b);
+const byEnd = (a: number, b: number): number => (a === b ? 0 : a - b);

@@ -100,7 +100,7 @@ const readLeases = async (
   repository: Repository,
   kept: Kept,
 ): Promise<Artifact | undefined> => {
-  const found = await unlessJunk(() => readArtifact(repository, 'lease', LEASE_ARTIFACT, agent.signal));
+  const found = await orJunk(() => readArtifact(repository, 'lease', LEASE_ARTIFACT, agent.signal));
   if (found === 'junk') {
     const pointer = await repository.resolve('lease', agent.signal);
     return pointer && { ...pointer, reference: pointerName(repository, 'lease'), documents: [], repository };
@@ -109,7 +109,7 @@ const readLeases = async (
   const ofRole = (role: string) => found.documents.filter((document) => document.role === role);
   const roots = ofRole('root');
   const blobs = blobsOf([found], repository, repository.name, kept);
-  const judged = await unlessJunk(async () => {
+  const judged = await orJunk(async () => {
     const offered = await readChannelDocuments(blobs, roots, agent.identity.site, 'registry');
     return acceptRoot(readTrustState(agent.state), offered.roots, clockOf(agent));
   });
@@ -117,7 +117,7 @@ const readLeases = async (
 };
 
 /** Returns 'junk' for a permanent fault of the artifact. @throws FleetError if it is retryable, or its code is in NO_JUNK */
-const unlessJunk = async <T>(work: () => Promise<T>): Promise<T | 'junk'> => {
+const orJunk = async <T>(work: () => Promise<T>): Promise<T | 'junk'> => {
   try {
     return await work();
   } catch (error) {
@@ -134,7 +134,7 @@ const clockOf = ({ edge }: Agent): Clock => ({ now: edge.now(), trusted: edge.cl
 const judgeSite = async (agent: Agent, artifacts: readonly Artifact[], kept: Kept): Promise<Channel> => {
   const { state, identity, policy } = agent;
   const [first] = artifacts;
-  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name, kept) : NOWHERE;
+  const blobs = first ? blobsOf(artifacts, first.repository, first.repository.name, kept) : NO_BLOBS;
   const documents = await readChannelDocuments(blobs, documentsOf(artifacts), identity.site, 'registry');
   const { site } = await acceptChannel(
     readTrustState(state),
@@ -146,7 +146,7 @@ const judgeSite = async (agent: Agent, artifacts: readonly Artifact[], kept: Kep
   return site.agent.channel;
 };
 
-const NOWHERE: BlobSource = {
+const NO_BLOBS: BlobSource = {
   name: 'the registry',
   size: async () => undefined,
   open: async () => {

@@ -29,7 +29,7 @@ export const createKubernetes = (config: Config, identity: Identity, backups: Ba
   kubernetesTarget({
     open: () => openCluster(config),
     fleet: identity.fleet,
-    lease: { namespace: config.namespace, who: whoOf(identity), place: () => placeHeld(config.state) },
+    lease: { namespace: config.namespace, who: holderNameOf(identity), place: () => placeHeld(config.state) },
     healthTimeoutMs: durationMs(config.healthTimeout),
     stepTimeoutMs: STEP_MS,
     adopt: 'ifUnowned',
@@ -37,5 +37,5 @@ export const createKubernetes = (config: Config, identity: Identity, backups: Ba
   });
 
 /** The holder's name in the lease, for people. */
-const whoOf = (identity: Identity): string =>
+const holderNameOf = (identity: Identity): string =>
   `${fullName(identity)}, process ${process.pid} on ${hostname()}`;

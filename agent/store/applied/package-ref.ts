@@ -20,7 +20,7 @@ export type PackageRef = {
   readonly siteValues: Digest;
   /** Digest of the fields that take site values; the bundle's config names them, not the package. */
   readonly inputs: Digest;
-  /** What the package takes from the site values document; absent in references of agents that compared the whole document. */
+  /** The values that the package takes from the site values document; absent in references of agents that compared the whole document. */
   readonly taken?: TakenValues;
   /** The sealed sets that the package uses, sorted by name; absent if there are none. */
   readonly secrets?: readonly SealedSet[];

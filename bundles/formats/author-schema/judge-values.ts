@@ -18,7 +18,7 @@ export type Verdict = {
   readonly faults: ReadonlyMap<string, InputFault>;
 };
 
-const FITS: Verdict = { faults: new Map() };
+const VALID: Verdict = { faults: new Map() };
 
 /**
  * Validates the values of a site against the schema of a bundle. Parts of that schema come from tenants: when the whole does not accept the
@@ -26,9 +26,9 @@ const FITS: Verdict = { faults: new Map() };
  * @param only limits the faults to these inputs
  */
 export const judgeValues = (schema: Schema, values: Values, only?: ReadonlySet<string>): Verdict => {
-  if (only?.size === 0) return FITS;
+  if (only?.size === 0) return VALID;
   const whole = judge(schema, values, 'bundle');
-  if (whole === undefined) return FITS;
+  if (whole === undefined) return VALID;
   const { properties, required } = schema as {
     readonly properties?: { readonly [name: string]: unknown };
     readonly required?: readonly string[];

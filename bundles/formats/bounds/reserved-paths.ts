@@ -36,7 +36,7 @@ xinetd.d zsh zshenv zshrc`
     .map((name) => `/etc/${name}`);
 
 /** The same elsewhere: programs, libraries, kernels, devices, people's homes, and the databases of the system's own services. */
-const ELSEWHERE = [
+const SYSTEM_PATHS = [
   ...'bin boot dev efi home lib lib32 lib64 libx32 lost+found proc root sbin sys usr'
     .split(' ')
     .map((name) => `/${name}`),
@@ -61,7 +61,7 @@ const ELSEWHERE = [
 ];
 
 /** In lower case, for case-insensitive file systems. */
-const known = new Set([...ETC, ...ELSEWHERE].map((path) => path.toLowerCase()));
+const known = new Set([...ETC, ...SYSTEM_PATHS].map((path) => path.toLowerCase()));
 const ofTheAgent = AGENT_OWNED_PATHS.map((path) => path.toLowerCase());
 
 /** Reports whether a path belongs to the agent, drop-ins of its units included. No package may name one, not even the platform's. */

@@ -18,7 +18,7 @@ export const refuseOtherFile = async (path: string): Promise<void> => {
 
 type Other = { readonly what: string; readonly hint: string };
 
-const TAKE = 'Give the directory that the stick is mounted at, or the tar that fleet-export wrote';
+const PATH_HINT = 'Give the directory that the stick is mounted at, or the tar that fleet-export wrote';
 const UNPACK = 'Unpack it first: media are not packed again';
 
 const KINDS: readonly (readonly [at: number, magic: string, what: string, hint: string])[] = [
@@ -29,8 +29,8 @@ const KINDS: readonly (readonly [at: number, magic: string, what: string, hint: 
   [0, '\xfd7zXZ\0', 'starts like an xz file', UNPACK],
   [0, 'BZh', 'starts like a bzip2 file', UNPACK],
   [0, '7z\xbc\xaf\x27\x1c', 'starts like a 7z file', UNPACK],
-  [0, '\x7fELF', 'starts like a program', TAKE],
-  [0, '-----BEGIN ', 'starts like a key or certificate', TAKE],
+  [0, '\x7fELF', 'starts like a program', PATH_HINT],
+  [0, '-----BEGIN ', 'starts like a key or certificate', PATH_HINT],
   [
     32_769,
     'CD001',
@@ -41,7 +41,7 @@ const KINDS: readonly (readonly [at: number, magic: string, what: string, hint: 
 ];
 
 /** First bytes of our tars, also of one that ends inside its first header. */
-const OURS = ['oci-layout', 'index.json', 'fleet/', './', 'blobs/'];
+const OWN_PREFIXES = ['oci-layout', 'index.json', 'fleet/', './', 'blobs/'];
 const SHOWN = 16;
 
 const otherFile = (start: Buffer): Other | undefined => {
@@ -49,13 +49,13 @@ const otherFile = (start: Buffer): Other | undefined => {
   const isTar = text.startsWith('ustar', 257);
   if (isTar) return undefined;
   for (const [at, magic, what, hint] of KINDS) if (text.startsWith(magic, at)) return { what, hint };
-  if (OURS.some((name) => text.startsWith(name) || name.startsWith(text))) return undefined;
+  if (OWN_PREFIXES.some((name) => text.startsWith(name) || name.startsWith(text))) return undefined;
   // Only zeros: an empty tar or a failed copy. The tar reader reports it.
   if (start.every((byte) => byte === 0)) return undefined;
   const shown = /^[\x20-\x7e\t\r\n]+$/.test(text.slice(0, SHOWN))
     ? JSON.stringify(text.slice(0, SHOWN))
     : `the bytes ${start.subarray(0, 8).toString('hex')}`;
-  return { what: `starts with ${shown}, unlike a tar`, hint: TAKE };
+  return { what: `starts with ${shown}, unlike a tar`, hint: PATH_HINT };
 };
 
 const beginningOf = async (path: string): Promise<Buffer> => {

@@ -1,6 +1,6 @@
 import { canonicalBytes } from '../../json/canonical.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
-import { wordsOf } from '../../json/schema/schema-of.ts';
+import { enumValuesOf } from '../../json/schema/schema-of.ts';
 import { parseDocument } from '../../json/validate.ts';
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
@@ -11,7 +11,7 @@ import { readBlob } from '../layout/verified.ts';
 import { MAX_STATEMENT_BYTES } from './envelope.ts';
 
 export type AuditKind = AuditLine['kind'];
-export const AUDIT_KINDS = wordsOf('audit-entry', 'kind');
+export const AUDIT_KINDS = enumValuesOf('audit-entry', 'kind');
 
 /** One line of the audit log (docs/bundle-format.md section 18), its statement not verified. */
 export type { AuditEntry as AuditLine } from '../../schemas/types/audit-entry.ts';

@@ -15,7 +15,7 @@ export type PublishedSchema = {
 export const schemaOf = (name: SchemaName): PublishedSchema => SCHEMAS[name];
 
 /** The words that a field may hold, in the order of the schema; none for a field that holds something else. */
-export const wordsOf = <Name extends SchemaName, Field extends keyof Documents[Name] & string>(
+export const enumValuesOf = <Name extends SchemaName, Field extends keyof Documents[Name] & string>(
   name: Name,
   field: Field,
 ): readonly Documents[Name][Field][] =>

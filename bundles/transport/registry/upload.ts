@@ -149,12 +149,12 @@ export const resumeUpload = async (upload: Upload, session: Session): Promise<Se
 /**
  * Status codes after which an upload begins again: the credentials were renewed, the upload is unknown, or its offset differs.
  */
-const BROKEN_OFF = [401, 404, 416];
+const RESTART_STATUSES = [401, 404, 416];
 /** A proxy limits the size of a request: smaller chunks may pass. */
-const TOO_MUCH = 413;
+const PAYLOAD_TOO_LARGE = 413;
 
 const brokenOffBy = (bytes: number): readonly number[] =>
-  bytes > MIN_CHUNK_BYTES ? [...BROKEN_OFF, TOO_MUCH] : BROKEN_OFF;
+  bytes > MIN_CHUNK_BYTES ? [...RESTART_STATUSES, PAYLOAD_TOO_LARGE] : RESTART_STATUSES;
 
 const standing = ({ doing, signal, repository }: Upload) => ({
   doing,

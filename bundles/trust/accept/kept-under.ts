@@ -2,7 +2,7 @@ import { isFleetError } from '../../errors.ts';
 import { type RoleKeys, verifyEnvelope, verifyStatement } from '../statements/verify-statement.ts';
 import type { KeptStatement } from './trust-state.ts';
 
-const WHAT = 'the statement accepted before';
+const STATEMENT_NAME = 'the statement accepted before';
 
 /**
  * A floor is dropped only if the signed document that set it no longer verifies under the new root: TUF's fast-forward
@@ -16,9 +16,9 @@ export const keptUnder = (
 ): KeptStatement | undefined => {
   if (!kept) return undefined;
   const envelopes = kept.envelopes.filter(
-    (bytes) => !isRefused(() => verifyEnvelope(bytes, role.keys, WHAT)),
+    (bytes) => !isRefused(() => verifyEnvelope(bytes, role.keys, STATEMENT_NAME)),
   );
-  return isRefused(() => verifyStatement(envelopes, role, predicateType, WHAT))
+  return isRefused(() => verifyStatement(envelopes, role, predicateType, STATEMENT_NAME))
     ? undefined
     : { ...kept, envelopes };
 };

@@ -33,12 +33,13 @@ export const refuseForeign = async (root: string): Promise<void> => {
   for (const folder of FOLDERS) {
     const kind = await kindAt(join(root, folder));
     if (kind !== undefined && kind !== 'folder')
-      throw foreign(join(root, folder), `is a ${kind}, not a folder`);
+      throw foreignFileError(join(root, folder), `is a ${kind}, not a folder`);
   }
   const there = new Set<string>();
   for (const file of FILES) {
     const kind = await kindAt(join(root, file));
-    if (kind !== undefined && kind !== 'file') throw foreign(join(root, file), `is a ${kind}, not a file`);
+    if (kind !== undefined && kind !== 'file')
+      throw foreignFileError(join(root, file), `is a ${kind}, not a file`);
     if (kind !== undefined) there.add(file);
   }
   const isBegun = await isLock(join(root, 'fleet', LOCK));
@@ -55,7 +56,7 @@ export const refuseForeign = async (root: string): Promise<void> => {
     ...(isFolder ? [] : await underNames(root, OWN_FILES)),
     ...(isFolder || isSet ? [] : await underNames(root, HALVES)),
   ];
-  if (taken !== undefined) throw foreign(join(root, taken), 'was not written by this program');
+  if (taken !== undefined) throw foreignFileError(join(root, taken), 'was not written by this program');
 };
 
 const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OWN_FILES.map(([folder]) => folder)].map(
@@ -68,7 +69,7 @@ const refuseOtherList = async (root: string): Promise<void> => {
     await readVolumeParts(root, PROGRESS_FILE);
   } catch (error) {
     if (!isFleetError(error) || error.exitCode !== 4) throw error;
-    throw foreign(join(root, PROGRESS_FILE), 'was not written by this program');
+    throw foreignFileError(join(root, PROGRESS_FILE), 'was not written by this program');
   }
 };
 
@@ -81,7 +82,7 @@ export const refuseForeignBeside = async (tar: string): Promise<void> => {
   const partial = `${tar}${PARTIAL}`;
   const kind = await kindAt(partial);
   if (kind === undefined) return;
-  if (kind !== 'file') throw foreign(partial, `is a ${kind}, not a file`);
+  if (kind !== 'file') throw foreignFileError(partial, `is a ${kind}, not a file`);
   const size = layoutMarker().byteLength;
   const first = encodeHeader({ name: 'oci-layout', prefix: '', size, mode: 0o644, directory: false });
   try {
@@ -92,7 +93,7 @@ export const refuseForeignBeside = async (tar: string): Promise<void> => {
   } catch (error) {
     throw toFleetError(error, `reading ${partial}`);
   }
-  throw foreign(partial, 'was not written by this program');
+  throw foreignFileError(partial, 'was not written by this program');
 };
 
 /** Refuses an index.json with entries of other tools, which would be lost. */
@@ -110,7 +111,7 @@ const refuseOtherImages = async (root: string): Promise<void> => {
   );
   if (other === undefined) return;
   const name = referenceOf(other) ?? hexOf(other.digest);
-  throw foreign(join(root, 'index.json'), `names ${name}, which was not written by this program`);
+  throw foreignFileError(join(root, 'index.json'), `names ${name}, which was not written by this program`);
 };
 
 const isNamedByDigest = (one: Descriptor): boolean =>
@@ -142,7 +143,7 @@ const kindAt = async (path: string): Promise<Kind | undefined> => {
   return found?.kind;
 };
 
-const foreign = (path: string, why: string): FleetError =>
+const foreignFileError = (path: string, why: string): FleetError =>
   new FleetError('MEDIUM_INVALID', `${path} ${why}`, {
     hint: 'Move it away, or use another stick or folder; nothing was changed',
   });

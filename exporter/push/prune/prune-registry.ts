@@ -134,7 +134,7 @@ const plan = async (
   });
 };
 
-const KEEPS: readonly ErrorCode[] = ['REGISTRY_DENIED', 'REGISTRY_UNREACHABLE', 'ABORTED', 'INTERNAL'];
+const KEPT_ON: readonly ErrorCode[] = ['REGISTRY_DENIED', 'REGISTRY_UNREACHABLE', 'ABORTED', 'INTERNAL'];
 
 /** Path -> tags of images under their own names that only removed bundles use. */
 const planMirrorTags = async (
@@ -152,7 +152,7 @@ const planMirrorTags = async (
     for (const digest of collection.bundles.go) {
       const tags = await mirrorTags(repository, digest, signal).catch((error: unknown) => {
         // A damaged release that is to be removed does not stop the clean-up.
-        if (!isFleetError(error) || error.retryable || KEEPS.includes(error.code)) throw error;
+        if (!isFleetError(error) || error.retryable || KEPT_ON.includes(error.code)) throw error;
         notes.push(`images of bundle ${digest} were kept, because it cannot be read: ${error.message}`);
         return [];
       });

@@ -107,11 +107,11 @@ const takePath = async (
   found.reports.push(...reports);
   // Reports on a returned medium state what was imported; the table of contents only what was sent.
   if (reports.length > 0) return;
-  if (!medium.medium) throw nothingSaid(path, medium.form);
+  if (!medium.medium) throw noInventoryError(path, medium.form);
   found.others.push(...(await readMediumBases(source, medium, medium.medium, signal)));
 };
 
-const nothingSaid = (path: string, form: OpenMedium['form']): FleetError =>
+const noInventoryError = (path: string, form: OpenMedium['form']): FleetError =>
   form === 'parts'
     ? new FleetError(
         'MEDIUM_SEALED',

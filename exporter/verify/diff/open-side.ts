@@ -39,9 +39,9 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
 
 /** Volumes of a set are separated by commas, as in messages; a path may contain a comma itself. */
 const volumesOf = async (where: string): Promise<readonly string[]> =>
-  where.includes(',') && !(await isThere(where)) ? where.split(',').filter((path) => path !== '') : [where];
+  where.includes(',') && !(await exists(where)) ? where.split(',').filter((path) => path !== '') : [where];
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     () => false,

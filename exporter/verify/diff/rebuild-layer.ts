@@ -34,10 +34,10 @@ export const rebuildLayer = async (
     const made = verified(digest, size, applyPatch([patch], file, MAX_STEPS, size), 'the patch');
     return Buffer.concat(await Array.fromAsync(made));
   } catch (error) {
-    if (NOT_IT.some((code) => isFleetError(error, code))) return BAD_PATCH;
+    if (WRONG_PATCH_CODES.some((code) => isFleetError(error, code))) return BAD_PATCH;
     throw error;
   }
 };
 
-const NOT_IT = ['DELTA_INVALID', 'DIGEST_MISMATCH', 'SIZE_MISMATCH'] as const;
+const WRONG_PATCH_CODES = ['DELTA_INVALID', 'DIGEST_MISMATCH', 'SIZE_MISMATCH'] as const;
 const BAD_PATCH = 'the patch does not yield its layer';

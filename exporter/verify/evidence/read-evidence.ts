@@ -51,7 +51,7 @@ const MAX_LINE_BYTES = 16 << 10;
 export const openEvidence = async (folder: string): Promise<EvidenceFolder> => {
   const statement = await read(folder, STATEMENT_FILE, MAX_STATEMENT_BYTES);
   const checks = await read(folder, CHECKS_FILE, MAX_CHECKS_BYTES);
-  const contents = (await isThere(join(folder, CONTENTS_FILE)))
+  const contents = (await exists(join(folder, CONTENTS_FILE)))
     ? await read(folder, CONTENTS_FILE, MAX_MEDIUM_BYTES)
     : undefined;
   const blobs = openBlobDirectory(folder, `evidence ${folder}`);
@@ -99,7 +99,7 @@ const linesOf = (bytes: Buffer, file: string): readonly CheckLine[] => {
     });
 };
 
-const isThere = (path: string): Promise<boolean> =>
+const exists = (path: string): Promise<boolean> =>
   stat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',

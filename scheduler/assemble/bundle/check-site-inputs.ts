@@ -13,7 +13,7 @@ import { wordsOfPlaybook } from '../content/playbooks/words-of-playbook.ts';
 /** Parses a file with site inputs as the agent does. */
 const JSON_LIMITS = { maxBytes: 8 << 20, maxDepth: 64 };
 const VARIABLE = /^\/[A-Za-z_][A-Za-z0-9_]*$/;
-const WRITE_IT = 'Write it into the file with some value; the site puts in its own';
+const PLACEHOLDER_HINT = 'Write it into the file with some value; the site puts in its own';
 
 /**
  * Checks that each site input of a HostPackage goes to a field that the package's file has, that each one of a playbook goes to a
@@ -165,6 +165,6 @@ export const noField = (
     'REFERENCE_MISSING',
     input,
     `goes to ${JSON.stringify(input.pointer)}, and ${input.file} has no such ${what}`,
-    `${meant}${WRITE_IT}`,
+    `${meant}${PLACEHOLDER_HINT}`,
   );
 };

@@ -37,8 +37,8 @@ export const packBundle = async (
   const sorted = packages.toSorted((a, b) => compareBytes(a.id, b.id));
   const kind = clusterType.target;
   const packing = await (kind === 'kubernetes'
-    ? packTogether(sorted, clusterType.reconciler)
-    : packApart(sorted));
+    ? packOneLayer(sorted, clusterType.reconciler)
+    : packLayers(sorted));
   const config = bundleConfig(about, sorted, packing);
   const configBlob = toBlob(BUNDLE_CONFIG, canonicalBytes(config, 'doubles'));
   const manifest = encodeManifest(
@@ -85,7 +85,7 @@ const RECONCILER = 'reconciler.yaml';
  * Kubernetes: exactly one layer with a kustomization.yaml at its root, as unmodified Flux and Argo CD require. None without packages, unless one
  * of these pulls it.
  */
-const packTogether = async (packages: readonly AssembledPackage[], reconciler: string): Promise<Packing> => {
+const packOneLayer = async (packages: readonly AssembledPackage[], reconciler: string): Promise<Packing> => {
   const pulls = pullsBundle(reconciler);
   // Agents refuse a layer that no assignment names.
   if (packages.length === 0 && !pulls) return { layers: [], layerOf: () => digestOf(''), uncompressed: 0 };
@@ -103,7 +103,7 @@ const packTogether = async (packages: readonly AssembledPackage[], reconciler: s
 };
 
 /** Host: one layer for each package, so that only a changed package is transferred. */
-const packApart = async (packages: readonly AssembledPackage[]): Promise<Packing> => {
+const packLayers = async (packages: readonly AssembledPackage[]): Promise<Packing> => {
   const packed: { readonly id: string; readonly blob: PackedBlob; readonly size: number }[] = [];
   for (const { id, files } of packages) {
     const layer = await packLayerOnThread(files.map(({ path, bytes }) => ({ path: `${id}/${path}`, bytes })));

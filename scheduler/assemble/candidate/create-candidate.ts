@@ -32,7 +32,9 @@ export const createCandidate = ({
   const files = new Map(
     fetched.flatMap(({ from, digest }) => (from && 'url' in from ? [[from.url, digest] as const] : [])),
   );
-  const isDecidedByPast = bundles.some(({ held }) => held.some(({ error }) => BY_PAST.has(error.code)));
+  const isDecidedByPast = bundles.some(({ held }) =>
+    held.some(({ error }) => RELEASE_DEPENDENT.has(error.code)),
+  );
   const kept = bundles.flatMap(({ clusterType, held, previous }) => [
     ...(previous !== undefined && (isDecidedByPast || held.some((one) => one.kept && !one.from))
       ? [{ clusterType: clusterType.name, bundle: previous }]
@@ -87,7 +89,7 @@ const withUnread = (
 };
 
 /** Errors that the last releases decide: whose a name is, and what nobody meant to remove. */
-const BY_PAST: ReadonlySet<string> = new Set([
+const RELEASE_DEPENDENT: ReadonlySet<string> = new Set([
   'NAME_CLASH',
   'OBJECT_CLASH',
   'OUT_OF_BOUNDS',

@@ -29,7 +29,7 @@ export const listSources = (
   for (const source of sources) {
     const why = refusalOf(source);
     if (!why) continue;
-    if (!OF_TEAMS.test(source.role)) throw why;
+    if (!TEAM_SOURCE.test(source.role)) throw why;
     wrong.set(source.role, why);
   }
   const read = sources.filter(({ role }) => !wrong.has(role));
@@ -42,7 +42,7 @@ export const listSources = (
   };
 };
 
-const OF_TEAMS = /^(?:workload|application)\//;
+const TEAM_SOURCE = /^(?:workload|application)\//;
 
 const refusalOf = (source: CandidateSource): FleetError | undefined => {
   try {

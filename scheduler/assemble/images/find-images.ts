@@ -4,7 +4,7 @@ import type { KubernetesObject } from '../../model/kubernetes/kubernetes-object.
 import { addParts } from './add-parts.ts';
 import { findSuspects } from './find-suspects.ts';
 import type { ImageRules } from './image-rules.ts';
-import { type ImageField, newSearch, type Search, textOf } from './image-search.ts';
+import { type ImageField, createSearch, type Search, textOf } from './image-search.ts';
 import { children, type FoundNode, resolveAlias, selectNodes } from '../../model/json-path.ts';
 
 export type FoundImages = {
@@ -26,7 +26,7 @@ const CONTAINER_LISTS: ReadonlySet<string | number> = new Set([
  * ones), and the fields of the rules. The object changes only when an image is pinned.
  */
 export const findImages = (object: KubernetesObject, rules: ImageRules): FoundImages => {
-  const search = newSearch(object, rules);
+  const search = createSearch(object, rules);
   const { root, document } = object.parsed;
   const group = object.apiVersion.includes('/') ? (object.apiVersion.split('/')[0] ?? '') : '';
   for (const { paths } of rules.notImagesOf(group, object.kind))

@@ -31,7 +31,7 @@ export type Search = {
   readonly isKnown: (owner: object, key: string | number) => boolean;
 };
 
-export const newSearch = (object: KubernetesObject, rules: ImageRules): Search => {
+export const createSearch = (object: KubernetesObject, rules: ImageRules): Search => {
   const { text, root, document } = object.parsed;
   const images: ImageField[] = [];
   const problems: FleetError[] = [];

@@ -8,7 +8,7 @@ import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import { restatedReference } from '../../load/releases/newest-statement.ts';
 import { awaitingReference, waitingReference } from '../../load/releases/references.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
-import { fitSources } from '../../release/write/fit-statement.ts';
+import { limitSources } from '../../release/write/limit-statement.ts';
 import { toHeldLine } from '../../release/write/held-in.ts';
 import { sendRestatements } from '../../release/write/send-restatements.ts';
 import { restoreBlobs } from '../../release/write/write-blobs.ts';
@@ -36,7 +36,7 @@ export const carryOut = async (
   const { layout, releases, keys, now, signal } = options;
   // Encoded once: the same for all channels, and about a megabyte for a large fleet.
   const candidate = canonicalBytes(built.candidate);
-  const work: Work = { ...options, candidate, sources: fitSources(built.sources) };
+  const work: Work = { ...options, candidate, sources: limitSources(built.sources) };
   // Written even if nothing is released: the build reports this digest, and a later build may start from it.
   await layout.blobs.write(digestOf(candidate), candidate.byteLength, candidate);
   const references = new Map<string, Descriptor>();

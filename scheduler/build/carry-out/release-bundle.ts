@@ -13,7 +13,7 @@ import { writeAwaiting } from '../../release/approvals/awaiting.ts';
 import { restateBundle } from '../../release/approvals/restate-bundle.ts';
 import { isApproved, type SignedBundle, signBundle } from '../../release/approvals/sign-bundle.ts';
 import type { BuildLineage } from '../../release/chain/open-chain.ts';
-import { fitHeld } from '../../release/write/fit-statement.ts';
+import { limitHeld } from '../../release/write/limit-statement.ts';
 import type { Releases } from '../../release/write/open-releases.ts';
 import { writeRelease } from '../../release/write/write-release.ts';
 import { copyImages, writeBundle } from '../../release/write/write-blobs.ts';
@@ -117,7 +117,7 @@ const writeSigned = async (
     ...(lineage && { shared: lineage.shared }),
     ...(lineage?.promoted !== undefined && { promoted: lineage.promoted }),
     sources,
-    held: fitHeld(held),
+    held: limitHeld(held),
     builder: `fleet-scheduler/${VERSION}`,
     builtAt: formatTime(now),
   };

@@ -127,7 +127,7 @@ export const lockPlatform = async (options: LockOptions): Promise<PlatformLock> 
     file: await updateLockFile(
       loaded.directory,
       locked,
-      [...gone(root, images.locked, beside.changed), ...beside.changed],
+      [...describeDropped(root, images.locked, beside.changed), ...beside.changed],
       renderers,
     ),
     images: locked,
@@ -179,7 +179,7 @@ const freshOf = (
 };
 
 /** Attachments of a digest that no tag resolves to any more are dropped. */
-const gone = (
+const describeDropped = (
   { imageLocks, imageAttachments }: Root,
   locked: readonly LockedImage[],
   changed: readonly LockedAttachments[],

@@ -81,7 +81,7 @@ export const promoteInKalypso = async (
   flags: KalypsoFlags,
   { configuration, person, now, signal, ...options }: Access,
 ): Promise<KalypsoPromotion> => {
-  const plan = await planBasePromotion(options, root, wishOf(to, flags));
+  const plan = await planBasePromotion(options, root, requestOf(to, flags));
   const env = { ...options.env };
   const done = await deliverBase(plan, {
     pullRequest: flags['pull-request'],
@@ -103,7 +103,7 @@ export const promoteInKalypso = async (
 
 const COMMIT = /^(?:[0-9a-f]{40}|[0-9a-f]{64})$/;
 
-const wishOf = (to: string, { from, commit, candidate }: KalypsoFlags): BasePromotionRequest => {
+const requestOf = (to: string, { from, commit, candidate }: KalypsoFlags): BasePromotionRequest => {
   if (candidate !== undefined)
     throw new FleetError('USAGE', 'a control plane in Kalypso’s form has commits and no candidates', {
       hint: 'Give --from <environment>, or --commit <id>',

@@ -109,7 +109,7 @@ neither keys nor a layout; Git has the decision.`;
       for (const line of describeVerdict(verdict, assessment.candidate.candidate)) this.say(line);
     }).catch((error: unknown) => {
       throw flags.candidate === undefined && shown !== undefined && isFleetError(error)
-        ? aboutShown(error, environment, shown)
+        ? notShownError(error, environment, shown)
         : error;
     });
     await explained.forget(environment).catch(() => undefined);
@@ -170,7 +170,7 @@ const aboutEvidence = ({ from, to, policy }: Link): string | undefined => {
 };
 
 /** The gate was asked about the candidate that --explain showed, and not about the newest. */
-const aboutShown = (error: FleetError, environment: string, shown: Digest): FleetError => {
+const notShownError = (error: FleetError, environment: string, shown: Digest): FleetError => {
   if (error.code !== 'GATE_CLOSED' && error.code !== 'MISSING_BLOB') return error;
   return new FleetError(
     error.code,

@@ -20,7 +20,7 @@ import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 
-const WORDS: Readonly<Record<EnrolmentStep['kind'], string>> = {
+const STEP_NAMES: Readonly<Record<EnrolmentStep['kind'], string>> = {
   register: 'enrolled',
   change: 'changed',
   'replace-key': 'enrolled with a new key',
@@ -141,7 +141,7 @@ export default class SitesEnroll extends FleetCommand {
 
 const describeEnrolment = ({ request, step }: Enrolment): string =>
   [
-    `${request.id} ${WORDS[step.kind]}`,
+    `${request.id} ${STEP_NAMES[step.kind]}`,
     terms(channelOf(step.row), labelsOf(step.row)),
     `key ${request.fingerprint}`,
     ...(step.kind === 'unchanged' && step.note !== undefined ? [step.note] : []),

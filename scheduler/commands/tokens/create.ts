@@ -23,7 +23,7 @@ import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, operatorFlag, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 
 /** One for reading or deciding lasts longer, because a monitor or a pipeline holds it; no token lasts for ever. */
-const LIVES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
+const DEFAULT_LIFETIMES = { 'break-glass': '1h', enroll: '24h', reader: '365d', decide: '90d' } as const;
 
 /** Not `exclusive`: of several flags that exclude the same one, oclif's usage line shows all but the first with an empty place. */
 const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader', 'allow'] };
@@ -84,7 +84,7 @@ export default class TokensCreate extends FleetCommand {
     }),
     note: Flags.string({ description: 'Holder of the token, for the list' }),
     expires: Flags.string({
-      description: `Validity, such as 2h or 30d [default: ${LIVES.enroll}, with --reader ${LIVES.reader}, with --allow ${LIVES.decide}]`,
+      description: `Validity, such as 2h or 30d [default: ${DEFAULT_LIFETIMES.enroll}, with --reader ${DEFAULT_LIFETIMES.reader}, with --allow ${DEFAULT_LIFETIMES.decide}]`,
     }),
   };
 
@@ -92,7 +92,7 @@ export default class TokensCreate extends FleetCommand {
     const { flags } = await this.parse(TokensCreate);
     const now = this.readNow(flags.now);
     const order = readVersion(flags);
-    const expires = new Date(now.getTime() + parseLife(flags.expires ?? LIVES[order.scope]));
+    const expires = new Date(now.getTime() + parseLife(flags.expires ?? DEFAULT_LIFETIMES[order.scope]));
     const configuration = await readConfiguration(flags, process.cwd());
     if (order.scope === 'reader' || order.scope === 'decide')
       await this.checkEnvironments(configuration, order.allowances ?? []);

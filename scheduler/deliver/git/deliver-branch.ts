@@ -5,7 +5,7 @@ import { openRepository } from '../../load/sources/git-repository.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import type { Git } from '../../load/sources/run-git.ts';
 import type { CommitIdentity } from './commit-identity.ts';
-import { messageOf, type Trailers, type Words } from './commit-words.ts';
+import { messageOf, type Trailers, type CommitText } from './commit-text.ts';
 import { openScratch } from './open-scratch.ts';
 import type { Changes } from './plan-changes.ts';
 import { pushBranch } from './push-branch.ts';
@@ -28,7 +28,7 @@ export type BranchDelivery = BranchPlace & {
   /** Plans the changes on a branch with these files. */
   readonly plan: (before: BranchFiles) => Changes;
   /** @param isPromotion the proposal that brings a promotion, and not a later change of the environment's own */
-  readonly words: (changes: Changes, isPromotion: boolean) => Words;
+  readonly words: (changes: Changes, isPromotion: boolean) => CommitText;
   /** Labels of the pull request. */
   readonly labels: (changes: Changes) => readonly string[];
   /** The promotion that the change delivers: its name in branches, and the candidate. */
@@ -90,7 +90,7 @@ export const pushChanges = async (
     readonly onto: string | undefined;
     readonly branch: string;
     readonly expected: string | undefined;
-    readonly words: Words;
+    readonly words: CommitText;
   },
 ): Promise<{ readonly commit: string } | 'moved'> => {
   const message = messageOf(words, { environment, base, change: changes.name, promotion });

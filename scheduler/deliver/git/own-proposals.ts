@@ -1,6 +1,6 @@
 import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { runGit, withRemote } from '../../load/sources/run-git.ts';
-import { changeOf, proposedChange } from './commit-words.ts';
+import { changeOf, proposedChange } from './commit-text.ts';
 import type { BranchPlace } from './deliver-branch.ts';
 import { bringCommit } from './read-branch.ts';
 
@@ -13,7 +13,7 @@ export type OwnProposal = {
 };
 
 /** Maximum number of branches examined. */
-const MAX_LOOKED_AT = 200;
+const MAX_EXAMINED = 200;
 
 /**
  * Finds branches that we created for `base` and to which no one has added commits. They are recognised by their head commits,
@@ -30,7 +30,7 @@ export const ownProposals = async (
     const name = changeOf(branch);
     return name === undefined ? [] : [{ branch, name, commit }];
   });
-  for (const { branch, name, commit } of heads.slice(0, MAX_LOOKED_AT)) {
+  for (const { branch, name, commit } of heads.slice(0, MAX_EXAMINED)) {
     await bringCommit(plain, repository, commit);
     const shown = await runGit(git, ['--git-dir', repository.gitDirectory, 'cat-file', 'commit', commit]);
     const change = shown.code === 0 ? proposedChange(shown.out, base, name, identity.committer) : undefined;

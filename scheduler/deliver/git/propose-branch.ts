@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { redactUrl } from '../../model/repository-url.ts';
-import { proposalBranch, type Words } from './commit-words.ts';
+import { proposalBranch, type CommitText } from './commit-text.ts';
 import {
   type BranchDelivery,
   type BranchPlace,
@@ -112,7 +112,7 @@ const outcome = (
 const ensureOpen = async (
   forge: Forge,
   known: PullRequest | undefined,
-  words: Words,
+  words: CommitText,
   branches: { readonly head: string; readonly base: string },
 ): Promise<PullRequest> => (known?.state === 'open' ? known : await forge.open({ ...branches, ...words }));
 

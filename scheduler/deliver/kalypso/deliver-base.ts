@@ -4,7 +4,7 @@ import { toProblem } from '../../model/problems.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
 import type { CommitIdentity } from '../git/commit-identity.ts';
-import { code, type Words } from '../git/commit-words.ts';
+import { code, type CommitText } from '../git/commit-text.ts';
 import { type BranchDelivery, deliverBranch } from '../git/deliver-branch.ts';
 import type { Forge } from '../git/forge/forge.ts';
 import { planFiles } from '../git/plan-changes.ts';
@@ -51,7 +51,7 @@ export const deliverBase = async (plan: BasePromotion, delivery: BaseDelivery): 
     branch: plan.branch,
     environment: plan.to,
     plan: (before) => planFiles(before, plan.files),
-    words: () => wordsOf(plan, delivery),
+    words: () => commitTextOf(plan, delivery),
     labels: () => [],
     identity: delivery.identity,
     now: delivery.now,
@@ -104,7 +104,10 @@ const setStatuses = async (
   }
 };
 
-const wordsOf = ({ from, to, promoted }: BasePromotion, { person, reason }: BaseDelivery): Words => {
+const commitTextOf = (
+  { from, to, promoted }: BasePromotion,
+  { person, reason }: BaseDelivery,
+): CommitText => {
   const [first] = promoted;
   const source = from === undefined ? '' : ` from ${from}`;
   return {

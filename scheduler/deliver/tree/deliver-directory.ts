@@ -116,15 +116,15 @@ const writeAll = async (
       writeFileSync(join(draft, path), bytes, { flag: 'wx', mode: 0o644 });
     }
     // Synced in parallel after the last write, so that one file system commit covers many files.
-    await inParallel(files.keys(), SYNCS, (path) => syncFile(join(draft, path)));
-    await inParallel(folders, SYNCS, (folder) => syncDirectory(join(draft, folder)));
+    await inParallel(files.keys(), MAX_SYNCS, (path) => syncFile(join(draft, path)));
+    await inParallel(folders, MAX_SYNCS, (folder) => syncDirectory(join(draft, folder)));
     await rename(draft, place);
   } finally {
     await rm(draft, { recursive: true, force: true });
   }
 };
 
-const SYNCS = 16;
+const MAX_SYNCS = 16;
 
 const syncFile = async (path: string): Promise<void> => {
   const file = await open(path, 'r');

@@ -4,11 +4,11 @@ import type { Platform } from '../../model/model.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { TRACKING_FILE } from '../../render/render-tree.ts';
 import { COMMITTER } from '../git/commit-identity.ts';
-import { bodyOf, titleOf } from '../git/commit-words.ts';
+import { bodyOf, titleOf } from '../git/commit-text.ts';
 import { type BranchDelivery, type BranchPlace, deliverBranch } from '../git/deliver-branch.ts';
 import type { Forge } from '../git/forge/forge.ts';
 import type { Changes } from '../git/plan-changes.ts';
-import { type PromotionStory, promotionName, promotionWords } from '../git/promotion-words.ts';
+import { type PromotionStory, promotionName, promotionText } from '../git/promotion-text.ts';
 import { proposeBranch, withdrawProposals } from '../git/propose-branch.ts';
 import { deliverDirectory } from './deliver-directory.ts';
 import type { Delivered, TreeDelivery } from './tree-delivery.ts';
@@ -49,7 +49,7 @@ export const deliverTree = async (
       const body = bodyOf({ environment, ...counts, sources, stages });
       const title = titleOf({ environment });
       if (!promotion) return { title, body };
-      const story = promotionWords(promotion, changes, body);
+      const story = promotionText(promotion, changes, body);
       return { ...story, title: isPromotion ? story.title : title };
     },
     labels: ({ written }) => (written.some(({ path }) => path === TRACKING_FILE) ? [PROMOTED] : []),

@@ -14,7 +14,7 @@ import { AUDIT_REFERENCE } from '../../load/releases/references.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Platform } from '../../model/model.ts';
 import { type Chain, cannotBuildPromoted, openChain, type Policies } from '../../release/chain/open-chain.ts';
-import type { PromotionStory } from '../git/promotion-words.ts';
+import type { PromotionStory } from '../git/promotion-text.ts';
 
 export type PlaceOptions = PlatformOptions & {
   readonly fleet?: string;

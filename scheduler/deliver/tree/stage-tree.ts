@@ -197,7 +197,7 @@ const readStage = async ({ layout, roots }: TreeLayout, channel: Channel): Promi
   const common = { release, rollout, candidate, bundle: bundleOf(release) };
   const isWhole = reachesEveryone(rollout);
   const plan = (await readPlan(layout, release))?.plan;
-  const words = plan && wordsOf(plan.stages, rollout);
+  const words = plan && describeStages(plan.stages, rollout);
   const wanted = isWhole ? undefined : plan?.before?.release;
   if (wanted === undefined) return { ...common, isWhole, before: undefined, words };
   const past = await listReleases(layout, channel, roots);
@@ -207,7 +207,7 @@ const readStage = async ({ layout, roots }: TreeLayout, channel: Channel): Promi
   return { ...common, isWhole, before, words };
 };
 
-const wordsOf = (stages: RolloutPlan['stages'], rollout: Rollout): string | undefined => {
+const describeStages = (stages: RolloutPlan['stages'], rollout: Rollout): string | undefined => {
   const at = stages.findIndex((one) => JSON.stringify(one.rollout) === JSON.stringify(rollout));
   return at === -1 ? undefined : `stage ${stages[at]?.name} (${at + 1} of ${stages.length})`;
 };

@@ -81,7 +81,7 @@ const idOf = (kind: AlarmKind, { workspace: _, workload: __, ...subject }: Alarm
   return `alarm_${hexOf(digest).slice(0, 40)}`;
 };
 
-export const makeAlarm = (
+export const createAlarm = (
   kind: AlarmKind,
   severity: Severity,
   subject: AlarmSubject,

@@ -7,7 +7,7 @@ import { describeLinks } from '../questions/state/link-states.ts';
 import { isReached } from '../questions/state/what-runs-where.ts';
 import { nextVisit } from '../questions/state/next-visit.ts';
 import { silentSince } from '../questions/state/silent-since.ts';
-import { type Alarm, type AlarmKind, type AlarmSubject, makeAlarm } from './alarm.ts';
+import { type Alarm, type AlarmKind, type AlarmSubject, createAlarm } from './alarm.ts';
 import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */
@@ -40,7 +40,7 @@ export const deriveAlarms = (facts: AlarmFacts): readonly Alarm[] => {
 const auditAlarm = ({ auditFault, now }: AlarmFacts): readonly Alarm[] =>
   auditFault === undefined
     ? []
-    : [makeAlarm('AUDIT_LOG_CHANGED', 'critical', { name: 'audit log' }, formatTime(now), auditFault)];
+    : [createAlarm('AUDIT_LOG_CHANGED', 'critical', { name: 'audit log' }, formatTime(now), auditFault)];
 
 const subjectOf = ({ id: agent, site, environment, clusterType }: AgentFacts) => ({
   site,
@@ -64,28 +64,28 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
     const summary = `${agent.id} is ${freshness}: ${word}, and at most ${formatSpan(limit * 1000)} are allowed`;
     const severity = freshness === 'late' ? 'warning' : 'critical';
-    alarms.push(makeAlarm('AGENT_LATE', severity, subject, formatTime(since), summary));
+    alarms.push(createAlarm('AGENT_LATE', severity, subject, formatTime(since), summary));
   }
   if (agent.onlineAt !== null && agent.onlineAt < silentSince(now)) {
     const summary = `${agent.id} is silent: it was on line, and was last heard at ${agent.onlineAt}`;
-    alarms.push(makeAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
+    alarms.push(createAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
   }
   if (agent.stopped) {
     const summary = `The service of ${agent.id} does not run: nothing compares the machine with its release since ${said}`;
-    alarms.push(makeAlarm('SERVICE_STOPPED', 'warning', subject, said, summary));
+    alarms.push(createAlarm('SERVICE_STOPPED', 'warning', subject, said, summary));
   }
   const rebootBy =
     agent.reboot && policy?.rebootSeconds !== undefined
       ? new Date(parseTime(agent.reboot.since).getTime() + policy.rebootSeconds * 1000)
       : undefined;
   if (agent.reboot && rebootBy && rebootBy <= now) {
-    const summary = `${agent.id} needs a reboot since ${agent.reboot.since}${because(agent.reboot.causes)}`;
-    alarms.push(makeAlarm('REBOOT_OVERDUE', 'warning', subject, formatTime(rebootBy), summary));
+    const summary = `${agent.id} needs a reboot since ${agent.reboot.since}${reasonSuffix(agent.reboot.causes)}`;
+    alarms.push(createAlarm('REBOOT_OVERDUE', 'warning', subject, formatTime(rebootBy), summary));
   }
   const visit = nextVisit({ ...agent, online: agent.onlineAt !== null }, policy, now);
   if (visit?.isOverdue === true) {
     const summary = `No medium came from ${agent.id}: one was expected by ${visit.expectedBy}`;
-    alarms.push(makeAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
+    alarms.push(createAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
   }
   return alarms;
 };
@@ -105,7 +105,7 @@ const withheldAlarm = (agent: AgentFacts, { policies, desired }: AlarmFacts): re
   const severity = agent.saidAt < after(policy.staleSeconds) ? 'warning' : 'critical';
   const has = agent.release === 0 ? 'none of them' : `release ${agent.release}`;
   const summary = `${agent.id} reports, and has ${has} of ${formatChannel(agent)}: release ${wanted.version} was issued at ${wanted.issuedAt}`;
-  return [makeAlarm('RELEASE_NOT_TAKEN', severity, subjectOf(agent), after(policy.lateSeconds), summary)];
+  return [createAlarm('RELEASE_NOT_TAKEN', severity, subjectOf(agent), after(policy.lateSeconds), summary)];
 };
 
 type Agents = ReadonlyMap<string, AgentFacts>;
@@ -128,12 +128,12 @@ const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
     const alarms: Alarm[] = [];
     if (failed) {
       const code = failed.code === null ? '' : ` (${failed.code})`;
-      const summary = `${assignment} failed at ${id}${code}${because(failed.message)}`;
-      alarms.push(makeAlarm('PACKAGE_FAILED', 'critical', subject, notAfter(failed.at, now), summary));
+      const summary = `${assignment} failed at ${id}${code}${reasonSuffix(failed.message)}`;
+      alarms.push(createAlarm('PACKAGE_FAILED', 'critical', subject, notAfter(failed.at, now), summary));
     }
     if (drifted && !agent.held) {
-      const summary = `${assignment} at ${id} differs from what was applied${because(drifted.message)}`;
-      alarms.push(makeAlarm('PACKAGE_DRIFTED', 'warning', subject, notAfter(drifted.at, now), summary));
+      const summary = `${assignment} at ${id} differs from what was applied${reasonSuffix(drifted.message)}`;
+      alarms.push(createAlarm('PACKAGE_DRIFTED', 'warning', subject, notAfter(drifted.at, now), summary));
     }
     return alarms;
   });
@@ -141,20 +141,20 @@ const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
     const known = about(id, assignment);
     if (!known || times < MIN_CORRECTIONS) return [];
     const summary = `${assignment} at ${id} drifted ${times} times within a day: something changes it again after each correction`;
-    return [makeAlarm('DRIFT_FIGHTS', 'warning', known.subject, notAfter(first, now), summary)];
+    return [createAlarm('DRIFT_FIGHTS', 'warning', known.subject, notAfter(first, now), summary)];
   });
   return [...found, ...fights];
 };
 
 type Proof = { readonly kind: AlarmKind; readonly what: (agent: string) => string };
 
-const CONTRADICTS: Proof = {
+const CONTRADICTION: Proof = {
   kind: 'REPORT_CHAIN',
   what: (agent) => `A report of ${agent} contradicts earlier ones`,
 };
 
 const EVIDENCE: Readonly<Record<string, Proof>> = {
-  ROLLBACK: { ...CONTRADICTS, kind: 'REPORT_ROLLBACK' },
+  ROLLBACK: { ...CONTRADICTION, kind: 'REPORT_ROLLBACK' },
   KEY_COPIED: { kind: 'KEY_COPIED', what: (agent) => `Two machines seem to have the key of ${agent}` },
 };
 
@@ -164,15 +164,15 @@ const reportAlarms = ({ evidence, gaps }: AlarmFacts, agents: Agents): readonly 
     const [first] = rows.toSorted((a, b) => (a.raisedAt < b.raisedAt ? -1 : 1));
     const agent = first && agents.get(first.agent);
     if (!first || !agent) return [];
-    const { kind, what } = EVIDENCE[first.code] ?? CONTRADICTS;
-    const summary = `${what(agent.id)}${because(first.message)}`;
-    return [makeAlarm(kind, 'critical', subjectOf(agent), first.raisedAt, summary)];
+    const { kind, what } = EVIDENCE[first.code] ?? CONTRADICTION;
+    const summary = `${what(agent.id)}${reasonSuffix(first.message)}`;
+    return [createAlarm(kind, 'critical', subjectOf(agent), first.raisedAt, summary)];
   });
   const missing = gaps.flatMap(({ agent: id, head, newest, since }) => {
     const agent = agents.get(id);
     if (!agent) return [];
     const summary = `Events of ${id} are missing between ${head} and ${newest}`;
-    return [makeAlarm('REPORT_GAP', 'warning', subjectOf(agent), since, summary)];
+    return [createAlarm('REPORT_GAP', 'warning', subjectOf(agent), since, summary)];
   });
   return [...proven, ...missing];
 };
@@ -185,7 +185,7 @@ const gateAlarms = ({ links }: AlarmFacts): readonly Alarm[] =>
         (state === 'waiting' && waitsFor === 'approvals') || (state === 'ready' && mode !== 'automatic'),
     )
     .map((link) =>
-      makeAlarm(
+      createAlarm(
         'GATE_WAITS',
         'info',
         { environment: link.to },
@@ -207,19 +207,19 @@ const releaseAlarms = ({ desired, agents, now }: AlarmFacts): readonly Alarm[] =
       case 'none': {
         const count = others.length + 1;
         const summary = `${channel} has no release, and ${count} agent${count === 1 ? ' follows' : 's follow'} it`;
-        return [makeAlarm('CHANNEL_UNRELEASED', 'warning', subject, first.enrolledAt, summary)];
+        return [createAlarm('CHANNEL_UNRELEASED', 'warning', subject, first.enrolledAt, summary)];
       }
       case 'refused': {
-        const summary = `The release of ${channel} in the layout is refused${because(wanted.message)}`;
-        return [makeAlarm('RELEASE_REFUSED', 'critical', subject, formatTime(now), summary)];
+        const summary = `The release of ${channel} in the layout is refused${reasonSuffix(wanted.message)}`;
+        return [createAlarm('RELEASE_REFUSED', 'critical', subject, formatTime(now), summary)];
       }
       case 'release': {
         const waits = wanted.waits ?? [];
-        const summary = `A change of ${channel} was not released${because(waits[0] ?? null)}`;
+        const summary = `A change of ${channel} was not released${reasonSuffix(waits[0] ?? null)}`;
         return [
           ...unknownAlarm(following.get(channel) ?? [], wanted.version, channel, now),
           ...(waits.length > 0
-            ? [makeAlarm('RELEASE_WAITS', 'warning', subject, formatTime(now), summary)]
+            ? [createAlarm('RELEASE_WAITS', 'warning', subject, formatTime(now), summary)]
             : []),
           ...wanted.held.map((held) => heldAlarm(held, channel, subject, wanted)),
         ];
@@ -240,7 +240,7 @@ const unknownAlarm = (
   const { environment, clusterType } = first;
   const more = others.length === 0 ? '' : `, and ${others.length} more have a newer one`;
   const summary = `${first.id} has release ${first.release} of ${channel}${more}; the newest in the layout is ${newest}`;
-  return [makeAlarm('RELEASE_UNKNOWN', 'critical', { environment, clusterType }, formatTime(now), summary)];
+  return [createAlarm('RELEASE_UNKNOWN', 'critical', { environment, clusterType }, formatTime(now), summary)];
 };
 
 /** @param held '<assignment>: <why>' */
@@ -262,19 +262,19 @@ const heldAlarm = (
   const why = held.slice(assignment.length + 2);
   // A person decided it: a fact to know of, and no fault.
   if (takenBack?.has(assignment) === true)
-    return makeAlarm(
+    return createAlarm(
       'ASSIGNMENT_TAKEN_BACK',
       'info',
       { ...subject, assignment, ...teams?.get(assignment) },
       issuedAt,
-      `${channel}${because(why)}`,
+      `${channel}${reasonSuffix(why)}`,
     );
-  return makeAlarm(
+  return createAlarm(
     'ASSIGNMENT_HELD',
     'warning',
     { ...subject, assignment, ...teams?.get(assignment) },
     issuedAt,
-    `${assignment} is held in ${channel} at its last good package${because(why)}`,
+    `${assignment} is held in ${channel} at its last good package${reasonSuffix(why)}`,
   );
 };
 
@@ -291,19 +291,25 @@ const endAlarm = (end: End, now: Date): readonly Alarm[] => {
   const since = formatTime(new Date(at.getTime() - warnMs));
   const severity = left < criticalMs ? 'critical' : 'warning';
   return [
-    makeAlarm(kind, severity, subject, since, `${what} ${left > 0 ? 'ends' : 'ended'} at ${formatTime(at)}`),
+    createAlarm(
+      kind,
+      severity,
+      subject,
+      since,
+      `${what} ${left > 0 ? 'ends' : 'ended'} at ${formatTime(at)}`,
+    ),
   ];
 };
 
 const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] => [
   ...(trouble && now.getTime() - trouble.since.getTime() >= BUILD_FAILS_MS
     ? [
-        makeAlarm(
+        createAlarm(
           'BUILD_FAILS',
           'critical',
           {},
           formatTime(trouble.since),
-          `The hub cannot build or publish${because(trouble.message)}`,
+          `The hub cannot build or publish${reasonSuffix(trouble.message)}`,
         ),
       ]
     : []),
@@ -312,17 +318,17 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
       return refused === null
         ? []
         : [
-            makeAlarm(
+            createAlarm(
               'RECEIVER_FAILS',
               'warning',
               { name },
               refused.since,
-              `The receiver ${name} refuses ${refused.count} ${refused.count === 1 ? 'notice' : 'notices'}${because(refused.message)}`,
+              `The receiver ${name} refuses ${refused.count} ${refused.count === 1 ? 'notice' : 'notices'}${reasonSuffix(refused.message)}`,
             ),
           ];
     if (now.getTime() - parseTime(failingSince).getTime() < RECEIVER_FAILS_MS) return [];
     return [
-      makeAlarm(
+      createAlarm(
         'RECEIVER_FAILS',
         'warning',
         { name },
@@ -334,7 +340,7 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
 ];
 
 /** ': <why>' on one line without control characters; nothing without a reason. */
-const because = (why: string | null): string => {
+const reasonSuffix = (why: string | null): string => {
   const text = plainText(why ?? '')
     .replaceAll(/\s+/g, ' ')
     .trim();

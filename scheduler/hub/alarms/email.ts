@@ -81,7 +81,7 @@ export const email = (
   },
 });
 
-const WORDS: Readonly<Record<NoticeKind, string>> = {
+const SUBJECTS: Readonly<Record<NoticeKind, string>> = {
   opened: 'new',
   worsened: 'worse',
   repeated: 'still there',
@@ -96,14 +96,14 @@ const describeNotices = (
   notices: readonly Notice[],
   fleet: string,
 ): { readonly subject: string; readonly text: string } => {
-  const counts = Object.entries(WORDS).flatMap(([what, word]) => {
+  const counts = Object.entries(SUBJECTS).flatMap(([what, word]) => {
     const count = notices.filter((one) => one.what === what).length;
     return count === 0 ? [] : [`${count} ${word}`];
   });
   const [first] = notices;
   const subject =
     notices.length === 1 && first
-      ? `[${fleet}] ${WORDS[first.what]}: ${first.alarm.summary}`
+      ? `[${fleet}] ${SUBJECTS[first.what]}: ${first.alarm.summary}`
       : `[${fleet}] alarms: ${counts.join(', ')}`;
   const shown = notices.slice(0, SHOWN).map(describeOne);
   const rest = notices.length - shown.length;
@@ -114,7 +114,7 @@ const describeNotices = (
 const describeOne = ({ what, alarm, action, resolvedAt }: Notice): string =>
   plainText(
     [
-      `${alarm.severity}, ${WORDS[what]}: ${alarm.summary}.`,
+      `${alarm.severity}, ${SUBJECTS[what]}: ${alarm.summary}.`,
       `  ${alarm.kind} since ${alarm.since}${resolvedAt === null ? '' : `, over at ${resolvedAt}`}`,
       ...(what === 'resolved' ? [] : [`  ${action}.`]),
     ].join('\n'),

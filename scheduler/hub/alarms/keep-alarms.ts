@@ -4,7 +4,7 @@ import { bySeverity, type Severity } from '../../model/severity.ts';
 import type { Store } from '../store/open-store.ts';
 import { parts } from '../store/parts.ts';
 import type { Database, OpenAlarmRow, Tx } from '../store/tables.ts';
-import { type Alarm, makeAlarm } from './alarm.ts';
+import { type Alarm, createAlarm } from './alarm.ts';
 
 /** Alarms that are open at a time. Past it they are counted, and a single alarm says so. */
 const MAX_OPEN = 10_000;
@@ -126,7 +126,7 @@ const boundAlarms = (
   );
   const rest = unique.length - most;
   const summary = `${rest} more alarms are not opened: ${most} are open`;
-  return [...sorted.slice(0, most), makeAlarm('TOO_MANY_ALARMS', 'critical', {}, at, summary)];
+  return [...sorted.slice(0, most), createAlarm('TOO_MANY_ALARMS', 'critical', {}, at, summary)];
 };
 
 const deleteAlarms = async (tx: Tx, ids: readonly string[]): Promise<void> => {

@@ -51,7 +51,7 @@ export const listAlarms = async (
   const open = (await readOpenAlarms(db))
     .filter(({ gone_at: gone }) => gone === null)
     .map((row) => ({ row, subject: parseJson(row.subject) as AlarmSubject, key: keyOf(row) }))
-    .filter(({ row, subject }) => isAsked(asked, row, subject))
+    .filter(({ row, subject }) => isSelected(asked, row, subject))
     .toSorted((a, b) => order(a.key, b.key));
   const after = cursor === undefined ? undefined : decodeCursor(cursor, [0, '', ''] as const);
   const rest = open.filter(({ key }) => after === undefined || order(key, after) > 0);
@@ -89,7 +89,7 @@ const compare = <T extends string | number>(a: T, b: T): number => {
   return a < b ? -1 : 1;
 };
 
-const isAsked = (
+const isSelected = (
   { environment, site, kind, severity, visible }: AlarmsAsked,
   row: OpenAlarmRow,
   subject: AlarmSubject,

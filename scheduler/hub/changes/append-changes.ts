@@ -16,7 +16,7 @@ export type AppendedChanges = {
 };
 
 /** Codes of conditions that end without a change of this code or its input. */
-const WAITS: readonly ErrorCode[] = ['BUSY', 'KEY_MISSING', 'SIGNER_UNREACHABLE'];
+const RETRIED_CODES: readonly ErrorCode[] = ['BUSY', 'KEY_MISSING', 'SIGNER_UNREACHABLE'];
 
 /** Entries signed and appended at a time. */
 const AT_ONCE = 200;
@@ -63,7 +63,7 @@ const append = async (
         entries.push(await signChange(predicateOf(change, keys.root.fleet), key));
       await appendEntries(releases, keys, entries, options.now);
     } catch (error) {
-      if (!isFleetError(error) || !WAITS.includes(error.code)) throw error;
+      if (!isFleetError(error) || !RETRIED_CODES.includes(error.code)) throw error;
       return { appended, waiting: error };
     }
     // Under the lock of writers: a note of the same number may be a new one, after another process has removed this one.

@@ -31,15 +31,21 @@ const UNAUTHENTICATED: AdmissionLimits = {
   waitMs: 10_000,
   slowMs: 2_000,
 };
-const SHORT: AdmissionLimits = { bytes: 8 << 20, each: 4, queue: 2000, waitMs: 30_000, slowMs: 5_000 };
-const LONG: AdmissionLimits = { bytes: 9 << 20, each: 2, queue: 2000, waitMs: 30_000, slowMs: 15_000 };
+const SMALL_BODIES: AdmissionLimits = { bytes: 8 << 20, each: 4, queue: 2000, waitMs: 30_000, slowMs: 5_000 };
+const LARGE_BODIES: AdmissionLimits = {
+  bytes: 9 << 20,
+  each: 2,
+  queue: 2000,
+  waitMs: 30_000,
+  slowMs: 15_000,
+};
 const SHORT_BYTES = 64 << 10;
 
 /** Twice the longest body of an agent, so that sending a report again does not exceed the quota. */
 const BURST_BYTES = 18 << 20;
 
 export const createBodyGate = ({ requestsPerMinute, bytesPerMinute }: AgentQuota): BodyGate => {
-  const [strangers, short, long] = [UNAUTHENTICATED, SHORT, LONG].map(createAdmission);
+  const [strangers, short, long] = [UNAUTHENTICATED, SMALL_BODIES, LARGE_BODIES].map(createAdmission);
   const requests = createQuota({ perMinute: requestsPerMinute });
   const bytesLeft = createQuota({
     perMinute: bytesPerMinute,

@@ -33,7 +33,7 @@ const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
 };
 
 /** Errors of the hub itself. The caller can only retry, and the response reveals nothing about this machine. */
-const OURS: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+const HUB_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INTERNAL',
   'ABORTED',
   'DISK_FULL',
@@ -55,7 +55,7 @@ const RETRY_S = 5;
 
 export const toHttpRefusal = (error: unknown): HttpRefusal => {
   const known = isFleetError(error) ? error : fromFramework(error);
-  if (OURS.has(known.code)) {
+  if (HUB_CODES.has(known.code)) {
     return {
       status: known.retryable ? 503 : 500,
       body: { code: known.code, message: 'the hub failed; its log has the reason' },

@@ -54,7 +54,11 @@ const write = (store: Store, batch: ReadonlyMap<string, Heard>): Promise<void> =
         .where('id', '=', id)
         // Another replica may have written a later one; one far ahead is of a clock that has been set back since.
         .where((eb) =>
-          eb.or([eb('online_at', 'is', null), eb('online_at', '<', at), eb('online_at', '>', farAhead(at))]),
+          eb.or([
+            eb('online_at', 'is', null),
+            eb('online_at', '<', at),
+            eb('online_at', '>', futureLimit(at)),
+          ]),
         )
         .execute();
       if (!said) continue;
@@ -66,11 +70,11 @@ const write = (store: Store, batch: ReadonlyMap<string, Heard>): Promise<void> =
           eb.or([
             eb('said_at', 'is', null),
             eb('said_at', '<=', said.said_at ?? at),
-            eb('said_at', '>', farAhead(at)),
+            eb('said_at', '>', futureLimit(at)),
           ]),
         )
         .execute();
     }
   });
 
-const farAhead = (at: Timestamp): Timestamp => formatTime(new Date(parseTime(at).getTime() + PRESENCE_MS));
+const futureLimit = (at: Timestamp): Timestamp => formatTime(new Date(parseTime(at).getTime() + PRESENCE_MS));

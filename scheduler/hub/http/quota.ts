@@ -15,7 +15,7 @@ type Bucket = { readonly left: number; readonly at: number };
 
 const MINUTE_MS = 60_000;
 /** Number of buckets from which on full ones are dropped. */
-const MANY = 10_000;
+const MAX_BUCKETS = 10_000;
 
 /**
  * A token bucket per caller: refilled by `perMinute` each minute, holding at most `burst`.
@@ -34,7 +34,7 @@ export const createQuota = (
       const left = leftOf(buckets.get(who), at);
       const wanted = Math.min(amount, burst);
       if (left < wanted) return Math.ceil(((wanted - left) * MINUTE_MS) / perMinute / 1000);
-      if (buckets.size >= MANY)
+      if (buckets.size >= MAX_BUCKETS)
         for (const [one, bucket] of buckets) if (leftOf(bucket, at) === burst) buckets.delete(one);
       buckets.set(who, { left: left - wanted, at });
       return 0;

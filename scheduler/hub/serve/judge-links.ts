@@ -20,7 +20,7 @@ import type { Store } from '../store/open-store.ts';
 import type { Database } from '../store/tables.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { CheckAsker } from './ask-checks.ts';
-import { heldFromPolicy, promoteOpen, type PromoteOptions } from './promote-open.ts';
+import { heldFromPolicy, promoteIfOpen, type PromoteOptions } from './promote-open.ts';
 
 export type JudgeOptions = Omit<PromoteOptions, 'signal'> & {
   readonly configuration: Configuration;
@@ -104,7 +104,7 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
     const held = heldFromPolicy(decisions.promoted);
     if (held !== undefined)
       return { ...common, state, waitsFor, why: `${held}: fleet-scheduler promote ${link.to}` };
-    const made = await promoteOpen(
+    const made = await promoteIfOpen(
       { ...hub, readChanges: openChanges?.(true) },
       { link, candidate },
       { ...options, signal },

@@ -35,7 +35,7 @@ export const heldFromPolicy = (promoted: 'now' | 'before' | undefined): string |
  * @returns undefined if the link is automatic no more, or its gate is not open any more
  * @throws FleetError BUSY while another process writes the layout; the codes of readPromotion, assess and promote
  */
-export const promoteOpen = async (
+export const promoteIfOpen = async (
   hub: GateHub,
   { link, candidate: { candidate } }: OpenGate,
   { readChain, clock, confirm, lockWaitMs: waitMs, signal }: PromoteOptions,

@@ -43,7 +43,7 @@ export type StoreOptions = {
 };
 
 /** Far longer than any statement of the hub but a migration, which has no limit. */
-const SILENCE_MS = 120_000;
+const STATEMENT_TIMEOUT_MS = 120_000;
 
 /**
  * Opens the database of one fleet's hub and applies migrations: a PostgreSQL database by its URL, which must exist, or a SQLite
@@ -59,7 +59,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   try {
     await migrate(db, { name, storeError, migrations: options.migrations ?? MIGRATIONS });
     await checkFleet(db, fleet, place);
-    silenceMs = options.silenceMs ?? SILENCE_MS;
+    silenceMs = options.silenceMs ?? STATEMENT_TIMEOUT_MS;
   } catch (error) {
     await db.destroy();
     throw storeError(error, `opening ${name}`);
@@ -82,7 +82,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
         throw storeError(error, `writing ${name}`);
       }
     },
-    claim: isDatabaseUrl(place) ? claimIn(place) : claimHere(),
+    claim: isDatabaseUrl(place) ? claimInPostgres(place) : claimFile(),
     [Symbol.asyncDispose]: () => db.destroy(),
   };
 };
@@ -90,13 +90,13 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
 /** The first of the two integers that name a claim's advisory lock: the bytes of "flee". */
 const CLAIMS = 0x666c6565;
 
-const claimIn =
+const claimInPostgres =
   (url: string): Store['claim'] =>
   (name) =>
     takeSessionLock(url, { key: `${CLAIMS}, hashtext($1)`, name });
 
 /** One process serves a SQLite file. */
-const claimHere = (): Store['claim'] => {
+const claimFile = (): Store['claim'] => {
   const claimed = new Set<string>();
   return async (name) => {
     if (claimed.has(name)) return undefined;

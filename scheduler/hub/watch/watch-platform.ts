@@ -43,8 +43,8 @@ export type Watch = {
 };
 
 /** Exit codes (docs/errors.md): 3 for errors in the platform's files, 4 for failed signatures, digests or versions. */
-const INPUT_IS_WRONG = 3;
-const WAITS_FOR_PEOPLE: readonly number[] = [INPUT_IS_WRONG, 4];
+const EXIT_INPUT = 3;
+const WAITS_FOR_PEOPLE: readonly number[] = [EXIT_INPUT, 4];
 
 type Mutable<T> = { -readonly [key in keyof T]: T[key] };
 
@@ -102,7 +102,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
         counters.builds += 1;
       }
       // An error in a file stays until a source changes.
-      buildAgain = failure !== undefined && failure.exitCode !== INPUT_IS_WRONG;
+      buildAgain = failure !== undefined && failure.exitCode !== EXIT_INPUT;
     }
     // Environments that were built are published even if others failed.
     if (await publish(signal)) counters.published += 1;

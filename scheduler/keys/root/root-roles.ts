@@ -2,18 +2,18 @@ import { FleetError } from '#bundles/errors';
 import type { PublicKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
 
-type Held = { readonly keys: readonly PublicKey[]; readonly threshold: number };
+type HeldRole = { readonly keys: readonly PublicKey[]; readonly threshold: number };
 
 /**
  * The roles of a root, with access to their keys and thresholds. One key is enough for receipt and audit, which install nothing.
  */
 export const ROOT_ROLES = {
-  root: { of: ({ roles }: TrustRoot): Held => roles.root, counted: true },
-  bundle: { of: ({ roles }: TrustRoot): Held => roles.bundle, counted: true },
-  release: { of: ({ roles }: TrustRoot): Held => roles.release, counted: true },
-  lease: { of: ({ roles }: TrustRoot): Held => roles.lease, counted: true },
-  receipt: { of: ({ receipt }: TrustRoot): Held => ({ keys: receipt, threshold: 1 }), counted: false },
-  audit: { of: ({ audit }: TrustRoot): Held => ({ keys: audit, threshold: 1 }), counted: false },
+  root: { of: ({ roles }: TrustRoot): HeldRole => roles.root, counted: true },
+  bundle: { of: ({ roles }: TrustRoot): HeldRole => roles.bundle, counted: true },
+  release: { of: ({ roles }: TrustRoot): HeldRole => roles.release, counted: true },
+  lease: { of: ({ roles }: TrustRoot): HeldRole => roles.lease, counted: true },
+  receipt: { of: ({ receipt }: TrustRoot): HeldRole => ({ keys: receipt, threshold: 1 }), counted: false },
+  audit: { of: ({ audit }: TrustRoot): HeldRole => ({ keys: audit, threshold: 1 }), counted: false },
 } as const;
 
 export type RootRole = keyof typeof ROOT_ROLES;

@@ -6,7 +6,7 @@ import type { Tree } from './application-source.ts';
 export type ChartCall = { readonly name: string; readonly at: Place };
 
 /** Functions that give another result each time, and `lookup`, which reads the cluster that Helm runs against. */
-const CALLED =
+const UNSTABLE_CALL =
   /(?:^|[\s(|=,])(lookup|rand[A-Z]\w*|gen[A-Z]\w*|buildCustomCert\w*|encryptAES|uuidv4|shuffle|htpasswd|bcrypt|derivePassword|now|ago|getHostByName)(?=[\s)|}]|$)/g;
 const ACTION = /\{\{-?([\s\S]*?)-?\}\}/g;
 const COMMENT = /^\s*\/\*[\s\S]*\*\/\s*$/;
@@ -30,7 +30,7 @@ const callsIn = (file: string, text: string): readonly ChartCall[] => {
     const start = index + text.slice(index).indexOf(action);
     // Quoted text keeps its length, so that places stay.
     const code = action.replaceAll(QUOTED, (quoted) => ' '.repeat(quoted.length).replace(/^ /, '"'));
-    for (const found of code.matchAll(CALLED)) {
+    for (const found of code.matchAll(UNSTABLE_CALL)) {
       const name = found[1] ?? '';
       const offset = start + found.index + found[0].lastIndexOf(name);
       const before = text.slice(0, offset).split('\n');

@@ -11,7 +11,7 @@ export type ChartTraits = {
 };
 
 const CLOCK = /\b(?:now|ago)\b/;
-const CHANCE =
+const RANDOM_CALL =
   /\b(?:rand[A-Z]\w*|gen[A-Z]\w*|buildCustomCert|encryptAES|uuidv4|shuffle|htpasswd|bcrypt|keys|values|getHostByName)\b/;
 
 /** Passing on all of `.Release` counts as using the namespace. */
@@ -46,5 +46,5 @@ export const addTraits = (a: ChartTraits, b: ChartTraits): ChartTraits => ({
 
 const variesOf = (text: string): ChartTraits['varies'] => {
   if (CLOCK.test(text)) return 'with the clock';
-  return CHANCE.test(text) ? 'by chance' : 'no';
+  return RANDOM_CALL.test(text) ? 'by chance' : 'no';
 };

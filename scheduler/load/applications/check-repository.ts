@@ -43,7 +43,7 @@ export const checkRepository = (
     return registered !== undefined && isSameRepository(registered, address);
   });
   if (!other && (mapped || covering.length > 0)) return;
-  throw foreign(target, repo, other);
+  throw foreignRepositoryError(target, repo, other);
 };
 
 const isSameAddress = (one: RepositoryAddress, other: RepositoryAddress): boolean =>
@@ -60,7 +60,7 @@ const unreadable = ({ name, at }: DeploymentTarget, repo: string): FleetError =>
     },
   );
 
-const foreign = (
+const foreignRepositoryError = (
   { name, workspace, at }: DeploymentTarget,
   repo: string,
   registered: boolean,

@@ -71,7 +71,7 @@ export const loadFleet = async (
     }),
   );
   if (!source) return undefined;
-  refuseStrays(source, fleet, problems);
+  refuseUnknownFolders(source, fleet, problems);
   const own = sources.apart
     ? await collectProblems(problems, () =>
         readLayer(sources, options.environment, location, path, inEnvironment),
@@ -84,7 +84,7 @@ export const loadFleet = async (
     return {
       source,
       from,
-      objects: objects.filter((object) => belongs(object, problems)),
+      objects: objects.filter((object) => isAllowedHere(object, problems)),
       deliveryLabels: {},
     };
   };
@@ -170,7 +170,7 @@ const isStray = (name: string, environments: readonly string[]): boolean => {
 };
 
 /** A folder of an environment that the chain does not name is probably misspelled, and would be ignored. */
-const refuseStrays = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Problems): void => {
+const refuseUnknownFolders = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Problems): void => {
   const strays = source.files.map((file) => file.path).filter((path) => isStray(path, fleet.environments));
   for (const folder of new Set(strays.map((path) => path.split('/')[1] as string))) {
     problems.found.push(
@@ -182,7 +182,7 @@ const refuseStrays = (source: Source, fleet: ObjectOf<'Fleet'>, problems: Proble
   }
 };
 
-const belongs = (object: PlatformObject, problems: Problems): boolean => {
+const isAllowedHere = (object: PlatformObject, problems: Problems): boolean => {
   if (!ELSEWHERE.has(object.kind)) return true;
   problems.found.push(
     new FleetError('UNKNOWN_KIND', `a ${object.kind} has no meaning here`, {

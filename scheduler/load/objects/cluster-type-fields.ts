@@ -1,5 +1,5 @@
 import { isMap } from 'yaml';
-import { given, onlyWith, worded } from '../../model/yaml/schema-rules.ts';
+import { given, onlyWith, enumOf } from '../../model/yaml/schema-rules.ts';
 import {
   childOf,
   count,
@@ -82,7 +82,7 @@ const read = fields({
 /** The spec of a ClusterType. */
 export const clusterTypeFields = narrowed(
   read,
-  onlyWith(given('reboot'), worded('target', 'host')),
+  onlyWith(given('reboot'), enumOf('target', 'host')),
   (spec, node, path, reading) =>
     spec.reboot === undefined || spec.target === 'host'
       ? spec

@@ -1,6 +1,6 @@
 import type { ImageParts, KindFields } from '../../model/images/image-fields.ts';
 import { type JsonPath, parseJsonPath } from '../../model/json-path.ts';
-import { filled } from '../../model/yaml/schema-rules.ts';
+import { nonEmpty } from '../../model/yaml/schema-rules.ts';
 import {
   BAD,
   fields,
@@ -83,7 +83,7 @@ const kindFields = fields({
 /** Refuses an entry without any field, which would have no effect. */
 const describedFields: Shape<KindFields> = narrowed(
   kindFields,
-  { anyOf: [filled('paths'), filled('parts')] },
+  { anyOf: [nonEmpty('paths'), nonEmpty('parts')] },
   (read, node, path, reading) => {
     if (read.paths.length + read.parts.length > 0) return read;
     return refuse(reading, node, `${path} names no field of kind ${read.kind}`, 'Give it paths or parts');

@@ -56,7 +56,7 @@ export const readObjects = (
     }
     const found: PlatformObject[] = [];
     const problemsBefore = problems.length;
-    const onOther = others === 'refused' ? (at: Place) => notOurs(at) : undefined;
+    const onOther = others === 'refused' ? (at: Place) => foreignVersionError(at) : undefined;
     for (const document of parseDocuments(name, file.bytes, problems, onOther)) {
       const before = problems.length;
       const unfolded = onOther ? [document] : unfoldDocument(document, file, problems);
@@ -90,7 +90,7 @@ const knownObjects = ({ bytes, changes }: SourceFile, name: string, others: stri
 };
 
 /** 'fleet-ferry/v1alpha1 has Fleet, ...; scheduler.kalypso.io/v1alpha1 has Environment, ...' */
-const everyKind = (): string =>
+const listKinds = (): string =>
   Object.entries(GROUPS)
     .map(([group, kinds]) => `${group}/v1alpha1 has ${Object.keys(kinds).join(', ')}`)
     .join('; ');
@@ -106,10 +106,10 @@ const meantKind = (kind: string, group: string): string => {
   return '';
 };
 
-const notOurs = (at: Place): FleetError =>
+const foreignVersionError = (at: Place): FleetError =>
   new FleetError('UNKNOWN_KIND', 'this is not an object of a platform', {
     at,
-    hint: `Begin it with an apiVersion and a kind, or move it out of here. ${everyKind()}`,
+    hint: `Begin it with an apiVersion and a kind, or move it out of here. ${listKinds()}`,
   });
 
 const readDocument = (parsed: ParsedDocument, problems: FleetError[]): PlatformObject | undefined => {
@@ -151,7 +151,7 @@ const readerFor = (
           `${group} has no kind ${JSON.stringify(kind)} that is written by hand`,
           {
             at,
-            hint: `${meantKind(kind, group)}${everyKind()}`,
+            hint: `${meantKind(kind, group)}${listKinds()}`,
           },
         ),
   );

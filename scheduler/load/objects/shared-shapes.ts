@@ -1,5 +1,5 @@
 import type { LabelSelector } from '../../model/model.ts';
-import { filled, worded } from '../../model/yaml/schema-rules.ts';
+import { nonEmpty, enumOf } from '../../model/yaml/schema-rules.ts';
 import {
   fields,
   list,
@@ -28,7 +28,7 @@ const expression: Shape<LabelSelector['matchExpressions'][number]> = narrowed(
   }),
   {
     anyOf: [
-      { allOf: [worded('operator', 'In', 'NotIn'), filled('values')] },
+      { allOf: [enumOf('operator', 'In', 'NotIn'), nonEmpty('values')] },
       { properties: { operator: { enum: ['Exists', 'DoesNotExist'] }, values: { maxItems: 0 } } },
     ],
   },

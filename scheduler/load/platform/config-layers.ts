@@ -32,7 +32,7 @@ export const orderLayers = (
     if (!map) continue;
     const isLabelled = map.labels['platform-config'] === 'true';
     const isAzure = form === 'kalypso' && map.name.startsWith(AZURE_PREFIX);
-    if (isAzure || (form === 'kalypso' && isLabelled)) advice.push(...differentlyRead(map));
+    if (isAzure || (form === 'kalypso' && isLabelled)) advice.push(...ambiguousValues(map));
     if (isAzure) azure.push(...azureLayers(map, from, advice));
     // A ConfigMap with the name prefix and the label gives both layers: one with its keys unchanged, and one for each key's
     // selector.
@@ -79,7 +79,7 @@ const placesOf = (
 ];
 
 /** Warns of values that Kalypso may parse differently. */
-const differentlyRead = (map: ObjectOf<'ConfigMap'>): readonly FleetError[] =>
+const ambiguousValues = (map: ObjectOf<'ConfigMap'>): readonly FleetError[] =>
   Object.entries(map.data).flatMap(([key, { value, at }]) =>
     isReadDifferently(value)
       ? [

@@ -17,7 +17,7 @@ import {
 } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { wordsOf } from '#bundles/json/schema/schema-of';
+import { enumValuesOf } from '#bundles/json/schema/schema-of';
 import { parseDocument } from '#bundles/json/validate';
 import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
@@ -173,7 +173,7 @@ const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
       return { kind, predicate: parseDocument('approval-predicate', predicate, what) };
     case 'decision':
       checkKnown(
-        wordsOf('decision-predicate', 'decision'),
+        enumValuesOf('decision-predicate', 'decision'),
         (predicate as { readonly decision?: unknown } | null)?.decision,
         what,
       );

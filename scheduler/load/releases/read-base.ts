@@ -36,7 +36,7 @@ export const readBase = async (
   newest: StoredRelease | undefined,
   known?: Digest,
 ): Promise<Base> => {
-  const why = newest && (await whyRefused(layout, newest, known));
+  const why = newest && (await whyUnusable(layout, newest, known));
   if (!newest || !why) return { release: newest };
   const release = await newestReadable(layout, channel, roots, newest);
   const { version } = newest.predicate;
@@ -72,7 +72,7 @@ const newestReadable = async (
   }
   for (const release of found.toSorted((a, b) => b.predicate.version - a.predicate.version)) {
     // A past release may be incomplete, as nothing needs it.
-    const isReadable = await whyRefused(layout, release).then((why) => !why, ignoreUnreadable);
+    const isReadable = await whyUnusable(layout, release).then((why) => !why, ignoreUnreadable);
     if (isReadable === true) return release;
   }
   return undefined;
@@ -83,7 +83,7 @@ const ignoreUnreadable = (error: unknown): undefined => {
   throw error;
 };
 
-const whyRefused = async (
+const whyUnusable = async (
   layout: Layout,
   release: StoredRelease,
   known?: Digest,

@@ -23,7 +23,7 @@ export type GitRepository = {
 const LOCK_TIMEOUT_MS = 600_000;
 const PAUSE_MS = 50;
 /** An older lock file of git's was left by a killed process: the exclusive lock keeps live ones out. */
-const LEFT_BEHIND_MS = 120_000;
+const STALE_LOCK_MS = 120_000;
 
 /**
  * Runs `work` with an exclusive lock on a repository's cache, across processes: concurrent fetches into a shallow repository
@@ -70,7 +70,7 @@ const takeLock = (file: string): Disposable | undefined => {
 
 const removeLeftLock = async (file: string): Promise<void> => {
   const found = await stat(file).catch(() => undefined);
-  if (found && Date.now() - found.mtimeMs > LEFT_BEHIND_MS) await rm(file, { force: true });
+  if (found && Date.now() - found.mtimeMs > STALE_LOCK_MS) await rm(file, { force: true });
 };
 
 /** Disables attributes that would change bytes on checkout, for every file. */

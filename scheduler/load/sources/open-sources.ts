@@ -129,7 +129,7 @@ export const openSources = (options: SourceOptions): Sources => {
     if (taken instanceof FleetError) throw taken;
     // Only a commit that is in the cache can be a fallback.
     if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
-    for (const submodule of taken.submodules) remark(passedOver(submodule, repo));
+    for (const submodule of taken.submodules) remark(skippedSubmodule(submodule, repo));
     return { root: taken.root, commit };
   };
   return {
@@ -189,7 +189,7 @@ const checkOutJobs = async (jobs: readonly Checkout[]): Promise<readonly (Checke
   return jobs.map((job) => results.get(job) as CheckedOut | FleetError);
 };
 
-const passedOver = (submodule: string, repo: string): FleetError =>
+const skippedSubmodule = (submodule: string, repo: string): FleetError =>
   new FleetError(
     'REFERENCE_MISSING',
     `the submodule ${JSON.stringify(submodule)} of ${redactUrl(repo)} is not read`,

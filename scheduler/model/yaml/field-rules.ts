@@ -1,5 +1,5 @@
 import type { Node } from 'yaml';
-import { filled, given, onlyWith, worded } from './schema-rules.ts';
+import { nonEmpty, given, onlyWith, enumOf } from './schema-rules.ts';
 import { type Bad, narrowed, type Reading, refuse, type Schema, type Shape } from './shape.ts';
 
 /** A rule between the fields of a mapping: its JSON Schema, and the same for fields that were read. A null field is absent. */
@@ -15,7 +15,7 @@ export const has = (...keys: readonly string[]): Rule => ({
 
 /** The field holds one of these words. */
 export const is = (key: string, ...words: readonly string[]): Rule => ({
-  schema: worded(key, ...words),
+  schema: enumOf(key, ...words),
   holds: (fields) => words.some((word) => word === fields[key]),
 });
 
@@ -26,7 +26,7 @@ export const isTrue = (key: string): Rule => ({
 
 /** The field holds a list with at least one entry. */
 export const hasEntries = (key: string): Rule => ({
-  schema: filled(key),
+  schema: nonEmpty(key),
   holds: (fields) => Array.isArray(fields[key]) && fields[key].length > 0,
 });
 

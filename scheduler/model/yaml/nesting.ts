@@ -4,13 +4,13 @@ import { isMap, isPair, isSeq, Lexer } from 'yaml';
 export const MAX_DEPTH = 200;
 
 /** With fewer brackets the text is not scanned; most files have few. */
-const FEW = 1000;
+const MAX_UNSCANNED = 1000;
 
 /** Whether a text nests deeper than MAX_DEPTH, without parsing it, in time linear in its length. */
 export const nestsTooDeep = (text: string): boolean => {
   // '- - - -' and '? ? ?': nested lists on one line.
   if (COMPACT.test(text)) return true;
-  if (countBrackets(text) <= FEW) return false;
+  if (countBrackets(text) <= MAX_UNSCANNED) return false;
   let depth = 0;
   for (const token of new Lexer().lex(text)) {
     if (token === '[' || token === '{') depth += 1;

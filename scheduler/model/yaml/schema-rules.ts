@@ -12,13 +12,13 @@ export const given = (...keys: readonly string[]): Schema => ({
 export const exactlyOne = (...keys: readonly string[]): Schema => ({ oneOf: keys.map((key) => given(key)) });
 
 /** The key holds one of these words. */
-export const worded = (key: string, ...words: readonly string[]): Schema => ({
+export const enumOf = (key: string, ...words: readonly string[]): Schema => ({
   required: [key],
   properties: { [key]: { enum: words } },
 });
 
 /** The key holds a list with at least one entry. */
-export const filled = (key: string): Schema => ({
+export const nonEmpty = (key: string): Schema => ({
   required: [key],
   properties: { [key]: { type: 'array', minItems: 1 } },
 });

@@ -41,7 +41,7 @@ export const parseYaml11Collection = (text: string): ConfigValue | undefined => 
 export const isReadDifferently = (text: string): boolean => {
   try {
     const { document, errors } = parse(text);
-    return document !== undefined && isCollection(document) && (errors > 0 || UNLIKE.test(text));
+    return document !== undefined && isCollection(document) && (errors > 0 || NOT_PLAIN.test(text));
   } catch {
     return true;
   }
@@ -49,7 +49,7 @@ export const isReadDifferently = (text: string): boolean => {
 
 /** Characters that end a line in YAML 1.1 only, and control characters, which yaml.v2 refuses. */
 // oxlint-disable-next-line no-control-regex
-const UNLIKE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]|\r(?!\n)/;
+const NOT_PLAIN = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\x85\u2028\u2029\ufeff]|\r(?!\n)/;
 
 const parse = (text: string): { readonly document: Document | undefined; readonly errors: number } => {
   // With the failsafe schema every scalar stays as written, so that only the code below types it.
@@ -192,7 +192,7 @@ const TIMESTAMPS = [
 const isTimestamp = (text: string): boolean =>
   /^\d{4}-/.test(text) && TIMESTAMPS.some((layout) => parseTime(layout, text) !== undefined);
 
-const WORDS: ReadonlyMap<string, ConfigValue> = new Map<string, ConfigValue>([
+const KEYWORDS: ReadonlyMap<string, ConfigValue> = new Map<string, ConfigValue>([
   ...words(true, 'y Y yes Yes YES true True TRUE on On ON'),
   ...words(false, 'n N no No NO false False FALSE off Off OFF'),
   ...words(null, '~ null Null NULL'),
@@ -205,7 +205,7 @@ function words(value: ConfigValue, list: string): readonly (readonly [string, Co
 
 /** Types a plain scalar. */
 export const typePlain = (text: string): ConfigValue => {
-  const word = WORDS.get(text);
+  const word = KEYWORDS.get(text);
   if (word !== undefined) return word;
   const value = yamlNumber(text);
   if (value === undefined) return text;

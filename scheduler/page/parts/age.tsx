@@ -26,7 +26,7 @@ export const At = ({ at }: { readonly at: string }) => (
 
 type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
 
-const WAYS: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };
+const SOURCE_NAMES: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };
 
 /** Age and source of a reported value. Values of sites without a network are days old. */
 export const SourceOf = ({
@@ -37,7 +37,7 @@ export const SourceOf = ({
   readonly now: string;
 }) => (
   <small className="source">
-    <Age at={at} now={now} />, event {seq}, {WAYS[source.by] ?? `by ${source.by}`}, received{' '}
+    <Age at={at} now={now} />, event {seq}, {SOURCE_NAMES[source.by] ?? `by ${source.by}`}, received{' '}
     <Age at={source.receivedAt} now={now} />
     {source.clockTrusted ? '' : ', clock not trusted'}
   </small>

@@ -7,7 +7,7 @@ import { Wide } from './wide.tsx';
 const ALL = 100;
 /** Height of a row that was never drawn, and rows that are drawn beyond the window. */
 const ESTIMATE = 64;
-const BEYOND = 10;
+const OVERSCAN = 10;
 
 /** For a row of the table: in a long one its place, and the function that measures it. */
 export type RowProps = {
@@ -73,7 +73,7 @@ const Window = <T,>({ label, headings, rows, children }: WindowProps<T>) => {
   const virtual = useWindowVirtualizer({
     count: rows.length,
     estimateSize: () => ESTIMATE,
-    overscan: BEYOND,
+    overscan: OVERSCAN,
     scrollMargin,
   });
   const drawn = virtual.getVirtualItems();

@@ -44,7 +44,7 @@ export const Overview = () => {
     alarms: { total },
     compliance,
   } = useLoaderData<Answers>();
-  const needing = shown.filter(({ states }) => NEEDS_A_LOOK.has(worstOf(states))).length;
+  const needing = shown.filter(({ states }) => NEEDS_A_LOOK.has(worstTone(states))).length;
   return (
     <>
       <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
@@ -113,7 +113,7 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
           </Anchor>
         </Table.Th>
         <Table.Td>
-          <State mood={worstOf(states)}>{describeStates(states)}</State>
+          <State mood={worstTone(states)}>{describeStates(states)}</State>
         </Table.Td>
         <Table.Td>{channels.join(', ')}</Table.Td>
         <Table.Td>{agents}</Table.Td>
@@ -130,7 +130,7 @@ const NEEDS_A_LOOK: ReadonlySet<Tone> = new Set<Tone>(['bad', 'late']);
 
 const ORDER: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
 
-const worstOf = (states: Site['states']): Tone =>
+const worstTone = (states: Site['states']): Tone =>
   ORDER.find((mood) => states.some((state) => toneOf(state) === mood)) ?? 'quiet';
 
 /** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */

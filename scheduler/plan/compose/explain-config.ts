@@ -54,13 +54,13 @@ export const originOf = (
   origins: readonly ConfigOrigin[],
   path: readonly string[],
 ): ConfigOrigin | undefined =>
-  origins.find((origin) => isUnder(origin.path, path)) ??
-  origins.find((origin) => isUnder(path, origin.path));
+  origins.find((origin) => isAtOrBelow(origin.path, path)) ??
+  origins.find((origin) => isAtOrBelow(path, origin.path));
 
 const pathKey = (path: readonly string[]): string => path.join('\0');
 
 /** Whether `path` is at or below `top`. */
-const isUnder = (path: readonly string[], top: readonly string[]): boolean =>
+const isAtOrBelow = (path: readonly string[], top: readonly string[]): boolean =>
   top.every((part, at) => path[at] === part);
 
 /** Removes and returns the origins that a new value replaces: at or below the path, and a scalar above it. */
@@ -68,7 +68,9 @@ const takeUnder = <L extends ConfigLayer>(
   origins: Map<string, ConfigOrigin<L>>,
   path: readonly string[],
 ): readonly ConfigSetting<L>[] => {
-  const gone = [...origins.values()].filter((one) => isUnder(one.path, path) || isUnder(path, one.path));
+  const gone = [...origins.values()].filter(
+    (one) => isAtOrBelow(one.path, path) || isAtOrBelow(path, one.path),
+  );
   for (const one of gone) origins.delete(pathKey(one.path));
   return gone.flatMap(({ layer, at, value, overrode }) => [{ layer, at, value }, ...overrode]);
 };

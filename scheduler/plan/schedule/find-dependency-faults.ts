@@ -33,14 +33,14 @@ const findCircles = (
 ): ReadonlyMap<string, readonly string[]> => {
   const circles = new Map<string, readonly string[]>();
   for (const start of targets.keys()) {
-    const way = wayBack(targets, start);
+    const way = findCycle(targets, start);
     if (way) circles.set(start, way);
   }
   return circles;
 };
 
 /** A shortest path along the dependencies of a target back to it. */
-const wayBack = (
+const findCycle = (
   targets: ReadonlyMap<string, DeploymentTarget>,
   start: string,
 ): readonly string[] | undefined => {

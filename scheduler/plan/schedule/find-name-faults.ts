@@ -41,7 +41,7 @@ export const findNameFaults = (
     for (const target of same) {
       const twice = same.find((one) => one !== target && one.registration === target.registration);
       if (!isOwner(target, owner)) refuse(target, targetTaken(target, owner));
-      else if (twice) refuse(target, comesTwice(target, twice));
+      else if (twice) refuse(target, duplicateError(target, twice));
       else if (!isName(name)) refuse(target, tooLong(target));
     }
   }
@@ -136,7 +136,7 @@ const targetTaken = (target: DeploymentTarget, owner: Owner): FleetError =>
   );
 
 /** Two Workloads of one application, or one Workload twice. */
-const comesTwice = (target: DeploymentTarget, other: DeploymentTarget): FleetError => {
+const duplicateError = (target: DeploymentTarget, other: DeploymentTarget): FleetError => {
   const by =
     target.registration === undefined ? 'the platform itself' : `the registration ${target.registration}`;
   return new FleetError(

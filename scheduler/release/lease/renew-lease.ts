@@ -58,7 +58,7 @@ export const renewLease = async (
   { channel, release, days = LEASE_DAYS, now, anyway = false, freshness }: LeaseRenewal,
 ): Promise<RenewedLease> => {
   const { root } = keys;
-  if (release.root.version !== root.version) throw leftBehind(channel, release, root);
+  if (release.root.version !== root.version) throw outdatedRootError(channel, release, root);
   const last = await readLease(layout, channel, keys.roots);
   if (last && parseTime(last.predicate.issuedAt).getTime() > now.getTime() + DAY_MS)
     throw fromFuture(last, channel);
@@ -111,7 +111,7 @@ const isDue = (
   return now.getTime() - issued >= fresh * GONE;
 };
 
-const leftBehind = (channel: Channel, { predicate }: StoredRelease, root: TrustRoot): FleetError =>
+const outdatedRootError = (channel: Channel, { predicate }: StoredRelease, root: TrustRoot): FleetError =>
   new FleetError(
     'UNKNOWN_KEY',
     `root ${root.version} does not count the keys of release ${predicate.version} of ${formatChannel(channel)}`,

@@ -65,15 +65,15 @@ export const renewRelease = async (
 };
 
 /** Fraction of a release's life that must be left. */
-const LEFT = 1 / 3;
+const MIN_REMAINING = 1 / 3;
 
 /** Whether less than a third of the time between issue and expiry is left. */
-export const isEnding = (
+export const isDueForRenewal = (
   { issuedAt, expires }: { readonly issuedAt: string; readonly expires: string },
   now: Date,
 ): boolean => {
   const [from, to] = [parseTime(issuedAt).getTime(), parseTime(expires).getTime()];
-  return to - now.getTime() < (to - from) * LEFT;
+  return to - now.getTime() < (to - from) * MIN_REMAINING;
 };
 
 const whyDue = async (
@@ -87,7 +87,7 @@ const whyDue = async (
     const statements = await readBundleStatements(layout, release, digest);
     if (!meetThreshold(statements, root.roles.bundle, digest)) return 'signers';
   }
-  if (isEnding(release.predicate, now)) return 'ending';
+  if (isDueForRenewal(release.predicate, now)) return 'ending';
   return release.documents.some(({ role, digest }) => role === 'root' && digest === root.digest)
     ? undefined
     : 'roots';

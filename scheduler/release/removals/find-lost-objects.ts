@@ -58,7 +58,7 @@ type Side = {
 };
 
 /** Below this number more than half of the objects may go unasked, but not all. */
-const FEW = 5;
+const SMALL_PACKAGE = 5;
 
 const lossOf = (
   kind: BuiltBundle['bundle']['kind'],
@@ -85,7 +85,7 @@ const lossOf = (
       gone: gone.filter((one) => inside.includes(one)),
     };
   }
-  if (gone.length < FEW || 2 * gone.length <= all.length) return undefined;
+  if (gone.length < SMALL_PACKAGE || 2 * gone.length <= all.length) return undefined;
   return { ...objects, because: 'most', gone };
 };
 

@@ -52,7 +52,7 @@ export const findUndeclared = async (built: EnvironmentBuild, options: Options):
     if (findRevoked(revocations, [bundle.bundle.digest])) continue;
     const judged = judgeBundle(await compareBundle(bundle, previous, findRemovals), allowance);
     if (judged.undeclared.length === 0) continue;
-    const own = await holdsOf(channel, { bundle, undeclared: judged.undeclared, previous }, options);
+    const own = await packagesToHold(channel, { bundle, undeclared: judged.undeclared, previous }, options);
     if (!own) continue;
     holds.set(bundle.clusterType.name, own);
     undeclared.set(bundle.clusterType.name, judged.undeclared);
@@ -67,7 +67,7 @@ type Judged = {
 };
 
 /** Packages to hold in one bundle; undefined if the last release cannot supply a package. */
-const holdsOf = async (
+const packagesToHold = async (
   channel: Channel,
   { bundle, undeclared, previous }: Judged,
   { layout, roots, signal }: Options,
@@ -98,7 +98,7 @@ const holdsOf = async (
   ];
   for (const { id, workspace } of names) {
     const by = replaced.filter((one) => (one.workspace ?? '') === (workspace ?? ''));
-    if (by.length > 0 && !known.has(id) && !holds.has(id)) holds.set(id, { error: comes(id, by) });
+    if (by.length > 0 && !known.has(id) && !holds.has(id)) holds.set(id, { error: waitingError(id, by) });
   }
   return holds;
 };
@@ -113,7 +113,7 @@ const stays = (removal: Removal, clusterType: string): FleetError =>
     { subject: removal.assignment, hint: hintOf([removal]) },
   );
 
-const comes = (id: string, by: readonly Removal[]): FleetError =>
+const waitingError = (id: string, by: readonly Removal[]): FleetError =>
   new FleetError(
     'REMOVALS_HELD',
     `the package is new and may replace ${nameRemovals(by)}, whose removal nobody declared; both would run`,

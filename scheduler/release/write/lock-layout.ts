@@ -27,7 +27,7 @@ export const lockLayout = async (directory: string, command: string, now: Date):
     if (!lock) throw busy(directory);
     const holder = join(directory, HOLDER);
     try {
-      if (readLockHolder(holder)) await removeRests(directory);
+      if (readLockHolder(holder)) await removeTemporaryFiles(directory);
       writeLockHolder(holder, { pid: process.pid, command, since: formatTime(now) });
     } catch (error) {
       lock[Symbol.dispose]();
@@ -45,7 +45,7 @@ export const lockLayout = async (directory: string, command: string, now: Date):
 };
 
 /** Removes temporary files of a process that was killed. Safe because the caller holds the lock. */
-const removeRests = async (directory: string): Promise<void> => {
+const removeTemporaryFiles = async (directory: string): Promise<void> => {
   for (const folder of [directory, join(directory, 'blobs', 'sha256')]) {
     const names = await readdir(folder).catch(() => []);
     for (const name of names) if (name.startsWith(TEMPORARY)) await rm(join(folder, name), { force: true });

@@ -33,7 +33,7 @@ export type Releases = Disposable & {
  */
 export const openReleases = async (directory: string, options: LockOptions): Promise<Releases> => {
   const lock = () => waitForLayout(directory, options);
-  let locked = (await isThere(directory)) ? await lock() : undefined;
+  let locked = (await exists(directory)) ? await lock() : undefined;
   const open = async (): Promise<Layout> => {
     locked ??= await lock();
     const layout = await openOrStartLayout(directory);
@@ -71,7 +71,7 @@ export const openReleases = async (directory: string, options: LockOptions): Pro
  */
 const start = async (layout: Layout): Promise<void> => {
   const [anyBlob] = await layout.blobs.list();
-  if (anyBlob !== undefined && !(await isThere(join(layout.directory, 'index.json')))) {
+  if (anyBlob !== undefined && !(await exists(join(layout.directory, 'index.json')))) {
     throw new FleetError(
       'LAYOUT_INVALID',
       `${layout.directory} has blobs, but no index.json that names them`,
@@ -83,5 +83,5 @@ const start = async (layout: Layout): Promise<void> => {
   await writeLayoutIndex(layout, layout.manifests);
 };
 
-const isThere = async (path: string): Promise<boolean> =>
+const exists = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => undefined)) !== undefined;

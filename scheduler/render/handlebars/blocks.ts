@@ -1,6 +1,6 @@
 import { describeValue, isList, isMap, sortedEntries, type Value } from '../go/values/value.ts';
 import { fail, type Run, chargeSteps } from '../run.ts';
-import { type Evaluate, enter, type Render, type Scope } from './scope.ts';
+import { type Evaluate, enterBlock, type Render, type Scope } from './scope.ts';
 import { isTrue, isZero } from './truth.ts';
 
 /** The two branches of a block; `names` are its block parameters. */
@@ -29,7 +29,7 @@ export const withBlock =
   (run, scope) => {
     chargeSteps(run, 1);
     const value = subject(run, scope);
-    if (isTrue(value) || isZero(value)) body(run, enter(scope, value, scope.turn, bind(names, [value])));
+    if (isTrue(value) || isZero(value)) body(run, enterBlock(scope, value, scope.turn, bind(names, [value])));
     else otherwise(run, scope);
   };
 
@@ -55,7 +55,7 @@ export const eachBlock =
       run.at = at;
       chargeSteps(run, 1);
       const turn = { key, index, first: index === 0, last: index === items.length - 1, outer: scope.turn };
-      body(run, enter(scope, item, turn, bind(names, [item, key])));
+      body(run, enterBlock(scope, item, turn, bind(names, [item, key])));
     }
   };
 
@@ -70,7 +70,7 @@ export const plainBlock = (subject: Evaluate, block: Block): Render => {
       chargeSteps(run, 1);
       if (value === true) block.body(run, scope);
       else if (value === false || value === null || value === undefined) block.otherwise(run, scope);
-      else block.body(run, enter(scope, value));
+      else block.body(run, enterBlock(scope, value));
     }
   };
 };

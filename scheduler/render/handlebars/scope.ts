@@ -35,7 +35,7 @@ export type Evaluate = (run: Run, scope: Scope) => Value;
 export type Render = (run: Run, scope: Scope) => void;
 
 /** The scope of a block. As in Handlebars, a block with the same context adds no level for `../`. */
-export const enter = (
+export const enterBlock = (
   scope: Scope,
   context: Value,
   turn = scope.turn,

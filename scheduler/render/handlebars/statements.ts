@@ -14,7 +14,7 @@ import {
   textOf,
 } from './expression.ts';
 import type { Program } from './parse-handlebars.ts';
-import { type Evaluate, enter, type Partials, type Render, type Scope } from './scope.ts';
+import { type Evaluate, enterBlock, type Partials, type Render, type Scope } from './scope.ts';
 
 type Path = hbs.AST.PathExpression;
 
@@ -165,7 +165,7 @@ export const compileProgram = (
         extra.length > 0 && isMap(value)
           ? (Object.fromEntries([...sortedEntries(value), ...extra]) as Dict)
           : value;
-      callPartial(run, partial, { ...enter(scope, given), names: undefined }, node.indent);
+      callPartial(run, partial, { ...enterBlock(scope, given), names: undefined }, node.indent);
       run.depth -= 1;
       return undefined;
     };

@@ -30,14 +30,14 @@ export const describeEntry = (entry: AuditEntry, ended?: Digest): string => {
     at,
     (environmentOf(entry) ?? '-').padEnd(12),
     ended === undefined
-      ? what(entry)
+      ? describeSubject(entry)
       : `end of the submission of ${shortDigest(ended)}, built from the newest state again`,
     ...(candidate ? [shortDigest(candidate)] : []),
     who,
   ].join('  ');
 };
 
-const what = (entry: AuditEntry): string => {
+const describeSubject = (entry: AuditEntry): string => {
   switch (entry.kind) {
     case 'promotion':
       return `promotion ${entry.predicate.number} from ${entry.predicate.from} (${entry.predicate.mode})`;

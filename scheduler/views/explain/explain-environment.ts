@@ -8,7 +8,7 @@ import {
   openTreeLayout,
   type PlaceOptions,
 } from '../../deliver/tree/load-place.ts';
-import type { PromotionStory } from '../../deliver/git/promotion-words.ts';
+import type { PromotionStory } from '../../deliver/git/promotion-text.ts';
 import { readRoot, sourcesOf } from '../../load/load-platform.ts';
 import { throwProblems } from '../../model/problems.ts';
 import { loadPolicies } from '../../release/chain/open-chain.ts';

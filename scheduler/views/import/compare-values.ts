@@ -34,8 +34,8 @@ export const compareValues = (before: Side, after: Side): readonly ValueDifferen
     for (const key of new Set([...Object.keys(old.plain), ...Object.keys(now.plain)])) {
       const difference = {
         key,
-        before: settled(old.plain[key], old.layers, key),
-        after: settled(now.plain[key], now.layers, key),
+        before: effectiveValues(old.plain[key], old.layers, key),
+        after: effectiveValues(now.plain[key], now.layers, key),
       };
       const typesOnly = JSON.stringify(difference.before?.value) === JSON.stringify(difference.after?.value);
       if (typesOnly && typedText(old.values[key]) === typedText(now.values[key])) continue;
@@ -51,7 +51,7 @@ export const compareValues = (before: Side, after: Side): readonly ValueDifferen
 };
 
 /** The last layer that sets a key decides its value, or is the last one merged into it. */
-const settled = (
+const effectiveValues = (
   value: Value | undefined,
   layers: readonly ConfigLayer[],
   key: string,

@@ -175,7 +175,7 @@ const comparePublished = async (
       ignore: 'none',
     });
     const files = new Map(
-      source.files.filter(({ path }) => isOurs(path)).map(({ path, bytes }) => [path, bytes]),
+      source.files.filter(({ path }) => isManagedPath(path)).map(({ path, bytes }) => [path, bytes]),
     );
     return { state: 'compared', repo, branch, files: compareTrees(files, tree) };
   } catch (error) {
@@ -184,4 +184,5 @@ const comparePublished = async (
 };
 
 /** The tracking file and folders of cluster types; other files of the repository are not ours. */
-const isOurs = (path: string): boolean => path.startsWith('.github/tracking/') || /^[^.][^/]*\//.test(path);
+const isManagedPath = (path: string): boolean =>
+  path.startsWith('.github/tracking/') || /^[^.][^/]*\//.test(path);

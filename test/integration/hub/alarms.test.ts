@@ -10,7 +10,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashLine } from '#bundles/formats/events/event';
 import { openConnections } from '#bundles/transport/registry/http/connections';
-import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
+import { createAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { email } from '../../../scheduler/hub/alarms/email.ts';
 import { GONE_MS, keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { readAlarmFacts } from '../../../scheduler/hub/alarms/read-alarm-facts.ts';
@@ -56,7 +56,7 @@ afterAll(async () => {
 });
 
 const late = (agent: string, severity: 'warning' | 'critical' = 'warning') =>
-  makeAlarm(
+  createAlarm(
     'AGENT_LATE',
     severity,
     { site: agent.split('/')[0] ?? '', agent, environment: 'prod' },

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { join as joinPath } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { addDays, formatTime, HOUR_MS } from '#bundles/time';
-import { makeAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
+import { createAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { builtPage } from '../../harness/run/built-programs.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -100,8 +100,8 @@ const fill = async (made: TestServer): Promise<void> => {
   const began = formatTime(addDays(NOW, -1));
   const failed = { site: 'alpha-failed', agent: 'alpha-failed/press-1', ...HOSTS, assignment: 'oven' };
   const behind = { site: 'alpha-silent', agent: 'alpha-silent/press-1', ...HOSTS };
-  const alarm = makeAlarm('PACKAGE_FAILED', 'critical', failed, began, `oven failed: ${HOSTILE}`);
-  const late = makeAlarm('AGENT_LATE', 'warning', behind, began, 'alpha-silent/press-1 is late');
+  const alarm = createAlarm('PACKAGE_FAILED', 'critical', failed, began, `oven failed: ${HOSTILE}`);
+  const late = createAlarm('AGENT_LATE', 'warning', behind, began, 'alpha-silent/press-1 is late');
   await keepAlarms(store, [alarm, late], { now: NOW });
   await store.transact(async (tx) => {
     const sent = { opened_at: formatTime(NOW), severity: 'critical', sent_at: formatTime(NOW) };

@@ -32,7 +32,7 @@ type Copy = {
  */
 export const ensureRoom = async (limits: BackupLimits, bytes: number): Promise<boolean> => {
   const copies = await readCopies(limits);
-  const { leaving, left } = chooseLeaving(limits, copies, bytes);
+  const { leaving, left } = chooseRemoved(limits, copies, bytes);
   if (left + bytes > limits.maxBackupBytes) return false;
   await remove(limits.backups, leaving);
   return true;
@@ -41,14 +41,14 @@ export const ensureRoom = async (limits: BackupLimits, bytes: number): Promise<b
 /** Removes copies that no package restores: all of them, or the oldest above the limits. @throws FleetError PERMISSION, IO */
 export const pruneBackups = async (limits: BackupLimits, which: 'all' | 'too many'): Promise<Pruned> => {
   const copies = await readCopies(limits);
-  const leaving = which === 'all' ? copies.loose : chooseLeaving(limits, copies, 0).leaving;
+  const leaving = which === 'all' ? copies.loose : chooseRemoved(limits, copies, 0).leaving;
   await remove(limits.backups, leaving);
   return { files: leaving.length, bytes: sizeOf(leaving) };
 };
 
 type Copies = { readonly kept: readonly Copy[]; readonly loose: readonly Copy[] };
 
-const chooseLeaving = (
+const chooseRemoved = (
   { maxBackupBytes }: BackupLimits,
   { kept, loose }: Copies,
   bytes: number,

@@ -36,7 +36,7 @@ export const aptArguments = ({ install, remove }: Goal): readonly string[] => [
  */
 export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptChange[]> => {
   const { code, stdout, stderr } = await aptGet(apt, ['--simulate', ...aptArguments(goal)]);
-  if (code !== 0) throw (await blockedHere(apt, goal)) ?? unmet(stdout, stderr);
+  if (code !== 0) throw (await findHostFault(apt, goal)) ?? unmet(stdout, stderr);
   const downgraded = readDowngraded(stdout);
   return stdout
     .split('\n')
@@ -49,7 +49,7 @@ export const simulateApt = async (apt: Apt, goal: Goal): Promise<readonly AptCha
  * Asks apt to do nothing at all. Where it refuses even that, the host is not in order, whatever the release brings: undefined if only
  * packages of the goal are at fault.
  */
-const blockedHere = async (apt: Apt, { install, remove }: Goal): Promise<FleetError | undefined> => {
+const findHostFault = async (apt: Apt, { install, remove }: Goal): Promise<FleetError | undefined> => {
   const { code, stdout, stderr } = await aptGetHere(apt, ['--simulate', 'install']);
   if (code === 0) return undefined;
   const goal = new Set([...install, ...remove].map(({ name }) => name));

@@ -23,7 +23,7 @@ export const executeDirectory = async (
   const owner = await ownerNow(options, path, wanted);
   await using parent = await openParent(options.root, path);
   const made = await make(parent, path);
-  if (made || mode !== null) await adjust(parent, path, { mode: mode ?? PARENT_MODE, owner });
+  if (made || mode !== null) await setMetadata(parent, path, { mode: mode ?? PARENT_MODE, owner });
   return { key: step.key, outcome: step.outcome, reason: step.reason };
 };
 
@@ -38,14 +38,14 @@ const make = async (parent: Folder, path: string): Promise<boolean> => {
   }
 };
 
-const adjust = async (parent: Folder, path: string, metadata: Metadata): Promise<void> => {
+const setMetadata = async (parent: Folder, path: string, metadata: Metadata): Promise<void> => {
   const { mode, owner } = metadata;
   try {
     await using directory = await open(
       parent.at(posix.basename(path)),
       constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW,
     );
-    if (!parent.trusted) await refuseOpeningUp(directory, path, metadata);
+    if (!parent.trusted) await refuseWidening(directory, path, metadata);
     if (owner) await directory.chown(owner.uid, owner.gid);
     await directory.chmod(mode);
     await directory.sync();
@@ -59,7 +59,7 @@ const adjust = async (parent: Folder, path: string, metadata: Metadata): Promise
  * parent could move a private directory of root to this path, and the agent would open it to others.
  * @throws FleetError APPLY_FAILED
  */
-const refuseOpeningUp = async (
+const refuseWidening = async (
   directory: FileHandle,
   path: string,
   { mode, owner }: Metadata,
@@ -88,7 +88,7 @@ export const executeDirectoryRemoval = async (
   if (!created) {
     if (replaced) {
       const { mode, uid, gid } = replaced;
-      await adjust(parent, path, { mode, owner: options.isRoot ? { uid, gid } : null });
+      await setMetadata(parent, path, { mode, owner: options.isRoot ? { uid, gid } : null });
     }
     return done;
   }

@@ -38,7 +38,7 @@ export const executeFile = async (
 
   const saved = await saveIfForeign(options, { folder, name, path, live, ours: detail.ours }, signal);
   if (saved.type === 'not copied' && detail.putsBack !== undefined)
-    refuseToLose(options, path, live, file.digest);
+    refuseUncopied(options, path, live, file.digest);
   await markUnitsStale(options, detail.outdates);
   const owner = await ownerNow(options, path, detail.owner);
   await putFile({ folder, name, path, live }, file, { mode: detail.mode, owner }, signal);
@@ -47,12 +47,12 @@ export const executeFile = async (
     key: step.key,
     outcome: step.outcome,
     reason,
-    ...(await whatComesBack(options, detail, live, saved)),
+    ...(await describeRestored(options, detail, live, saved)),
   };
 };
 
 /** @throws FleetError APPLY_FAILED if the first copy, which the removal of the package restores, exceeds the limit */
-const refuseToLose = (
+const refuseUncopied = (
   { maxBackupBytes }: HostTargetOptions,
   path: string,
   live: Replaceable,
@@ -68,7 +68,7 @@ const refuseToLose = (
 };
 
 /** The file may have changed since the plan, or could not be copied: then the removal restores the newer file, or none. */
-const whatComesBack = async (
+const describeRestored = async (
   options: HostTargetOptions,
   { putsBack }: FileDetail,
   live: Replaceable,

@@ -43,14 +43,14 @@ export const putFile = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const { folder, name, path, live } = at;
-  if (live.type === 'file' && live.digest === wanted.digest && (await adjust(at, live, metadata)))
+  if (live.type === 'file' && live.digest === wanted.digest && (await setMetadata(at, live, metadata)))
     return await dropLeftover(at);
   const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
   await writeInto(folder, name, content, metadata, path);
 };
 
 /** Sets only mode and owner; bytes and times stay. Returns false if the file has to be written again. */
-const adjust = async (
+const setMetadata = async (
   { folder, name, path }: Found,
   live: Extract<Entry, { type: 'file' }>,
   { mode, owner }: Metadata,

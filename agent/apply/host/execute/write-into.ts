@@ -51,7 +51,7 @@ export const linkInto = async (
   try {
     await rm(temporary, { force: true });
     await symlink(target, temporary);
-    if (owner) await giveLink(temporary, owner, path);
+    if (owner) await changeLinkOwner(temporary, owner, path);
     await rename(temporary, folder.at(name));
     await folder.sync();
   } catch (error) {
@@ -66,7 +66,7 @@ const O_PATH = 0o10000000;
  * Changes the owner of a symbolic link that we created. In a directory where others can rename entries the name may refer to another
  * file by now, so on Linux the call goes through a descriptor of the link. @throws FleetError APPLY_FAILED
  */
-const giveLink = async (name: string, { uid, gid }: Ids, path: string): Promise<void> => {
+const changeLinkOwner = async (name: string, { uid, gid }: Ids, path: string): Promise<void> => {
   if (process.platform !== 'linux') return await lchown(name, uid, gid);
   await using held = await open(name, O_PATH | constants.O_NOFOLLOW);
   const stats = await held.stat();

@@ -55,10 +55,10 @@ const isOf = (name: string, repository: string): boolean => {
 const readImages = async (root: string): Promise<readonly StoredImage[]> => {
   const storage = join(root, await storageOf(root));
   const images: StoredImage[] = [];
-  for (const driver of (await orNone(readdir(storage))) ?? []) {
+  for (const driver of (await undefinedIfFailed(readdir(storage))) ?? []) {
     if (!driver.endsWith('-images')) continue;
     const index = join(storage, driver, 'images.json');
-    const text = await orNone(readFile(index, 'utf8'));
+    const text = await undefinedIfFailed(readFile(index, 'utf8'));
     if (text !== undefined) images.push(...parseIndex(text, index));
   }
   return images;
@@ -66,7 +66,7 @@ const readImages = async (root: string): Promise<readonly StoredImage[]> => {
 
 const storageOf = async (root: string): Promise<string> => {
   for (const file of SETTINGS) {
-    const text = await orNone(readFile(join(root, file), 'utf8'));
+    const text = await undefinedIfFailed(readFile(join(root, file), 'utf8'));
     const found = /^\s*graphroot\s*=\s*"(\/[^"]+)"/mu.exec(text ?? '')?.[1];
     if (found !== undefined) return found;
   }
@@ -96,7 +96,7 @@ const parseIndex = (text: string, path: string): readonly StoredImage[] => {
   }
 };
 
-const orNone = async <T>(reading: Promise<T>): Promise<T | undefined> => {
+const undefinedIfFailed = async <T>(reading: Promise<T>): Promise<T | undefined> => {
   try {
     return await reading;
   } catch (error) {

@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { isAbsolute, resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import type { FoundLink, Held } from './held-directory.ts';
+import type { FoundLink, OpenDirectory } from './held-directory.ts';
 import { isOwnedByUs, isWritableByOthers } from '#bundles/file-protection';
 
 /** One path component to look up, and the link whose target contains it. */
@@ -41,7 +41,7 @@ export type LinkTarget = { readonly absolute: boolean; readonly components: read
  */
 export const linkTarget = async (
   root: string,
-  way: readonly Held[],
+  way: readonly OpenDirectory[],
   { path, target, stats }: FoundLink,
 ): Promise<LinkTarget | undefined> => {
   if (!isOwnedByUs(stats.uid))
@@ -51,16 +51,16 @@ export const linkTarget = async (
       { hint: 'Put a directory in its place, or give the link to root' },
     );
   const changeable = way.find(({ trusted }) => !trusted);
-  if (changeable) throw notKept(path, changeable);
+  if (changeable) throw unsafeLinkError(path, changeable);
   const holder = way.at(-1);
   if (holder && stats.nlink > 1 && isWritableByOthers(await holder.handle.stat()))
-    throw notKept(path, holder);
+    throw unsafeLinkError(path, holder);
   if (!isAbsolute(target)) return { absolute: false, components: componentsOf(target, path) };
   const inside = await belowRoot(root, target);
   return inside === undefined ? undefined : { absolute: true, components: componentsOf(inside, path) };
 };
 
-const notKept = (link: string, directory: Held): FleetError => {
+const unsafeLinkError = (link: string, directory: OpenDirectory): FleetError => {
   const name = directory.path || '/';
   return new FleetError(
     'APPLY_FAILED',

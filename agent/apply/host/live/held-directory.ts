@@ -6,7 +6,7 @@ import { errno, hostError } from '../host-error.ts';
 import { isProtectedDirectory } from '#bundles/file-protection';
 
 /** An open directory of a path that is being walked. */
-export type Held = {
+export type OpenDirectory = {
   readonly handle: FileHandle;
   /** Its path below the root with links resolved: '/usr/lib', '' for the root itself. */
   readonly path: string;
@@ -18,7 +18,7 @@ export type Held = {
 export type FoundLink = { readonly path: string; readonly target: string; readonly stats: Stats };
 
 export type Entered =
-  | { readonly type: 'directory'; readonly held: Held }
+  | { readonly type: 'directory'; readonly held: OpenDirectory }
   | ({ readonly type: 'link' } & FoundLink)
   | { readonly type: 'missing' }
   | { readonly type: 'no directory' };
@@ -26,7 +26,7 @@ export type Entered =
 const DIRECTORY = constants.O_RDONLY | constants.O_DIRECTORY;
 
 /** @throws FleetError APPLY_FAILED if the host's root is not a directory; PERMISSION */
-export const openRoot = async (root: string): Promise<Held> => {
+export const openRoot = async (root: string): Promise<OpenDirectory> => {
   const handle = await open(root, DIRECTORY).catch((error: unknown) => {
     throw errno(error) === 'ENOENT' || errno(error) === 'ENOTDIR'
       ? new FleetError('APPLY_FAILED', `the host's root ${root} is not a directory`, { cause: error })
@@ -36,9 +36,9 @@ export const openRoot = async (root: string): Promise<Held> => {
 };
 
 /** Opens a directory below an open one; a link is read and not followed. @throws FleetError PERMISSION, IO, APPLY_FAILED */
-export const enter = async (
+export const openSubdirectory = async (
   root: string,
-  { handle, path, trusted }: Held,
+  { handle, path, trusted }: OpenDirectory,
   name: string,
 ): Promise<Entered> => {
   const inside = `${path}/${name}`;
@@ -62,7 +62,7 @@ export const enter = async (
   });
 };
 
-const hold = async (handle: FileHandle, path: string, above: boolean): Promise<Held> => {
+const hold = async (handle: FileHandle, path: string, above: boolean): Promise<OpenDirectory> => {
   try {
     return { handle, path, trusted: above && isProtectedDirectory(await handle.stat()) };
   } catch (error) {

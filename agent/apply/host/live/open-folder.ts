@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { type Component, componentsOf, linkTarget, MAX_LINKS } from './follow-link.ts';
-import { enter, type Held, inDirectory, openRoot } from './held-directory.ts';
+import { openSubdirectory, type OpenDirectory, inDirectory, openRoot } from './held-directory.ts';
 
 /** An open directory. Names are looked up in this directory even if its path changes meanwhile. */
 export type Folder = AsyncDisposable & {
@@ -26,7 +26,7 @@ export type Folder = AsyncDisposable & {
  * @throws FleetError APPLY_FAILED (a link that is not followed, leads out of root or nowhere), PERMISSION, IO
  */
 export const openFolder = async (root: string, path: string): Promise<Folder | undefined> => {
-  const way: Held[] = [await openRoot(root)];
+  const way: OpenDirectory[] = [await openRoot(root)];
   try {
     if (!(await walk(root, path, way))) return undefined;
     const found = way.pop();
@@ -37,17 +37,17 @@ export const openFolder = async (root: string, path: string): Promise<Folder | u
 };
 
 /** Walks the components from the open root; true if the last of `way` is the directory that `path` names. */
-const walk = async (root: string, path: string, way: Held[]): Promise<boolean> => {
+const walk = async (root: string, path: string, way: OpenDirectory[]): Promise<boolean> => {
   const left: Component[] = componentsOf(path).toReversed();
   let links = 0;
   for (let next = left.pop(); next; next = left.pop()) {
     if (next.name === '..') {
       if (way.length > 1) await close(way.splice(-1));
-      else if (root !== '/') throw leadsOut(root, next.link ?? path);
+      else if (root !== '/') throw outsideRootError(root, next.link ?? path);
       continue;
     }
-    const here = way.at(-1) as Held;
-    const found = await enter(root, here, next.name);
+    const here = way.at(-1) as OpenDirectory;
+    const found = await openSubdirectory(root, here, next.name);
     if (found.type === 'directory') {
       way.push(found.held);
       continue;
@@ -59,21 +59,21 @@ const walk = async (root: string, path: string, way: Held[]): Promise<boolean> =
     if (links > MAX_LINKS)
       throw new FleetError('APPLY_FAILED', `${path} leads through more than ${MAX_LINKS} symbolic links`);
     const target = await linkTarget(root, way, found);
-    if (target === undefined) throw leadsOut(root, found.path);
+    if (target === undefined) throw outsideRootError(root, found.path);
     if (target.absolute) await close(way.splice(1));
     left.push(...target.components.toReversed());
   }
   return true;
 };
 
-const leadsOut = (root: string, link: string): FleetError =>
+const outsideRootError = (root: string, link: string): FleetError =>
   new FleetError('APPLY_FAILED', `${link} is a symbolic link that leads out of ${root}: not followed`);
 
-const close = async (way: readonly Held[]): Promise<void> => {
+const close = async (way: readonly OpenDirectory[]): Promise<void> => {
   for (const { handle } of way) await handle.close();
 };
 
-const asFolder = (root: string, { handle, path, trusted }: Held): Folder => ({
+const asFolder = (root: string, { handle, path, trusted }: OpenDirectory): Folder => ({
   handle,
   at: (name) => inDirectory(handle, join(root, path), name),
   sync: () => handle.sync(),

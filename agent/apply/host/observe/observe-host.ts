@@ -93,7 +93,7 @@ const compare = (
   const { named: path, mode } = wanted;
   if (live.type === 'missing') return [{ key, what: 'missing', message: `${path} is missing` }];
   if (live.type !== type)
-    return [{ key, what: 'type', message: `${path} is not a ${type} but ${said(live.type)}` }];
+    return [{ key, what: 'type', message: `${path} is not a ${type} but ${describeType(live.type)}` }];
   const drifts: Drift[] = [];
   if (live.mode !== mode)
     drifts.push({ key, what: 'mode', message: `${path} has mode ${octal(live.mode)}, not ${octal(mode)}` });
@@ -120,7 +120,7 @@ const ownerCheck = (
   return options.isRoot ? isWanted : (live) => isWanted(live) || live.uid === process.geteuid?.();
 };
 
-const said = (type: 'file' | 'link' | 'directory' | 'other'): string =>
+const describeType = (type: 'file' | 'link' | 'directory' | 'other'): string =>
   ({ file: 'a file', link: 'a symbolic link', directory: 'a directory', other: 'something else' })[type];
 
 /** Files of the inventory that the package no longer has, because their removal did not happen. */

@@ -1,7 +1,7 @@
 import type { Places } from '../live/read-places.ts';
 
 /** Prefixes of keys that name a path. */
-const OF_PATHS = /^(file|secret|directory|parent):(\/.*)$/s;
+const PATH_KEY = /^(file|secret|directory|parent):(\/.*)$/s;
 
 /**
  * Keys of the inventory whose path leads elsewhere today -> the key of that place (read-places.ts): the key of an older agent, which
@@ -13,7 +13,7 @@ export const currentKeys = async (
 ): Promise<ReadonlyMap<string, string>> => {
   const changed = new Map<string, string>();
   for (const key of keys) {
-    const [, kind, path] = OF_PATHS.exec(key) ?? [];
+    const [, kind, path] = PATH_KEY.exec(key) ?? [];
     if (path === undefined) continue;
     const today = `${kind}:${await places.file(path)}`;
     if (today !== key) changed.set(key, today);

@@ -16,7 +16,7 @@ export const hooksFor = (
       if (!change || change.to === null) return [];
       const { from, to } = change;
       const wentBack = owned.debs.get(hook.package)?.version !== to;
-      return whensOf(change, wentBack).flatMap((when): readonly Omit<DebHook, 'program'>[] => {
+      return hookTimesOf(change, wentBack).flatMap((when): readonly Omit<DebHook, 'program'>[] => {
         const path = hook[when];
         if (path === undefined) return [];
         return [{ when, package: hook.package, from, to, path, timeoutSeconds: hook.timeoutSeconds }];
@@ -24,7 +24,7 @@ export const hooksFor = (
     })
     .map((hook, index) => ({ ...hook, program: `hooks/${index}` }));
 
-const whensOf = ({ from, isDowngrade }: AptChange, wentBack: boolean): readonly DebHook['when'][] => {
+const hookTimesOf = ({ from, isDowngrade }: AptChange, wentBack: boolean): readonly DebHook['when'][] => {
   if (isDowngrade) return wentBack ? ['restore'] : [];
   return from === null ? ['after'] : ['before', 'after'];
 };
@@ -34,7 +34,10 @@ export const describeHook = ({ when, package: name, path }: Pick<DebHook, 'when'
   `${when} ${name}: ${path}`;
 
 /** A rollback does not undo changes of data by maintainer scripts and services of the newer version. */
-export const staysAfter = (changes: readonly AptChange[], hooks: readonly DebHook[]): readonly string[] => {
+export const irreversibleNotes = (
+  changes: readonly AptChange[],
+  hooks: readonly DebHook[],
+): readonly string[] => {
   const names = changes
     .filter(({ name, isDowngrade }) => isDowngrade && !hooks.some((hook) => hook.package === name))
     .map(({ name }) => name);

@@ -12,7 +12,7 @@ import { hostError } from '../host-error.ts';
 import { type DebsDetail, note, toStep } from '../host-step.ts';
 import { asJson, debKey, type OwnedDeb } from '../owned/owned-state.ts';
 import type { DebRelease } from '../step-request.ts';
-import { describeHook, hooksFor, staysAfter } from './deb-hooks.ts';
+import { describeHook, hooksFor, irreversibleNotes } from './deb-hooks.ts';
 import type { Part, PlanContext } from './plan-context.ts';
 
 /** How long a transaction waits for apt and dpkg of the administrator. */
@@ -82,7 +82,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     ...unholds.map(({ name }) => `${name} no longer on hold`),
     ...unmarked.map(({ name }) => `${name} recorded as installed by the agent`),
     ...hooks.map(describeHook),
-    ...staysAfter(changes, hooks),
+    ...irreversibleNotes(changes, hooks),
   ];
   const isNoop = isSettled && holds.length + unholds.length + unmarked.length === 0;
   return {

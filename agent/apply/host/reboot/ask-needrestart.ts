@@ -13,7 +13,7 @@ export type NeedrestartAnswer = {
 const PROGRAM = '/usr/sbin/needrestart';
 
 /** It reads the memory maps of all processes, which the restricted service may not: systemd runs it, as it runs a step. */
-const IN_A_UNIT = [
+const SYSTEMD_RUN = [
   'systemd-run',
   '--quiet',
   '--pipe',
@@ -31,7 +31,7 @@ export const askNeedrestart = async (tools: {
   readonly signal: AbortSignal;
 }): Promise<NeedrestartAnswer> => {
   if (!existsSync(PROGRAM)) return { services: [] };
-  const { code, stdout } = await runQuietly(tools, [...IN_A_UNIT, PROGRAM, '-b', '-r', 'l']);
+  const { code, stdout } = await runQuietly(tools, [...SYSTEMD_RUN, PROGRAM, '-b', '-r', 'l']);
   return code === 0 ? parseNeedrestart(stdout) : { services: [] };
 };
 

@@ -8,7 +8,7 @@ import { systemctl } from '../systemd/systemctl.ts';
 import { readRebootNeed, REBOOT_FILES } from './read-reboot-need.ts';
 
 /** needrestart is asked again after this while it names services, which may have been restarted meanwhile. */
-const ASK_AGAIN_MS = 3_600_000;
+const NEEDRESTART_INTERVAL_MS = 3_600_000;
 const REQUEST_MS = 60_000;
 
 /**
@@ -25,13 +25,13 @@ export const hostMachine = (
     boot: readBoot,
     rebootNeed: async (signal) => {
       const print = fingerprint();
-      const isOld = known === undefined || elapsedMs() - known.atMs > ASK_AGAIN_MS;
+      const isOld = known === undefined || elapsedMs() - known.atMs > NEEDRESTART_INTERVAL_MS;
       if (known?.print === print && !(isOld && known.need.services.length > 0)) return known.need;
       const need = await readRebootNeed(options.run, signal);
       known = { print, atMs: elapsedMs(), need };
       return need;
     },
-    atWork: (signal) => readAtWork(options, signal),
+    atWork: (signal) => readAptActivity(options, signal),
     reboot: (signal) => requestReboot(options, signal),
   };
 };
@@ -57,7 +57,10 @@ const fingerprint = (): string =>
     .join('\n');
 
 /** apt-get takes the locks of dpkg for its check, and refuses where dpkg was interrupted or dependencies are not met. */
-const readAtWork = async (options: HostTargetOptions, signal: AbortSignal): Promise<string | undefined> => {
+const readAptActivity = async (
+  options: HostTargetOptions,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
   const jobs = await systemctl(options, ['list-jobs', '--no-legend', '--plain'], signal);
   if (jobs.stdout.trim() !== '') return 'systemd starts or stops units';
   const checked = await runQuietly({ run: options.run, signal }, [

@@ -68,10 +68,10 @@ const repair = async (work: Work): Promise<Dpkg> => {
   const dpkg = await readDpkg(apt);
   const updates = await readdir(UPDATES).catch(() => []);
   if (updates.length === 0 && [...dpkg.values()].every(({ status }) => status !== 'broken')) return dpkg;
-  await dpkgItself(work, ['--configure', '-a']);
+  await runDpkg(work, ['--configure', '-a']);
   const stuck = request.remove.flatMap(({ name }) => (blocksApt(dpkg.get(name)) ? [name] : []));
   // apt works on nothing while a package waits to be unpacked again that no repository has.
-  if (stuck.length > 0) await dpkgItself(work, ['--force-remove-reinstreq', '--remove', ...stuck]);
+  if (stuck.length > 0) await runDpkg(work, ['--force-remove-reinstreq', '--remove', ...stuck]);
   return await unpackAgain(work, await readDpkg(apt));
 };
 
@@ -79,10 +79,7 @@ const repair = async (work: Work): Promise<Dpkg> => {
 const FATAL = 2;
 
 /** Runs dpkg with the hooks that apt runs around it. A package that fails is a result. @throws FleetError BUSY, DEB_BLOCKED */
-const dpkgItself = async (
-  { apt, request, hooks }: Work,
-  words: readonly string[],
-): Promise<CommandResult> => {
+const runDpkg = async ({ apt, request, hooks }: Work, words: readonly string[]): Promise<CommandResult> => {
   const around = [
     ...hooks.before.map((program) => `--pre-invoke=${program}`),
     // A file system may be in use and cannot be remounted yet: apt tries it again.
@@ -110,7 +107,7 @@ const unpackAgain = async (work: Work, dpkg: Dpkg): Promise<Dpkg> => {
     return file === undefined ? [] : [join(apt.repository, file)];
   });
   if (files.length === 0) return dpkg;
-  await dpkgItself(work, ['--unpack', ...files]);
+  await runDpkg(work, ['--unpack', ...files]);
   return await readDpkg(apt);
 };
 
@@ -146,17 +143,17 @@ const installAndRemove = async (work: Work, before: Dpkg): Promise<StepEnd> => {
   }
   const names = purges(request, await readDpkg(apt));
   if (names.length > 0) {
-    const purged = await dpkgItself(work, ['--purge', ...names]);
+    const purged = await runDpkg(work, ['--purge', ...names]);
     const left = purges(request, await readDpkg(apt));
     if (left.length > 0) return { ...purged, message: `${left[0]} is not purged: ${fatalError(purged)}` };
   }
-  const gone = disappeared(before, await readDpkg(apt), request);
+  const gone = findDisappeared(before, await readDpkg(apt), request);
   const note = noteOf(request, ended, reached);
   return { ...ended, message: gone, ...(note !== undefined && { note }) };
 };
 
 /** dpkg removes a package when others replaced all its files, and apt does not announce it. */
-const disappeared = (before: Dpkg, dpkg: Dpkg, { remove }: DebsRequest): string | undefined => {
+const findDisappeared = (before: Dpkg, dpkg: Dpkg, { remove }: DebsRequest): string | undefined => {
   const meant = new Set(remove.map(({ name }) => name));
   const gone = [...before].find(
     ([name, { status }]) => status === 'installed' && !meant.has(name) && !dpkg.has(name),

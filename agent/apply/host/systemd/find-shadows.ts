@@ -36,10 +36,10 @@ const onDisk = async (
   if (unit.quadlet !== undefined) {
     const generated = folders.units.findIndex(({ path }) => path === '/run/systemd/generator');
     const before = pathsOf(unit.name, folders.units.slice(0, Math.max(generated, 0)));
-    return [...before, ...(await beforeOwn(own, pathsOf(name, folders.quadlets), folders))];
+    return [...before, ...(await pathsBeforeOwn(own, pathsOf(name, folders.quadlets), folders))];
   }
   const isInstance = !unit.names.includes(name);
-  const first = await beforeOwn(own, pathsOf(name, folders.units), folders);
+  const first = await pathsBeforeOwn(own, pathsOf(name, folders.units), folders);
   if (!isInstance) return first;
   // A template is read only if the instance has no file of its own in any directory.
   const instances: string[] = [];
@@ -51,7 +51,7 @@ const pathsOf = (name: string, folders: UnitFolders['units']): readonly string[]
   folders.filter(({ names }) => names.includes(name)).map(({ path }) => posix.join(path, name));
 
 /** The paths before the package's own file, or before a link to it; none if it is not among them. */
-const beforeOwn = async (
+const pathsBeforeOwn = async (
   own: string,
   paths: readonly string[],
   folders: UnitFolders,

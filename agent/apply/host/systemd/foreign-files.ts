@@ -81,7 +81,7 @@ export const readForeign = async (
       unit,
       files
         .filter(({ path, what }) => what === 'shadow' || !debian.has(path))
-        .map((file) => ({ ...file, ...whyItStays(file, others, debian) })),
+        .map((file) => ({ ...file, ...whyKept(file, others, debian) })),
     ]),
   );
 };
@@ -107,7 +107,7 @@ const namesOfHost = (
 
 const isVolatile = (path: string): boolean => path.startsWith('/run/');
 
-const whyItStays = (
+const whyKept = (
   { path, what, unit }: ForeignFile,
   others: readonly string[],
   debian: ReadonlySet<string>,
@@ -146,7 +146,7 @@ const dropInsOnDisk = async (
 };
 
 /** Places of the drop-ins that older agents recorded of a unit of the host. */
-const FORMER_PLACES = [
+const LEGACY_PATHS = [
   '/etc/systemd/system',
   '/etc/systemd/system.control',
   '/run/systemd/system',
@@ -155,7 +155,7 @@ const FORMER_PLACES = [
 
 const wasRecorded = (unit: string, path: string): boolean =>
   [unit, templateOf(unit)].some((name) =>
-    FORMER_PLACES.some((place) => path.startsWith(`${place}/${name}.d/`)),
+    LEGACY_PATHS.some((place) => path.startsWith(`${place}/${name}.d/`)),
   );
 
 /**

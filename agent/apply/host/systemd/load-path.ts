@@ -67,7 +67,7 @@ export const readUnitFolders = async (
 export const listDirectories = async (root: string, paths: readonly string[]): Promise<readonly Listed[]> => {
   const found: Listed[] = [];
   for (const path of paths) {
-    const names = await readdir(join(root, path)).catch(noneIfMissing(path));
+    const names = await readdir(join(root, path)).catch(emptyIfMissing(path));
     if (names) found.push({ path, names });
   }
   return found;
@@ -78,7 +78,7 @@ const quadletFolders = async (root: string): Promise<readonly string[]> => {
   const paths: string[] = [];
   for (const folder of QUADLET_FOLDERS) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true }).catch(
-      noneIfMissing(folder),
+      emptyIfMissing(folder),
     );
     const below = (entries ?? [])
       .filter((entry) => entry.isDirectory())
@@ -94,7 +94,7 @@ const quadletFolders = async (root: string): Promise<readonly string[]> => {
 };
 
 /** systemd takes a link that leads nowhere for no directory, too. */
-const noneIfMissing =
+const emptyIfMissing =
   (path: string) =>
   (error: unknown): undefined => {
     if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errno(error) ?? ''))

@@ -6,7 +6,10 @@ import { systemctl } from './systemctl.ts';
  * Returns the error behind a failure if the host is shutting down: systemd refuses every new job (systemctl(1), is-system-running) or
  * no longer answers. Otherwise undefined.
  */
-const whatIsWrong = async (options: HostTargetOptions, cause?: unknown): Promise<FleetError | undefined> => {
+const findShutdownError = async (
+  options: HostTargetOptions,
+  cause?: unknown,
+): Promise<FleetError | undefined> => {
   if (options.services === 'none' || options.root !== '/' || isFleetError(cause, 'ABORTED')) return undefined;
   const { stdout } = await systemctl(options, ['is-system-running'], AbortSignal.timeout(10_000));
   switch (stdout.trim()) {
@@ -39,9 +42,9 @@ export const unlessShuttingDown = async <T>(
   try {
     result = await work();
   } catch (error) {
-    throw (await whatIsWrong(options, error)) ?? error;
+    throw (await findShutdownError(options, error)) ?? error;
   }
-  const wrong = failed(result) ? await whatIsWrong(options) : undefined;
+  const wrong = failed(result) ? await findShutdownError(options) : undefined;
   if (wrong) throw wrong;
   return result;
 };

@@ -51,7 +51,7 @@ const CONVERSION_AWAY = new RegExp(
 /** An object that the API server takes and etcd does not. */
 const OVERSIZE = /^etcdserver: request is too large/;
 /** The cluster has no address or port left for a Service. Retryable, although the server is reachable. */
-const NONE_LEFT = /^Internal error occurred: failed to allocate .*range is full/;
+const RANGE_EXHAUSTED = /^Internal error occurred: failed to allocate .*range is full/;
 /** The server's own text before what an admission webhook says. A webhook chooses status and reason, so they tell nothing. */
 const WEBHOOK_DENIAL = /^admission webhook "[^"]*" denied the request/;
 /** Behind `<kind> "<name>" is forbidden: `: other objects of the namespace leave no room, which a person or a package may change. */
@@ -82,7 +82,10 @@ const isFull = ({ message = '' }: Status): boolean => NO_ROOM.test(message) && !
 const isAnswer = (code: number, status: Status): boolean => {
   const { message = '' } = status;
   return (
-    MALFORMED.test(message) || OVERSIZE.test(message) || NONE_LEFT.test(message) || isAdmission(code, status)
+    MALFORMED.test(message) ||
+    OVERSIZE.test(message) ||
+    RANGE_EXHAUSTED.test(message) ||
+    isAdmission(code, status)
   );
 };
 
@@ -100,7 +103,7 @@ export const toApiError = (
   doing: RequestSubject,
   server: string,
 ): FleetError => {
-  const said = wordsOf(status, doing);
+  const said = describeStatus(status, doing);
   const { verb, what } = doing;
   const cause = new RefusalCause(code, status);
   const { message = '', details } = status;
@@ -169,7 +172,7 @@ const denied = (verb: string, message: string, cause: RefusalCause): FleetError 
 const FORBIDDEN = ' is forbidden: ';
 
 const lacking = (message: string, cause: RefusalCause, way: string): FleetError =>
-  new FleetError('CLUSTER_LACKS', message, { cause, hint: `${TRIED_AGAIN}; ${way}` });
+  new FleetError('CLUSTER_LACKS', message, { cause, hint: `${RETRY_HINT}; ${way}` });
 
 /** Names only the webhook, because the server's message may quote the object. undefined if no webhook is at fault. */
 const webhookUnreachable = (not: string, message: string, cause: RefusalCause): FleetError | undefined => {
@@ -180,11 +183,11 @@ const webhookUnreachable = (not: string, message: string, cause: RefusalCause): 
     admission === undefined ? `conversion webhook for ${conversion}` : `admission webhook ${admission}`;
   return new FleetError('WEBHOOK_UNREACHABLE', `${not}: the ${webhook} does not answer`, {
     cause,
-    hint: `${TRIED_AGAIN}; restart what serves the webhook if it stays away`,
+    hint: `${RETRY_HINT}; restart what serves the webhook if it stays away`,
   });
 };
 
-const TRIED_AGAIN = 'The agent tries again automatically, with growing pauses';
+const RETRY_HINT = 'The agent tries again automatically, with growing pauses';
 
 /** True for a server error that may concern one object or kind. One of the store concerns all, although the server may call itself ready. */
 export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =>
@@ -194,10 +197,10 @@ export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =
 export const failsWith = (code: number, status: Status, doing: RequestSubject): FleetError =>
   new FleetError(
     'API_FAILED',
-    `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${wordsOf(status, doing)}`,
+    `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${describeStatus(status, doing)}`,
     {
       cause: new RefusalCause(code, status),
-      hint: `${TRIED_AGAIN}; its log, or that of the API service behind it, says why`,
+      hint: `${RETRY_HINT}; its log, or that of the API service behind it, says why`,
     },
   );
 
@@ -211,7 +214,7 @@ export const unreachable = (server: string, why: string, cause?: unknown, said =
     hint: `${said === '' ? '' : `It says: ${said}. `}The agent continues when it does`,
   });
 
-const PAST: Readonly<Record<string, string>> = {
+const PAST_TENSE: Readonly<Record<string, string>> = {
   apply: 'applied',
   create: 'created',
   get: 'read',
@@ -220,7 +223,7 @@ const PAST: Readonly<Record<string, string>> = {
   delete: 'deleted',
   patch: 'changed',
 };
-const pastOf = (verb: string): string => PAST[verb] ?? 'taken';
+const pastOf = (verb: string): string => PAST_TENSE[verb] ?? 'taken';
 
 /** Manager and field path of each conflict: 'conflict with "kubectl": .spec.replicas'. */
 const conflictOf = ({ details }: Status): string | undefined => {
@@ -243,7 +246,7 @@ const HARMLESS = new RegExp(
   ].join('|'),
 );
 
-const wordsOf = (status: Status, { secret }: RequestSubject): string => {
+const describeStatus = (status: Status, { secret }: RequestSubject): string => {
   if (!secret) return shorten(withoutQuotes(status));
   const fields = status.details?.causes?.flatMap(({ field, reason }) =>
     field === undefined ? [] : [`${field}${reason === undefined ? '' : ` (${reason})`}`],

@@ -92,7 +92,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
         path,
         body: writeExactJson(object),
         rights: rightsFor(type, verb, ref),
-        ...doing(verb, ref),
+        ...subjectOf(verb, ref),
         ...more,
       },
       signal,
@@ -179,7 +179,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
           body: writeExactJson(operations),
           expect: [404, 422],
           rights: rightsFor(type, 'patch', ref),
-          ...doing('patch', ref),
+          ...subjectOf('patch', ref),
         },
         signal,
       );
@@ -204,7 +204,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
 const patchRefused = (status: Status, ref: ObjectRef, server: string): FleetError =>
   (status.details?.causes ?? []).length === 0
     ? new FleetError('FIELD_CONFLICT', `${nameOf(ref)} was changed by somebody else at the same moment`)
-    : toApiError({ code: 422, status }, doing('patch', ref), server);
+    : toApiError({ code: 422, status }, subjectOf('patch', ref), server);
 
 const readOne = async (
   sender: Sender,
@@ -215,7 +215,7 @@ const readOne = async (
   const path = pathOf(type, ref.namespace, ref.name);
   const rights = rightsFor(type, 'get', ref);
   const answer = await sender.send(
-    { method: 'GET', path, expect: [404], rights, ...doing('get', ref) },
+    { method: 'GET', path, expect: [404], rights, ...subjectOf('get', ref) },
     signal,
   );
   return answer.code === 404 ? undefined : (parseExactJson(answer.body) as LiveObject);
@@ -297,7 +297,7 @@ const removeOne = async (
       }),
       expect: [404, 409],
       rights: rightsFor(type, 'delete', ref),
-      ...doing('delete', ref),
+      ...subjectOf('delete', ref),
     },
     signal,
   );
@@ -309,7 +309,7 @@ const removeOne = async (
     if (resourceVersion !== undefined && live.metadata.resourceVersion !== resourceVersion) return 'other';
     // The answer for a namespace that is already terminating.
     if (live.metadata.deletionTimestamp !== undefined) return 'deleting';
-    throw toApiError(answer, doing('delete', ref), '');
+    throw toApiError(answer, subjectOf('delete', ref), '');
   }
   const left = JSON.parse(answer.body) as Partial<LiveObject>;
   return left.kind === 'Status' || left.metadata?.deletionTimestamp === undefined ? 'deleted' : 'deleting';
@@ -319,7 +319,7 @@ const removeOne = async (
 export const nameOf = ({ kind, namespace, name }: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>): string =>
   `${kind} ${namespace === undefined || namespace === '' ? '' : `${namespace}/`}${name}`;
 
-const doing = (verb: string, ref: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>) => ({
+const subjectOf = (verb: string, ref: Pick<ObjectRef, 'kind' | 'namespace' | 'name'>) => ({
   verb,
   what: nameOf(ref),
   secret: ref.kind === 'Secret',

@@ -68,7 +68,7 @@ const MAX_BODY = 512 << 20;
 /** Lifetime of cached credentials: service account tokens rotate hourly, and exec plugins have a cache of their own. */
 const CREDENTIALS_MS = 60_000;
 /** Shortest pause between two readings of the kubeconfig while the server cannot be reached. */
-const DOUBTFUL_MS = 5000;
+const MIN_RELOAD_MS = 5000;
 
 /** Every account may ask it unless the cluster forbids it (ClusterRole system:public-info-viewer). */
 const READY: Request = {
@@ -101,7 +101,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
 
   const credentials = async (fresh: boolean): Promise<Credentials> => {
     const now = performance.now();
-    const anew = fresh || (isDoubtful && (!known || now - known.at > DOUBTFUL_MS));
+    const anew = fresh || (isDoubtful && (!known || now - known.at > MIN_RELOAD_MS));
     if (!known || anew || now - known.at > CREDENTIALS_MS) {
       isDoubtful = false;
       known = { credentials: await access.credentials(anew), at: now };

@@ -1,6 +1,6 @@
 import type { Status } from './status.ts';
 
-type Way = {
+type Fix = {
   /** Reads the server's own words for its own faults; where they say something else, a later way or the general one is said. */
   readonly is: (said: Said) => boolean;
   readonly way: (said: Said) => string;
@@ -18,12 +18,12 @@ type Said = {
 };
 
 /** How server-side apply begins what it says of an object that its schema does not take, and the field that it names. */
-const OF_SCHEMA = 'failed to create typed patch object';
+const SCHEMA_ERROR = 'failed to create typed patch object';
 const FIELD_OF_SCHEMA = /\): \.(\S+): /;
 /** How the validation of definitions says that a null is there. */
 const IS_NULL = /must be of type \w+: "null"/;
 
-const WAYS: readonly Way[] = [
+const FIXES: readonly Fix[] = [
   {
     is: ({ message, causes }) =>
       /^(?:etcdserver: r|R)equest (?:is|entity) too large/.test(message) ||
@@ -44,12 +44,12 @@ const WAYS: readonly Way[] = [
     way: ({ fields }) => `Add ${fields} to the object in the package`,
   },
   {
-    is: ({ message }) => message.startsWith(OF_SCHEMA) && message.includes('field not declared in schema'),
+    is: ({ message }) => message.startsWith(SCHEMA_ERROR) && message.includes('field not declared in schema'),
     way: ({ fields }) =>
       `Correct the name ${fields}, or install the version of Kubernetes or of the definition that has it`,
   },
   {
-    is: ({ message }) => message.startsWith(OF_SCHEMA) && message.includes('duplicate entries for key'),
+    is: ({ message }) => message.startsWith(SCHEMA_ERROR) && message.includes('duplicate entries for key'),
     way: ({ fields }) => `Keep one of the items with that key in ${fields}`,
   },
   {
@@ -61,11 +61,11 @@ const WAYS: readonly Way[] = [
 /** Hint for the author of an object that the server refuses. @returns a sentence without a full stop */
 export const suggestFix = ({ message = '', details }: Status): string => {
   const causes = details?.causes ?? [];
-  const ofSchema = message.startsWith(OF_SCHEMA) ? (FIELD_OF_SCHEMA.exec(message)?.[1] ?? []) : [];
+  const ofSchema = message.startsWith(SCHEMA_ERROR) ? (FIELD_OF_SCHEMA.exec(message)?.[1] ?? []) : [];
   const named = [...new Set(causes.flatMap(({ field }) => field ?? []).concat(ofSchema))].slice(0, 5);
   const fields = named.length === 0 ? 'the object' : named.join(' and ');
   const said = { message, causes, fields };
-  return WAYS.find(({ is }) => is(said))?.way(said) ?? `Correct ${fields} in the package`;
+  return FIXES.find(({ is }) => is(said))?.way(said) ?? `Correct ${fields} in the package`;
 };
 
 /** Hint for a request that a policy, a webhook or a limit of the cluster denies. @param verb of the request, 'apply' */

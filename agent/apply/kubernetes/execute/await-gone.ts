@@ -8,7 +8,7 @@ import { isRecord } from '#bundles/is-record';
 const PAUSES = { firstMs: 50, longestMs: 1000, jitter: 'none' } as const;
 
 /** An object that is being deleted: since when, and why it still exists. */
-export type Held = { readonly since: string; readonly message: string };
+export type TerminatingObject = { readonly since: string; readonly message: string };
 
 /**
  * Waits until the object with this uid is gone; a new object of the same name does not count. Finalizers are never removed (X2).
@@ -21,7 +21,7 @@ export const awaitGone = async (
   uid: string,
   timeoutMs: number,
   signal: AbortSignal,
-): Promise<Held | undefined> => {
+): Promise<TerminatingObject | undefined> => {
   const until = performance.now() + timeoutMs;
   for (let reads = 1; ; reads += 1) {
     stopIfAborted(signal);
@@ -32,7 +32,7 @@ export const awaitGone = async (
   }
 };
 
-const heldBy = (ref: ObjectRef, live: LiveObject): Held => {
+const heldBy = (ref: ObjectRef, live: LiveObject): TerminatingObject => {
   const { deletionTimestamp = '' } = live.metadata;
   const why = whyHeld(live);
   const since = deletionTimestamp === '' ? '' : ` since ${deletionTimestamp}`;
@@ -43,11 +43,11 @@ const whyHeld = (live: LiveObject): string => {
   const { finalizers = [], deletionTimestamp = '' } = live.metadata;
   if (finalizers.length > 0) return `finalizers hold it: ${finalizers.join(', ')}`;
   if (deletionTimestamp === '') return 'the server has not begun';
-  return whatIsLeft(live) ?? 'its dependents still exist';
+  return describeRemaining(live) ?? 'its dependents still exist';
 };
 
 /** The conditions of a namespace name the objects that remain in it, and why. */
-const whatIsLeft = ({ status }: LiveObject): string | undefined => {
+const describeRemaining = ({ status }: LiveObject): string | undefined => {
   const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
   const said = conditions.filter(isRecord).filter((condition) => condition['status'] === 'True');
   return said.length === 0 ? undefined : said.map(({ message }) => String(message)).join('; ');

@@ -48,7 +48,7 @@ export const executeApply = async (
     throw new FleetError('APPLY_FAILED', `${step.key} is not in the package that the plan was made for`);
   const { copy, keeps } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
-  await makeWay(options, api, object, detail, signal);
+  await deleteBlocking(options, api, object, detail, signal);
   const { takes } = detail;
   if (detail.migrates || takes) await migrate(api, object, takes, signal);
   const definition = wanted.definedBy.get(typeKey(object));
@@ -135,7 +135,7 @@ const applyOrReplace = async (
       const live = isInvalid(error) ? await api.read(object, signal) : undefined;
       const recreation = live ? await recreationFor(api, object, error, signal) : error;
       if (live && recreation === 'allowed') {
-        await makeWay(options, api, object, { ...detail, replaces: live.metadata.uid ?? '' }, signal);
+        await deleteBlocking(options, api, object, { ...detail, replaces: live.metadata.uid ?? '' }, signal);
         return { ...(await applyAndMigrate(options, api, object, signal)), replaced: true };
       }
       if (recreation !== error || performance.now() > until) throw recreation;
@@ -162,7 +162,7 @@ const applyAndMigrate = async (
 type Applied = { readonly live: LiveObject; readonly created: boolean };
 
 /** Objects that must be deleted first: one that is terminating (X3), one with an immutable field that changes (R1). */
-const makeWay = async (
+const deleteBlocking = async (
   { stepTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
   object: WantedObject,

@@ -48,7 +48,8 @@ export const settleKubernetes = async (
   const within = AbortSignal.any([signal, ended.signal]);
   try {
     const end = await watchUntilSettled(api, waited, timeoutMs, within, settings);
-    const sure = end.timedOut === undefined ? end : await lookAgain(api, waited, end, within, settings);
+    const sure =
+      end.timedOut === undefined ? end : await rereadUnfinished(api, waited, end, within, settings);
     return await describeOpen(api, waited, counts, sure, signal);
   } catch (error) {
     if (signal.aborted) throw aborted(error);
@@ -120,7 +121,7 @@ const cannotRecover = (verdict: Verdict | undefined): boolean =>
  * Reads unfinished objects again before the package fails, because a watch with a dead connection reports nothing.
  * @throws FleetError API_UNREACHABLE
  */
-const lookAgain = async (
+const rereadUnfinished = async (
   api: Api,
   waited: readonly WantedObject[],
   end: End,

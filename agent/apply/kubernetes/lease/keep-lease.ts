@@ -44,14 +44,14 @@ export const keepLease = async (
       const found = await api.read({ ...LEASE_TYPE, ...lease.metadata }, limit).catch(() => undefined);
       if (!found) continue;
       const { holder } = readRecord(found);
-      if (holder !== options.holder) return { lost: takenOver(options, holder) };
+      if (holder !== options.holder) return { lost: leaseLostError(options, holder) };
       // Our own earlier renewal, whose response was lost.
       lease = found;
     }
   }
 };
 
-const takenOver = ({ namespace, name }: LeaseOptions, holder: string): FleetError =>
+const leaseLostError = ({ namespace, name }: LeaseOptions, holder: string): FleetError =>
   new FleetError('BUSY', `another fleet-agent took this cluster over: ${holder || 'nobody known'}`, {
     subject: `Lease ${namespace}/${name}`,
     hint: 'Stop one of the two; the interrupted operation continues when the lease is free',

@@ -36,12 +36,12 @@ export const withLease = async <T>(
     throw error;
   } finally {
     done.abort();
-    await giveBack(api, await keeping, options);
+    await releaseLease(api, await keeping, options);
   }
 };
 
 /** Releases the lease, best effort: a lease that is not released expires. A renewal without an answer may have been written. */
-const giveBack = async (
+const releaseLease = async (
   api: LeaseApi,
   lease: LiveObject | undefined,
   { clock, holder }: LeaseOptions,

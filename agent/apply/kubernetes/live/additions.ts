@@ -1,7 +1,7 @@
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '#bundles/is-record';
 import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, segmentOf, tokenOf } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** A field or list item of another manager that the package does not have. */
 export type Addition = {
@@ -24,7 +24,7 @@ export const additionsOf = (
   isMeant: (entry: ManagedFields) => boolean = () => true,
 ): readonly Addition[] =>
   (live.metadata.managedFields ?? [])
-    .filter((entry) => !isOurs(entry) && !entry.subresource && isMeant(entry))
+    .filter((entry) => !isOwnEntry(entry) && !entry.subresource && isMeant(entry))
     .flatMap(({ manager = 'an unnamed manager', fieldsV1 = {} }) =>
       within(fieldsV1, { live, wanted, path: '', holder: '' }).map((found) => ({ ...found, manager })),
     );

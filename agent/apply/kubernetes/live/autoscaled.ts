@@ -5,7 +5,7 @@ import { groupOf } from '../desired/object-key.ts';
 import { stableHash, stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../api/in-parallel.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 import { isByHand } from './foreign-managers.ts';
 
 const AUTOSCALER = { apiVersion: 'autoscaling/v2', kind: 'HorizontalPodAutoscaler' } as const;
@@ -82,7 +82,7 @@ const replicasLeaving = (live: LiveObject, { object }: WantedObject): number | u
   if (!isRecord(before) || typeof before['replicas'] !== 'number') return undefined;
   if (!isRecord(after) || 'replicas' in after) return undefined;
   const isOwn = (live.metadata.managedFields ?? []).some((entry) => {
-    const spec = isOurs(entry) ? entry.fieldsV1?.['f:spec'] : undefined;
+    const spec = isOwnEntry(entry) ? entry.fieldsV1?.['f:spec'] : undefined;
     return isRecord(spec) && 'f:replicas' in spec;
   });
   return isOwn ? before['replicas'] : undefined;

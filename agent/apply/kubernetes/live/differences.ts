@@ -2,7 +2,7 @@ import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '#bundles/is-record';
 import { stableText } from '../desired/stable-hash.ts';
 import { pathsOf } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** Number of fields that one message names. */
 const MAX_SHOWN = 8;
@@ -30,7 +30,7 @@ const essence = (
 export const differences = (live: LiveObject, dry: LiveObject): readonly string[] => {
   const found: string[] = [];
   const statusIsOurs = (dry.metadata.managedFields ?? []).some(
-    (entry) => isOurs(entry) && 'f:status' in (entry.fieldsV1 ?? {}),
+    (entry) => isOwnEntry(entry) && 'f:status' in (entry.fieldsV1 ?? {}),
   );
   compare(essence(live, statusIsOurs), essence(dry, statusIsOurs), '', found);
   return found;
@@ -63,7 +63,7 @@ export const fieldsTakenOver = (live: LiveObject, dry: LiveObject): readonly str
     (dry.metadata.managedFields ?? []).map((entry) => [keyOf(entry), entry.fieldsV1 ?? {}]),
   );
   return (live.metadata.managedFields ?? [])
-    .filter((entry) => !isOurs(entry))
+    .filter((entry) => !isOwnEntry(entry))
     .flatMap((entry) => {
       const kept = new Set(pathsOf(after.get(keyOf(entry)) ?? {}));
       const lost = pathsOf(entry.fieldsV1 ?? {}).filter((path) => !kept.has(path));
@@ -77,5 +77,5 @@ const keyOf = ({ manager, operation, subresource, apiVersion }: ManagedFields): 
 /** The manager that wrote last, except us and writers of the status: the likely cause of a difference. */
 export const lastManager = ({ metadata }: LiveObject): string | undefined =>
   (metadata.managedFields ?? [])
-    .filter((entry) => !isOurs(entry) && !entry.subresource)
+    .filter((entry) => !isOwnEntry(entry) && !entry.subresource)
     .toSorted((a, b) => ((a.time ?? '') < (b.time ?? '') ? 1 : -1))[0]?.manager;

@@ -2,7 +2,7 @@ import { isRecord } from '#bundles/is-record';
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, tokenOf } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /**
  * The patch that empties maps and lists which are empty in the package and of which nobody else has written a member. When server-side apply
@@ -17,7 +17,7 @@ export const emptied = (
   isMeant: (path: string) => boolean,
 ): readonly JsonPatch[] => {
   const entries = live.metadata.managedFields ?? [];
-  const index = entries.findIndex(isOurs);
+  const index = entries.findIndex(isOwnEntry);
   const { 'f:metadata': _, ...own } = entries[index]?.fieldsV1 ?? {};
   const others = entries.filter(({ manager }) => manager !== FIELD_MANAGER);
   return within(own, live, wanted, {

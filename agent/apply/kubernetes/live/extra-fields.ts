@@ -1,10 +1,10 @@
 import { isRecord } from '#bundles/is-record';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, segmentOf, tokenOf } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** A field of the live object in an object that the package also has, and that the package has without this field. */
-export type Beside = {
+export type ExtraField = {
   /** 'spec.template.spec.volumes[name=data].emptyDir' */
   readonly path: string;
   /** JSON pointers (RFC 6901) of the object that has it, and of the field. */
@@ -23,7 +23,7 @@ type Fields = { readonly [field: string]: unknown };
 const NOT_COMPARED = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
 /** All such fields, the outermost of each place. List items are found by the keys that the server uses for them. */
-export const extraFieldsOf = (live: LiveObject, wanted: LiveObject): readonly Beside[] => {
+export const extraFieldsOf = (live: LiveObject, wanted: LiveObject): readonly ExtraField[] => {
   const entries = (live.metadata.managedFields ?? []).filter(({ subresource }) => !subresource);
   const at = { entries: entries.map((entry) => ({ entry, set: entry.fieldsV1 })), path: '', holder: '' };
   return within(live, wanted, at).filter(({ holder }) => holder !== '');
@@ -32,7 +32,7 @@ export const extraFieldsOf = (live: LiveObject, wanted: LiveObject): readonly Be
 type Owner = { readonly entry: ManagedFields; readonly set: FieldSet | undefined };
 type At = { readonly entries: readonly Owner[]; readonly path: string; readonly holder: string };
 
-const within = (live: unknown, wanted: unknown, at: At): readonly Beside[] => {
+const within = (live: unknown, wanted: unknown, at: At): readonly ExtraField[] => {
   if (isRecord(live) && isRecord(wanted)) return ofObject(live, wanted, at);
   if (!Array.isArray(live) || !Array.isArray(wanted)) return [];
   const keys = new Set(at.entries.flatMap(({ set = {} }) => Object.keys(set)));
@@ -44,7 +44,7 @@ const within = (live: unknown, wanted: unknown, at: At): readonly Beside[] => {
   });
 };
 
-const ofObject = (live: Fields, wanted: Fields, at: At): readonly Beside[] =>
+const ofObject = (live: Fields, wanted: Fields, at: At): readonly ExtraField[] =>
   Object.entries(live).flatMap(([key, value]) => {
     if (at.holder === '' && NOT_COMPARED.has(key)) return [];
     const inner = below(at, `f:${key}`, key);
@@ -62,8 +62,8 @@ const below = ({ entries, path, holder }: At, entry: string, token: string): At 
   holder: `${holder}/${tokenOf(token)}`,
 });
 
-const ownerOf = (entries: readonly Owner[], value: unknown): Beside['owner'] => {
-  const other = entries.find(({ entry }) => !isOurs(entry));
+const ownerOf = (entries: readonly Owner[], value: unknown): ExtraField['owner'] => {
+  const other = entries.find(({ entry }) => !isOwnEntry(entry));
   if (other) return { manager: other.entry.manager ?? 'an unnamed manager' };
   return entries.some(({ set = {} }) => covers(set, value)) ? 'us' : 'nobody';
 };

@@ -63,7 +63,7 @@ const judgeExtras = async (
   const others = new Map(
     writers.map(({ manager = '', fieldsV1 = {} }) => [
       manager,
-      new Set(asNew && unlike(fieldsV1, live, asNew)),
+      new Set(asNew && differingPaths(fieldsV1, live, asNew)),
     ]),
   );
   const added = found.filter(({ manager, fields }) => {
@@ -117,12 +117,12 @@ const underNewName = (wanted: WantedObject): LiveObject => {
 };
 
 /** Paths of the leaves of a set in which two objects differ. */
-const unlike = (set: FieldSet, one: unknown, other: unknown, prefix = ''): readonly string[] =>
+const differingPaths = (set: FieldSet, one: unknown, other: unknown, prefix = ''): readonly string[] =>
   Object.entries(set).flatMap(([entry, below]) => {
     if (entry === '.') return [];
     const path = prefix + segmentOf(entry, prefix === '');
     const [, left] = memberOf(entry, one, isSameItem) ?? [];
     const [, right] = memberOf(entry, other, isSameItem) ?? [];
-    if (isRecord(below) && pathsOf(below).length > 0) return unlike(below, left, right, path);
+    if (isRecord(below) && pathsOf(below).length > 0) return differingPaths(below, left, right, path);
     return stableText(left) === stableText(right) ? [] : [path];
   });

@@ -1,7 +1,7 @@
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import { additionsOf } from './additions.ts';
-import { type Beside, extraFieldsOf } from './extra-fields.ts';
+import { type ExtraField, extraFieldsOf } from './extra-fields.ts';
 import { deployersOf, isReported } from './deploy-tools.ts';
 import { emptied } from './emptied.ts';
 import { tokenOf } from './field-set.ts';
@@ -30,7 +30,7 @@ export const findConflicts = (
   refusal: string,
 ): readonly ConflictRemoval[] => {
   const fields = fieldsIn(refusal);
-  const others = othersOf(live, wanted);
+  const others = foreignManagersOf(live, wanted);
   const found = extraFieldsOf(live, wanted).filter((one) =>
     fields.some((field) => isMeant(one, field, others)),
   );
@@ -56,7 +56,7 @@ const fieldsIn = (refusal: string): readonly string[] => [
 const plain = (path: string): string => path.replaceAll(/\[[^\]]*\]/g, '');
 
 /** Managers of people, deployment tools and what deployed the object before us. */
-const othersOf = (live: LiveObject, wanted: LiveObject): ReadonlySet<string> => {
+const foreignManagersOf = (live: LiveObject, wanted: LiveObject): ReadonlySet<string> => {
   const before = deployersOf(live, wanted);
   const entries = (live.metadata.managedFields ?? []).filter((entry) => isReported(entry, before));
   return new Set(entries.flatMap(({ manager }) => manager ?? []));
@@ -67,7 +67,11 @@ const othersOf = (live: LiveObject, wanted: LiveObject): ReadonlySet<string> => 
  * field itself counts, because the server and controllers keep fields there; if the refusal names the spec, fields of people and tools do
  * as well (`minAvailable` of the tool before us beside `maxUnavailable`).
  */
-const isMeant = ({ path, holder, owner }: Beside, field: string, others: ReadonlySet<string>): boolean => {
+const isMeant = (
+  { path, holder, owner }: ExtraField,
+  field: string,
+  others: ReadonlySet<string>,
+): boolean => {
   const at = plain(path);
   if (field === at || field.startsWith(`${at}.`)) return true;
   const place = at.slice(0, at.lastIndexOf('.'));
@@ -76,7 +80,7 @@ const isMeant = ({ path, holder, owner }: Beside, field: string, others: Readonl
   return field === place || field.slice(0, field.lastIndexOf('.')) === place;
 };
 
-const without = (found: readonly Beside[]): ConflictRemoval => {
+const without = (found: readonly ExtraField[]): ConflictRemoval => {
   const holders = new Map(found.map((one) => [one.holder, one]));
   return {
     named: found.flatMap(({ path, owner }) =>
@@ -90,7 +94,7 @@ const without = (found: readonly Beside[]): ConflictRemoval => {
 };
 
 /** The package's fields in an object from which fields are removed, without which the server would add the removed ones again. */
-const writtenBeside = ({ holder, wanted, live }: Beside): readonly JsonPatch[] =>
+const writtenBeside = ({ holder, wanted, live }: ExtraField): readonly JsonPatch[] =>
   Object.entries(wanted).flatMap(([key, value]) => {
     const before = live[key];
     const isInner = typeof before === 'object' && before !== null;

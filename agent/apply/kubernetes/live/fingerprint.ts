@@ -5,7 +5,7 @@ import { hashText, stableText } from '../desired/stable-hash.ts';
 import { extractFields } from './field-set.ts';
 
 /** The part of an object that we own according to managedFields. */
-export const isOurs = ({ manager, operation, subresource }: ManagedFields): boolean =>
+export const isOwnEntry = ({ manager, operation, subresource }: ManagedFields): boolean =>
   manager === FIELD_MANAGER && operation === 'Apply' && !subresource;
 
 /**
@@ -18,7 +18,7 @@ export const fingerprint = (live: LiveObject, secret: KeyedHash | typeof hashTex
   secret(
     stableText(
       (live.metadata.managedFields ?? [])
-        .filter(isOurs)
+        .filter(isOwnEntry)
         .map(({ fieldsV1 = {} }) => [fieldsV1, extractFields(fieldsV1, live)]),
     ),
   );

@@ -1,7 +1,7 @@
 import type { JsonPatch, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { type FieldSet, pathsOf, subtract, unite } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** Clients that apply without server-side apply. They write whole objects, so all their fields are taken over. */
 const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply']);
@@ -49,7 +49,7 @@ export const migration = (
   const entries = live.metadata.managedFields ?? [];
   const theirs = entries.filter((entry) => isMigrated(entry, fields));
   if (theirs.length === 0 && pathsOf(takes).length === 0) return undefined;
-  const ours = entries.find(isOurs);
+  const ours = entries.find(isOwnEntry);
   const united = [...(ours ? [ours] : []), ...theirs]
     .map(({ fieldsV1 = {} }): FieldSet => fieldsV1)
     .reduce(unite, takes);

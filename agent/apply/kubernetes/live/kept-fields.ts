@@ -4,7 +4,7 @@ import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { stableText } from '../desired/stable-hash.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, segmentOf } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** A field of the package that has another value on the cluster. */
 type Changed = {
@@ -34,10 +34,10 @@ export const findKept = async (
   signal: AbortSignal,
 ): Promise<{ readonly keeps: readonly string[]; readonly dry: LiveObject } | undefined> => {
   if (!isInvalid(refusal)) return undefined;
-  const isTheirs = (entry: ManagedFields) => !isOurs(entry);
+  const isTheirs = (entry: ManagedFields) => !isOwnEntry(entry);
   const changed = [
     ...changedIn(live, wanted.object, isTheirs),
-    ...changedIn(live, wanted.object, isOurs).filter(({ path }) => mayKeep(path)),
+    ...changedIn(live, wanted.object, isOwnEntry).filter(({ path }) => mayKeep(path)),
   ];
   const meant = [...new Set(narrowest(changed, refusedFields(refusal)).map(({ path }) => path))];
   if (meant.length === 0 || meant.length > MAX_TRIES) return undefined;

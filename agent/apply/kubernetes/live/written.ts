@@ -4,14 +4,14 @@ import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { isReported } from './deploy-tools.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, pathsOf, subtract, unite } from './field-set.ts';
-import { isOurs } from './fingerprint.ts';
+import { isOwnEntry } from './fingerprint.ts';
 
 /** Limit of the stored form of one object, in characters. Beyond it the server's record of field managers alone decides. */
 const MAX_STORED_CHARACTERS = 32 << 10;
 
 /** The fields of an object that we wrote, by the server's record, without values: packed for the inventory, '' if there are too many. */
 export const writtenOf = (live: LiveObject): string => {
-  const { fieldsV1 = {} } = live.metadata.managedFields?.find(isOurs) ?? {};
+  const { fieldsV1 = {} } = live.metadata.managedFields?.find(isOwnEntry) ?? {};
   const packed = deflateRawSync(JSON.stringify(fieldsV1), { level: 1 }).toString('base64');
   return packed.length > MAX_STORED_CHARACTERS ? '' : packed;
 };
@@ -30,13 +30,13 @@ export const orphanedFields = (
   before: readonly string[] | undefined,
 ): FieldSet | undefined => {
   const entries = live.metadata.managedFields ?? [];
-  const ours = entries.find(isOurs)?.fieldsV1 ?? {};
-  const theirs = entries.filter((entry) => !isOurs(entry));
+  const ours = entries.find(isOwnEntry)?.fieldsV1 ?? {};
+  const theirs = entries.filter((entry) => !isOwnEntry(entry));
   const left = theirs
     .filter((entry) => !isReported(entry, before))
     .reduce(
       (rest, { fieldsV1 = {} }) => subtract(rest, fieldsV1),
-      gone(written === undefined || written === '' ? ours : unpack(written), live, wanted),
+      missingFields(written === undefined || written === '' ? ours : unpack(written), live, wanted),
     );
   const shared = theirs
     .filter((entry) => isReported(entry, before))
@@ -49,7 +49,7 @@ const unpack = (written: string): FieldSet =>
   parseExactJson(inflateRawSync(Buffer.from(written, 'base64')).toString()) as FieldSet;
 
 /** The fields of a set that the live object has and the package lacks. */
-const gone = (set: FieldSet, live: unknown, wanted: unknown): FieldSet => {
+const missingFields = (set: FieldSet, live: unknown, wanted: unknown): FieldSet => {
   const result: Record<string, unknown> = {};
   for (const [entry, below] of Object.entries(set)) {
     const one = entry === '.' ? undefined : memberOf(entry, live, isSameItem);
@@ -57,7 +57,7 @@ const gone = (set: FieldSet, live: unknown, wanted: unknown): FieldSet => {
     const other = memberOf(entry, wanted, isItemOf);
     if (!other || other[1] === undefined) result[entry] = below;
     else if (isRecord(below)) {
-      const inner = gone(below, one[1], other[1]);
+      const inner = missingFields(below, one[1], other[1]);
       if (Object.keys(inner).length > 0) result[entry] = inner;
     }
   }

@@ -38,7 +38,7 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
   if (refused.length === 0) return accepted;
   // On the way back and in a correction each object is applied on its own.
   const isUseful = context.ranBefore && accepted.some(({ step }) => step.kind === 'apply');
-  if (!isUseful) throw together(refused.map(({ error }) => error));
+  if (!isUseful) throw combineRefusals(refused.map(({ error }) => error));
   return [...accepted, ...refused.map(({ wanted, error }) => planRefused(context, wanted, error))];
 };
 
@@ -88,7 +88,7 @@ const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
 
 const MAX_LISTED = 10;
 
-const together = (refusals: readonly FleetError[]): FleetError => {
+const combineRefusals = (refusals: readonly FleetError[]): FleetError => {
   const [first] = refusals as [FleetError];
   if (refusals.length === 1) return first;
   const sorted = refusals.map(({ message }) => message).toSorted();

@@ -45,7 +45,7 @@ export const planObject = async (
   const replicas = context.autoscaled.handed.get(whole.key);
   const live = context.live.get(wanted.key);
   const group = stageOf(wanted);
-  const own = stillOurs(context.owned.get(wanted.key), live);
+  const own = ownEntryOf(context.owned.get(wanted.key), live);
   if (wanted.policy.apply === 'ignore') return left(context, wanted, 'fleet-ferry/apply: ignore', own, live);
   if (wanted.policy.apply === 'ifNotPresent' && live)
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
@@ -136,7 +136,7 @@ export const planObject = async (
  * The inventory's entry of an object, unless another object has its name by now: one with another uid that the agent did not write,
  * whatever its annotations say.
  */
-const stillOurs = (own: OwnedState | undefined, live: LiveObject | undefined): OwnedState | undefined => {
+const ownEntryOf = (own: OwnedState | undefined, live: LiveObject | undefined): OwnedState | undefined => {
   if (!live || own?.uid === undefined || own.uid === live.metadata.uid) return own;
   return ownerOf(live) === undefined ? undefined : own;
 };

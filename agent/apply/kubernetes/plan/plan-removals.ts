@@ -88,7 +88,7 @@ const planRemoval = async (
   if (!isOwner(live, owner, own.uid))
     return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
   const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment };
-  const stays = await whyItStays(context, one, owner, live);
+  const stays = await whyKept(context, one, owner, live);
   if (stays !== undefined) {
     const reason = `${stays}: it stays and is no longer ours`;
     return toStep(key, 'skipped', reason, { kind: 'detach', detail }, group);
@@ -115,7 +115,7 @@ const planPutBack = (
   return toStep(key, 'configured', reason, { kind: 'put-back', detail }, group);
 };
 
-const whyItStays = async (
+const whyKept = async (
   context: PlanContext,
   one: Candidate,
   owner: Owner,

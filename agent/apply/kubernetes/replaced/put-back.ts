@@ -25,7 +25,7 @@ export const putBack = async (
     try {
       const live = await api.read(ref, signal);
       if (!live) await api.create(asNew(copy), signal);
-      else if (isOwner(live, owner)) staying = await putOver(api, live, copy, signal);
+      else if (isOwner(live, owner)) staying = await overwrite(api, live, copy, signal);
       const back = await api.read(ref, signal);
       // A copy may itself have our marks, copied from another object.
       const isBack = isMarked(copy, owner) || (back !== undefined && !isOwner(back, owner));
@@ -43,7 +43,7 @@ export const putBack = async (
 };
 
 /** @returns versions that stay */
-const putOver = async (
+const overwrite = async (
   api: KubernetesApi,
   live: LiveObject,
   copy: LiveObject,

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from './clock.ts';
 import { follow, type Listener } from './follow.ts';
 import { type WatchedGroup, watchedGroups } from './watched-groups.ts';
 import { stableHash } from '../desired/stable-hash.ts';
-import { isOurs } from '../live/fingerprint.ts';
+import { isOwnEntry } from '../live/fingerprint.ts';
 
 export type WatchOptions = {
   readonly clock: Clock;
@@ -61,13 +61,13 @@ export const watchOwned = async (
 
 /** Records the metadata of each object and reports those that others changed. */
 const listenTo = ({ type, keys }: WatchedGroup, tell: (key: string) => void): Listener => {
-  const hands = new Map<string, Hand>();
+  const hands = new Map<string, Ownership>();
   const keyHere = ({ metadata: { namespace, name } }: LiveObject): string =>
     keyOf({ ...type, namespace, name });
   const note = (object: LiveObject): void => {
     const key = keyHere(object);
     if (!keys.has(key)) return;
-    const hand = handOf(object);
+    const hand = ownershipOf(object);
     const before = hands.get(key);
     hands.set(key, hand);
     if (isForeign(before, hand)) tell(key);
@@ -88,7 +88,7 @@ const listenTo = ({ type, keys }: WatchedGroup, tell: (key: string) => void): Li
 };
 
 /** Evidence in an object's metadata of the client that changed it. */
-type Hand = {
+type Ownership = {
   /** uid, deletion, and our fields according to managedFields. */
   readonly hash: string;
   /** Time of our last change. */
@@ -99,8 +99,8 @@ type Hand = {
  * A client that changes a field of ours becomes its owner in managedFields; a status, a default or another field does not affect ours.
  * So metadata is enough and no value is read.
  */
-const handOf = ({ metadata }: LiveObject): Hand => {
-  const ours = (metadata.managedFields ?? []).filter(isOurs);
+const ownershipOf = ({ metadata }: LiveObject): Ownership => {
+  const ours = (metadata.managedFields ?? []).filter(isOwnEntry);
   const { uid = '', deletionTimestamp = '' } = metadata;
   return {
     hash: stableHash([uid, deletionTimestamp, ours.map(({ fieldsV1 = {} }) => fieldsV1)]),
@@ -109,5 +109,5 @@ const handOf = ({ metadata }: LiveObject): Hand => {
 };
 
 /** Our own apply changes the time of our entry, changes by others do not. */
-const isForeign = (before: Hand | undefined, now: Hand): boolean =>
+const isForeign = (before: Ownership | undefined, now: Ownership): boolean =>
   before !== undefined && before.hash !== now.hash && (before.ours === now.ours || now.ours === '');

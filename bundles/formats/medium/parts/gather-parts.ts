@@ -82,7 +82,7 @@ const openPart = async (
   const { size } = file;
   if (listed && size !== listed.size) {
     throw new FleetError('TRUNCATED', `it has ${size} bytes where ${listed.size} were written`, {
-      hint: AGAIN,
+      hint: COPY_AGAIN_HINT,
     });
   }
   const sealed = (await kindOfBytes(file)) === 'sealed';
@@ -113,7 +113,7 @@ const openPart = async (
   };
 };
 
-const AGAIN = 'Copy or send this one part again; the others are good';
+const COPY_AGAIN_HINT = 'Copy or send this one part again; the others are good';
 
 /** 'part 3 (/media/stick/fleet/parts/...-0003.tar)': names the file to send again. */
 export const partTitle = ({
@@ -128,7 +128,7 @@ const named = (error: FleetError, candidate: Candidate): FleetError => {
   const { code, message, subject, hint } = error;
   // Applies to all parts: another copy would not help.
   if (code === 'MEDIUM_SEALED' || code === 'NOT_A_RECIPIENT') return error;
-  const advice = error.exitCode === 4 || code === 'MISSING_BLOB' ? AGAIN : hint;
+  const advice = error.exitCode === 4 || code === 'MISSING_BLOB' ? COPY_AGAIN_HINT : hint;
   return new FleetError(code, `${partTitle(candidate)}: ${message}`, {
     ...(subject === undefined ? {} : { subject }),
     ...(advice === undefined ? {} : { hint: advice }),

@@ -161,7 +161,7 @@ async function* firstGood(
 ): AsyncGenerator<Uint8Array> {
   for (const [at, copy] of copies.entries()) {
     // The last copy, and one larger than any document or manifest, is streamed.
-    if (at === copies.length - 1 || copy.span.size > MOST_HELD) {
+    if (at === copies.length - 1 || copy.span.size > MAX_BUFFERED) {
       yield* readChecked(copy, digest, { signal });
       return;
     }
@@ -175,4 +175,4 @@ async function* firstGood(
   }
 }
 
-const MOST_HELD = 16 << 20;
+const MAX_BUFFERED = 16 << 20;

@@ -38,7 +38,7 @@ export const createClient = (host: string, options: RegistryOptions): Client => 
   const open = async (doing: string): Promise<Api> => {
     const base = await findApi(host, options, retryBudget, doing, lifetime.signal);
     const open = { connections, options, retryBudget, origin: base.origin };
-    const tokens = createExchange({ ...open, authorizer: NOBODY });
+    const tokens = createExchange({ ...open, authorizer: ANONYMOUS });
     const authorizer = createAuthorizer({
       find: (repository) => findCredentials(host, repository, options, lifetime.signal),
       mayAsk: (realm) => mayGoTo(base, realm, options.plainHttp),
@@ -71,7 +71,7 @@ export const createClient = (host: string, options: RegistryOptions): Client => 
   };
 };
 
-const NOBODY = { header: async () => undefined, learn: async () => false, hide: (text: string) => text };
+const ANONYMOUS = { header: async () => undefined, learn: async () => false, hide: (text: string) => text };
 
 const findApi = async (
   host: string,

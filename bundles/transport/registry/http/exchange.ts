@@ -57,7 +57,7 @@ export const createExchange = ({
       try {
         authorization = isOurs(ask) ? await authorizer.header(ask.wish, signal) : undefined;
         const headers = {
-          ...STANDING,
+          ...DEFAULT_HEADERS,
           ...ask.headers,
           ...(authorization !== undefined && { authorization }),
         };
@@ -104,4 +104,4 @@ export const discard = async (answer: Answer): Promise<Answer> => {
 };
 
 /** No content encoding, because a compressed transfer has another length than the blob. */
-const STANDING = { 'user-agent': `fleet-ferry/${VERSION}`, 'accept-encoding': 'identity' } as const;
+const DEFAULT_HEADERS = { 'user-agent': `fleet-ferry/${VERSION}`, 'accept-encoding': 'identity' } as const;

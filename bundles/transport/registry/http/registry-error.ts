@@ -21,7 +21,7 @@ export const refusalOf = async (
   answer: Answer,
   hide: (text: string) => string,
 ): Promise<FleetError> => {
-  const { codes, said } = await wordsOf(answer, hide);
+  const { codes, said } = await describeAnswer(answer, hide);
   const moved = movedTo(answer);
   const sentence = `${doing}: ${answer.host} answered ${answer.status}${said && ` (${said})`} to ${method}`;
   // docker-registry, when it reads a link in its storage that another client is writing.
@@ -154,7 +154,7 @@ const FAILURES: Readonly<Record<string, string | undefined>> = {
   UND_ERR_BODY_TIMEOUT: 'stopped in the middle of its answer',
 };
 
-const wordsOf = async (
+const describeAnswer = async (
   answer: Answer,
   hide: (text: string) => string,
 ): Promise<{ readonly codes: readonly string[]; readonly said: string }> => {

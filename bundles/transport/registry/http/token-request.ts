@@ -17,7 +17,15 @@ const DEFAULT_SECONDS = 60;
 const CLIENT = 'fleet-ferry';
 
 /** Parameters that the client decides, not the address that a registry names. */
-const OURS = ['account', 'client_id', 'grant_type', 'offline_token', 'refresh_token', 'scope', 'service'];
+const CLIENT_PARAMETERS = [
+  'account',
+  'client_id',
+  'grant_type',
+  'offline_token',
+  'refresh_token',
+  'scope',
+  'service',
+];
 
 /** The request for a token: an OAuth2 refresh with an identity token, else a GET, with basic credentials if there are some. */
 export const tokenRequestOf = ({
@@ -31,7 +39,7 @@ export const tokenRequestOf = ({
   readonly body?: Buffer;
 } => {
   const url = new URL(realm.url);
-  for (const name of OURS) url.searchParams.delete(name);
+  for (const name of CLIENT_PARAMETERS) url.searchParams.delete(name);
   if (credentials?.kind === 'identity') {
     const form = new URLSearchParams({
       grant_type: 'refresh_token',

@@ -28,7 +28,7 @@ export const hostBoundsOf = (
   const bounds = packageBoundsOf(target);
   if (!bounds) return undefined;
   const platform = [
-    ...templates.flatMap(broughtBy),
+    ...templates.flatMap(placesOfPackage),
     ...playbooks.flatMap(({ playbook, files }) => [
       playbookKey(playbook),
       ...files.map(({ file }) => file.path),
@@ -46,7 +46,13 @@ export const hostBoundsOf = (
   };
 };
 
-const broughtBy = ({ directories, files, secrets, units, checks }: HostPackageObject): readonly string[] => [
+const placesOfPackage = ({
+  directories,
+  files,
+  secrets,
+  units,
+  checks,
+}: HostPackageObject): readonly string[] => [
   ...[...directories, ...files, ...secrets].map(({ path }) => path),
   ...units.flatMap(({ name, source, content }) =>
     source === undefined && content === undefined ? [name] : [name, `${UNIT_FOLDER}/${name}`],

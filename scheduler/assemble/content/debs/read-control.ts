@@ -9,7 +9,7 @@ export type Control = {
 };
 
 /** Fields of an index entry. A control file must not have them, because they could direct apt to another file. */
-const OF_THE_INDEX = /^(?:filename|size|md5sum|sha1|sha256|sha512)$/i;
+const INDEX_FIELDS = /^(?:filename|size|md5sum|sha1|sha256|sha512)$/i;
 
 const RULES = {
   Package: /^[a-z0-9][a-z0-9+.-]{1,127}$/,
@@ -42,7 +42,7 @@ export const readControl = (bytes: Uint8Array): Control => {
     if (name === undefined || value === undefined)
       throw broken(`its control file has a line that is not a field: ${JSON.stringify(line.slice(0, 80))}`);
     if (seen.size === seen.add(name.toLowerCase()).size) throw broken(`its control file has ${name} twice`);
-    if (OF_THE_INDEX.test(name)) throw broken(`its control file has ${name}, which only an index says`);
+    if (INDEX_FIELDS.test(name)) throw broken(`its control file has ${name}, which only an index says`);
     fields.push({ name, value });
   }
   return {

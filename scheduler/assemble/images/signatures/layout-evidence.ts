@@ -51,7 +51,7 @@ export const layoutEvidence = (
 };
 
 /** Artifacts of a release layout that are not images and not signatures of images. */
-const OF_RELEASES = /^[^:]+:(?:[brs]-[0-9a-f]{64}|release|site|receipts|lease|bundle|revocations)$/;
+const RELEASE_REFERENCE = /^[^:]+:(?:[brs]-[0-9a-f]{64}|release|site|receipts|lease|bundle|revocations)$/;
 
 const readContents = async (
   { blobs, manifests }: Pick<Layout, 'blobs' | 'manifests'>,
@@ -60,7 +60,7 @@ const readContents = async (
   const signatures = new Map<Digest, ImageSignature[]>();
   const indexes = new Map<Digest, Buffer[]>();
   const seen = new Set<Digest>();
-  const waiting: Descriptor[] = manifests.filter((one) => !OF_RELEASES.test(referenceOf(one) ?? ''));
+  const waiting: Descriptor[] = manifests.filter((one) => !RELEASE_REFERENCE.test(referenceOf(one) ?? ''));
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     signal.throwIfAborted();
     if (seen.has(next.digest) || !isManifestType(next.mediaType)) continue;

@@ -84,7 +84,7 @@ const readForge = (
 ): { readonly kind: Kind | undefined; readonly api: string | undefined } => {
   if (text === undefined) {
     const known = place && knownKind(place);
-    return { kind: known, api: known && usualApi(known, place) };
+    return { kind: known, api: known && defaultApi(known, place) };
   }
   const [word, ...rest] = text.split('=');
   const given = rest.length === 0 ? undefined : rest.join('=').replace(/\/+$/, '');
@@ -95,7 +95,7 @@ const readForge = (
       hint: `Write ${KINDS.join(', ')}, or gitea=https://git.example/api/v1`,
     });
   }
-  return { kind, api: given ?? (place && usualApi(kind, place)) };
+  return { kind, api: given ?? (place && defaultApi(kind, place)) };
 };
 
 /** The public services. */
@@ -107,7 +107,7 @@ const knownKind = ({ host, azure }: Place): Kind | undefined => {
   return isAzure && azure ? 'azure' : undefined;
 };
 
-const usualApi = (kind: Kind, { host, azure }: Place): string | undefined => {
+const defaultApi = (kind: Kind, { host, azure }: Place): string | undefined => {
   switch (kind) {
     case 'github':
       return host === GITHUB ? GITHUB_API : `https://${host}/api/v3`;

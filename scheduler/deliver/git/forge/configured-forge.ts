@@ -17,7 +17,7 @@ export type ConfiguredForge = {
 };
 
 /** A name in a repository's path that would reach another path of the API. */
-const STRANGE = /^\.{0,2}$|[/?#%\\\p{Cc}]/u;
+const UNSAFE_NAME = /^\.{0,2}$|[/?#%\\\p{Cc}]/u;
 
 /** The configured forge that a repository is on. @returns undefined for a repository elsewhere */
 export const configuredFor = (
@@ -25,7 +25,7 @@ export const configuredFor = (
   forges: readonly ConfiguredForge[],
 ): ConfiguredForge | undefined => {
   const place = placeOf(redactUrl(repo));
-  if (!place || place.segments.some((segment) => STRANGE.test(segment))) return undefined;
+  if (!place || place.segments.some((segment) => UNSAFE_NAME.test(segment))) return undefined;
   return forges.find(({ host }) => host.toLowerCase() === place.host);
 };
 

@@ -32,7 +32,7 @@ export const registerFleetMetrics = (
   const bounded = {
     fleet_deployments: atMostEvery(countMs, async () => deploymentSeries(await countDeployments(hub), most)),
     fleet_site_assignments: async () => troubleSeries(await sites(), most),
-    fleet_site_said_timestamp_seconds: async () => saidSeries(await sites(), most),
+    fleet_site_said_timestamp_seconds: async () => lookSeries(await sites(), most),
     fleet_open_alarms: atMostEvery(countMs, async () => alarmSeries(await countAlarms(db), most)),
   };
   register(registry, bounded.fleet_deployments, {
@@ -126,7 +126,7 @@ const troubleSeries = (sites: readonly SiteRow[], most: number) => {
 };
 
 /** The oldest first. */
-const saidSeries = (sites: readonly SiteRow[], most: number) => {
+const lookSeries = (sites: readonly SiteRow[], most: number) => {
   const sorted = sites
     .flatMap(({ environment, site, said }) =>
       said === null ? [] : [{ labels: { environment, site }, value: parseTime(said).getTime() / 1000 }],

@@ -21,7 +21,7 @@ export type StreamLimits = {
 export const STREAM_LIMITS: StreamLimits = { streams: 200, perCaller: 20, lookMs: 2000, lifeMs: 600_000 };
 
 /** Looks without a change after which a comment is sent, so that proxies and the idle limit of the server keep a stream open. */
-const QUIET_LOOKS = 10;
+const COMMENT_AFTER = 10;
 
 /**
  * Adds the stream of server-sent events that says when the hub knows something new. One look serves all streams: their number does
@@ -52,7 +52,7 @@ export const changeStream = (
     seen = version;
     quiet = isNew ? 0 : quiet + 1;
     const now = performance.now();
-    const sign = quiet % QUIET_LOOKS === 0 ? ':\n\n' : '';
+    const sign = quiet % COMMENT_AFTER === 0 ? ':\n\n' : '';
     const text = isNew ? `event: changed\nid: ${version}\ndata:\n\n` : sign;
     for (const [stream, { since }] of open) {
       if (now - since > lifeMs) stream.end();

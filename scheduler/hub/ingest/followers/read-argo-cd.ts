@@ -36,11 +36,11 @@ export const readArgoCd = (body: Uint8Array): Notification => {
     bundle: bundleIn(textOf(said, 'revision')),
     commit: commitIn(textOf(said, 'revision')),
     at,
-    word: wordOf(said, finishedAt, reconciledAt),
+    word: stateOf(said, finishedAt, reconciledAt),
   };
 };
 
-const wordOf = (
+const stateOf = (
   said: Fields,
   finishedAt: Timestamp | undefined,
   reconciledAt: Timestamp | undefined,

@@ -45,11 +45,11 @@ export const readFlux = (body: Uint8Array): Notification => {
     bundle: bundleIn(revision),
     commit: commitIn(revision),
     at,
-    word: wordOf(kind, textOf(event, 'severity'), textOf(event, 'reason'), textOf(event, 'message')),
+    word: stateOf(kind, textOf(event, 'severity'), textOf(event, 'reason'), textOf(event, 'message')),
   };
 };
 
-const wordOf = (kind: string, severity: string, reason: string, message: string): FollowerState | null => {
+const stateOf = (kind: string, severity: string, reason: string, message: string): FollowerState | null => {
   if (severity === 'error') return failed(reason, message);
   return kind === 'Kustomization' && reason === 'ReconciliationSucceeded' ? { kind: 'healthy' } : null;
 };

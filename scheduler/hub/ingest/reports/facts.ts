@@ -98,13 +98,13 @@ type Step = { readonly outcome: Outcome | null; readonly type: string; readonly 
 
 /** 'healthy', 'unknown', 'deleted', or with code and package: 'failed CHECK_FAILED sha256:...'. */
 const healthValue = (step: Step & { readonly package: string | null }): string => {
-  const word = healthWord(step);
+  const word = healthText(step);
   if (word === 'healthy' || word === 'unknown' || word === 'deleted') return word;
   return [word, step.code, step.package].filter((part) => part !== null).join(' ');
 };
 
 /** The health of a package in one or two words, from its last step. */
-export const healthWord = ({
+export const healthText = ({
   outcome,
   type,
   code,

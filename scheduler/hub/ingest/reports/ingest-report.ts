@@ -77,7 +77,7 @@ export const ingestReports = async (tx: Tx, arrivals: readonly Arrival[]): Promi
   const results: Ingested[] = [];
   for (const { report, row, comparison } of compared) {
     if (comparison.kind === 'contradicts') {
-      results.push(await keepApart(tx, report, { ...row, apart: 1 }, comparison));
+      results.push(await quarantine(tx, report, { ...row, apart: 1 }, comparison));
       continue;
     }
     const alarms = fallen?.get(row.agent) ?? [];
@@ -186,7 +186,7 @@ const addReports = async (tx: Tx, rows: readonly ReportRow[]): Promise<void> => 
 const MAX_EVIDENCE_BYTES = 256 << 10;
 
 /** Stores the report and its evidence with an alarm for a person to review. Its events do not change any state. */
-const keepApart = async (
+const quarantine = async (
   tx: Tx,
   report: JudgedReport,
   row: ReportRow,

@@ -24,11 +24,11 @@ export const readHeld = async (db: string | undefined, fleet: string): Promise<R
     );
   await using store = await openStore(db, fleet);
   for (const { statement } of await newestReports(store.db))
-    for (const digest of holdsIn(statement)) held.add(digest);
+    for (const digest of heldDigestsIn(statement)) held.add(digest);
   return held;
 };
 
-const holdsIn = (statement: string): readonly Digest[] => {
+const heldDigestsIn = (statement: string): readonly Digest[] => {
   const { payload } = parseEnvelope(Buffer.from(statement), 'a report');
   const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES }, 'a report') as {
     readonly predicate?: { readonly holds?: unknown } | null;

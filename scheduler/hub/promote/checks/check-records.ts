@@ -50,7 +50,7 @@ const factsOf = ({ state, at, message }: GateCheckRow): CheckFacts =>
   state === 'asked' ? { state, at } : { state, at, message };
 
 /** A question that got no answer it can count is asked again after these pauses, as long as its candidate is there. */
-const AGAIN = { firstMs: 30_000, longestMs: 900_000, jitter: 'longer' } as const;
+const RETRY_PAUSES = { firstMs: 30_000, longestMs: 900_000, jitter: 'longer' } as const;
 
 /**
  * Takes the questions that are to be asked now: those never asked, those whose last try failed some time ago, and those that were not
@@ -67,7 +67,7 @@ export const claimQuestions = async (
     const claimed = await dueAmong(tx, wanted, now);
     for (const { about, tries } of claimed) {
       const { check, shared, to } = about;
-      const next = new Date(now.getTime() + pauseMs(AGAIN, tries + 1, random));
+      const next = new Date(now.getTime() + pauseMs(RETRY_PAUSES, tries + 1, random));
       const again = { tries: tries + 1, next_at: formatTime(next), until: untilOf(check, now) };
       const id = checkId(about);
       const fresh = {
@@ -103,7 +103,7 @@ const dueAmong = async (
     // Rows of earlier versions have no time for a question that a check accepted.
     const next = row.next_at ?? (row.state === 'asked' ? row.until : null);
     // A question from far ahead was asked by a clock that has been set back since.
-    const isAhead = parseTime(row.at).getTime() > now.getTime() + AGAIN.longestMs;
+    const isAhead = parseTime(row.at).getTime() > now.getTime() + RETRY_PAUSES.longestMs;
     return next !== null && (isAhead || next <= formatTime(now)) ? [{ about, tries: row.tries }] : [];
   });
 };

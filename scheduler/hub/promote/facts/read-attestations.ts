@@ -72,7 +72,7 @@ const judgeBundle = async (
     const { digest, mediaType, names = [] } = entry;
     if (!isManifestType(mediaType) || policiesOn([{ ...rule, name: rule.type }], names).length === 0)
       continue;
-    const why = await whyNot(layout, entry, rule, signal);
+    const why = await whyUnverified(layout, entry, rule, signal);
     const name = names[0] ?? digest;
     judged.set(digest, why && `${name} (${(await packagesWith(layout, bundle, name)).join(', ')}): ${why}`);
   }
@@ -81,7 +81,7 @@ const judgeBundle = async (
   return judged;
 };
 
-const whyNot = async (
+const whyUnverified = async (
   { blobs }: Layout,
   { digest, attachments = [] }: ClosureEntry,
   { type, keys }: AttestationRule,

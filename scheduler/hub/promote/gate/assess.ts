@@ -125,7 +125,7 @@ const chooseCandidate = async (
   const channels = await readChannels(layout, keys.roots, from);
   const newest = channels
     .flatMap(({ lineage, release }) =>
-      lineage && release ? [{ lineage, at: saidAt(release, lineage.builtAt) }] : [],
+      lineage && release ? [{ lineage, at: arrivedAt(release, lineage.builtAt) }] : [],
     )
     .toSorted((a, b) => (a.at < b.at ? -1 : 1))
     .at(-1);
@@ -138,7 +138,7 @@ const chooseCandidate = async (
 };
 
 /** When a channel came to its candidate: with its release, or when the candidate gave the bundle again. */
-const saidAt = ({ predicate, restated }: StatedRelease, builtAt: Timestamp): Timestamp =>
+const arrivedAt = ({ predicate, restated }: StatedRelease, builtAt: Timestamp): Timestamp =>
   restated && builtAt > predicate.issuedAt ? builtAt : predicate.issuedAt;
 
 /** @throws FleetError USAGE if it is a candidate of another environment; MISSING_BLOB */

@@ -3,7 +3,7 @@ import { plainLine } from '#bundles/errors';
 import { earliestOpening } from '../judge/judge-gate.ts';
 import type { Change, Condition, Verdict } from '../judge/verdict.ts';
 
-const NEWS: Readonly<Record<Change, string>> = {
+const CHANGE_TEXTS: Readonly<Record<Change, string>> = {
   network: 'reports over the network',
   medium: 'reports on a medium',
   person: 'a person',
@@ -40,7 +40,9 @@ const describeNext = (verdict: Verdict): readonly string[] => {
   const news = new Set(verdict.conditions.flatMap(({ changedBy }) => changedBy));
   const expected = expectedOpening(verdict);
   const named = [...news].map((one) =>
-    one === 'medium' && expected !== undefined ? `${NEWS.medium} (expected by ${expected})` : NEWS[one],
+    one === 'medium' && expected !== undefined
+      ? `${CHANGE_TEXTS.medium} (expected by ${expected})`
+      : CHANGE_TEXTS[one],
   );
   return [`It can open after: ${named.join(', ')}.`];
 };

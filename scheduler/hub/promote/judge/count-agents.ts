@@ -65,7 +65,7 @@ const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): Judg
   const fresh = agent.knownAt !== null && silent <= (policy.freshnessSeconds ?? Number.POSITIVE_INFINITY);
   const why = isUnsigned(policy, agent)
     ? `its notifications are unsigned: it follows by ${agent.follower}`
-    : whyNot(agent, fresh, now);
+    : whyNotCompliant(agent, fresh, now);
   const since =
     why === undefined && agent.state.kind === 'complies' ? Date.parse(agent.state.since) : undefined;
   return {
@@ -83,7 +83,7 @@ const judgeAgent = (policy: PromotionPolicy, agent: AgentFacts, now: Date): Judg
 const isUnsigned = ({ evidence }: PromotionPolicy, { follower }: AgentFacts): boolean =>
   evidence === 'signed' && follower !== undefined;
 
-const whyNot = ({ knownAt, state }: AgentFacts, fresh: boolean, now: Date): string | undefined => {
+const whyNotCompliant = ({ knownAt, state }: AgentFacts, fresh: boolean, now: Date): string | undefined => {
   if (knownAt === null) return 'it never reported';
   if (state.kind !== 'complies') return `${state.kind}: ${state.why}`;
   return fresh ? undefined : `stale: its newest word is of ${knownAt}, now it is ${formatTime(now)}`;

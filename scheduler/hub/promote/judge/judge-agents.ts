@@ -207,7 +207,7 @@ const agentCondition = (
   holding: holdingOf(others.map((agent) => `${agent.name}: ${why(agent) ?? ''}${visitOf(agent)}`)),
   earliest: null,
   ...(!met && expectationOf(others)),
-  changedBy: met ? [] : newsFrom(others),
+  changedBy: met ? [] : changesFrom(others),
 });
 
 const visitOf = ({ visit }: JudgedAgent): string => {
@@ -229,7 +229,7 @@ const expectationOf = (others: readonly JudgedAgent[]): Pick<Condition, 'expecte
 };
 
 /** Without agents that hold it back, more agents are needed: they make themselves known by reports. */
-const newsFrom = (others: readonly JudgedAgent[]): readonly Change[] => {
+const changesFrom = (others: readonly JudgedAgent[]): readonly Change[] => {
   const ways: readonly Change[] = [
     ...(others.some(({ online }) => online) ? (['network'] as const) : []),
     ...(others.some(({ online }) => !online) ? (['medium'] as const) : []),

@@ -19,7 +19,7 @@ export const countedApprovals = (
   asks: string | null,
 ): readonly CountedApproval[] =>
   approvals
-    ? decisions.approvals.filter((approval) => whyNot(approvals, approval, facts, asks) === undefined)
+    ? decisions.approvals.filter((approval) => whyNotCounted(approvals, approval, facts, asks) === undefined)
     : [];
 
 /**
@@ -41,7 +41,7 @@ export const judgeApprovals = (
     ? unlimited >= required || (isOwned(facts.changes) && parts.every(({ found }) => found >= required))
     : counted.length >= required;
   const others = decisions.approvals.flatMap((approval) => {
-    const why = policy.approvals && whyNot(policy.approvals, approval, facts, asks);
+    const why = policy.approvals && whyNotCounted(policy.approvals, approval, facts, asks);
     return why === undefined ? [] : [`${approval.person}: ${why}`];
   });
   const whose = from.length === 0 ? '' : ` by ${from.map((key) => key.slice(0, 12)).join(', ')}`;
@@ -126,7 +126,7 @@ const tooFew = (wanted: Wanted, keys: ApprovalKeys): readonly string[] => {
   return [`only ${formatCount(able.length, 'key')} of the root's bundle role can approve`];
 };
 
-const whyNot = (
+const whyNotCounted = (
   wanted: Wanted,
   { person, signer, workspaces }: CountedApproval,
   { keys, changes }: Facts,

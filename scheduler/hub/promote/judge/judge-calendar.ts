@@ -1,7 +1,7 @@
 import { addDays, formatTime } from '#bundles/time';
 import { parseWindows } from '#bundles/windows';
 import type { PromotionPolicy } from '../../../model/promotion.ts';
-import { type Condition, NOTHING_HOLDS } from './verdict.ts';
+import { type Condition, NO_HOLDING } from './verdict.ts';
 
 /** Windows as agents write them, in the time zone of the machine that judges. */
 export const judgeWindows = (texts: readonly string[], now: Date): Condition => {
@@ -13,7 +13,7 @@ export const judgeWindows = (texts: readonly string[], now: Date): Condition => 
     wanted: texts.join(' or '),
     found: met ? 'open' : 'closed',
     met,
-    holding: NOTHING_HOLDS,
+    holding: NO_HOLDING,
     earliest: opens ? formatTime(opens) : null,
     changedBy: met ? [] : ['clock'],
   };
@@ -36,7 +36,7 @@ export const judgeFreeze = (freeze: PromotionPolicy['freeze'], now: Date): Condi
     wanted: 'no freeze',
     found: met ? 'none today' : current.map(({ text }) => text).join('; '),
     met,
-    holding: NOTHING_HOLDS,
+    holding: NO_HOLDING,
     earliest: met ? null : formatTime(free),
     changedBy: met ? [] : ['clock'],
   };

@@ -2,7 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { PromotionPolicy } from '../../../model/promotion.ts';
 import type { CheckFacts } from '../checks/check-records.ts';
 import { formatSeconds } from '../../../model/format-seconds.ts';
-import { type Condition, NOTHING_HOLDS, type Verdict } from './verdict.ts';
+import { type Condition, NO_HOLDING, type Verdict } from './verdict.ts';
 
 /** An external check must have passed this very candidate. Anything else than a signed `passed` holds the gate. */
 export const judgeCheck = (
@@ -16,7 +16,7 @@ export const judgeCheck = (
     wanted: `${new URL(url).host} says that it passed, within ${formatSeconds(timeoutSeconds)}`,
     found: describeCheck(facts, timeoutSeconds, now),
     met,
-    holding: NOTHING_HOLDS,
+    holding: NO_HOLDING,
     earliest: null,
     changedBy: met ? [] : ['check'],
   };

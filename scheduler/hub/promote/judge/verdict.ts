@@ -64,4 +64,4 @@ export const holdingOf = (entries: readonly string[]): HoldingAgents => ({
   first: entries.slice(0, SHOWN),
 });
 
-export const NOTHING_HOLDS: HoldingAgents = { count: 0, first: [] };
+export const NO_HOLDING: HoldingAgents = { count: 0, first: [] };

@@ -190,7 +190,7 @@ const driftOf = async (
 const driftedObject = (item: Json): readonly DriftedObject[] => {
   if (typeof item !== 'object' || item === null || Array.isArray(item)) return [];
   const { key, what, message } = item as Readonly<Record<string, Json>>;
-  return [{ key: wordOf(key), what: wordOf(what), message: wordOf(message) }];
+  return [{ key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) }];
 };
 
-const wordOf = (value: Json | undefined): string => (typeof value === 'string' ? value : '');
+const textOrEmpty = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

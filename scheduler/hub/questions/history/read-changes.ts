@@ -42,7 +42,7 @@ const KEY = ['', '', 0, 0, '', ''] as const satisfies readonly (string | number)
  * Rows of the newest part of the history that are looked through for an environment, by the rows of a page. Most environments have a page
  * in it; others are few agents.
  */
-const LOOKED_THROUGH = 20;
+const SCAN_FACTOR = 20;
 
 /** Changes of agents that are not revoked, newest first by the time at the site. */
 export const readChanges = async (
@@ -92,7 +92,7 @@ const newestPart = async (db: Database, span: Span, page: Page): Promise<Span> =
     .selectFrom('history')
     .select('observed_at')
     .orderBy('observed_at', 'desc')
-    .offset(LOOKED_THROUGH * page.limit)
+    .offset(SCAN_FACTOR * page.limit)
     .limit(1);
   const [until = span.until] = page.cursor === undefined ? [] : decodeCursor(page.cursor, KEY);
   if (until !== undefined) query = query.where('observed_at', '<=', until);

@@ -24,7 +24,7 @@ export type StoredEvent = {
 export type StoredEvents = { readonly events: readonly StoredEvent[]; readonly next: string | null };
 
 /** Reports and events that are looked through for the events of many agents, by the rows of a page: nearly every report has an event of its own. */
-const LOOKED_THROUGH = 2;
+const SCAN_FACTOR = 2;
 
 /** Events in the order in which their reports were stored, newest first. `since` and `until` are by the agent's clock. */
 export const readEvents = async (
@@ -64,13 +64,13 @@ const startsOf = async (db: Database, { cursor, limit }: Page): Promise<readonly
     .selectFrom('report')
     .select(['number', 'first_seq', 'last_seq'])
     .orderBy('number', 'desc')
-    .limit(LOOKED_THROUGH * limit);
+    .limit(SCAN_FACTOR * limit);
   if (cursor !== undefined) query = query.where('number', '<=', decodeCursor(cursor, [0, 0] as const)[0]);
   const reports = await query.execute();
   let events = 0;
   const enough = reports.find(({ first_seq: first, last_seq: last }) => {
     events += last - first + 1;
-    return events > LOOKED_THROUGH * limit;
+    return events > SCAN_FACTOR * limit;
   });
   return [enough, reports.at(-1)].flatMap((report) => (report ? [report.number - 1] : []));
 };

@@ -45,7 +45,7 @@ export const readStandings = async <T>(
     rows?.some(({ verdict }) => verdict !== 'complies') ?? false;
   // Of agents of which a report came between two statements, all states are read at once.
   const changed = differing.filter(({ id }) => !differs(judged.get(id)));
-  const reread = await judgeWhole(db, changed, desired, now);
+  const reread = await judgeAllAssignments(db, changed, desired, now);
   return agents.map((agent, at) => {
     const rows = reread.get(agent.id) ?? judged.get(agent.id);
     const { checked_at: checkedAt, settled_at: settledAt } = agent;
@@ -54,7 +54,7 @@ export const readStandings = async <T>(
 };
 
 /** Judges agents from the states of all of their assignments. */
-const judgeWhole = async (
+const judgeAllAssignments = async (
   db: Database,
   agents: readonly FleetAgent[],
   desired: ReadonlyMap<string, Desired>,

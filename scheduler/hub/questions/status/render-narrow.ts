@@ -1,5 +1,5 @@
 import { formatChannel } from '#bundles/names';
-import { healthWord } from '../../ingest/reports/facts.ts';
+import { healthText } from '../../ingest/reports/facts.ts';
 import { formatAge } from './format-age.ts';
 import { isQuiet } from './attention.ts';
 import { heardText, plainCell } from './render-table.ts';
@@ -42,7 +42,7 @@ const cellsOf = (row: Row, now: Date): readonly string[] => [
   `${isQuiet(row) ? ' ' : '!'} ${row.verdict}`,
   row.assignment ?? '-',
   row.desired ? `r${row.desired.version}` : '-',
-  row.health ? healthWord(row.health) : '-',
+  row.health ? healthText(row.health) : '-',
   seenAt(row, now),
 ];
 

@@ -2,7 +2,7 @@ import { hexOf } from '#bundles/digest';
 import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
-import { healthWord } from '../../ingest/reports/facts.ts';
+import { healthText } from '../../ingest/reports/facts.ts';
 import { ageMarks, isQuiet } from './attention.ts';
 import { formatAge } from './format-age.ts';
 import type { Aged, Cell, Drift, Health, Row, Running, Source } from '../state/what-runs-where.ts';
@@ -73,7 +73,7 @@ const describeRunning = ({ package: digest }: Running): string =>
   digest === null ? 'nothing' : hexOf(digest).slice(0, 12);
 
 const describeHealth = (health: Health): string => {
-  const word = healthWord(health);
+  const word = healthText(health);
   return health.code === null || !SHOWN_OUTCOMES.includes(word) ? word : `${word} ${health.code}`;
 };
 

@@ -57,8 +57,8 @@ export const planEnrolment = (
     });
   const channel =
     options.channel ??
-    (options.update || !known ? (request.agreed ?? wishIn(request).channel) : channelOf(known));
-  const wished = wishedLabels(request, options);
+    (options.update || !known ? (request.agreed ?? signedRequest(request).channel) : channelOf(known));
+  const wished = requestedLabels(request, options);
   const takesWish = !known || (options.update && request.wish !== undefined);
   const labels = options.labels || takesWish ? wished : labelsOf(known);
   if (options.released && !(known && sameChannel(channel, channelOf(known))))
@@ -76,7 +76,7 @@ export const planEnrolment = (
     return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
   }
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
-  const wish = wishOf(request, known, wished);
+  const wish = requestedChange(request, known, wished);
   return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
 };
 
@@ -127,14 +127,17 @@ const otherKey = (request: EnrolmentRequest, known: AgentRow): FleetError =>
   );
 
 /** The labels of a new agent: those of the token or the command, else those of the request, with those of facts. */
-const wishedLabels = (request: EnrolmentRequest, { labels, factLabels = [] }: EnrolmentOptions): Labels => ({
+const requestedLabels = (
+  request: EnrolmentRequest,
+  { labels, factLabels = [] }: EnrolmentOptions,
+): Labels => ({
   ...(labels === undefined && request.wish?.labels),
   ...labelsOfFacts(factLabels, request.facts),
   ...labels,
 });
 
 /** @throws FleetError REQUEST_INVALID for an unsigned wish */
-const wishIn = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEnrolment => {
+const signedRequest = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEnrolment => {
   if (wish) return wish;
   throw new FleetError(
     'REQUEST_INVALID',
@@ -146,7 +149,7 @@ const wishIn = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEnrolment
   );
 };
 
-const wishOf = ({ wish }: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
+const requestedChange = ({ wish }: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
   const now = channelOf(known);
   if (!wish) return undefined;
   if (!sameChannel(wish.channel, now))

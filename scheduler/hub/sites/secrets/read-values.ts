@@ -32,7 +32,7 @@ export const readValues = async (
   if (envFile !== undefined) values.push(...readLines(await readSmall(resolve(cwd, envFile)), envFile));
   if (stdin !== undefined) {
     const bytes = withoutLineFeed(await readInput(input));
-    if (bytes.byteLength === 0) throw nothingCame(`standard input, for the key ${stdin}`);
+    if (bytes.byteLength === 0) throw emptyInputError(`standard input, for the key ${stdin}`);
     values.push({ key: stdin, bytes });
   }
   if (values.length === 0)
@@ -52,7 +52,7 @@ export const readValues = async (
 };
 
 /** A pipe whose program failed must not replace a password by an empty one. */
-const nothingCame = (from: string): FleetError =>
+const emptyInputError = (from: string): FleetError =>
   new FleetError('USAGE', `nothing came from ${from}`, {
     hint: 'Did the program that writes it fail? For an empty value give an empty file with --from-file',
   });
@@ -71,7 +71,7 @@ const readSmall = async (path: string): Promise<Buffer> => {
     const stat = await file.stat();
     if (stat.size > MAX_SEALED_BYTES) throw tooLarge(path);
     const bytes = await file.readFile();
-    if (bytes.byteLength === 0 && !stat.isFile()) throw nothingCame(path);
+    if (bytes.byteLength === 0 && !stat.isFile()) throw emptyInputError(path);
     // stat() reports size 0 for a pipe.
     if (bytes.byteLength > MAX_SEALED_BYTES) throw tooLarge(path);
     return bytes;

@@ -31,7 +31,7 @@ export const checkEvidence = (
     const isNew = now.getTime() - agent.since < soakMs;
     const why = isNew
       ? 'is enrolled for less than the soak time'
-      : whyNot(state, agent, { shared, now, evidence });
+      : whyNotCompliant(state, agent, { shared, now, evidence });
     return why === undefined ? [] : [`${agent.agent} ${why}`];
   });
   const found = agents.length - others.length;
@@ -50,7 +50,7 @@ export const checkEvidence = (
 };
 
 /** undefined if the agent complies. */
-const whyNot = (
+const whyNotCompliant = (
   state: EvidenceState,
   { agent, key, channel }: KnownAgent,
   { shared, now, evidence }: { readonly shared: Digest; readonly now: Date; readonly evidence: Evidence },

@@ -47,7 +47,7 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
   const line = `release:${channel}`;
   const known = state.signed(line);
   const signed: SignedVersion = { version, payload: statement.digest, previous };
-  const news = checkNewer(known, signed, what, provenVersion(known, said, judging, what));
+  const news = checkNewer(known, signed, what, predecessorVersion(known, said, judging, what));
   const { revoked: digests, bundles } = checkSubjects(statement.subjects, audience, judging, what);
   const released = checkLineage({ said, what, known }, bundles, judging);
   return {
@@ -68,7 +68,7 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
 };
 
 /** @returns the version of the predecessor; 0 for the first release; undefined if this signer signed the predecessor */
-const provenVersion = (
+const predecessorVersion = (
   known: readonly SignedVersion[],
   { audience, previous }: ReleasePredicate,
   judging: Judging,

@@ -113,7 +113,7 @@ const numberOf = (node: Fields, key: string): number => {
 /** Reads one keyword of a schema and returns the draft 7 keywords for it. @throws FleetError SCHEMA_INVALID */
 type Reader = (node: Fields, key: string, walk: Walk) => Draw;
 
-const asIs = (node: Fields, key: string): Draw => ({ [key]: node[key] as Value });
+const unchanged = (node: Fields, key: string): Draw => ({ [key]: node[key] as Value });
 
 const text: Reader = (node, key) => ({ [key]: textOf(node, key) });
 
@@ -183,7 +183,7 @@ const schema: Reader = (node, key, walk) => ({ [key]: readSchema(node[key] as Va
 
 /** A schema, or a boolean in every draft. */
 const schemaOrTruth: Reader = (node, key, walk) =>
-  typeof node[key] === 'boolean' ? asIs(node, key) : schema(node, key, walk);
+  typeof node[key] === 'boolean' ? unchanged(node, key) : schema(node, key, walk);
 
 /** An empty list has no effect. */
 const schemas: Reader = (node, key, walk) => {
@@ -245,7 +245,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   maxLength: count(),
   pattern: (node, key) => {
     compilePattern(textOf(node, key), 're2');
-    return asIs(node, key);
+    return unchanged(node, key);
   },
   // In gojsonschema a number never has a format.
   format: (node, key): Draw => {
@@ -264,7 +264,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   maxItems: count(),
   uniqueItems: truth,
   contains: since(6, schema),
-  const: since(6, asIs),
+  const: since(6, unchanged),
   enum: (node, key): Draw => {
     const values = list(node, key);
     distinct(values, key);

@@ -31,7 +31,7 @@ export const createTypeCompiler = (target: TargetVersions): TypeCompiler => {
       case 'scalar':
         return scalarCheck(type.scalar);
       case 'words':
-        return wordsCheck(type.words);
+        return enumCheck(type.words);
       case 'list':
         return listCheck(compile(type.of));
       case 'map':
@@ -69,7 +69,7 @@ const scalarCheck =
     report(walk, node, owner, path, `must be ${wanted ?? 'one value'}, not ${shown(found, walk)}`, hint);
   };
 
-const wordsCheck =
+const enumCheck =
   (words: readonly string[]): Check =>
   (node, path, walk, owner) => {
     const found = valueOf(node, walk);

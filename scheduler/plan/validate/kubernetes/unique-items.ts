@@ -18,7 +18,7 @@ export const uniqueItems =
       const text = JSON.stringify(found.values);
       const before = first.get(text);
       if (before === undefined) first.set(text, at);
-      else report(walk, found.node, list, `${path}[${at}]`, says(keys, found.values, before));
+      else report(walk, found.node, list, `${path}[${at}]`, duplicateMessage(keys, found.values, before));
     }
   };
 
@@ -41,7 +41,7 @@ const identityOf = (item: Node | null, keys: readonly ListKey[], walk: Walk): Id
   return { values, node: isScalar(own) ? own : found };
 };
 
-const says = (keys: readonly ListKey[], values: readonly string[], before: number): string => {
+const duplicateMessage = (keys: readonly ListKey[], values: readonly string[], before: number): string => {
   const same =
     keys.length === 0
       ? `is the same as item ${before}`

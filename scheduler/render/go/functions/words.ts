@@ -6,7 +6,7 @@ import { type FunctionTable, fixed } from './template-function.ts';
 /** sprig's word functions: case styles, initials, line wrapping. */
 
 type WordKind = 'number' | 'upper' | 'letters' | 'connector' | 'mark' | 'other';
-type Word = { readonly kind: WordKind; readonly text: string };
+type TextWord = { readonly kind: WordKind; readonly text: string };
 
 const CONNECTOR = '[-_\\t\\n\\v\\f\\r \\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000]';
 /** Ideographs are letters, but not part of a word. */
@@ -26,8 +26,8 @@ const WORDS: readonly (readonly [WordKind, RegExp])[] = [
   ['other', new RegExp(`[^](?:(?!${CONNECTOR}|${LETTER}|\\p{N}|\\p{P})[^])*`, 'uy')],
 ];
 
-const wordsOf = (run: Run, text: string): readonly Word[] => {
-  const words: Word[] = [];
+const wordsOf = (run: Run, text: string): readonly TextWord[] => {
+  const words: TextWord[] = [];
   for (let at = 0; at < text.length; ) {
     chargeSteps(run, 1);
     for (const [kind, pattern] of WORDS) {
@@ -42,14 +42,14 @@ const wordsOf = (run: Run, text: string): readonly Word[] => {
   return words;
 };
 
-const isJoined = (word: Word | undefined): boolean =>
+const isJoined = (word: TextWord | undefined): boolean =>
   word !== undefined && word.kind !== 'mark' && word.kind !== 'connector';
 
 /** `HTTPServer` -> `http_server`: a connector between words; digits stay with the word before them. */
 const connected = (run: Run, text: string, connector: string): string => {
   const words = wordsOf(run, text);
   let at = 0;
-  const lower = ({ kind, text: word }: Word): string => {
+  const lower = ({ kind, text: word }: TextWord): string => {
     if (kind === 'connector') return connector.repeat(Array.from(word).length);
     return kind === 'upper' ? toLower(word) : word;
   };

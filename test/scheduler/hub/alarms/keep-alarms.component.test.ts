@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { compareBytes } from '#bundles/digest';
-import { makeAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
+import { createAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
 import {
   forgetAlarms,
   GONE_MS,
@@ -17,7 +17,7 @@ const REPEAT_MS = 60 * MINUTE;
 const ALL: AlarmFilter = { severity: 'info', environments: undefined, workspaces: undefined };
 
 const late = (agent: string, severity: Severity = 'warning', since = '2026-11-20T08:00:00Z') =>
-  makeAlarm('AGENT_LATE', severity, { agent, environment: 'prod' }, since, `${agent} is late`);
+  createAlarm('AGENT_LATE', severity, { agent, environment: 'prod' }, since, `${agent} is late`);
 
 /** A hub whose clock the test moves, and one receiver of everything. */
 const open = async () => {
@@ -159,8 +159,8 @@ test('a notice keeps its id until it is delivered', async () => {
 
 test('a receiver gets the severities, environments and workspaces of its configuration, the worst first', async () => {
   await using hub = await open();
-  const root = makeAlarm('ROOT_ENDS', 'warning', {}, '2026-11-20T08:00:00Z', 'root');
-  const failed = makeAlarm(
+  const root = createAlarm('ROOT_ENDS', 'warning', {}, '2026-11-20T08:00:00Z', 'root');
+  const failed = createAlarm(
     'PACKAGE_FAILED',
     'critical',
     { agent: 'b', environment: 'qa', workspace: 'shop' },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type AlarmKind, type AlarmSubject, makeAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
+import { type AlarmKind, type AlarmSubject, createAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../../scheduler/hub/alarms/keep-alarms.ts';
 import { listAlarms } from '../../../../scheduler/hub/alarms/list-alarms.ts';
 import type { Visible } from '../../../../scheduler/hub/people/visible.ts';
@@ -10,7 +10,7 @@ const SINCE = '2026-11-20T08:00:00Z';
 const open = async () => {
   const hub = await testHub();
   const raise = (kind: AlarmKind, subject: AlarmSubject) =>
-    makeAlarm(kind, 'warning', subject, SINCE, `${kind} of ${JSON.stringify(subject)}`);
+    createAlarm(kind, 'warning', subject, SINCE, `${kind} of ${JSON.stringify(subject)}`);
   const prod = { site: 'plant-1', agent: 'plant-1/press-1', environment: 'prod', clusterType: 'press' };
   const qa = { site: 'lab', agent: 'lab/rig-1', environment: 'qa', clusterType: 'press' };
   const alarms = [

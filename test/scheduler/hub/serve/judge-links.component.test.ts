@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { linksOf } from '../../../../scheduler/hub/promote/facts/link.ts';
 import { createLinkJudge } from '../../../../scheduler/hub/serve/judge-links.ts';
-import { promoteOpen } from '../../../../scheduler/hub/serve/promote-open.ts';
+import { promoteIfOpen } from '../../../../scheduler/hub/serve/promote-open.ts';
 import { readLinkStates } from '../../../../scheduler/hub/questions/state/link-states.ts';
 import { openStore, type Store } from '../../../../scheduler/hub/store/open-store.ts';
 import { decide } from '../../../../scheduler/release/audit/decide.ts';
@@ -159,7 +159,7 @@ test('a candidate that was replaced after it was judged is not promoted', async 
   const candidate = { candidate: digest ?? 'sha256:', shared: digest ?? 'sha256:' } as const;
   const hub = { keys, store, layout: office.layout };
   const options = { readChain: async () => chain, clock: () => NOW, signal: NEVER };
-  expect(link && (await promoteOpen(hub, { link, candidate }, options))).toBeUndefined();
+  expect(link && (await promoteIfOpen(hub, { link, candidate }, options))).toBeUndefined();
   expect(await entries()).toEqual([]);
 });
 

@@ -3,7 +3,11 @@ import { addDays } from '#bundles/time';
 import { bundlesOf, readRelease } from '../../../../scheduler/load/releases/read-release.ts';
 import { readBundleStatements } from '../../../../scheduler/release/reissue/bundle-statements.ts';
 import { rollbackRelease } from '../../../../scheduler/release/reissue/rollback-release.ts';
-import { isEnding, type Renewed, renewRelease } from '../../../../scheduler/release/reissue/renew-release.ts';
+import {
+  isDueForRenewal,
+  type Renewed,
+  renewRelease,
+} from '../../../../scheduler/release/reissue/renew-release.ts';
 import { KIOSK, NOW, openReleaseOffice, type ReleaseOffice } from './release-office.ts';
 
 const renew = async (office: ReleaseOffice, now = NOW, anyway = false): Promise<Renewed> => {
@@ -111,5 +115,5 @@ it('never takes a release of another fleet for the one to follow', async () => {
 
 it('counts a third by the life that a release was given', () => {
   const release = { issuedAt: '2026-11-21T08:00:00Z', expires: '2026-12-21T08:00:00Z' };
-  expect([19, 21].map((days) => isEnding(release, addDays(NOW, days)))).toEqual([false, true]);
+  expect([19, 21].map((days) => isDueForRenewal(release, addDays(NOW, days)))).toEqual([false, true]);
 });

@@ -8,7 +8,7 @@ export const judgeAnyObject = (
   { statusIsField = false }: Pick<HealthContext, 'statusIsField'>,
 ): Verdict | undefined => {
   const deleted = textOf(object, 'metadata', 'deletionTimestamp');
-  if (deleted !== undefined) return { status: 'Terminating', message: beingDeleted(object, deleted) };
+  if (deleted !== undefined) return { status: 'Terminating', message: describeTerminating(object, deleted) };
   const generation = statusIsField ? undefined : numberOf(object, 'metadata', 'generation');
   const observed = numberOf(object, 'status', 'observedGeneration');
   if (generation !== undefined && observed !== undefined && observed !== generation) {
@@ -22,7 +22,7 @@ export const judgeAnyObject = (
 };
 
 /** Names the finalizers that hold the object (checklist X2). */
-const beingDeleted = (object: unknown, since: string): string => {
+const describeTerminating = (object: unknown, since: string): string => {
   const finalizers = listOf(object, 'metadata', 'finalizers').filter((one) => typeof one === 'string');
   const held = finalizers.length > 0 ? `, held by ${finalizers.slice(0, 3).join(', ')}` : '';
   return `it is being deleted since ${since}${held}`;

@@ -23,7 +23,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
   const updated = countOf(object, 'updatedReplicas');
   const short =
     unseen(object) ??
-    fewer(countOf(object, 'replicas'), want, `created${whyNot(object)}`) ??
+    fewer(countOf(object, 'replicas'), want, `created${describeCreateFailure(object)}`) ??
     fewer(updated, want, 'updated') ??
     surplus(countOf(object, 'replicas'), want) ??
     fewer(countOf(object, 'availableReplicas'), updated, 'available') ??
@@ -42,7 +42,7 @@ export const judgeDeployment = (object: unknown): Verdict => {
 };
 
 /** Reason why pods cannot be created: ': FailedCreate: exceeded quota'. */
-const whyNot = (object: unknown): string => {
+const describeCreateFailure = (object: unknown): string => {
   const failure = conditionOf(object, 'ReplicaFailure');
   return failure?.status === 'True' ? `: ${formatCause(failure, 'its pods cannot be made')}` : '';
 };

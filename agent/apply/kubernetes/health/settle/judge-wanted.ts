@@ -17,7 +17,7 @@ export const windowOf = ({ group, kind }: WantedObject, windowMs: number): numbe
  * True if the status may describe the object before its change. False if the status names its generation, or if the object was written
  * since, most likely by its controller. Built-in kinds have observedGeneration or need no controller.
  */
-const mayBeOld = (
+const mayBeOutdated = (
   { group, kind, statusIsField }: WantedObject,
   live: LiveObject,
   changedTo: string | undefined,
@@ -44,7 +44,8 @@ export const judgeWanted = (
   const { apiVersion, kind, statusIsField = false } = wanted;
   const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField });
   if (verdict.status !== 'Current' || settled) return verdict;
-  if (mayBeOld(wanted, live, changedTo)) return inProgress('its status may be that from before the change');
+  if (mayBeOutdated(wanted, live, changedTo))
+    return inProgress('its status may be that from before the change');
   return verdict.proven ? verdict : inProgress('its status says nothing yet');
 };
 

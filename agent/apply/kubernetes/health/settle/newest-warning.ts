@@ -19,7 +19,7 @@ export const newestWarning = async (
       .list({ apiVersion: 'v1', kind: 'Event' }, options, signal)
       .catch(() => ({ items: [] as readonly LiveObject[] }));
     const newest = items.reduce<LiveObject | undefined>(
-      (best, one) => (best === undefined || whenOf(one) >= whenOf(best) ? one : best),
+      (best, one) => (best === undefined || eventTimeOf(one) >= eventTimeOf(best) ? one : best),
       undefined,
     );
     if (!newest) continue;
@@ -32,7 +32,7 @@ export const newestWarning = async (
 };
 
 /** The time of an event. RFC 3339 in UTC sorts as text; each client fills another of the three fields. */
-const whenOf = (event: LiveObject): string =>
+const eventTimeOf = (event: LiveObject): string =>
   textOf(event, 'series', 'lastObservedTime') ??
   textOf(event, 'lastTimestamp') ??
   textOf(event, 'eventTime') ??

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { hooksFor, staysAfter } from '../../../../../agent/apply/host/plan/deb-hooks.ts';
+import { hooksFor, irreversibleNotes } from '../../../../../agent/apply/host/plan/deb-hooks.ts';
 import { readOwned } from '../../../../../agent/apply/host/owned/owned-state.ts';
 import type { AptChange } from '../../../../../agent/apply/host/debs/simulate-apt.ts';
 import { readWanted } from '../../../../../agent/apply/host/desired/read-wanted.ts';
@@ -52,6 +52,6 @@ test('putting back a version that somebody at the host replaced restores nothing
 });
 
 test('a downgrade without a hook says that data stay', () => {
-  expect(staysAfter([downgrade], [])).toEqual(['data of shop stay as the newer version left them']);
-  expect(staysAfter([{ name: 'shop', from: '1', to: '2' }], [])).toEqual([]);
+  expect(irreversibleNotes([downgrade], [])).toEqual(['data of shop stay as the newer version left them']);
+  expect(irreversibleNotes([{ name: 'shop', from: '1', to: '2' }], [])).toEqual([]);
 });

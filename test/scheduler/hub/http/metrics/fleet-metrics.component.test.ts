@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { makeAlarm } from '../../../../../scheduler/hub/alarms/alarm.ts';
+import { createAlarm } from '../../../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../../../scheduler/hub/alarms/keep-alarms.ts';
 import { registerFleetMetrics } from '../../../../../scheduler/hub/http/metrics/fleet-metrics.ts';
 import { recordLinkStates } from '../../../../../scheduler/hub/questions/state/link-states.ts';
@@ -53,9 +53,9 @@ test('fleet_alarms and gates are counted by kind and state', async () => {
   await keepAlarms(
     hub.store,
     [
-      makeAlarm('PACKAGE_FAILED', 'critical', { agent: 'a', environment: 'prod' }, since, 'a'),
-      makeAlarm('PACKAGE_FAILED', 'critical', { agent: 'b', environment: 'prod' }, since, 'b'),
-      makeAlarm('ROOT_ENDS', 'warning', {}, since, 'root'),
+      createAlarm('PACKAGE_FAILED', 'critical', { agent: 'a', environment: 'prod' }, since, 'a'),
+      createAlarm('PACKAGE_FAILED', 'critical', { agent: 'b', environment: 'prod' }, since, 'b'),
+      createAlarm('ROOT_ENDS', 'warning', {}, since, 'root'),
     ],
     { now: NOW },
   );

@@ -7,7 +7,7 @@ import { formatSeconds } from '../../model/format-seconds.ts';
 import type { PromotionPolicy } from '../../model/promotion.ts';
 import { policyDigest } from '../../release/chain/policy-digest.ts';
 import { CLUSTERS } from './cluster-folder.ts';
-import { code, type Words } from './commit-words.ts';
+import { code, type CommitText } from './commit-text.ts';
 import type { Changes } from './plan-changes.ts';
 
 /** Text of a proposal about the promotion that it delivers. */
@@ -28,7 +28,7 @@ export const promotionName = ({ to, shared }: Pick<PromotionPredicate, 'to' | 's
 const MAX_LINES = 50;
 
 /** @param tree what the proposal says of the tree itself */
-export const promotionWords = (story: PromotionStory, changes: Changes, tree: string): Words => {
+export const promotionText = (story: PromotionStory, changes: Changes, tree: string): CommitText => {
   const { statement, candidate } = story;
   const { from, to, number, person, mode, reason, time } = statement;
   const who = person === null ? `the policy (${mode})` : code(person);

@@ -10,7 +10,7 @@ export const changeOf = (branch: string): string | undefined =>
   /^deployment\/([0-9a-f]{12})$/.exec(branch)?.[1];
 
 /** Title and text of a commit and of its pull request. */
-export type Words = { readonly title: string; readonly body: string };
+export type CommitText = { readonly title: string; readonly body: string };
 
 /** Content of the trailers by which our commits are recognised. */
 export type Trailers = {
@@ -23,7 +23,7 @@ export type Trailers = {
   readonly promotion?: { readonly name: string; readonly candidate: Digest } | undefined;
 };
 
-export type TreeWords = {
+export type TreeCommitText = {
   readonly environment: string;
   readonly written: number;
   readonly removed: number;
@@ -35,13 +35,13 @@ export type TreeWords = {
 /** Formats text of a person as code, so that it does not act as markup or as an @mention. */
 export const code = (text: string): string => `\`${text.replaceAll(/[`\p{Cc}]/gu, ' ')}\``;
 
-export const titleOf = ({ environment }: Pick<TreeWords, 'environment'>): string =>
+export const titleOf = ({ environment }: Pick<TreeCommitText, 'environment'>): string =>
   `Update the manifests of ${environment}`;
 
 const MAX_SOURCES = 100;
 
 /** Counts of files, and the source commits. Local directories are left out, because their paths reveal a machine. */
-export const bodyOf = ({ written, removed, sources, stages = [] }: TreeWords): string => {
+export const bodyOf = ({ written, removed, sources, stages = [] }: TreeCommitText): string => {
   const commits = sources.filter(({ commit }) => commit !== undefined);
   const lines = [
     ...new Set(
@@ -56,7 +56,7 @@ export const bodyOf = ({ written, removed, sources, stages = [] }: TreeWords): s
 
 /** The commit message. The same change from the same sources has the same message. */
 export const messageOf = (
-  { title, body }: Words,
+  { title, body }: CommitText,
   { environment, base, change, promotion }: Trailers,
 ): string => {
   const promoted = promotion

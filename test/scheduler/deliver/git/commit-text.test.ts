@@ -7,10 +7,10 @@ import {
   proposalBranch,
   proposedChange,
   type Trailers,
-  type TreeWords,
-} from '../../../../scheduler/deliver/git/commit-words.ts';
+  type TreeCommitText,
+} from '../../../../scheduler/deliver/git/commit-text.ts';
 
-const words: Trailers & TreeWords = {
+const words: Trailers & TreeCommitText = {
   environment: 'dev',
   base: 'dev',
   change: '0123456789ab',

@@ -10,25 +10,28 @@ type Held = BundlePredicate['held'];
  * reserved for the other fields, and the lists share the rest equally.
  */
 const ROOM = ((MAX_STATEMENT_BYTES / 4) * 3 - 4096) / 2;
-const SHORT = 200;
+const MAX_SHORT_MESSAGE = 200;
 
 /**
  * Limits the sources to what fits into a bundle statement. If they do not all fit, only the platform's own are listed; the
  * candidate, which the statement names by digest, lists all.
  */
-export const fitSources = (sources: Sources): Sources => {
+export const limitSources = (sources: Sources): Sources => {
   if (sizeOf(sources) <= ROOM) return sources;
   return cutTo(ROOM, sources.filter(isPlatforms));
 };
 
 /** Limits held assignments to what readers take: messages are shortened, and the last entry says how many are left out. */
-export const fitHeld = (given: Held): Held => {
+export const limitHeld = (given: Held): Held => {
   const held = given.every(hasPlace)
     ? given
     : given.map((line) => (hasPlace(line) ? line : withoutPlace(line)));
   if (sizeOf(held) <= ROOM) return held;
-  const short = held.map(({ at: _, message, ...line }) => ({ ...line, message: message.slice(0, SHORT) }));
-  const first = cutTo(ROOM - 2 * SHORT, short);
+  const short = held.map(({ at: _, message, ...line }) => ({
+    ...line,
+    message: message.slice(0, MAX_SHORT_MESSAGE),
+  }));
+  const first = cutTo(ROOM - 2 * MAX_SHORT_MESSAGE, short);
   const next = short[first.length];
   const more = held.length - first.length;
   return next ? [...first, { ...next, message: `this and ${more - 1} more assignments are held` }] : first;

@@ -4,7 +4,7 @@ import { PREDICATES } from '#bundles/media-types';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
-import { fitHeld, fitSources } from '../../../../scheduler/release/write/fit-statement.ts';
+import { limitHeld, limitSources } from '../../../../scheduler/release/write/limit-statement.ts';
 
 const source = (role: string) => ({
   role,
@@ -23,9 +23,9 @@ const many = <T>(count: number, make: (at: number) => T): readonly T[] =>
 
 test('a fleet of some applications has all its sources and held assignments in the statement', () => {
   const sources = [source('platform'), ...many(40, (at) => source(`workload/app-${at}`))];
-  expect(fitSources(sources)).toBe(sources);
+  expect(limitSources(sources)).toBe(sources);
   const lines = many(3, held);
-  expect(fitHeld(lines)).toBe(lines);
+  expect(limitHeld(lines)).toBe(lines);
 });
 
 test('one of hundreds names the platform’s own; the candidate has them all', () => {
@@ -35,12 +35,12 @@ test('one of hundreds names the platform’s own; the candidate has them all', (
     ...many(500, (at) => source(`workload/app-${at}`)),
     ...many(500, (at) => source(`application/app-${at}`)),
   ];
-  expect(fitSources(sources).map(({ role }) => role)).toEqual(['base/main', 'platform']);
+  expect(limitSources(sources).map(({ role }) => role)).toEqual(['base/main', 'platform']);
 });
 
 test('hundreds of held assignments are cut, and the last line says how many are left out', () => {
   const all = many(500, held);
-  const fitted = fitHeld(all);
+  const fitted = limitHeld(all);
   expect(fitted.length).toBeLessThan(500);
   expect(fitted[0]?.message).toHaveLength(200);
   expect(fitted.at(-1)).toMatchObject({
@@ -58,8 +58,8 @@ test('whatever was cut can be signed', async () => {
     candidate: digestOf(''),
     builder: 'b'.repeat(255),
     builtAt: '2026-11-21T08:00:00Z',
-    sources: fitSources(many(500, (at) => source(`base/${'ä'.repeat(30)}${at}`))),
-    held: fitHeld(many(500, held)),
+    sources: limitSources(many(500, (at) => source(`base/${'ä'.repeat(30)}${at}`))),
+    held: limitHeld(many(500, held)),
   };
   const payload = encodeStatement([{ name: 'bundle', digest: digestOf('') }], PREDICATES.bundle, predicate);
   expect((await signPayload(payload, loadSigningKey(generatePrivateKey()))).byteLength).toBeGreaterThan(
