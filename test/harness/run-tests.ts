@@ -1,6 +1,6 @@
 /**
  * `npm test`: gets the real parts that this machine can have, runs the tests against them, runs files with a failed test again, and
- * ends with one line of counts. `--project <name>` (repeatable) runs only unit, component, integration or e2e; other words go to vitest as they are.
+ * ends with one line of counts. Where parts have to be built first, the tests that need none run beside that. `--project <name>` (repeatable) runs only unit, component, integration or e2e; other words go to vitest as they are.
  */
 import { chmod } from 'node:fs/promises';
 import { join, relative } from 'node:path';
@@ -10,6 +10,7 @@ import { bundleAgent } from './run/bundle-agent.ts';
 import { countResults, formatCounts } from './run/count-results.ts';
 import type { Machine } from './parts/part.ts';
 import {
+  findPart,
   type Found,
   installPart,
   isBuilt,
@@ -22,6 +23,7 @@ import {
 } from './parts.ts';
 import { LONG } from './run/long.ts';
 import { PROGRAMS_VARIABLE } from './run/program-file.ts';
+import { joinRuns } from './run/join-runs.ts';
 import { runFailedAgain } from './run/run-again.ts';
 import { runVitest, type VitestRun } from './run/run-vitest.ts';
 import { temporaryDirectory } from './run/temporary-directory.ts';
@@ -39,30 +41,38 @@ const say = (line: string): void => console.log(line);
 const main = async (words: readonly string[]): Promise<number> => {
   const { projects, rest } = readArguments(words);
   const machine = thisMachine();
-  const needsParts = projects.some((project) => !IN_PROCESS.includes(project));
-  const facts = needsParts ? await gatherParts(machine) : {};
-  say(`Running the ${projects.join(', ')} tests with Node ${process.versions.node}.`);
+  const [first, second] = planRuns(projects, machine);
+  const needsParts = second.some((project) => !IN_PROCESS.includes(project));
   await using programs = await temporaryDirectory('programs');
   // Some tests start them as another user.
   await chmod(programs.path, 0o755);
   const built = { [PROGRAMS_VARIABLE]: programs.path };
+  const vitest = (of: readonly string[], env: NodeJS.ProcessEnv, words = rest): Promise<VitestRun> => {
+    say(`Running the ${of.join(', ')} tests with Node ${process.versions.node}.`);
+    return runVitest({
+      repository: machine.repository,
+      cwd: machine.repository,
+      env: { ...machine.env, ...env },
+      output: 'inherit',
+      words: [...of.flatMap((project) => ['--project', project]), ...words],
+    });
+  };
+  const [beside, facts] = await Promise.all([
+    first.length === 0 ? undefined : vitest(first, {}),
+    needsParts ? gatherParts(machine) : {},
+  ]);
   if (needsParts)
     await Promise.all([
       buildPrograms(programs.path),
       buildTestPrograms(programs.path),
       bundleAgent(join(programs.path, 'agent')),
     ]);
-  const vitest = (words: readonly string[]): Promise<VitestRun> =>
-    runVitest({
-      repository: machine.repository,
-      cwd: machine.repository,
-      env: { ...machine.env, ...facts, ...(needsParts && built) },
-      output: 'inherit',
-      words: [...projects.flatMap((project) => ['--project', project]), ...words],
-    });
-  const { report, exitCode, unsteady } = await runFailedAgain(await vitest(rest), (file) => {
+  const env = { ...facts, ...(needsParts && built) };
+  const last = await vitest(second, env);
+  const run = beside === undefined ? last : joinRuns(beside, last);
+  const { report, exitCode, unsteady } = await runFailedAgain(run, (file) => {
     say(`Running again, alone: ${relative(machine.repository, file)}`);
-    return vitest([file]);
+    return vitest(projects, env, [file]);
   });
   const counts = countResults(report, exitCode);
   for (const [title, number] of counts.skippedTitles) say(`Skipped (${number}): ${title}`);
@@ -98,6 +108,22 @@ const readArguments = (
   };
 };
 
+/**
+ * What runs first, beside the parts that have to be built, and what then. Where none has to be, everything is one run: vitest fills its
+ * lanes better.
+ */
+const planRuns = (
+  projects: readonly string[],
+  machine: Machine,
+): readonly [readonly string[], readonly string[]] => {
+  const alone = projects.filter((project) => IN_PROCESS.includes(project));
+  const others = projects.filter((project) => !IN_PROCESS.includes(project));
+  const areBuilt = partsOfThisRun().some((name) => isBuilt(name) && !findPart(name, machine).present);
+  return others.length > 0 && areBuilt ? [alone, others] : [[], projects];
+};
+
+const partsOfThisRun = (): readonly PartName[] => PART_NAMES.filter((name) => LONG || isOfEveryRun(name));
+
 const gatherParts = async (machine: Machine): Promise<Record<string, string>> => {
   say(`Looking for the real parts that the tests talk to (kept in ${machine.cache}).`);
   const found: Partial<Record<PartName, Found>> = {};
@@ -114,7 +140,7 @@ const gatherParts = async (machine: Machine): Promise<Record<string, string>> =>
       found[name] = fact;
     }
   };
-  const asked = PART_NAMES.filter((name) => LONG || isOfEveryRun(name));
+  const asked = partsOfThisRun();
   // Builds wait for the processor and downloads for the network; two of apt would wait for each other.
   await Promise.all([
     gather(asked.filter((name) => isBuilt(name))),

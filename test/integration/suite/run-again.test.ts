@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { countResults, formatCounts } from '../../harness/run/count-results.ts';
+import { joinRuns } from '../../harness/run/join-runs.ts';
 import { runFailedAgain, type SettledRun } from '../../harness/run/run-again.ts';
 import { runVitest, type VitestRun } from '../../harness/run/run-vitest.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -136,4 +137,17 @@ describe('vitest', () => {
     });
     expect({ exitCode, isComplete }).toEqual({ exitCode: 1, isComplete: false });
   });
+});
+
+test('two runs joined have the results of both, and fail where one of them failed or ended early', () => {
+  const good = run(file('a.test.ts', 'passed'));
+  const bad = run(file('b.test.ts', 'failed', 'passed'));
+  const counted = ({ report, exitCode }: VitestRun) => formatCounts(countResults(report, exitCode));
+  expect(counted(joinRuns(good, good))).toBe('2 passed, 0 failed, 0 skipped');
+  for (const joined of [joinRuns(good, bad), joinRuns(bad, good)])
+    expect([counted(joined), joined.exitCode]).toEqual(['2 passed, 1 failed, 0 skipped', 1]);
+  const unfinished = joinRuns({ ...good, isComplete: false }, good);
+  expect([unfinished.isComplete, unfinished.exitCode]).toEqual([false, 0]);
+  const lost = joinRuns(good, { report: undefined, exitCode: 1, isComplete: false });
+  expect(counted(lost)).toBe('0 passed, 1 failed, 0 skipped');
 });
