@@ -93,4 +93,10 @@ export const INSIDER: readonly AttackRow[] = [
     "another user of the build machine changes the tree of a commit in the build's cache, which is then built and signed",
     'PERMISSION',
   ),
+  row(
+    'I15',
+    'older database behind its layout',
+    'the database alone is an older copy, and a command is repeated until its number is above the one of the layout, so that revoked agents and old values are signed again',
+    'ROLLBACK',
+  ),
 ];

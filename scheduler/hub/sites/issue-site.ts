@@ -8,11 +8,17 @@ import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { toSiteAgent } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 import { openRequests } from './open-requests.ts';
+import type { OwnStatement } from './refuse-older.ts';
 import { readSecretSets, type StoredSet, unreadableBy } from './secret-sets.ts';
 import { signSite } from './sign-site.ts';
 
 /** The root and the release key, which signs site statements. */
-export type SiteSigner = { readonly root: TrustRoot; readonly release: SigningKey };
+export type SiteSigner = {
+  readonly root: TrustRoot;
+  readonly release: SigningKey;
+  /** Refuses to follow a statement that is not the newest one that the layout has. @throws FleetError ROLLBACK */
+  readonly checkOwn: (own: OwnStatement, floor: number) => Promise<void>;
+};
 
 export const siteValuesOf = (row: SiteRow | undefined, fleet: string, site: string): SiteValues =>
   row ? (parseJson(row.site_values) as SiteValues) : { fleet, site, values: {}, agents: {} };
@@ -36,6 +42,7 @@ const siteAgents = (
  * them. A signed version is stored before it is published, so that no version is issued twice with different content.
  * @param values undefined: unchanged
  * @param floor a version that was given out, although the database may not have it
+ * @throws FleetError ROLLBACK if the layout has a newer statement; of signSite
  */
 export const issueSite = async (
   tx: Tx,
@@ -46,6 +53,7 @@ export const issueSite = async (
   floor = 0,
 ): Promise<SiteRow> => {
   const before = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+  await signer.checkOwn(before ?? { name: site, version: 0 }, floor);
   const agents = await enrolledAgents(tx, site);
   const sets = await readSecretSets(tx, site);
   const order = {

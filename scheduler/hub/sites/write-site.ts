@@ -1,17 +1,15 @@
-import { digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
 import {
   findReference,
-  type Layout,
   openOrStartLayout,
   withReference,
   writeLayoutIndex,
 } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { readDocuments, writeArtifact } from '../../load/releases/artifact.ts';
+import { writeArtifact } from '../../load/releases/artifact.ts';
 import { siteReference } from '../../load/releases/references.ts';
 import type { Hub } from '../hub.ts';
 import type { SiteRow } from '../store/tables.ts';
+import { refuseOlder } from './refuse-older.ts';
 import { updateArtifact } from './update-artifact.ts';
 import { type SiteDocuments, siteDocuments } from './site-documents.ts';
 import { withLayoutLock } from './with-layout-lock.ts';
@@ -67,20 +65,4 @@ const writeStatement = async (
 ): Promise<'written' | 'unchanged'> => {
   await refuseOlder(await openOrStartLayout(layout), site);
   return await updateArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
-};
-
-/** @throws FleetError ROLLBACK */
-const refuseOlder = async (layout: Layout, site: SiteRow): Promise<void> => {
-  const laidOut = await readDocuments(layout, siteReference(site.name));
-  const known = laidOut.find(({ role }) => role === 'site');
-  const version = known?.version ?? 0;
-  if (version > site.version || (version === site.version && known?.digest !== digestOf(site.statement))) {
-    throw new FleetError(
-      'ROLLBACK',
-      `${layout.directory} has statement ${version} of site ${site.name}, this database issued ${site.version} just now`,
-      {
-        hint: 'Give the --db that belongs to this --layout, or restore its newest copy; the layout was not changed',
-      },
-    );
-  }
 };

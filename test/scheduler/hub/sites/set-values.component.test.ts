@@ -113,7 +113,7 @@ describe('a site statement', () => {
 
   it('is not issued with a key that the root does not name', async () => {
     await using hub = await enrolledHub();
-    const stranger = { root: hub.keys.root, release: newSigningKey() };
+    const stranger = { ...(await siteSigner(hub)), release: newSigningKey() };
     await expect(
       setValues(hub.store, { site: 'plant-7', set: { a: 1 }, unset: [] }, stranger, NOW),
     ).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
