@@ -3,7 +3,7 @@ import { readWhole } from '../layout/read-span.ts';
 import { chunkedBlobs, type OpenFile } from './parts/chunked-blobs.ts';
 import { openFolderBlobs } from './folder-blobs.ts';
 import { MEDIUM_FILE, type OpenMedium, parseMedium } from './medium.ts';
-import { listFiles, notThere, openFileOf, readOptional, sizeOf } from './plain-files.ts';
+import { listFiles, notThere, openFileOf, readOptional, sharedReader, sizeOf } from './plain-files.ts';
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME, MEDIUM_INVALID, PERMISSION, IO */
 export const openDirectory = async (path: string): Promise<OpenMedium> => {
@@ -23,6 +23,7 @@ export const openDirectory = async (path: string): Promise<OpenMedium> => {
  */
 export const openPlainFiles = (path: string): OpenMedium => {
   const blobs = openFolderBlobs(path);
+  const read = sharedReader(path);
   return {
     path,
     form: 'directory',
@@ -31,7 +32,7 @@ export const openPlainFiles = (path: string): OpenMedium => {
     blobs,
     files: (folder) => listFiles(path, folder),
     readFile: async (file, maxBytes) => {
-      const bytes = await readOptional(path, file, maxBytes);
+      const bytes = await read(file, maxBytes);
       if (!bytes) throw notThere(file, path);
       return bytes;
     },

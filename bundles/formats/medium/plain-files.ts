@@ -82,13 +82,50 @@ export const readOptional = async (
 ): Promise<Buffer | undefined> => {
   const file = join(root, path);
   return reading(file, async () => {
-    await using handle = await openFileOf(root, path);
-    if (!handle) return undefined;
-    const { size } = await handle.stat();
-    if (size > maxBytes)
-      throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
-    return await handle.readFile();
+    await using folder = await folderOf(root, path);
+    return folder && (await readIn(folder, basename(path), file, maxBytes));
   });
+};
+
+const readIn = async (
+  folder: HeldFolder,
+  name: string,
+  file: string,
+  maxBytes: number,
+): Promise<Buffer | undefined> => {
+  await using handle = await openFileIn(folder, name);
+  if (!handle) return undefined;
+  const { size } = await handle.stat();
+  if (size > maxBytes)
+    throw new FleetError('TOO_LARGE', `${file} has ${size} bytes, at most ${maxBytes} are read`);
+  return await handle.readFile();
+};
+
+/**
+ * Returns a readOptional for the files of one medium, of which calls that run at the same time share the open folder: most of what
+ * a small file costs is the way to its folder.
+ */
+export const sharedReader = (
+  root: string,
+): ((path: string, maxBytes: number) => Promise<Buffer | undefined>) => {
+  const open = new Map<string, { readonly held: ReturnType<typeof holdFolder>; users: number }>();
+  return (path, maxBytes) =>
+    reading(join(root, path), async () => {
+      const folder = dirname(path);
+      const one = open.get(folder) ?? { held: holdFolder(root, folder), users: 0 };
+      open.set(folder, one);
+      one.users += 1;
+      try {
+        const held = await one.held;
+        return held && (await readIn(held, basename(path), join(root, path), maxBytes));
+      } finally {
+        one.users -= 1;
+        if (one.users === 0) {
+          open.delete(folder);
+          await (await one.held.catch(() => undefined))?.[Symbol.asyncDispose]();
+        }
+      }
+    });
 };
 
 /** Size of a file of a medium in bytes; undefined when it does not exist. @throws FleetError MEDIUM_INVALID, PERMISSION, IO */
