@@ -9,6 +9,8 @@ import {
   toFleetError,
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
+import { formatLines, type Printed } from './format-table.ts';
+import { lineWidth } from './line-width.ts';
 import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
 import { usageSentence } from './usage-sentence.ts';
@@ -85,6 +87,13 @@ export abstract class FleetCommand extends Command {
     super.log(paint(plainText(text), process.stdout));
   }
 
+  /** Prints lines and tables; a table within the width of the terminal. */
+  protected print(...printed: readonly (Printed | readonly Printed[])[]): void {
+    if (this.jsonEnabled()) return;
+    const lines = formatLines(printed.flat(), lineWidth(process.stdout, process.env));
+    for (const line of lines) this.log(line);
+  }
+
   protected override logJson(json: unknown): void {
     ux.stdout(plainText(JSON.stringify(json, null, 2)));
   }
@@ -94,10 +103,10 @@ export abstract class FleetCommand extends Command {
   }
 
   /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
-  protected say(line: string): void {
-    if (!this.jsonEnabled())
-      process.stderr.write(`${paint(plainLine(line), process.stderr)}
-`);
+  protected say(printed: Printed): void {
+    if (this.jsonEnabled()) return;
+    for (const line of formatLines([printed], lineWidth(process.stderr, process.env)))
+      process.stderr.write(`${paint(plainLine(line), process.stderr)}\n`);
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {

@@ -40,9 +40,10 @@ export default class HelpCommand extends FleetCommand {
   async run(): Promise<{ readonly exitCodes: readonly Row[] }> {
     await this.parse(HelpCommand);
     const rows = Object.entries(EXIT_CODES).map(([exit, it]) => ({ exit: Number(exit), ...it }));
-    const width = Math.max(...rows.map(({ meaning }) => meaning.length));
-    this.log(`EXIT  ${'MEANING'.padEnd(width)}  WHO ACTS`);
-    for (const { exit, meaning, who } of rows) this.log(`${exit}     ${meaning.padEnd(width)}  ${who}`);
+    this.print({
+      head: ['EXIT', 'MEANING', 'WHO ACTS'],
+      rows: rows.map(({ exit, meaning, who }) => [String(exit), meaning, who]),
+    });
     return { exitCodes: rows };
   }
 }

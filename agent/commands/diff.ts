@@ -3,7 +3,6 @@ import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
 import { type NextChanges, planNext } from '../apply/plan-next.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
 import { showNext } from './show-next.ts';
-import { table } from './table.ts';
 
 export default class Diff extends AgentCommand {
   static override summary =
@@ -36,9 +35,7 @@ export default class Diff extends AgentCommand {
     const { flags, args } = await this.parse(Diff);
     if (flags.release === 'next') {
       const next = await this.reading(flags, (agent) => planNext(agent, args.assignment), openToRead);
-      this.logText(
-        next.length === 0 ? 'Nothing is waiting: the accepted release runs here.' : showNext(next),
-      );
+      this.print(next.length === 0 ? 'Nothing is waiting: the accepted release runs here.' : showNext(next));
       if (next.length > 0) process.exitCode = 8;
       return { next };
     }
@@ -47,10 +44,10 @@ export default class Diff extends AgentCommand {
       ...(error ? [[assignment, 'unreadable', `${error.code}: ${error.message}`]] : []),
       ...[...drift, ...unchecked].map(({ what, message }) => [assignment, what, message]),
     ]);
-    this.logText(
+    this.print(
       rows.length === 0
         ? describeNoDifference(packages.length)
-        : table([['PACKAGE', 'WHAT', 'DIFFERENCE'], ...rows]),
+        : { head: ['PACKAGE', 'WHAT', 'DIFFERENCE'], rows },
     );
     if (rows.length > 0) process.exitCode = 8;
     return {

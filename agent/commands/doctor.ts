@@ -21,7 +21,6 @@ import { createProviders } from '../images/create-providers.ts';
 import { examine, examineMachine, type Finding } from '../observe/examine.ts';
 import { examineNetwork } from '../observe/examine-network.ts';
 import { AgentCommand, type ConfigFlags, openToRead } from './agent-command.ts';
-import { table } from './table.ts';
 
 /** The state cannot be opened, and the checks that do not need it are useful. */
 const WITHOUT_STATE: ReadonlySet<ErrorCode> = new Set([
@@ -57,7 +56,7 @@ export default class Doctor extends AgentCommand {
   async run(): Promise<{ readonly findings: readonly Finding[]; readonly bundle?: string }> {
     const { flags } = await this.parse(Doctor);
     const findings = await this.examine(flags);
-    this.logText(table(findings.map(({ name, verdict, message }) => [name, verdict, message])));
+    this.print({ rows: findings.map(({ name, verdict, message }) => [name, verdict, message]) });
     if (findings.some(({ verdict }) => verdict === 'bad')) process.exitCode = 8;
     if (flags.bundle === undefined) return { findings };
     const bundle = await this.writeBundle(flags, flags.bundle);

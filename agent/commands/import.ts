@@ -64,7 +64,7 @@ export default class Import extends AgentCommand {
         (agent) => planMedium({ ...agent, progress }, args.medium, wish),
         openScratch,
       );
-      this.logText(showPlan(plan));
+      this.print(showPlan(plan));
       process.exitCode = plan.next.length > 0 ? 8 : 0;
       return plan;
     }
@@ -75,7 +75,7 @@ export default class Import extends AgentCommand {
     this.log(`Accepted ${describeAccepted(result)}`);
     if (result.relaxed.length > 0) this.log(describeBreakGlass(result));
     for (const line of aboutImages(result)) this.log(line);
-    this.logText(result.missing ? showMissing(result.missing) : showLook(result));
+    this.print(result.missing ? showMissing(result.missing) : showLook(result));
     const { contradictingReceipts } = result;
     if (contradictingReceipts > 0) this.log(CONTRADICTING);
     if (service.todo !== null) this.log(notRunning(service.todo));

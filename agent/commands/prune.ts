@@ -20,7 +20,7 @@ export default class Prune extends AgentCommand {
       packages: await confirmPrune(agent),
       copies: await pruneCopies(agent, 'all'),
     }));
-    this.logText(packages.length === 0 ? 'There is nothing to remove.' : showPackages(packages));
+    this.print(packages.length === 0 ? 'There is nothing to remove.' : showPackages(packages));
     if (copies.files > 0)
       this.log(`Removed ${copies.files} copies of replaced files (${formatBytes(copies.bytes)}).`);
     process.exitCode = exitCodeOf(packages);

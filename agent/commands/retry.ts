@@ -18,7 +18,7 @@ export default class Retry extends AgentCommand {
   async run(): Promise<{ readonly packages: readonly PackageResult[] }> {
     const { args, flags } = await this.parse(Retry);
     const packages = await this.changing(flags, (agent) => retryPackages(agent, args.assignment));
-    this.logText(packages.length === 0 ? 'There is nothing to try again.' : showPackages(packages));
+    this.print(packages.length === 0 ? 'There is nothing to try again.' : showPackages(packages));
     process.exitCode = exitCodeOf(packages);
     return { packages };
   }

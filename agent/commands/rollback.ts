@@ -26,7 +26,7 @@ export default class Rollback extends AgentCommand {
     const { args, flags } = await this.parse(Rollback);
     const act = flags.undo ? undoRollback : rollBackPackage;
     const result = await this.changing(flags, (agent) => act(agent, args.assignment, flags.reason));
-    this.logText(showPackages([result]));
+    this.print(showPackages([result]));
     process.exitCode = exitCodeOf([result]);
     return result;
   }

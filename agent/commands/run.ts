@@ -114,7 +114,7 @@ export default class Run extends AgentCommand {
       hasRelease: readTrustRow(agent.state).desiredRelease !== undefined,
       ...(registry && { registry }),
     }));
-    for (const line of showOnce(look)) this.logText(line);
+    this.print(showOnce(look));
     process.exitCode = exitCodeOfOnce(look);
     return look;
   }

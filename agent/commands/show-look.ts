@@ -1,20 +1,20 @@
-import { plainLine } from '#bundles/errors';
+import type { Printed } from '#cli/format-table';
 import type { Look } from '../daemon/look-around.ts';
 import type { PackageDrift } from '../observe/observe.ts';
 import { describeSiteHold } from '../store/site-hold.ts';
 import { exitCodeOf, showPackages } from './show-packages.ts';
 
 /** Lines for people about the findings and actions of one look: each once, and failures with their reason. */
-export const showLook = ({ packages, drift, stale, held }: Look): string => {
+export const showLook = ({ packages, drift, stale, held }: Look): readonly Printed[] => {
   const found = [
     ...(held ? [describeSiteHold(held)] : []),
     ...drift.flatMap(describeDrift),
     ...(stale?.causes ?? []).map(({ since, why, todo }) => `stale since ${since}: ${why}; ${todo}`),
-  ].map(plainLine);
-  if (packages.length > 0) return [showPackages(packages), ...found].join('\n');
-  if (found.length > 0) return found.join('\n');
+  ];
+  if (packages.length > 0) return [showPackages(packages), ...found];
+  if (found.length > 0) return found;
   // What was not compared is not called well.
-  return drift.length === 0 ? 'No package runs here.' : 'Everything already runs as desired.';
+  return [drift.length === 0 ? 'No package runs here.' : 'Everything already runs as desired.'];
 };
 
 /** 7: a package failed. 8: something is held back, or still is not as it should be. */

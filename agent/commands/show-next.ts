@@ -1,8 +1,8 @@
 import type { NextChanges } from '../apply/plan-next.ts';
-import { table } from './table.ts';
+import type { Table } from '#cli/format-table';
 
-/** Lines for people about planned changes: one for each object, and one for each reason why a package would not be changed. */
-export const showNext = (next: readonly NextChanges[]): string => {
+/** Planned changes, for people: a row for each object, and one for each reason why a package would not be changed. */
+export const showNext = (next: readonly NextChanges[]): Table => {
   const rows = next.flatMap(({ assignment, changes, error, waits }) => {
     if (error) return [[assignment, 'not planned', '', `${error.code}: ${error.message}`]];
     return [
@@ -11,5 +11,5 @@ export const showNext = (next: readonly NextChanges[]): string => {
       ...changes.map(({ key, outcome, reason }) => [assignment, outcome, key, reason]),
     ];
   });
-  return table([['PACKAGE', 'WOULD BE', 'OBJECT', 'WHY'], ...rows]);
+  return { head: ['PACKAGE', 'WOULD BE', 'OBJECT', 'WHY'], rows };
 };

@@ -1,4 +1,4 @@
-import { plainLine } from '#bundles/errors';
+import type { Printed } from '#cli/format-table';
 import type { AskedRegistry } from '../daemon/ask-registry.ts';
 import type { Look } from '../daemon/look-around.ts';
 import { exitCodeOfLook, showLook } from './show-look.ts';
@@ -12,18 +12,16 @@ export type LookOnce = Look & {
 };
 
 /** Lines for people. That all is well is said only of a release, and with the reason why there may be a newer one. */
-export const showOnce = (look: LookOnce): readonly string[] => {
+export const showOnce = (look: LookOnce): readonly Printed[] => {
   const { registry, hasRelease } = look;
   return [
     ...(registry?.accepted === undefined
       ? []
-      : [plainLine(`Accepted release ${registry.accepted} from ${registry.address}.`)]),
-    hasRelease ? showLook(look) : NO_RELEASE,
+      : [`Accepted release ${registry.accepted} from ${registry.address}.`]),
+    ...(hasRelease ? showLook(look) : [NO_RELEASE]),
     ...(registry?.error
       ? [
-          plainLine(
-            `${registry.address}: ${registry.error.code}: ${registry.error.message}${hasRelease ? '. There may be a newer release.' : ''}`,
-          ),
+          `${registry.address}: ${registry.error.code}: ${registry.error.message}${hasRelease ? '. There may be a newer release.' : ''}`,
         ]
       : []),
   ];

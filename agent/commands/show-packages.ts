@@ -1,18 +1,17 @@
+import type { Table } from '#cli/format-table';
 import { nameSome } from '#bundles/name-some';
 import type { ImportResult } from '../daemon/import-medium.ts';
 import type { PackageResult } from '../apply/package-result.ts';
-import { table } from './table.ts';
 
-/** Lines for people about the result of each package. */
-export const showPackages = (packages: readonly PackageResult[]): string =>
-  table([
-    ['PACKAGE', 'OUTCOME', 'REASON'],
-    ...packages.map(({ assignment, outcome, code, message, rolledBack }) => [
-      assignment,
-      rolledBack ? `${outcome}, rolled back` : outcome,
-      [code, message].filter((part) => part !== undefined).join(': '),
-    ]),
-  ]);
+/** The result of each package, for people. */
+export const showPackages = (packages: readonly PackageResult[]): Table => ({
+  head: ['PACKAGE', 'OUTCOME', 'REASON'],
+  rows: packages.map(({ assignment, outcome, code, message, rolledBack }) => [
+    assignment,
+    rolledBack ? `${outcome}, rolled back` : outcome,
+    [code, message].filter((part) => part !== undefined).join(': '),
+  ]),
+});
 
 /** Why nothing runs here: the agent's channel has no release yet, or not on this medium. */
 export const showMissing = ({ channel, offered }: NonNullable<ImportResult['missing']>): string =>

@@ -1,4 +1,5 @@
 import { formatCount } from '#bundles/format-count';
+import type { Printed } from '#cli/format-table';
 import type { MediumPlan } from '../daemon/plan-medium.ts';
 import { describeSiteHold } from '../store/site-hold.ts';
 import { describeAccepted } from './describe-accepted.ts';
@@ -6,9 +7,9 @@ import { showNext } from './show-next.ts';
 import { showMissing } from './show-packages.ts';
 
 /** Lines for people about what an import would accept and change. */
-export const showPlan = (plan: MediumPlan): string => {
+export const showPlan = (plan: MediumPlan): readonly Printed[] => {
   const { next, isNew, missing, held, frozen, relaxed, contradictingReceipts } = plan;
-  const lines = [
+  return [
     `${isNew ? 'The import would accept' : 'Nothing is new on this medium:'} ${describeAccepted(plan)}`,
     ...(relaxed.length > 0 ? [`It would accept although expired: ${relaxed.join(', ')}.`] : []),
     ...(contradictingReceipts > 0
@@ -23,7 +24,6 @@ export const showPlan = (plan: MediumPlan): string => {
       : []),
     'Nothing was changed. An import also corrects what differs in the packages that stay: "fleet-agent diff" shows it.',
   ];
-  return lines.join('\n');
 };
 
 const aboutImages = ({ images: { brought, left } }: MediumPlan): readonly string[] => {

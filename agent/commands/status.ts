@@ -1,6 +1,7 @@
 import { shortDigest } from '#bundles/digest';
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import type { Printed } from '#cli/format-table';
 import { partList } from '../acquire/blobs/parts-missing.ts';
 import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
@@ -9,7 +10,6 @@ import { describeSiteHold } from '../store/site-hold.ts';
 import type { Agent } from '../store/agent.ts';
 import type { Config } from '../config/config.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
-import { table } from './table.ts';
 import type { Contact } from '../store/contact.ts';
 
 export default class Status extends AgentCommand {
@@ -26,7 +26,7 @@ export default class Status extends AgentCommand {
       verdict: judgeLook(agent, config),
     });
     const { status, verdict } = await this.reading(flags, read, openToRead);
-    for (const line of show(status, verdict)) this.log(line);
+    this.print(...show(status, verdict));
     process.exitCode = exitCodeOfStatus(status);
     return status;
   }
@@ -53,7 +53,7 @@ const exitCodeOfStatus = ({
   return needsLook || diskFull || service.todo !== null || release === null ? 8 : 0;
 };
 
-const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => {
+const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] => {
   const {
     fleet,
     agent,
@@ -68,7 +68,7 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
     parts,
     upgrade,
   } = status;
-  return [
+  const facts = [
     `Agent    ${agent} of fleet ${fleet}`,
     `Channel  ${channel ?? 'none yet: import the answer to the enrolment'}`,
     ...(release ? [`Release  ${describeRelease(release, lease)}`] : []),
@@ -94,10 +94,13 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly string[] => 
       : [`Window   waiting for the window that opens at ${window}; to apply now: fleet-agent retry`]),
     ...describeRebootStatus(status.reboot).map((line) => `Reboot   ${line}`),
     ...(unfinished === null ? [] : [`Open     ${unfinished}: "fleet-agent run --once" goes on with it`]),
+  ];
+  return [
+    { rows: facts, hang: 'Agent    '.length },
     '',
-    ...(packages.length === 0
-      ? [`No packages${release ? '' : ': no release was accepted here yet'}.`]
-      : table([HEADER, ...packages.map((it) => toRow(it, verdict))]).split('\n')),
+    packages.length === 0
+      ? `No packages${release ? '' : ': no release was accepted here yet'}.`
+      : { head: HEADER, rows: packages.map((it) => toRow(it, verdict)) },
     ...packages.flatMap(showOutput),
   ];
 };

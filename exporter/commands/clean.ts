@@ -9,7 +9,6 @@ import { findLeftovers } from '../reports/clean/find-leftovers.ts';
 import { findOldMedia, mediaIn } from '../reports/clean/find-old-media.ts';
 import type { Leftover, Leftovers } from '../reports/clean/leftover.ts';
 import { removeFiles, removeLeftovers } from '../reports/clean/remove-leftovers.ts';
-import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, type OpenFlags, openForFiles, openOptions } from './open-given.ts';
 import { parseRootDigest } from './root-digest.ts';
 import { stoppable } from './stoppable.ts';
@@ -73,12 +72,10 @@ export default class Clean extends FleetCommand {
       this.log(`${path}: nothing to remove`);
       return;
     }
-    this.logText(
-      formatTable(
-        ['FILE', 'SIZE', 'WHY'],
-        files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),
-      ),
-    );
+    this.print({
+      head: ['FILE', 'SIZE', 'WHY'],
+      rows: files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),
+    });
     if (files.length > SHOWN) this.log(`and ${files.length - SHOWN} more; --json has them all`);
     this.log(`${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`);
   }

@@ -3,6 +3,7 @@ import { isFleetError, plainLine } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
+import type { Printed } from '#cli/format-table';
 import {
   type Contents,
   type Inspection,
@@ -11,7 +12,7 @@ import {
 } from '../verify/inspect/inspect-medium.ts';
 import { inspectSealed } from '../verify/inspect/inspect-sealed.ts';
 import { openForInspection } from '../verify/inspect/open-for-inspection.ts';
-import { formatTable, tableOf } from './show/table.ts';
+import { tableOf } from './show/table-of.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, type OpenFlags, openOptions } from './open-given.ts';
 
 export default class Inspect extends FleetCommand {
@@ -27,7 +28,7 @@ export default class Inspect extends FleetCommand {
   async run(): Promise<Inspection> {
     const { argv, flags } = await this.parse(Inspect);
     const found = await lookAt(argv as string[], flags, this.signal);
-    this.logText(formatInspection(found));
+    this.print(formatInspection(found));
     return found;
   }
 }
@@ -50,29 +51,38 @@ const lookAt = async (
   }
 };
 
-const formatInspection = ({ path, form, filled, parts, reports, requests }: Inspection): string =>
-  [
-    ...(parts ? formatParts(path, parts) : []),
-    ...(filled ? formatContents(path, form, filled) : []),
-    ...(!filled && !parts ? [plainLine(`${path} (${form}): not filled yet`)] : []),
-    `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${plainLine(nameSome(requests))}` : '.'}`,
-    'Nothing here was verified; use fleet-export verify.',
-  ].join('\n');
+const formatInspection = ({
+  path,
+  form,
+  filled,
+  parts,
+  reports,
+  requests,
+}: Inspection): readonly Printed[] => [
+  ...(parts ? formatParts(path, parts) : []),
+  ...(filled ? formatContents(path, form, filled) : []),
+  ...(!filled && !parts ? [plainLine(`${path} (${form}): not filled yet`)] : []),
+  `Reports: ${reports.length} files. Requests: ${requests.length}${requests.length > 0 ? `: ${plainLine(nameSome(requests))}` : '.'}`,
+  'Nothing here was verified; use fleet-export verify.',
+];
 
-const formatParts = (path: string, { set, count, sealed, here, missing, damaged }: PartsSeen): string[] => [
+const formatParts = (
+  path: string,
+  { set, count, sealed, here, missing, damaged }: PartsSeen,
+): readonly Printed[] => [
   `${plainLine(path)}: ${here.length} of ${count ?? 'an unknown number of'} parts of set ${set?.replace('sha256:', '').slice(0, 16) ?? 'unknown'}${
     sealed ? ', sealed' : ''
   }${missing.length > 0 ? `; not here: ${nameSome(missing.map(String))}` : ''}`,
   '',
-  formatTable(
-    ['PART', 'SIZE', 'DIGEST', 'FILE'],
-    here.map(({ number, size, digest, path: file }) => [
+  {
+    head: ['PART', 'SIZE', 'DIGEST', 'FILE'],
+    rows: here.map(({ number, size, digest, path: file }) => [
       String(number ?? '?'),
       formatBytes(size),
       digest ? shortDigest(digest) : '?',
       file,
     ]),
-  ),
+  },
   ...damaged.map(({ number, message }) => plainLine(`Part ${number} cannot be read: ${message}`)),
   '',
 ];
@@ -85,7 +95,7 @@ const toRow = ({ channel, version, issuedAt, expires, signers }: Contents['relea
   signers.join(' '),
 ];
 
-const formatContents = (path: string, form: string, it: Contents): readonly string[] => [
+const formatContents = (path: string, form: string, it: Contents): readonly Printed[] => [
   `${plainLine(path)} (${form}): fleet ${it.fleet}, made ${it.createdAt}, ${it.blobs} blobs, ${formatBytes(it.bytes)}${
     it.chunked > 0 ? `, ${it.chunked} of them in pieces` : ''
   }${it.patched > 0 ? `, and patches for ${it.patched} more` : ''}`,

@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
+import type { Printed } from '#cli/format-table';
 import { openProgress } from '#cli/progress';
 import { PROGRESS_FLAG } from '#cli/flags';
 import { type BytesToWrite, bytesToWrite, filesLacking } from '../plan/bytes-to-write.ts';
@@ -11,7 +12,7 @@ import { planSet, type SetPlan } from '../plan/set/plan-set.ts';
 import { prepare } from '../plan/prepare.ts';
 import { describeDeltas } from './show/describe-deltas.ts';
 import { formatSet } from './show/format-set.ts';
-import { tableOf } from './show/table.ts';
+import { tableOf } from './show/table-of.ts';
 import { IDENTITY_FLAG, openOptions } from './open-given.ts';
 import { lackOfEntries } from '../plan/medium/folder-room.ts';
 import { describeLackOfSpace, tooLargeFor } from '../plan/medium/free-space.ts';
@@ -57,8 +58,7 @@ export default class Plan extends FleetCommand {
       const set = wish && (await planSet(prepared, wish, told));
       const bytes = set ? bytesOfSet(set) : await bytesToWrite(prepared, maxFileSize, told);
       progress.end();
-      this.logText(formatPlan(plan, bytes));
-      if (set) this.logText(`\n${formatSet(set)}`);
+      this.print(formatPlan(plan, bytes), set ? ['', ...formatSet(set)] : []);
       const lacks = set
         ? await Promise.all(
             set.sticks.flatMap(({ at, toWrite }) => (at ? describeLackOfSpace(at, toWrite) : [])),
@@ -107,7 +107,7 @@ const bytesOfSet = ({ sticks }: SetPlan): BytesToWrite => ({
 const formatPlan = (
   { bundles, leases, sites, assumed, deltas }: MediumPlan,
   { toWrite, there }: BytesToWrite,
-): string => {
+): readonly Printed[] => {
   const rows = bundles.map((bundle) => [
     formatChannel(bundle.channel),
     String(bundle.version),
@@ -139,5 +139,5 @@ const formatPlan = (
     ...tableOf(['SITE', 'VERSION', 'ITS OWN', 'IN ALL', 'AGENTS'], siteRows),
     ...(deltas ? [`Patches: ${describeDeltas(deltas)}.`] : []),
     `In all ${formatBytes(toWrite)} to write${there > 0 ? ` beside ${formatBytes(there)} already there` : ''}, ${formatBytes(assumed)} assumed at the sites, each blob counted once.`,
-  ].join('\n');
+  ];
 };

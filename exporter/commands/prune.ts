@@ -60,9 +60,11 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
         signal: this.signal,
       });
       for (const note of pruned.notes) this.say(`Note: ${note}.`);
-      for (const repository of pruned.repositories)
-        if (repository.tags.length > 0 || repository.outcome === 'moved')
-          this.log(describeRepository(repository));
+      this.print({
+        rows: pruned.repositories
+          .filter(({ tags: gone, outcome }) => gone.length > 0 || outcome === 'moved')
+          .map(describeRepository),
+      });
       const tags = pruned.repositories.reduce((sum, repository) => sum + repository.tags.length, 0);
       this.log(
         yes
@@ -77,12 +79,11 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
 const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', b: 'bundle', i: 'image' };
 
 /** 'prod/kiosk                   would remove: 3 releases, 2 bundles, 4 images' */
-const describeRepository = ({ repository, outcome, tags }: PrunedRepository): string => {
-  const head = repository.padEnd(28);
-  if (outcome === 'moved') return `${head} changed by another push: nothing was removed, run it again`;
+const describeRepository = ({ repository, outcome, tags }: PrunedRepository): readonly string[] => {
+  if (outcome === 'moved') return [repository, 'changed by another push: nothing was removed, run it again'];
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
     return count > 0 ? [formatCount(count, name)] : [];
   });
-  return `${head} ${outcome === 'removed' ? 'removed' : 'would remove'}: ${counts.join(', ')}`;
+  return [repository, `${outcome === 'removed' ? 'removed' : 'would remove'}: ${counts.join(', ')}`];
 };

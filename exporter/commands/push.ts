@@ -89,7 +89,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
       progress.end();
       const notes = trustNotes(pushed.root, pinned);
       for (const note of notes) this.say(`Note: ${note}.`);
-      for (const pointer of pushed.pointers) this.log(describePushed(pointer, reason));
+      this.print({ rows: pushed.pointers.map((pointer) => describePushed(pointer, reason)) });
       this.log(conclude(pushed, flags.to, flags['dry-run']));
       const wentBack = pushed.pointers.some((pointer) => pointer.wentBack);
       return {
@@ -108,18 +108,18 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
 const describePushed = (
   { repository, tag, name, outcome, wentBack }: PushedPointer,
   reason: string | undefined,
-): string => {
-  const head = `${`${repository}:${tag}`.padEnd(32)} ${name === undefined ? '' : `${name}  `}`;
+): readonly string[] => {
+  const row = (text: string): readonly string[] => [`${repository}:${tag}`, name ?? '', text];
   const back = wentBack ? ` over a newer one: ${reason}` : '';
   switch (outcome) {
     case 'unchanged':
-      return `${head}there already`;
+      return row('there already');
     case 'sent':
-      return `${head}sent${back}`;
+      return row(`sent${back}`);
     case 'superseded':
-      return `${head}superseded: a newer one was pushed meanwhile`;
+      return row('superseded: a newer one was pushed meanwhile');
     case 'planned':
-      return `${head}would be sent${back}`;
+      return row(`would be sent${back}`);
   }
 };
 

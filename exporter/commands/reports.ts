@@ -4,7 +4,6 @@ import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { type Copied, copyReports } from '../reports/copy-reports.ts';
 import { type AgentReports, listReports, type ReportList } from '../reports/list-reports.ts';
-import { formatTable } from './show/table.ts';
 import { IDENTITY_FLAG, MEDIUM_ARG, openForFiles } from './open-given.ts';
 import { stoppable } from './stoppable.ts';
 import { openAgents, AGENT_KEY_FLAGS } from './agent-key-flags.ts';
@@ -54,9 +53,10 @@ export default class Reports extends FleetCommand {
   }
 
   private show({ agents, refused }: ReportList, copied: Copied | undefined, checked: boolean): void {
-    this.logText(
-      formatTable(['AGENT', 'EVENTS', 'MADE', 'SIZE', 'SIGNATURE', 'ACKNOWLEDGED'], agents.flatMap(rowsOf)),
-    );
+    this.print({
+      head: ['AGENT', 'EVENTS', 'MADE', 'SIZE', 'SIGNATURE', 'ACKNOWLEDGED'],
+      rows: agents.flatMap(rowsOf),
+    });
     for (const { agent, gaps } of agents)
       for (const { from, to } of gaps) this.log(`${agent}: events ${from} to ${to} are not on this medium`);
     for (const { reports } of agents)

@@ -25,6 +25,7 @@ import { describeRemovals, type Removal } from '../release/removals/removal.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 import { pruneCache } from '../load/sources/prune-cache.ts';
 import { didYouMean } from '#bundles/nearest-name';
+import { paragraph, type Table } from '#cli/format-table';
 import type { Allowance } from '../settings/allowance.ts';
 
 const { platform, keys, layout, cache, map, images } = configurationFlags;
@@ -161,10 +162,10 @@ held with its reason and blocks nobody else.`;
     { environment, candidate, channels, heldWorkloads, advice, problems, waits }: EnvironmentOutcome,
     layout: string,
   ): void {
-    if (waits) this.log(`${environment.padEnd(24)} not built: ${formatSentences(waits)}`);
+    if (waits) this.print(rowOf(environment, `not built: ${formatSentences(waits)}`));
     for (const channel of channels) {
-      this.log(describeChannel(channel, layout));
-      for (const line of removalLines(channel)) this.log(line);
+      this.print(rowOf(formatChannel(channel), describeChannel(channel, layout)));
+      for (const line of removalLines(channel)) this.print(paragraph(line));
       if (channel.unread) this.say(formatSentences(channel.unread));
       if (channel.waits) this.say(formatError(channel.waits));
       if (channel.fault)
@@ -173,7 +174,7 @@ held with its reason and blocks nobody else.`;
         this.say(`${formatChannel(channel)}: its lease is now void: ${formatError(channel.leaseVoid)}`);
     }
     if (candidate && channels.some(({ outcome, restated }) => outcome === 'released' || restated))
-      this.log(`${environment.padEnd(24)} candidate ${candidate}`);
+      this.print(rowOf(environment, `candidate ${candidate}`));
     const held = channels.flatMap((channel) =>
       channel.held.map(({ assignment, error, kept }) => ({
         name: `${channel.clusterType}/${assignment}`,
@@ -214,9 +215,11 @@ const countHeld = ({ channels, heldWorkloads }: EnvironmentOutcome): number =>
   // Assignments that a person rolled back are not reported as errors.
   channels.reduce((sum, { held }) => sum + held.filter(({ code }) => code !== 'ROLLED_BACK').length, 0);
 
-/** 'prod/kiosk  release 3 released  bundle sha256:0123456789ab, 2 assignments' */
+/** A row of the answer: of a channel, or of an environment. */
+const rowOf = (name: string, text: string): Table => ({ rows: [[name, text]], min: [23] });
+
+/** 'release 3 released  bundle sha256:0123456789ab, 2 assignments' */
 const describeChannel = (channel: ChannelOutcome, layout: string): string => {
-  const name = formatChannel(channel).padEnd(24);
   const size = formatCount(channel.assignments, 'assignment');
   const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
   const stage = channel.stage === undefined ? '' : `, rollout at stage ${channel.stage}`;
@@ -226,28 +229,28 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
   switch (channel.outcome) {
     case 'empty':
       return channel.held.length > 0
-        ? `${name} no release: all its assignments are held`
-        : `${name} no release: no workload is assigned to it`;
+        ? 'no release: all its assignments are held'
+        : 'no release: no workload is assigned to it';
     case 'blocked':
-      return `${name} no release: it would remove packages that are only held. Keep the last good ones with: --previous ${layout}`;
+      return `no release: it would remove packages that are only held. Keep the last good ones with: --previous ${layout}`;
     case 'removals-held': {
       const what = channel.removals.every(({ why }) => why === 'objects')
         ? 'objects of packages that stay'
         : 'packages although no object was deleted';
-      return `${name} no release: it would remove ${what}; sites keep release ${channel.version}`;
+      return `no release: it would remove ${what}; sites keep release ${channel.version}`;
     }
     case 'direct-held':
-      return `${name} no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
+      return `no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':
-      return `${name} no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
+      return `no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
     case 'taken-back':
-      return `${name} no release: ${channel.takenBack?.message ?? 'its rollout was taken back'}; ${channel.takenBack?.hint ?? ''}`;
+      return `no release: ${channel.takenBack?.message ?? 'its rollout was taken back'}; ${channel.takenBack?.hint ?? ''}`;
     case 'awaiting':
-      return `${name} awaiting approval of bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
+      return `awaiting approval of bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
     case 'released':
     case 'renewed':
     case 'unchanged':
-      return `${name} release ${channel.version} ${channel.outcome.padEnd(9)} bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${stage}${ended}${channel.direct ? ', direct change' : ''}`;
+      return `release ${channel.version} ${channel.outcome}  bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${stage}${ended}${channel.direct ? ', direct change' : ''}`;
   }
 };
 

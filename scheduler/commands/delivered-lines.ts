@@ -1,13 +1,16 @@
 import { formatError, formatSentences } from '#bundles/errors';
+import { paragraph, type Printed } from '#cli/format-table';
 import type { Delivered } from '../deliver/tree/tree-delivery.ts';
 import { heldLines, summariseHeld } from './held-lines.ts';
 
 /** Result of delivering one environment's tree. */
-export const deliveredLines = (delivered: Delivered): readonly string[] => {
+export const deliveredLines = (delivered: Delivered): readonly Printed[] => {
   const { environment, held, heldWorkloads, removedPackages } = delivered;
   return [
-    `${environment.padEnd(12)} ${summarise(delivered)}`,
-    ...(removedPackages.length > 0 ? [`${environment}: removes ${removedPackages.join(', ')}`] : []),
+    { rows: [[environment, summarise(delivered)]], min: [11] },
+    ...(removedPackages.length > 0
+      ? [paragraph(`${environment}: removes ${removedPackages.join(', ')}`)]
+      : []),
     ...(held.length + heldWorkloads.length > 0
       ? [
           `${environment}: ${summariseHeld(held.length, heldWorkloads.length)} and keep what they have; the others are not affected`,

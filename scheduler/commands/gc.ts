@@ -12,6 +12,7 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { addDays } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
+import type { Table } from '#cli/format-table';
 import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, registryFlags, selectionFlags } from '../settings/configuration-flags.ts';
 import { hasNoSites } from '../hub/open-hub.ts';
@@ -84,7 +85,7 @@ Run it where you publish, and not while another machine publishes to the same re
       onRepository: (outcome) => {
         if (outcome.error) this.say(describeRepository(outcome));
         else if (outcome.tags.length > 0 || outcome.outcome === 'moved')
-          this.log(describeRepository(outcome));
+          this.print(describeRepository(outcome));
       },
     });
     const tags = outcomes.reduce((sum, outcome) => sum + outcome.tags.length, 0);
@@ -124,14 +125,14 @@ const parseDays = (text: string): number => {
 const NAMES: Readonly<Record<string, string>> = { r: 'release', s: 'statement', b: 'bundle', i: 'image' };
 
 /** 'prod/kiosk   would go: 3 releases, 2 bundles, 4 images; 6 releases stay' */
-const describeRepository = ({ repository, outcome, keptReleases, tags, error }: CollectOutcome): string => {
-  const head = repository.padEnd(28);
-  if (error) return `${head} ${formatError(error)}`;
-  if (outcome === 'moved') return `${head} another publish ran meanwhile: nothing was removed, run it again`;
+const describeRepository = ({ repository, outcome, keptReleases, tags, error }: CollectOutcome): Table => {
+  const row = (text: string): Table => ({ rows: [[repository, text]], min: [27] });
+  if (error) return row(formatError(error));
+  if (outcome === 'moved') return row('another publish ran meanwhile: nothing was removed, run it again');
   const counts = Object.entries(NAMES).flatMap(([letter, name]) => {
     const count = tags.filter((tag) => tag.startsWith(`${letter}-`)).length;
     return count > 0 ? [formatCount(count, name)] : [];
   });
   const verb = outcome === 'removed' ? 'removed' : 'would go';
-  return `${head} ${verb}: ${counts.join(', ')}; ${keptReleases} stay`;
+  return row(`${verb}: ${counts.join(', ')}; ${keptReleases} stay`);
 };

@@ -14,6 +14,7 @@ import { type PointerOutcome, publishLayout } from '#bundles/transport/publish/p
 import { addTransfers, type TransferCounts, NO_TRANSFERS } from '#bundles/transport/publish/send-batch';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
+import type { Table } from '#cli/format-table';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { platformOf } from '../assemble/candidate/platform-of.ts';
 import { readCandidate } from '../assemble/candidate/read-candidate.ts';
@@ -135,7 +136,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       },
       onPointer: (outcome) => {
         if (outcome.outcome === 'failed') this.say(describePointer(outcome));
-        else if (outcome.outcome !== 'unchanged') this.log(describePointer(outcome));
+        else if (outcome.outcome !== 'unchanged') this.print(describePointer(outcome));
         const { repository, removes = [] } = outcome;
         if (removes.length > 0) this.log(`${repository}: sites lose ${removes.join(', ')}`);
       },
@@ -184,7 +185,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       signal: this.signal,
       onDelivered: (one) => {
         for (const line of deliveredNotes(one)) this.say(line);
-        for (const line of deliveredLines(one)) this.log(line);
+        this.print(deliveredLines(one));
       },
     });
     if (delivered.some(({ held, heldWorkloads }) => held.length + heldWorkloads.length > 0))
@@ -242,19 +243,22 @@ type TreeFlags = {
 const MIN_REPORTED_BYTES = 32 << 20;
 
 /** 'prod/kiosk:release           release 3  sent: 4 blobs (1.20 MiB) uploaded' */
-const describePointer = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): string => {
-  const head = `${`${repository}:${tag}`.padEnd(32)} ${name === undefined ? '' : `${name}  `}`;
+const describePointer = ({ repository, tag, name, outcome, freight, error }: PointerOutcome): Table => {
+  const row = (text: string): Table => ({
+    rows: [[`${repository}:${tag}`, name === undefined ? text : `${name}  ${text}`]],
+    min: [31],
+  });
   switch (outcome) {
     case 'unchanged':
-      return `${head}unchanged`;
+      return row('unchanged');
     case 'sent':
-      return `${head}sent: ${formatFreight(freight, 'uploaded')}`;
+      return row(`sent: ${formatFreight(freight, 'uploaded')}`);
     case 'superseded':
-      return `${head}superseded: another publish wrote a newer one meanwhile`;
+      return row('superseded: another publish wrote a newer one meanwhile');
     case 'planned':
-      return `${head}would be sent: ${formatFreight(freight, 'to upload')}`;
+      return row(`would be sent: ${formatFreight(freight, 'to upload')}`);
     case 'failed':
-      return `${head}${error ? formatError(error) : 'failed'}`;
+      return row(error ? formatError(error) : 'failed');
   }
 };
 

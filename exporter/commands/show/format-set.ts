@@ -1,11 +1,11 @@
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
+import type { Printed } from '#cli/format-table';
 import type { SetPlan } from '../../plan/set/plan-set.ts';
 import type { WrittenSet } from '../../write/write-set.ts';
-import { formatTable } from './table.ts';
 
 /** Which part goes onto which volume, as a table for people. */
-export const formatSet = ({ partSize, sealed, sticks }: SetPlan): string => {
+export const formatSet = ({ partSize, sealed, sticks }: SetPlan): readonly Printed[] => {
   const rows = sticks.flatMap(({ stick, at, parts }) =>
     parts.map(({ number, size, blobs }) => [
       String(number),
@@ -17,12 +17,12 @@ export const formatSet = ({ partSize, sealed, sticks }: SetPlan): string => {
   );
   const bytes = sticks.reduce((total, one) => total + one.bytes, 0);
   return [
-    formatTable(['PART', 'STICK', 'AT', 'BYTES', 'BLOBS OF ITS OWN'], rows),
+    { head: ['PART', 'STICK', 'AT', 'BYTES', 'BLOBS OF ITS OWN'], rows },
     '',
     `${rows.length} ${sealed ? 'sealed ' : ''}${rows.length === 1 ? 'part' : 'parts'} of at most ${formatBytes(partSize)}, ${formatBytes(bytes)} on ${sticks.length} ${
       sticks.length === 1 ? 'stick' : 'sticks'
     }.`,
-  ].join('\n');
+  ];
 };
 
 /** 'set 0123456789abcdef, 7 parts on 2 sticks' */

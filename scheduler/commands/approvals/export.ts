@@ -37,7 +37,7 @@ export default class ApprovalsExport extends FleetCommand {
     const awaiting = await requireAwaiting(opened, channel, directory);
     const waiting = await describeWaiting(opened, directory.roots, directory.root, awaiting);
     const commands = await exportStatement(awaiting, flags.out);
-    for (const line of waitingLines(waiting)) this.log(line);
+    this.print(waitingLines(waiting));
     this.log();
     this.log(`To approve it, in ${flags.out}:`);
     for (const command of commands) this.log(`  ${command}`);

@@ -29,7 +29,7 @@ export default class ApprovalsList extends FleetCommand {
       const awaiting = await readAwaiting(opened, channel, root);
       if (awaiting) waiting.push(await describeWaiting(opened, roots, root, awaiting));
     }
-    for (const one of waiting) for (const line of waitingLines(one)) this.log(line);
+    this.print(waiting.flatMap(waitingLines));
     if (waiting.length === 0) this.log('no bundle waits for an approval');
     return { waiting };
   }

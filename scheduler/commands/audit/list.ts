@@ -53,7 +53,7 @@ export default class AuditList extends FleetCommand {
         (until === undefined || entry.at <= until),
     );
     const ended = endedSubmissions(entries);
-    for (const entry of shown) this.log(describeEntry(entry, ended.get(entry.number)));
+    this.print({ rows: shown.map((entry) => describeEntry(entry, ended.get(entry.number))) });
     if (shown.length === 0)
       this.log(
         entries.length === 0 ? `${opened.directory} has no audit log.` : 'No entry of the audit log matches.',

@@ -91,7 +91,7 @@ neither keys nor a layout; Git has the decision.`;
       await noted.catch(() => {
         this.say('The candidate is not remembered, because the cache cannot be written.');
       });
-      for (const line of describeVerdict(told.verdict, told.candidate.candidate)) this.log(line);
+      this.print(describeVerdict(told.verdict, told.candidate.candidate));
       const problem = whyNotApprovable(told.link.policy, told.keys);
       if (problem) this.log(formatError(problem));
       if (ungated !== undefined) this.say(ungated);

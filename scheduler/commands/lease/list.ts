@@ -26,22 +26,27 @@ export default class LeaseList extends FleetCommand {
     const channels = chosenChannels(opened, flags);
     if (channels.length === 0) this.log('The layout has no release yet, so there is no lease.');
     const leases = [];
+    const rows: (readonly string[])[] = [];
     for (const channel of channels) {
       const name = formatChannel(channel);
       const release = await readRelease(opened, channel, roots);
       const lease = await readLease(opened, channel, roots);
       if (!release || !lease) {
-        this.log(`${name.padEnd(24)} no lease`);
+        rows.push([name, 'no lease']);
         continue;
       }
       const { version, issuedAt, expires } = lease.predicate;
       const isCounted = lease.release === release.digest;
       const state = isCounted ? stateOf(lease, root, now) : 'void';
-      this.log(
-        `${name.padEnd(24)} lease ${version}  ${issuedAt} until ${expires}  ${state}${state === 'void' ? `: release ${release.predicate.version} came after it` : ''}`,
-      );
+      rows.push([
+        name,
+        `lease ${version}`,
+        `${issuedAt} until ${expires}`,
+        state === 'void' ? `void: release ${release.predicate.version} came after it` : state,
+      ]);
       leases.push({ channel: name, version, issuedAt, expires, state });
     }
+    this.print({ rows });
     return { leases };
   }
 }

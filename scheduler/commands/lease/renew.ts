@@ -58,9 +58,15 @@ export default class LeaseRenew extends FleetCommand {
         const { predicate, references } = await renewLease(opened, keyDirectory, order);
         await releases.point(references);
         const { version, expires } = predicate;
-        this.log(
-          `${formatChannel(channel).padEnd(24)} lease ${version} of release ${release.predicate.version}, until ${expires}`,
-        );
+        this.print({
+          rows: [
+            [
+              formatChannel(channel),
+              `lease ${version} of release ${release.predicate.version}, until ${expires}`,
+            ],
+          ],
+          min: [23],
+        });
         return { version, release: release.predicate.version, expires };
       },
     );

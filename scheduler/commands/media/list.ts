@@ -1,4 +1,5 @@
 import { FleetCommand } from '#cli/fleet-command';
+import { paragraph } from '#cli/format-table';
 import { openHub } from '../../hub/open-hub.ts';
 import { listUnderway } from '../../hub/questions/status/list-underway.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -16,8 +17,10 @@ export default class MediaList extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const underway = await listUnderway(hub.store.db, {});
     for (const { recordedAt, arrived, ...contents } of underway)
-      this.log(
-        `on its way since ${recordedAt}: ${describeContents(contents)}; arrived at ${arrived.join(', ') || 'no site yet'}`,
+      this.print(
+        paragraph(
+          `on its way since ${recordedAt}: ${describeContents(contents)}; arrived at ${arrived.join(', ') || 'no site yet'}`,
+        ),
       );
     if (underway.length === 0)
       this.log('No medium is on its way. Record one that leaves with: fleet-scheduler media record <medium>');

@@ -28,7 +28,7 @@ export default class Compare extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const [left, right] = [parseName(args.left, 'environment'), parseName(args.right, 'environment')];
     const { lines, json } = await answerCompare(hub, { left, right, diff: flags.diff }, now);
-    for (const line of lines) this.log(line);
+    this.print(lines);
     return json;
   }
 }

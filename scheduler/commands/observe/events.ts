@@ -24,7 +24,7 @@ export default class Events extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const question = await parseQuestion(hub, { ...flags, ...args, asKnownAt: flags['as-known-at'] }, now);
     const { lines, json } = await answerEvents(hub, question, now);
-    for (const line of lines) this.log(line);
+    this.print(lines);
     return json;
   }
 }

@@ -43,7 +43,7 @@ export default class History extends FleetCommand {
     const { lines, json } = question.at
       ? await answerWhere(hub, { ...question, at: question.at }, now)
       : await answerHistory(hub, question, now);
-    for (const line of lines) this.log(line);
+    this.print(lines);
     return json;
   }
 }

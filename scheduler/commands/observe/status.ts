@@ -58,7 +58,7 @@ export default class Status extends FleetCommand {
     if (flags.limit !== undefined || flags.cursor !== undefined) {
       const page = { limit: parseLimit(flags.limit), cursor: flags.cursor };
       const answer = await readStatus(hub, filter, now, { ...options, page });
-      if (!this.jsonEnabled()) for (const line of flags.wide ? answer.lines : answer.narrow) this.log(line);
+      if (!this.jsonEnabled()) this.print(flags.wide ? answer.lines : answer.narrow);
       return answer.json;
     }
     if (this.jsonEnabled()) {
@@ -66,7 +66,7 @@ export default class Status extends FleetCommand {
       return undefined;
     }
     const render = flags.wide ? renderTable : renderNarrow;
-    for await (const line of streamLines(hub, filter, now, { ...options, render })) this.log(line);
+    for await (const line of streamLines(hub, filter, now, { ...options, render })) this.print(line);
     return undefined;
   }
 

@@ -26,7 +26,7 @@ export default class Where extends FleetCommand {
     await using hub = await openHub(await readConfiguration(given, process.cwd()));
     const question = await parseQuestion(hub, { ...given, ...args, asKnownAt: given['as-known-at'] }, now);
     const { lines, json } = await answerWhere(hub, { ...question, at: atOrNow(question, now) }, now);
-    for (const line of lines) this.log(line);
+    this.print(lines);
     return json;
   }
 }

@@ -62,11 +62,11 @@ With a layout, an environment that is promoted to is explained as it is built: f
     }
     const { pairs, promotion } = explained;
     const shown = [
-      ...(promotion ? [formatPromotion(environment, promotion).join('\n')] : []),
-      ...(pairs.length === 0 ? [`${environment}: there is no assignment`] : []),
-      ...pairs.map((pair) => formatPair(pair).join('\n')),
+      ...(promotion ? [formatPromotion(environment, promotion)] : []),
+      ...(pairs.length === 0 ? [[`${environment}: there is no assignment`]] : []),
+      ...pairs.map(formatPair),
     ];
-    this.logText(shown.join('\n\n'));
+    this.print(shown.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines])));
     if (pairs.length > 0 && key !== undefined && pairs.every(({ values }) => values.length === 0))
       this.log(`there is no value at or below ${key}`);
     return {

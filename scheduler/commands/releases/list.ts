@@ -38,16 +38,18 @@ export default class ReleasesList extends FleetCommand {
     choosePointers(opened, { channels: wanted });
     const channels = wanted ?? channelsIn(opened).map((name) => parseChannel(name));
     const listed = [];
+    const rows: (readonly string[])[] = [];
     for (const channel of channels) {
       const releases = await listReleases(opened, channel, roots);
       const numbers = await directReleases(opened, releases);
       const marked = releases.map((one) => ({ ...one, direct: numbers.has(one.release.predicate.version) }));
-      for (const one of marked) this.log(describeRelease(formatChannel(channel), one, now));
+      for (const one of marked) rows.push(describeRelease(formatChannel(channel), one, now));
       listed.push({
         channel: formatChannel(channel),
         releases: marked.map((one) => ({ ...releaseJson(one), direct: one.direct })),
       });
     }
+    this.print({ rows });
     return { channels: listed };
   }
 }
@@ -55,12 +57,12 @@ export default class ReleasesList extends FleetCommand {
 /** `direct`: the bundle changed, and nothing was promoted. */
 type Marked = ListedRelease & { readonly direct: boolean };
 
-/** 'prod/kiosk   release 8  sha256:0123456789ab  2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z  current' */
+/** 'prod/kiosk', 'release 8', 'sha256:0123456789ab', '2026-11-21T08:00:00Z until 2027-05-20T08:00:00Z', 'current' */
 const describeRelease = (
   name: string,
   { release, bundles, current, revoked, direct }: Marked,
   now: Date,
-): string => {
+): readonly string[] => {
   const { version, issuedAt, expires } = release.predicate;
   const notes = [
     current ? 'current' : '',
@@ -69,5 +71,5 @@ const describeRelease = (
     revoked === undefined ? '' : `REVOKED ${revoked}`,
   ].filter(Boolean);
   const named = bundles.map((digest) => shortDigest(digest)).join(' ');
-  return [name.padEnd(24), `release ${version}`, named, `${issuedAt} until ${expires}`, ...notes].join('  ');
+  return [name, `release ${version}`, named, `${issuedAt} until ${expires}`, notes.join('  ')];
 };

@@ -58,7 +58,7 @@ export default class ReleasesRenew extends FleetCommand {
         const order = { channel, previous, now, anyway: flags.anyway };
         const renewed = await renewRelease(opened, keyDirectory, order);
         if (renewed.references.size > 0) await releases.point(renewed.references);
-        this.log(describeRenewed(formatChannel(channel), renewed));
+        this.print({ rows: [[formatChannel(channel), describeRenewed(renewed)]], min: [23] });
         if (renewed.outcome === 'revoked') process.exitCode = new FleetError('REVOKED', '').exitCode;
         const { references: _, due, ...told } = renewed;
         return { ...told, due: due ?? null };
@@ -78,16 +78,16 @@ const WHY = {
   roots: 'it was stored without the newest root',
 };
 
-const describeRenewed = (name: string, { outcome, due, version, expires }: Renewed): string => {
+const describeRenewed = ({ outcome, due, version, expires }: Renewed): string => {
   const why = due ? `: ${WHY[due]}` : '';
   switch (outcome) {
     case 'renewed':
-      return `${name.padEnd(24)} release ${version} until ${expires}${why}`;
+      return `release ${version} until ${expires}${why}`;
     case 'roots':
-      return `${name.padEnd(24)} release ${version} stays, with the newest root beside it`;
+      return `release ${version} stays, with the newest root beside it`;
     case 'good':
-      return `${name.padEnd(24)} release ${version} is good until ${expires}`;
+      return `release ${version} is good until ${expires}`;
     case 'revoked':
-      return `${name.padEnd(24)} release ${version} names a bundle that was revoked: build, or go back with "releases rollback"`;
+      return `release ${version} names a bundle that was revoked: build, or go back with "releases rollback"`;
   }
 };

@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { parseChannel } from '#bundles/names';
+import type { Row } from '#cli/format-table';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
@@ -22,10 +23,12 @@ export default class RolloutSimulate extends FleetCommand {
     const now = this.readNow(flags.now);
     await using hub = await openHub(configuration);
     const { agents, ...simulation } = await simulateChannel(hub, channel, now);
-    for (const { stage, at, agents: names, total } of simulation.stages) {
-      this.log(`${at} ${stage.padEnd(16)} ${total} of ${agents} agents`);
-      for (const name of names) this.log(`  ${name}`);
-    }
+    this.print({
+      rows: simulation.stages.flatMap(({ stage, at, agents: names, total }): readonly Row[] => [
+        [at, stage, `${total} of ${agents} agents`],
+        ...names.map((name) => `  ${name}`),
+      ]),
+    });
     this.log(`complete: ${simulation.completeAt ?? 'not before its deadline'}`);
     return { channel: flags.channel, ...simulation };
   }

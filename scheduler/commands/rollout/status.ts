@@ -23,7 +23,7 @@ export default class RolloutStatus extends FleetCommand {
     const rollouts = await listRollouts(hub, chosenChannels(layout, flags), now);
     for (const rollout of rollouts) {
       this.log(`${rollout.channel} release ${rollout.release}, plan of ${rollout.policy}`);
-      for (const line of describeRollout(rollout)) this.log(`  ${line}`);
+      this.print(describeRollout(rollout));
     }
     if (rollouts.length === 0) this.log('No release is in a rollout.');
     return { at: formatTime(now), rollouts };

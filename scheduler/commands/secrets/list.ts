@@ -1,6 +1,7 @@
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
+import type { Row } from '#cli/format-table';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
@@ -20,16 +21,24 @@ export default class SecretsList extends FleetCommand {
     await using hub = await openHub(configuration);
     const { db } = hub.store;
     const sets = await listSecrets(db, site, configuration.escrow);
-    for (const set of sets) {
-      this.log(
-        `${set.site}/${set.name}  version ${set.version}, sealed ${set.sealedAt}  read by ${set.readers.join(', ') || 'no agent'}`,
-      );
-      for (const remark of recommendationsFor(set)) this.log(`  ! ${remark}`);
-    }
+    this.print({
+      rows: sets.flatMap((set): readonly Row[] => [
+        [
+          `${set.site}/${set.name}`,
+          `version ${set.version}, sealed ${set.sealedAt}`,
+          `read by ${set.readers.join(', ') || 'no agent'}`,
+        ],
+        ...recommendationsFor(set).map((remark) => `  ! ${remark}`),
+      ]),
+    });
     if (sets.length === 0) this.log('No secret set yet. Seal one with: fleet-scheduler secrets set');
     const agents = site === undefined ? [] : await siteAgents(db, site);
-    for (const { name, recipient } of agents)
-      this.log(`${site}/${name}  ${recipient ?? 'no recipient reported: nothing can be sealed to it'}`);
+    this.print({
+      rows: agents.map(({ name, recipient }) => [
+        `${site}/${name}`,
+        recipient ?? 'no recipient reported: nothing can be sealed to it',
+      ]),
+    });
     return {
       sets,
       ...(site !== undefined && {

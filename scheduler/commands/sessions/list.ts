@@ -16,17 +16,24 @@ export default class SessionsList extends FleetCommand {
     await using hub = await openHub(configuration);
     const { idleMs } = lifetimesOf(configuration);
     const sessions = await listSessions(hub.store.db, { now: this.readNow(flags.now), idleMs });
-    for (const session of sessions) this.log(describeSession(session));
+    this.print({ rows: sessions.map(describeSession) });
     if (sessions.length === 0) this.log('No session in the last 30 days.');
     return { sessions };
   }
 }
 
-const describeSession = ({ id, kind, person, state, createdAt, endsAt, endedWhy }: ListedSession): string =>
-  [
-    id,
-    kind,
-    person,
-    `since ${createdAt}`,
-    state === 'open' ? `until ${endsAt}` : `ended${endedWhy === null ? '' : `: ${endedWhy}`}`,
-  ].join('  ');
+const describeSession = ({
+  id,
+  kind,
+  person,
+  state,
+  createdAt,
+  endsAt,
+  endedWhy,
+}: ListedSession): readonly string[] => [
+  id,
+  kind,
+  person,
+  `since ${createdAt}`,
+  state === 'open' ? `until ${endsAt}` : `ended${endedWhy === null ? '' : `: ${endedWhy}`}`,
+];

@@ -1,4 +1,5 @@
 import { FleetCommand } from '#cli/fleet-command';
+import type { Row } from '#cli/format-table';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
@@ -13,13 +14,16 @@ export default class SitesList extends FleetCommand {
     const { flags } = await this.parse(SitesList);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const sites = await listSites(hub.store.db, hub.store.fleet);
-    for (const { site, version, expires, values, agents } of sites) {
-      this.log(`${site}  statement ${version}, valid until ${expires}  ${formatValues(values)}`.trimEnd());
-      for (const agent of agents) {
-        this.log(formatAgent(agent));
-        if (Object.keys(agent.values).length > 0) this.log(`    ${formatValues(agent.values)}`);
-      }
-    }
+    this.print({
+      rows: sites.flatMap(({ site, version, expires, values, agents }): readonly Row[] => [
+        `${site}  statement ${version}, valid until ${expires}  ${formatValues(values)}`.trimEnd(),
+        ...agents.flatMap((agent): readonly Row[] => [
+          formatAgent(agent),
+          ...(Object.keys(agent.values).length > 0 ? [`    ${formatValues(agent.values)}`] : []),
+        ]),
+      ]),
+      hang: 8,
+    });
     if (sites.length === 0) this.log('No site yet. Enrol one with: fleet-scheduler sites enroll <medium>');
     return { fleet: hub.store.fleet, sites };
   }

@@ -21,7 +21,7 @@ export default class SupportList extends FleetCommand {
     const target = args.target === undefined ? undefined : parseSupportTarget(args.target);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const support = await listSupport(hub.store.db, target, this.readNow(flags.now));
-    for (const one of support) this.log(describeSupport(one));
+    this.print({ rows: support.map(describeSupport) });
     if (support.length === 0)
       this.log('No support bundle, and no request. Ask for one with: fleet-scheduler support request <site>');
     return { support };
@@ -37,19 +37,19 @@ const describeSupport = ({
   reason,
   state,
   bundle,
-}: ListedSupport): string => {
+}: ListedSupport): readonly string[] => {
   const by = `asked for at ${requestedAt} by ${person ?? 'the program'}${reason === null ? '' : `: ${reason}`}`;
   const came = bundle
     ? `${shortDigest(bundle.digest)}, made at ${bundle.madeAt}, ${Math.ceil(bundle.bytes / 1024)} KiB by ${bundle.source}`
     : 'not kept any more';
   switch (state) {
     case 'waits':
-      return `${agent}  waits until ${until}  ${request} ${by}`;
+      return [agent, `waits until ${until}`, `${request} ${by}`];
     case 'over':
-      return `${agent}  not answered, over since ${until}  ${request} ${by}`;
+      return [agent, `not answered, over since ${until}`, `${request} ${by}`];
     case 'answered':
-      return `${agent}  answered  ${came}  ${request} ${by}`;
+      return [agent, 'answered', `${request} ${by}`, came];
     case 'unasked':
-      return `${agent}  made at the machine  ${came}`;
+      return [agent, 'made at the machine', '', came];
   }
 };

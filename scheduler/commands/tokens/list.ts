@@ -14,25 +14,22 @@ export default class TokensList extends FleetCommand {
     const { flags } = await this.parse(TokensList);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const tokens = await listTokens(hub.store.db, this.readNow(flags.now));
-    for (const token of tokens) this.log(describeToken(token));
+    this.print({ rows: tokens.map(describeToken) });
     if (tokens.length === 0)
       this.log('No token yet. Make one with: fleet-scheduler tokens create --site <name>');
     return { tokens };
   }
 }
 
-const describeToken = (token: ListedToken): string =>
-  [
-    token.id,
-    token.scope,
-    token.for ?? '',
-    token.channel ?? '',
-    token.person ?? '',
-    token.allowances.join(' '),
-    token.state === 'used'
-      ? `used ${token.usedAt} by ${token.usedBy}`
-      : `${token.state}, until ${token.expiresAt}`,
-    token.note ?? '',
-  ]
-    .filter((part) => part !== '')
-    .join('  ');
+const describeToken = (token: ListedToken): readonly string[] => [
+  token.id,
+  token.scope,
+  token.for ?? '',
+  token.channel ?? '',
+  token.person ?? '',
+  token.allowances.join(' '),
+  token.state === 'used'
+    ? `used ${token.usedAt} by ${token.usedBy}`
+    : `${token.state}, until ${token.expiresAt}`,
+  token.note ?? '',
+];

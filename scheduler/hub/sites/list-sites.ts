@@ -76,9 +76,10 @@ export const formatAgent = ({
   follower,
   revokedAt,
   reboot,
-}: ListedSite['agents'][number]) => {
-  const lease = freshness.mode === 'lease' ? `  lease of ${freshness.seconds / 3600} h` : '';
-  const needs = reboot === null || revokedAt !== null ? '' : `  needs a reboot since ${reboot.since}`;
+}: ListedSite['agents'][number]): readonly string[] => {
+  const lease = freshness.mode === 'lease' ? [`lease of ${freshness.seconds / 3600} h`] : [];
+  const needs = reboot === null || revokedAt !== null ? [] : [`needs a reboot since ${reboot.since}`];
+  const revoked = revokedAt === null ? [] : [`revoked ${revokedAt}`];
   const who = follower === null ? `key ${key}` : `by ${follower}, unsigned`;
-  return `  ${agent}  ${formatChannel(channel)}  ${who}${lease}${revokedAt === null ? '' : `  revoked ${revokedAt}`}${needs}`;
+  return [`  ${agent}`, formatChannel(channel), who, [...lease, ...revoked, ...needs].join('  ')];
 };

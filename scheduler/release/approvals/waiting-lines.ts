@@ -1,17 +1,18 @@
 import { shortDigest } from '#bundles/digest';
 import { formatPlace } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
+import type { Printed, Row } from '#cli/format-table';
 import type { Waiting } from './waiting.ts';
 
 /** Names listed per line. Approvers need to see every change; the limit is for a first release, where everything is new. */
 const MAX_NAMES = 50;
 
 /** Text for an approver: what the bundle changes, and every field of the statement to sign. */
-export const waitingLines = (waiting: Waiting): readonly string[] => {
+export const waitingLines = (waiting: Waiting): readonly Printed[] => {
   const { channel, bundle, changes, statement, runningRelease, runningBundle, signed, needed } = waiting;
   const { sources, held } = statement;
-  const line = (name: string, text: string): string => `  ${name.padEnd(12)}${text}`;
-  const list = (name: string, names: readonly string[]): readonly string[] =>
+  const line = (name: string, text: string): Row => [name, text];
+  const list = (name: string, names: readonly string[]): readonly Row[] =>
     names.length === 0 ? [] : [line(name, nameSome(names, MAX_NAMES))];
   const changed = [
     ...list('new', changes.added),
@@ -20,8 +21,7 @@ export const waitingLines = (waiting: Waiting): readonly string[] => {
     ...list('new images', changes.newImages),
     ...list('old images', changes.goneImages),
   ];
-  return [
-    `${channel}: ${signed.length} of ${needed} bundle signers have signed`,
+  const lines = [
     line('bundle', bundle),
     line(
       'instead of',
@@ -50,5 +50,9 @@ export const waitingLines = (waiting: Waiting): readonly string[] => {
     ),
     line('SHA-256', `${waiting.payload.slice('sha256:'.length)} of the statement`),
     ...signed.map((key) => line('signed by', key)),
+  ];
+  return [
+    `${channel}: ${signed.length} of ${needed} bundle signers have signed`,
+    { rows: lines, indent: 2, min: ['instead of'.length] },
   ];
 };

@@ -19,22 +19,23 @@ export const environmentOf = (entry: AuditEntry): string | undefined => {
 };
 
 /**
- * '2026-11-21T08:00:00Z  prod  promotion 3 from qa (manual)  sha256:0123456789ab  by ada: release of the week'
+ * ['2026-11-21T08:00:00Z', 'prod', 'promotion 3 from qa (manual)  sha256:0123456789ab', 'by ada: release of the week']
  * @param ended the submitted candidate that the entry ended
  */
-export const describeEntry = (entry: AuditEntry, ended?: Digest): string => {
+export const describeEntry = (entry: AuditEntry, ended?: Digest): readonly string[] => {
   const { at, candidate, predicate } = entry;
   const { person, reason } = predicate;
   const who = `by ${person ?? 'a rule'}${reason === null || reason === '' ? '' : `: ${reason}`}`;
-  return [
-    at,
-    (environmentOf(entry) ?? '-').padEnd(12),
+  const happened =
     ended === undefined
       ? describeSubject(entry)
-      : `end of the submission of ${shortDigest(ended)}, built from the newest state again`,
-    ...(candidate ? [shortDigest(candidate)] : []),
+      : `end of the submission of ${shortDigest(ended)}, built from the newest state again`;
+  return [
+    at,
+    environmentOf(entry) ?? '-',
+    candidate ? `${happened}  ${shortDigest(candidate)}` : happened,
     who,
-  ].join('  ');
+  ];
 };
 
 const describeSubject = (entry: AuditEntry): string => {

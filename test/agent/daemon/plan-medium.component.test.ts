@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../harness/run/shown.ts';
 import { hexOf } from '#bundles/digest';
 import { addDays } from '#bundles/time';
 import { importMedium } from '../../../agent/daemon/import-medium.ts';
@@ -37,7 +38,7 @@ describe('the plan of an import', () => {
       planned.next.map(({ assignment, changes }) => ({ assignment, outcome: changes[0]?.outcome })),
     ).toEqual(expect.arrayContaining(packages.map(({ assignment, outcome }) => ({ assignment, outcome }))));
     expect(planned.next).toHaveLength(packages.length);
-    const text = showPlan(planned);
+    const text = shown(showPlan(planned)).join('\n');
     expect(text).toContain('The import would accept release 2 of prod/factory-host.');
     expect(text).toMatch(/^app +configured +file:\/opt\/app/mu);
     expect(text).toMatch(/^old +deleted +file:\/opt\/old/mu);
@@ -49,13 +50,13 @@ describe('the plan of an import', () => {
     await importMedium(world.agent, medium);
     const again = await plan(world, medium);
     expect(again).toMatchObject({ isNew: false, next: [] });
-    expect(showPlan(again)).toContain(
+    expect(shown(showPlan(again)).join('\n')).toContain(
       'Nothing is new on this medium: release 1 of prod/factory-host, imported before.\nNo package would change.',
     );
     await holdSite(world.agent, undefined, 'batch 17');
     const second = await mediumOf(world, 2, [onePackage('app', 'two')]);
     const held = await plan(world, second);
-    expect(showPlan(held)).toMatch(
+    expect(shown(showPlan(held)).join('\n')).toMatch(
       /These changes wait: held by technician: batch 17; .*fleet-agent release/u,
     );
     await importMedium(world.agent, second);
@@ -72,7 +73,7 @@ describe('the plan of an import', () => {
       site: { site: SITE, version: 1, agents },
       release: { version: 1, bundle },
     });
-    expect(showPlan(await plan(world, medium))).toMatch(
+    expect(shown(showPlan(await plan(world, medium))).join('\n')).toMatch(
       /follows prod\/factory-hots, and the medium has no release of it: it has prod\/factory-host/u,
     );
   });
@@ -87,7 +88,7 @@ describe('the plan of an import', () => {
     const medium = await mediumOf(world, 2, [onePackage('a', 'one')]);
     const waits = await plan(world, medium);
     expect(waits.next.map((one) => one.waits?.code)).toEqual(Array(3).fill('PRUNE_BUDGET'));
-    expect(showPlan(waits)).toMatch(/^b +waits +PRUNE_BUDGET: .*fleet-agent prune/mu);
+    expect(shown(showPlan(waits)).join('\n')).toMatch(/^b +waits +PRUNE_BUDGET: .*fleet-agent prune/mu);
     const { packages } = await importMedium(world.agent, medium);
     expect(packages.map(({ code }) => code)).toEqual(Array(3).fill('PRUNE_BUDGET'));
     const machine = join(world.folder, 'machine');

@@ -188,7 +188,7 @@ test('a release reaches the rings stage by stage on the word of their agents, an
   expect(shown).toMatch(/^ {2}pilot +running +0 of 1 comply, 0 failed/m);
   expect(shown).toMatch(/^ {4}waits for plant-7\/press-1: /m);
   const simulated = succeed(await office.scheduler('rollout', 'simulate', '--channel', CHANNEL)).stdout;
-  expect(simulated.replaceAll(/^\S+Z | {2,}/gm, ' ').split('\n')).toEqual([
+  expect(simulated.replaceAll(/^\S+Z +| {2,}/gm, ' ').split('\n')).toEqual([
     ' pilot 1 of 3 agents',
     ' plant-7/press-1',
     ' half 2 of 3 agents',

@@ -305,7 +305,7 @@ describe('fleet-scheduler build', () => {
     const before = await readFile(path);
     await writeFile(path, Buffer.from(before).fill(0x20, 0, 4));
     const told = await here.runKept(...BUILD, '--environment', 'prod');
-    expect(told.stdout).toContain('unchanged bundle');
+    expect(told.stdout).toContain('unchanged  bundle');
     expect(told.stdout).toContain('1 lost or damaged blobs written again');
     expect(await readFile(path)).toEqual(before);
   });

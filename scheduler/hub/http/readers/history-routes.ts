@@ -9,6 +9,7 @@ import {
   WORKLOADS_PATH,
 } from '#bundles/formats/events/hub-api';
 import { parseName } from '#bundles/names';
+import { formatLines } from '#cli/format-table';
 import { answerEvents } from '../../questions/answers/answer-events.ts';
 import { type Answer, answerHistory } from '../../questions/answers/answer-history.ts';
 import { answerWhere } from '../../questions/answers/answer-where.ts';
@@ -111,7 +112,10 @@ const send = (request: FastifyRequest, reply: FastifyReply, { lines, json }: Ans
   const { format } = request.query as { readonly format?: string };
   const text = format === undefined ? prefersText(request.headers.accept ?? '') : format === 'text';
   void reply.header('cache-control', 'private, no-cache').header('vary', 'accept');
-  if (text) return reply.type('text/plain; charset=utf-8').send(`${plainText(lines.join('\n'))}\n`);
+  if (text)
+    return reply
+      .type('text/plain; charset=utf-8')
+      .send(`${plainText(formatLines(lines, undefined).join('\n'))}\n`);
   return sendFacts(request, reply, json);
 };
 

@@ -6,6 +6,7 @@ import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, plainText } from '#bundles/errors';
 import { STATUS_PATH } from '#bundles/formats/events/hub-api';
 import { parseName } from '#bundles/names';
+import { formatLines, type Printed } from '#cli/format-table';
 import { type Page, parseLimit } from '../../page.ts';
 import type { ActualFilter } from '../../questions/state/read-actual.ts';
 import { readStatus } from '../../questions/status/read-status.ts';
@@ -48,7 +49,9 @@ export const readerRoutes = async (server: HubServer, context: Context, page?: s
     void reply.header('cache-control', 'no-store').header('vary', 'accept');
     if (page) {
       const answer = await readStatus(hub, filter, clock(), { page });
-      return text ? reply.type(TEXT).send(`${plainText(answer.lines.join('\n'))}\n`) : answer.json;
+      return text
+        ? reply.type(TEXT).send(`${plainText(formatLines(answer.lines, undefined).join('\n'))}\n`)
+        : answer.json;
     }
     const pieces = text
       ? printed(streamLines(hub, filter, clock(), { render: renderTable }))
@@ -97,8 +100,8 @@ const begin = async (pieces: AsyncGenerator<string>): Promise<Readable> => {
   );
 };
 
-async function* printed(lines: AsyncIterable<string>): AsyncGenerator<string> {
-  for await (const line of lines) yield `${plainText(line)}\n`;
+async function* printed(lines: AsyncIterable<Printed>): AsyncGenerator<string> {
+  for await (const line of lines) yield `${plainText(formatLines([line], undefined).join('\n'))}\n`;
 }
 
 const answer = (reply: FastifyReply, word: string): FastifyReply => reply.type(TEXT).send(`${word}\n`);

@@ -1,5 +1,6 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { plainLine } from '#bundles/errors';
+import { paragraph, type Printed, type Row } from '#cli/format-table';
 import { earliestOpening } from '../judge/judge-gate.ts';
 import type { Change, Condition, Verdict } from '../judge/verdict.ts';
 
@@ -13,22 +14,23 @@ const CHANGE_TEXTS: Readonly<Record<Change, string>> = {
 };
 
 /** The verdict for people: one line for each condition, marked with ! if it is not met, with the agents that hold it back. */
-export const describeVerdict = (verdict: Verdict, candidate: Digest): readonly string[] => {
+export const describeVerdict = (verdict: Verdict, candidate: Digest): readonly Printed[] => {
   const { from, to, state, note, conditions } = verdict;
-  const width = Math.max(...conditions.map(({ name }) => name.length));
   return [
-    `${from} to ${to}: candidate ${shortDigest(candidate)}: ${state}${note === null ? '' : `, ${note}`}`,
-    ...conditions.flatMap((condition) => describeCondition(condition, width)),
+    paragraph(
+      `${from} to ${to}: candidate ${shortDigest(candidate)}: ${state}${note === null ? '' : `, ${note}`}`,
+    ),
+    { rows: conditions.flatMap(describeCondition), hang: 6 },
     ...describeNext(verdict),
   ];
 };
 
-const describeCondition = (condition: Condition, width: number): readonly string[] => {
+const describeCondition = (condition: Condition): readonly Row[] => {
   const { name, wanted, found, met, holding, earliest } = condition;
   const when = met || earliest === null ? '' : `; at ${earliest} at the earliest`;
   return [
-    `${met ? ' ' : '!'} ${name.padEnd(width)}  ${plainLine(found)}  (wanted: ${wanted}${when})`,
-    ...holding.first.map((line) => `    ${plainLine(line)}`),
+    [`${met ? ' ' : '!'} ${name}`, `${found}  (wanted: ${wanted}${when})`],
+    ...holding.first.map((line) => `    ${line}`),
     ...(holding.count > holding.first.length ? [`    and ${holding.count - holding.first.length} more`] : []),
   ];
 };

@@ -1,19 +1,23 @@
+import type { Row, Table } from '#cli/format-table';
 import type { NextStep, RolloutVerdict, StageVerdict } from './judge-rollout.ts';
 
 /** The judgement of a rollout for people: one line for each stage, the agents that it waits for, and the next step. */
-export const describeRollout = ({ stages, next }: RolloutVerdict): readonly string[] => [
-  ...(stages.every(({ agents }) => agents === 0)
-    ? ['no agents: its stages reach none that is enrolled']
-    : stages.flatMap(describeStage)),
-  `next: ${describeNext(next)}`,
-];
+export const describeRollout = ({ stages, next }: RolloutVerdict): Table => ({
+  indent: 2,
+  rows: [
+    ...(stages.every(({ agents }) => agents === 0)
+      ? ['no agents: its stages reach none that is enrolled']
+      : stages.flatMap(describeStage)),
+    `next: ${describeNext(next)}`,
+  ],
+});
 
-const describeStage = (stage: StageVerdict): readonly string[] => {
+const describeStage = (stage: StageVerdict): readonly Row[] => {
   const { name, state, agents, complies, failed, excluded, startedAt, holding } = stage;
   const counts =
     agents === 0 ? 'no agents' : `${complies} of ${agents} comply, ${failed} failed, ${excluded} excluded`;
   return [
-    `${name.padEnd(16)} ${state.padEnd(8)} ${counts}${startedAt === null ? '' : `, since ${startedAt}`}`,
+    [name, state, `${counts}${startedAt === null ? '' : `, since ${startedAt}`}`],
     ...(state === 'running' ? holding.map((line) => `  waits for ${line}`) : []),
   ];
 };

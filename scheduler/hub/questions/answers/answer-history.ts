@@ -1,18 +1,17 @@
 import { hexOf } from '#bundles/digest';
-import { plainText } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
 import { beginning, describeRemoved } from '../history/describe-removed.ts';
-import { wrapLine } from '../history/wrap-line.ts';
 import { nameValue } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
 import { type Change, readChanges } from '../history/read-changes.ts';
 import { openReleases, type PastRelease } from '../history/read-releases.ts';
 
-/** An answer for people, in 80 columns, and for programs. */
-export type Answer = { readonly lines: readonly string[]; readonly json: object };
+/** An answer for people and for programs. */
+export type Answer = { readonly lines: readonly Printed[]; readonly json: object };
 
 type Entry =
   | { readonly at: Timestamp; readonly kind: 'release'; readonly release: PastRelease }
@@ -81,11 +80,11 @@ export const answerHistory = async (
 };
 
 /** One line with time and place for all that changed there at that time, and a line for each change. */
-const describeEntries = (entries: readonly Entry[]): readonly string[] => {
+const describeEntries = (entries: readonly Entry[]): readonly Printed[] => {
   let head = '';
   return entries.flatMap((entry) => {
     const title = titleOf(entry);
-    const lines = title === head ? [] : wrapLine(title);
+    const lines = title === head ? [] : [paragraph(title)];
     head = title;
     return [...lines, ...detailsOf(entry)];
   });
@@ -102,19 +101,19 @@ const titleOf = (entry: Entry): string => {
   }
 };
 
-const detailsOf = (entry: Entry): readonly string[] => {
+const detailsOf = (entry: Entry): readonly Printed[] => {
   switch (entry.kind) {
     case 'release':
-      return releaseDetails(entry.release).flatMap((line) => wrapLine(line, '    '));
+      return releaseDetails(entry.release).map((line) => paragraph(line, 4));
     case 'change': {
       const { field, fromName, toName, message, observedAt, receivedAt } = entry.change;
       const late = parseTime(receivedAt).getTime() - parseTime(observedAt).getTime();
       const told = late >= MIN_SHOWN_MS ? `, known ${formatSpan(late)} later` : '';
       return [
-        ...wrapLine(`${field} ${fromName} -> ${toName}${told}`, '    '),
+        paragraph(`${field} ${fromName} -> ${toName}${told}`, 4),
         ...(message === null || field === 'values' || field === 'package'
           ? []
-          : wrapLine(plainText(message.replaceAll(/\s+/g, ' ')), '      ')),
+          : [paragraph(message.replaceAll(/\s+/g, ' '), 6)]),
       ];
     }
   }

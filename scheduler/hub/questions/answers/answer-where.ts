@@ -2,6 +2,7 @@ import { isDigest } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { paragraph } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import type { RebootRequired, RebootState } from '../../store/reboot-state.ts';
 import { seesWhole } from '../../people/visible.ts';
@@ -13,7 +14,6 @@ import type { Question } from '../history/parse-question.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
 import { type AgentAt, type At, type Lasting, readStateAt } from '../history/read-state-at.ts';
 import { describeRemoved } from '../history/describe-removed.ts';
-import { wrapLine } from '../history/wrap-line.ts';
 
 /** A package that runs, or ran, at an agent. */
 type Running = NamedPackage & {
@@ -53,7 +53,7 @@ export const answerWhere = async (
     });
   }
   const lines = told.flatMap(({ agent, channel, release, hold, heardAt, saidAt, reboot, running }) => [
-    ...wrapLine(
+    paragraph(
       [
         agent,
         formatChannel(channel),
@@ -63,7 +63,7 @@ export const answerWhere = async (
         heardAt === null ? 'never heard' : `heard ${heardText({ heardAt, saidAt }, now)}`,
       ].join(', '),
     ),
-    ...running.flatMap((one) => wrapLine(describeRunning(one), '  ')),
+    ...running.map((one) => paragraph(describeRunning(one), 2)),
     ...(running.length === 0 ? ['  nothing'] : []),
   ]);
   const answer = {

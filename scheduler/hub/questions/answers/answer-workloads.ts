@@ -2,6 +2,7 @@ import { compareBytes, type Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { sum } from '#bundles/sum';
+import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
@@ -11,7 +12,6 @@ import { namePackage } from '../history/name-value.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
 import { readRunning, type RunningCounts } from '../history/read-running.ts';
 import { readTroubles, type Trouble } from '../history/read-troubles.ts';
-import { wrapLine } from '../history/wrap-line.ts';
 
 /** A version of a workload in an environment. Packages of several cluster types may have the same name. */
 export type CellVersion = {
@@ -197,11 +197,11 @@ const inOrder = (
   return environments.toSorted((a, b) => place(a) - place(b) || compareBytes(a, b));
 };
 
-const describeWorkload = ({ workload, cells }: WorkloadRow): readonly string[] => [
-  ...wrapLine(workload),
+const describeWorkload = ({ workload, cells }: WorkloadRow): readonly Printed[] => [
+  paragraph(workload),
   ...cells.flatMap(({ environment, agents, failed, drifted, versions }) =>
-    versions.flatMap(({ name, agents: running, releases }, at) =>
-      wrapLine(
+    versions.map(({ name, agents: running, releases }, at) =>
+      paragraph(
         [
           `${environment}  ${name}`,
           `runs at ${running} of ${agents} agents`,
@@ -209,7 +209,7 @@ const describeWorkload = ({ workload, cells }: WorkloadRow): readonly string[] =
           ...(at === 0 && failed > 0 ? [`${failed} failed`] : []),
           ...(at === 0 && drifted > 0 ? [`${drifted} drifted`] : []),
         ].join(', '),
-        '  ',
+        2,
       ),
     ),
   ),

@@ -3,6 +3,7 @@ import { FleetError } from '#bundles/errors';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
+import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
@@ -11,7 +12,6 @@ import { readRunning, runningKey } from '../history/read-running.ts';
 import { readDifferences } from './compare-packages.ts';
 import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import { openReleases, type PastRelease, type Released, type Releases } from '../history/read-releases.ts';
-import { wrapLine } from '../history/wrap-line.ts';
 
 /** One side of an assignment: the package of its newest release, and the number of agents that run it. */
 export type Side = NamedPackage & {
@@ -166,17 +166,17 @@ const describeCompared = (
   left: string,
   right: string,
   diff: boolean,
-): readonly string[] => {
+): readonly Printed[] => {
   const same = compared.filter(({ outcome }) => outcome === 'same').length;
   return [
     ...compared
       .filter(({ outcome }) => outcome !== 'same')
       .flatMap(({ clusterType, assignment, outcome, objects, ...sides }) => [
-        ...wrapLine(`${clusterType}/${assignment}: ${TITLES[outcome](left, right)}`),
+        paragraph(`${clusterType}/${assignment}: ${TITLES[outcome](left, right)}`),
         ...sideLines(left, sides.left),
         ...sideLines(right, sides.right),
         ...objects.flatMap(({ object, outcome: change, diff: hunks }) => [
-          ...wrapLine(`${SIGNS[change]} ${object}`, '    '),
+          paragraph(`${SIGNS[change]} ${object}`, 4),
           ...(diff
             ? hunks
                 .trimEnd()
@@ -199,10 +199,12 @@ const TITLES: Readonly<Record<Outcome, (left: string, right: string) => string>>
 
 const SIGNS = { created: '+', configured: '~', deleted: '-' } as const;
 
-const sideLines = (environment: string, side: Side | null): readonly string[] =>
+const sideLines = (environment: string, side: Side | null): readonly Printed[] =>
   side
-    ? wrapLine(
-        `${environment} r${side.release}  ${side.name}, runs at ${side.agents.running} of ${side.agents.all} agents`,
-        '  ',
-      )
+    ? [
+        paragraph(
+          `${environment} r${side.release}  ${side.name}, runs at ${side.agents.running} of ${side.agents.all} agents`,
+          2,
+        ),
+      ]
     : [];

@@ -1,8 +1,8 @@
 import type { Timestamp } from '#bundles/time';
+import { paragraph, type Printed } from '#cli/format-table';
 import type { Database } from '../../store/tables.ts';
-import { wrapLine } from './wrap-line.ts';
 
-type RemovedText = { readonly lines: readonly string[]; readonly json: object };
+type RemovedText = { readonly lines: readonly Printed[]; readonly json: object };
 
 /**
  * Says so in an answer about times from which retention removed facts.
@@ -19,7 +19,7 @@ export const describeRemoved = async (
     .executeTakeFirstOrThrow();
   if (until === null || !times.some((time) => time !== undefined && time < until)) return { lines, json };
   const words = `The hub removed facts received before ${until} (retention): of that time this answer has only what was left.`;
-  return { lines: [...lines, '', ...wrapLine(words)], json: { ...json, removedUntil: until } };
+  return { lines: [...lines, '', paragraph(words)], json: { ...json, removedUntil: until } };
 };
 
 /** Only the last page of an answer without a beginning reaches it. */

@@ -1,4 +1,5 @@
 import { formatTime } from '#bundles/time';
+import type { Printed } from '#cli/format-table';
 import type { FreshnessPolicy } from '../../../model/promotion.ts';
 import type { Hub } from '../../hub.ts';
 import type { Page } from '../../page.ts';
@@ -20,12 +21,15 @@ import { type Desired, type Row, whatRunsWhere } from '../state/what-runs-where.
 
 export type StatusAnswer = {
   /** For people: the full table and the notes below it. */
-  readonly lines: readonly string[];
-  /** The same in 80 columns. */
-  readonly narrow: readonly string[];
+  readonly lines: readonly Printed[];
+  /** The same with fewer columns. */
+  readonly narrow: readonly Printed[];
   /** For programs (docs/hub-api.md). */
   readonly json: object;
 };
+
+/** Makes the table of a status. */
+export type Render = (rows: readonly Row[], now: Date) => readonly Printed[];
 
 export type StatusOptions = {
   readonly signal?: AbortSignal;
@@ -52,7 +56,7 @@ export const readStatus = async (
     ...notesOf(background, part, rows),
     ...(actual.next === null ? [] : [`More agents: cursor=${actual.next}`]),
   ];
-  const show = (render: typeof renderTable): readonly string[] =>
+  const show = (render: Render): readonly Printed[] =>
     rows.length === 0 ? [describeNobody(filter)] : [...render(rows, now), '', ...notes];
   return {
     // Rendered when asked for: of a whole fleet each takes as long as reading it.

@@ -1,7 +1,7 @@
 import { hexOf } from '#bundles/digest';
-import { plainText } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { parseTime } from '#bundles/time';
+import type { Printed } from '#cli/format-table';
 import { healthText } from '../../ingest/reports/facts.ts';
 import { ageMarks, isQuiet } from './attention.ts';
 import { formatAge } from './format-age.ts';
@@ -23,7 +23,7 @@ const HEADINGS = [
  * The table as aligned text. Every reported cell has its age and, in brackets, the number of its report; the list below the
  * table says how and when each report arrived.
  */
-export const renderTable = (rows: readonly Row[], now: Date): readonly string[] => {
+export const renderTable = (rows: readonly Row[], now: Date): readonly Printed[] => {
   const sources = new Map<string, { readonly number: number; readonly text: string }>();
   const cite = (row: Row, source: Source): string => {
     const key = `${row.site}/${row.agent} ${source.report}`;
@@ -48,10 +48,7 @@ export const renderTable = (rows: readonly Row[], now: Date): readonly string[] 
     `${isQuiet(row) ? '' : '! '}${[row.verdict, ...ageMarks(row)].join(', ')}`,
   ]);
   const notes = [...sources.values()].map(({ number, text }) => `[${number}] ${text}`);
-  return [
-    ...align([HEADINGS, ...cells.map((row) => row.map(plainCell))]),
-    ...(notes.length > 0 ? ['', ...notes] : []),
-  ];
+  return [{ head: HEADINGS, rows: cells }, ...(notes.length > 0 ? ['', ...notes] : [])];
 };
 
 /** Least difference between arrival and age of an agent's words that is shown: agents look every five minutes. */
@@ -83,16 +80,3 @@ const describeDrift = ({ drifted }: Drift): string => (drifted ? 'drifted' : 'no
 
 const describeSource = ({ site, agent }: Row, source: Source, now: Date): string =>
   `${site}/${agent}: report ${source.from}-${source.to} by ${source.by}, received ${formatAge(source.receivedAt, now)}${source.clockTrusted ? '' : '; its clock was not trusted'}`;
-
-const align = (rows: readonly (readonly string[])[]): readonly string[] => {
-  const widths = HEADINGS.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((text, column) => text.padEnd(widths[column] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
-};
-
-/** Text chosen by agents, without line breaks, tabs and control characters, so that it stays within its cell. */
-export const plainCell = (text: string): string => plainText(text.replaceAll(/[\n\t]/g, ' '));

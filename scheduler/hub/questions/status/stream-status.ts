@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { plainText } from '#bundles/errors';
+import type { Printed } from '#cli/format-table';
 import { isFailed } from '../../../model/event-steps.ts';
 import type { Actual, ActualFilter } from '../state/read-actual.ts';
 import {
@@ -7,6 +8,7 @@ import {
   describeNobody,
   headOf,
   notesOf,
+  type Render,
   readBackground,
   readPart,
   type StatusHub,
@@ -15,7 +17,6 @@ import {
   tailOf,
 } from './read-status.ts';
 import { isQuiet } from './attention.ts';
-import { type renderTable } from './render-table.ts';
 import type { ActualAgent, Desired, Row } from '../state/what-runs-where.ts';
 
 /** Agents read at a time: between two pages the program does its other work. */
@@ -47,13 +48,13 @@ export async function* streamJson(
   yield plainText(`],${JSON.stringify(tail).slice(1)}`);
 }
 
-/** The same for people, in lines: a table for each page, and the notes below the last one. */
+/** The same for people: a table for each page, and the notes below the last one. */
 export async function* streamLines(
   hub: StatusHub,
   filter: ActualFilter,
   now: Date,
-  { render, ...options }: Streamed & { readonly render: typeof renderTable },
-): AsyncGenerator<string> {
+  { render, ...options }: Streamed & { readonly render: Render },
+): AsyncGenerator<Printed> {
   const background = await readBackground(hub, filter, now, options);
   const end = startEnd();
   for await (const part of readParts(hub, background, options)) {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { formatBytes } from '#cli/format-bytes';
 import { parseSize } from '../../../../exporter/commands/show/parse-size.ts';
-import { formatTable } from '../../../../exporter/commands/show/table.ts';
 import { refusal } from '../../../bundles/refusal.ts';
 
 describe('sizes and tables', () => {
@@ -36,9 +35,5 @@ describe('sizes and tables', () => {
     [2 ** 50, '1024.0 TiB'],
   ])('writes %d', (bytes, text) => {
     expect(formatBytes(bytes)).toBe(text);
-  });
-
-  it('lines columns up and leaves no spaces at the end', () => {
-    expect(formatTable(['A', 'BB'], [['long', 'x'], ['y']])).toBe('A     BB\nlong  x\ny');
   });
 });

@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { shown } from '../../../harness/run/shown.ts';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { digestOf } from '#bundles/digest';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -178,7 +179,7 @@ test('an approver reads all that the statement says, and gets the very bytes', a
     changes: { added: [], changed: ['shop-web'], removed: [] },
     needed: 2,
   });
-  const text = waitingLines(told).join('\n');
+  const text = shown(waitingLines(told)).join('\n');
   for (const part of [
     waiting.bundle,
     told.payload.slice(7),

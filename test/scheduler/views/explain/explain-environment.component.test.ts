@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shown } from '../../../harness/run/shown.ts';
 import {
   type ExplainedEnvironment,
   explainEnvironment,
@@ -52,7 +53,7 @@ test('a chained environment is explained from the promoted candidate with its ow
   expect(explained.promotion.sources.filter(({ by }) => by === 'direct').map(({ role }) => role)).toEqual([
     'environment/qa',
   ]);
-  const [head, ...lines] = formatPromotion('qa', explained.promotion);
+  const [head, ...lines] = shown(formatPromotion('qa', explained.promotion));
   expect(head).toBe(
     `qa is built from candidate ${digest?.slice(0, 19)}: promotion 1 from dev, by ada at 2026-11-23T08:00:00Z: spring`,
   );

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shown } from '../../../harness/run/shown.ts';
 import { explainPlatform } from '../../../../scheduler/views/explain/explain-platform.ts';
 import { formatPair } from '../../../../scheduler/views/explain/format-explanation.ts';
 import { isWriteOnly } from '../../../../scheduler/plan/compose/is-write-only.ts';
@@ -32,7 +33,7 @@ const world = platform({
 test('an assignment has its policy, its files with their templates, and each value with all it overrode', () => {
   const [pair, ...more] = explainPlatform(world, {});
   expect(more).toEqual([]);
-  expect(formatPair(pair as never)).toEqual([
+  expect(shown(formatPair(pair as never))).toEqual([
     'edge/shop-web',
     '  cluster type       platform/edge.yaml:1:1',
     '  deployment target  apps/shop/web.yaml:1:1',
@@ -62,7 +63,7 @@ test('an assignment has its policy, its files with their templates, and each val
 
 test('a pair that is not an assignment has every policy with the terms that failed', () => {
   const [pair] = explainPlatform(world, { clusterType: 'far', deploymentTarget: 'shop-web' });
-  expect(formatPair(pair as never).slice(3)).toEqual([
+  expect(shown(formatPair(pair as never)).slice(3)).toEqual([
     '  not assigned: no policy selects the two together',
     '  policy europe  platform/europe.yaml:1:1',
     '    yes  deployment target  workspace=team',

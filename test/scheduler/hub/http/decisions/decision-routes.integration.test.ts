@@ -99,7 +99,7 @@ describe('a pipeline', () => {
     ]);
     const entries = await made.office.entries();
     const ended = endedSubmissions(entries);
-    expect(entries.map((one) => describeEntry(one, ended.get(one.number)))).toEqual([
+    expect(entries.map((one) => describeEntry(one, ended.get(one.number)).join('  '))).toEqual([
       expect.stringContaining(`  submit  ${shortDigest(digest as Digest)}  by ci: pipeline 7`),
       expect.stringContaining(
         `  end of the submission of ${shortDigest(digest as Digest)}, built from the newest state again  by ci: over`,

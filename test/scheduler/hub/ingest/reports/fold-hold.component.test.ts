@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import { addDays, formatTime } from '#bundles/time';
 import type { Row } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
@@ -21,7 +22,7 @@ const missing = (hub: TestHub) =>
 const ask = async (hub: TestHub, now: Date) => {
   const { narrow, json } = await readStatus(hub, {}, now);
   return {
-    narrow: narrow.join('\n'),
+    narrow: shown(narrow).join('\n'),
     ...(json as { readonly rows: readonly Row[]; readonly needALook: number }),
   };
 };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import { addDays, formatTime } from '#bundles/time';
 import { readAlarmFacts } from '../../../../../scheduler/hub/alarms/read-alarm-facts.ts';
 import type { Row } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
@@ -31,9 +32,9 @@ const ask = async (hub: TestHub) => {
   const [site] = await listSites(hub.store.db, hub.store.fleet);
   const [listed] = site?.agents ?? [];
   return {
-    narrow: narrow.join('\n'),
+    narrow: shown(narrow).join('\n'),
     rows: (json as { readonly rows: readonly Row[] }).rows,
-    listed: listed && formatAgent(listed),
+    listed: listed && formatAgent(listed).join('  '),
     alarms: (await readAlarmFacts(hub.store.db, [], NOW)).agents.map(({ reboot }) => reboot),
   };
 };

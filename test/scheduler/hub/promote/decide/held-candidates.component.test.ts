@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import { assess } from '../../../../../scheduler/hub/promote/gate/assess.ts';
 import { linkTo } from '../../../../../scheduler/hub/promote/facts/link.ts';
 import { describeVerdict } from '../../../../../scheduler/hub/promote/gate/describe-verdict.ts';
@@ -36,7 +37,7 @@ const facts = async (office: ChainedOffice, now: Date) => {
   const { candidate, verdict } = await assess(hub, link, { now, signal, asks: null });
   const { channels } = await readFacts(hub, link, candidate.shared, { now, signal });
   return {
-    lines: describeVerdict(verdict, candidate.candidate),
+    lines: shown(describeVerdict(verdict, candidate.candidate)),
     state: verdict.state,
     since: channels.map(({ since }) => since?.version),
   };

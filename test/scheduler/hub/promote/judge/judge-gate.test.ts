@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import type { GateEntry } from '../../../../../scheduler/hub/promote/facts/decisions.ts';
 import type { CheckFacts } from '../../../../../scheduler/hub/promote/checks/check-records.ts';
 import { formatTime } from '../../../../../bundles/time.ts';
@@ -34,7 +35,7 @@ it("an external check's message is printed on one line with control characters e
   const found: CheckFacts = { state: 'failed', at: ago(1), message: 'no\n  approvals  3 of 3\u001b[2K' };
   const check = { name: 'load', url: 'https://check.example/', timeoutSeconds: 60 };
   const verdict = judge(policy({ checks: [check] }), facts({ checks: new Map([['load', found]]) }));
-  expect(describeVerdict(verdict, SHARED)).toContainEqual(
+  expect(shown(describeVerdict(verdict, SHARED))).toContainEqual(
     expect.stringMatching(/^! check load  failed at \S+: no   approvals  3 of 3\\u001b\[2K  \(wanted: /),
   );
 });
@@ -451,7 +452,7 @@ describe('an expected medium', () => {
       earliest: null,
       expectedBy: '2026-12-02T12:00:00Z',
     });
-    const lines = describeVerdict(verdict, SHARED);
+    const lines = shown(describeVerdict(verdict, SHARED));
     expect(lines.at(-1)).toBe('It can open after: reports on a medium (expected by 2026-12-02T12:00:00Z).');
     expect(lines.join('\n')).toContain('; its next medium is expected by 2026-11-26T12:00:00Z');
     expect(judge(wanted, found, { now: inDays(10) }).state).toBe('waiting');

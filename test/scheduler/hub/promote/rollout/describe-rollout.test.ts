@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import { describeRollout } from '../../../../../scheduler/hub/promote/rollout/describe-rollout.ts';
 import type { StageVerdict } from '../../../../../scheduler/hub/promote/rollout/judge-rollout.ts';
 
@@ -19,9 +20,10 @@ const stage = (name: string, over: Partial<StageVerdict> = {}): StageVerdict => 
 const next = { kind: 'advance', stage: 'all' } as const;
 
 test('reports stages without agents instead of counts', () => {
-  expect(describeRollout({ stages: [stage('pilot'), stage('all', { state: 'waiting' })], next })).toEqual([
-    'no agents: its stages reach none that is enrolled',
-    'next: all begins',
+  const stages = [stage('pilot'), stage('all', { state: 'waiting' })];
+  expect(shown([describeRollout({ stages, next })])).toEqual([
+    '  no agents: its stages reach none that is enrolled',
+    '  next: all begins',
   ]);
 });
 
@@ -33,10 +35,11 @@ test('a stage without agents says so, and one with agents counts and names what 
     waiting: 1,
     holding: ['plant-7/oven-1: behind'],
   });
-  expect(describeRollout({ stages: [stage('pilot', { state: 'done' }), running], next })).toEqual([
-    'pilot            done     no agents, since 2026-11-23T08:00:00Z',
-    'all              running  1 of 2 comply, 0 failed, 0 excluded, since 2026-11-23T08:00:00Z',
-    '  waits for plant-7/oven-1: behind',
-    'next: all begins',
+  const stages = [stage('pilot', { state: 'done' }), running];
+  expect(shown([describeRollout({ stages, next })])).toEqual([
+    '  pilot  done     no agents, since 2026-11-23T08:00:00Z',
+    '  all    running  1 of 2 comply, 0 failed, 0 excluded, since 2026-11-23T08:00:00Z',
+    '    waits for plant-7/oven-1: behind',
+    '  next: all begins',
   ]);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import {
   answerWorkloads,
   type WorkloadRow,
@@ -24,7 +25,7 @@ const ask = async (
     { ...asked, page: { limit, cursor: asked.cursor } },
     NOW,
   );
-  return { lines, ...(json as Json) };
+  return { lines: shown(lines), ...(json as Json) };
 };
 
 describe('the workloads of a fleet', () => {

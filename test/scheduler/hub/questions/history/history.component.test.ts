@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
+import { formatLines } from '../../../../../cli/format-table.ts';
 import { formatTime } from '#bundles/time';
 import { answerEvents } from '../../../../../scheduler/hub/questions/answers/answer-events.ts';
 import { answerHistory } from '../../../../../scheduler/hub/questions/answers/answer-history.ts';
@@ -28,13 +30,13 @@ type Json = {
 
 const history = async (hub: TestHub, asked: AskedQuestion) => {
   const { lines, json } = await answerHistory(hub, await parseQuestion(hub, asked, NOW), NOW);
-  return { lines, ...(json as Json) };
+  return { lines: formatLines(lines, 80), ...(json as Json) };
 };
 
 const where = async (hub: TestHub, asked: AskedQuestion) => {
   const question = await parseQuestion(hub, asked, NOW);
   const { lines, json } = await answerWhere(hub, { ...question, at: atOrNow(question, NOW) }, NOW);
-  return { lines, ...(json as Json) };
+  return { lines: formatLines(lines, 80), ...(json as Json) };
 };
 
 describe('the history of a fleet', () => {
@@ -182,7 +184,7 @@ describe('events', () => {
       [4, formatTime(days(-2))],
       [1, formatTime(days(-9))],
     ]);
-    expect(lines.slice(0, 3)).toEqual([
+    expect(shown(lines.slice(0, 3))).toEqual([
       '2026-11-14T08:00:00Z  plant-7/press-1 3 rolled-back web configured ROLLED_BACK',
       '    by hand: oven smokes',
       expect.stringMatching(/^ {4}report [0-9a-f]{12} by stick, received 24 h ago$/),
@@ -224,7 +226,7 @@ describe('the comparison of two environments', () => {
       right: { release: 3, agents: { running: 1, all: 1 } },
       objects: [{ object: 'Deployment.apps shop/web' }, { object: 'Secret shop/key' }],
     });
-    expect(lines).toContain('  prod r3  web 1.0, runs at 1 of 1 agents');
+    expect(shown(lines)).toContain('  prod r3  web 1.0, runs at 1 of 1 agents');
     expect(lines.at(-1)).toBe('0 of 2 assignments are the same in qa and prod.');
     expect(JSON.stringify([lines, json])).not.toMatch(/"(?:first|second)"|password: (?:first|second)/);
     const same = await answerCompare(hub, { left: 'qa', right: 'qa' }, NOW);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { shown } from '../../../../harness/run/shown.ts';
 import { addDays, formatTime } from '#bundles/time';
 import {
   type FreshnessPolicies,
@@ -63,7 +64,7 @@ type Json = {
 const ask = async (hub: TestHub, now: Date) => {
   const { lines, narrow, json } = await readStatus(hub, {}, now);
   const { rows, needALook, freshness } = json as Json;
-  return { lines, narrow, rows, needALook, freshness };
+  return { lines: shown(lines), narrow: shown(narrow), rows, needALook, freshness };
 };
 
 const EVENTS = [{ type: 'imported' }, { type: 'imported' }] as const;
