@@ -88,7 +88,7 @@ export const readOptional = async (
 };
 
 const readIn = async (
-  folder: HeldFolder,
+  folder: OpenFolder,
   name: string,
   file: string,
   maxBytes: number,
@@ -108,11 +108,11 @@ const readIn = async (
 export const sharedReader = (
   root: string,
 ): ((path: string, maxBytes: number) => Promise<Buffer | undefined>) => {
-  const open = new Map<string, { readonly held: ReturnType<typeof holdFolder>; users: number }>();
+  const open = new Map<string, { readonly held: ReturnType<typeof openMediumFolder>; users: number }>();
   return (path, maxBytes) =>
     reading(join(root, path), async () => {
       const folder = dirname(path);
-      const one = open.get(folder) ?? { held: holdFolder(root, folder), users: 0 };
+      const one = open.get(folder) ?? { held: openMediumFolder(root, folder), users: 0 };
       open.set(folder, one);
       one.users += 1;
       try {
