@@ -29,7 +29,7 @@ export const measure = async (
   const child = spawn('python3', ['-c', WRAPPER, ...argv], {
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...options.env },
-    ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    cwd: options.cwd,
   });
   const [stdout, stderr, figures] = await Promise.all(
     [child.stdout, child.stderr, child.stdio[3]].map((stream) => textOf(stream as NodeJS.ReadableStream)),

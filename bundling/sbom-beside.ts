@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Plugin } from 'rolldown';
+import { defined } from '#bundles/defined';
 import { VERSION } from '#bundles/version';
 import { type BundledPackage, packagesOf } from './packages-of.ts';
 import { type Component, OWN_LICENCE, SBOM, sbomOf, sbomText } from './sbom.ts';
@@ -34,12 +35,15 @@ const componentOf = ({ folder, name, version, license }: BundledPackage, lock: L
   return {
     type: 'library',
     'bom-ref': purl,
-    ...(group !== undefined && { group }),
+    ...defined({ group }),
     name: short ?? name,
     version,
-    ...(license !== undefined && { licenses: [{ expression: license }] }),
-    ...(digest !== undefined && {
-      hashes: [{ alg: 'SHA-512', content: Buffer.from(digest, 'base64').toString('hex') }],
+    ...defined({
+      licenses: license !== undefined ? [{ expression: license }] : undefined,
+      hashes:
+        digest !== undefined
+          ? [{ alg: 'SHA-512' as const, content: Buffer.from(digest, 'base64').toString('hex') }]
+          : undefined,
     }),
     purl,
   };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { progressBar } from './progress-bar.ts';
 import type { ProgressMode } from './flags.ts';
 import { createMeter, type Phase, type PhaseState, type ProgressMeter } from './progress-meter.ts';
@@ -106,5 +107,5 @@ const lineOf = ({ phase, done, perSecond, secondsLeft, waiting }: PhaseState) =>
     ? { unit: phase.unit, perSecond: perSecond ?? null }
     : { bytesPerSecond: perSecond ?? null }),
   secondsLeft: secondsLeft ?? null,
-  ...(waiting !== undefined && { waiting }),
+  ...defined({ waiting }),
 });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { defined } from '#bundles/defined';
 import { HOST_PACKAGE } from '../scheduler/assemble/content/host-package-object.ts';
 import { AZURE_PREFIX, readConfigMap } from '../scheduler/load/objects/config-map.ts';
 import { FLEET_GROUP, FLEET_KINDS } from '../scheduler/load/objects/fleet-kinds.ts';
@@ -105,14 +106,17 @@ const withExamples = (schema: Schema, values: readonly unknown[]): Schema => {
     values.flatMap((value) => (isMapping(value) && value[key] !== undefined ? [value[key]] : []));
   const inside = {
     ...schema,
-    ...(properties && {
-      properties: Object.fromEntries(
-        Object.entries(properties).map(([key, one]) => [key, withExamples(one, within(key))]),
-      ),
-    }),
-    ...(items?.['properties'] !== undefined && { items: withExamples(items, values.flat()) }),
-    ...(others?.['properties'] !== undefined && {
-      additionalProperties: withExamples(others, values.filter(isMapping).flatMap(Object.values)),
+    ...defined({
+      properties: properties
+        ? Object.fromEntries(
+            Object.entries(properties).map(([key, one]) => [key, withExamples(one, within(key))]),
+          )
+        : undefined,
+      items: items?.['properties'] !== undefined ? withExamples(items, values.flat()) : undefined,
+      additionalProperties:
+        others?.['properties'] !== undefined
+          ? withExamples(others, values.filter(isMapping).flatMap(Object.values))
+          : undefined,
     }),
   };
   const holdsFields = [schema, items, others].some((one) => one?.['properties'] !== undefined);

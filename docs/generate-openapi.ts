@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { type Credential, type Route, ROUTES } from './openapi-routes.ts';
 
 /** Builds docs/openapi.json, the OpenAPI 3.1 document of the hub, from openapi-routes.ts and bundles/schemas. */
@@ -134,11 +135,11 @@ const parametersOf = ({ path, query = [], headers = [], answer }: Route): readon
 };
 
 const answersOf = ({ answer: { status, schema, text: asText, etag, stream }, error }: Route): Json => {
-  const content = {
-    ...(schema !== undefined && { 'application/json': { schema: schemaOf(schema) } }),
-    ...(stream === true && { 'text/event-stream': { schema: { type: 'string' } } }),
-    ...(asText === true && { 'text/plain': { schema: { type: 'string' } } }),
-  };
+  const content = defined({
+    'application/json': schema !== undefined ? { schema: schemaOf(schema) } : undefined,
+    'text/event-stream': stream === true ? { schema: { type: 'string' } } : undefined,
+    'text/plain': asText === true ? { schema: { type: 'string' } } : undefined,
+  });
   const tag = { headers: { ETag: text('Tag of the facts in the answer.') } };
   return {
     [status]: {
@@ -149,9 +150,9 @@ const answersOf = ({ answer: { status, schema, text: asText, etag, stream }, err
         302: 'Where the browser goes next.',
       }[status],
       ...(etag === true && tag),
-      ...(Object.keys(content).length > 0 && { content }),
+      ...defined({ content: Object.keys(content).length > 0 ? content : undefined }),
     },
-    ...(etag === true && { 304: { description: 'The facts are the same.', ...tag } }),
+    ...defined({ 304: etag === true ? { description: 'The facts are the same.', ...tag } : undefined }),
     default: { $ref: `#/components/responses/${error}` },
   };
 };
@@ -160,20 +161,21 @@ const operationOf = (route: Route, schemas: Json): Json => {
   const { id, tag, summary, credentials, verb, body } = route;
   const parameters = parametersOf(route);
   const { required = [] } = (schemas[body ?? ''] ?? {}) as { readonly required?: readonly string[] };
-  return {
+  return defined({
     operationId: id,
     tags: [tag],
     summary,
     security: credentials.map((one) => ({ [one]: verb === undefined ? [] : [verb] })),
-    ...(parameters.length > 0 && { parameters }),
-    ...(body !== undefined && {
-      requestBody: {
-        required: required.length > 0,
-        content: { 'application/json': { schema: schemaOf(body) } },
-      },
-    }),
+    parameters: parameters.length > 0 ? parameters : undefined,
+    requestBody:
+      body !== undefined
+        ? {
+            required: required.length > 0,
+            content: { 'application/json': { schema: schemaOf(body) } },
+          }
+        : undefined,
     responses: answersOf(route),
-  };
+  });
 };
 
 /** The schemas by these names and those that they refer to, with their references inside this document. */
@@ -203,7 +205,7 @@ const parametersIn = (
 ): readonly (readonly [string, Json])[] =>
   Object.entries(all).map(([name, one]) => [
     `${place}-${name}`,
-    { name, in: place, ...(place === 'path' && { required: true }), ...one },
+    { name, in: place, ...defined({ required: place === 'path' ? true : undefined }), ...one },
   ]);
 
 const errorAnswer = (schema: string, mediaType: string): Json => ({

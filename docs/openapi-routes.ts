@@ -1,3 +1,5 @@
+import { defined } from '#bundles/defined';
+
 /** The routes of the hub for docs/openapi.json. test/docs/openapi.test.ts compares them with those of the server. */
 
 /** A scheme of SCHEMES in generate-openapi.ts. */
@@ -54,7 +56,7 @@ const agent = ([id, path, summary]: Row, body: SchemaName | undefined, schema?: 
   method: body === undefined ? 'get' : 'post',
   tag: 'agents',
   credentials: ['agent'],
-  ...(body !== undefined && { body }),
+  ...defined({ body }),
   answer: schema === undefined ? { status: 204 } : { status: 200, schema },
   error: 'hub-error',
 });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Descriptor } from '../bundles/formats/layout/manifest.ts';
 import {
   findReference,
@@ -26,7 +27,7 @@ export const makeRunningImage = async (
   directory: string,
   { name, page, command }: RunningImage,
 ): Promise<void> => {
-  await makeBusyboxImage(busybox, directory, { name, page, ...(command && { command }) });
+  await makeBusyboxImage(busybox, directory, defined({ name, page, command }));
   const layout = await openLayout(directory);
   const own = findReference(layout, name);
   if (own === undefined) throw new Error(`${name} is not in ${directory}`);

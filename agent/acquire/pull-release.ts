@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Accepted } from '#bundles/trust/accept/accept-channel';
 import { canonicalJson } from '#bundles/json/canonical';
 import { compareBytes } from '#bundles/digest';
@@ -51,7 +52,7 @@ export const pullRelease = async (
       news: release?.news,
       selected,
       siteVersion: site.predicate.version,
-      ...(skippedLeases > 0 ? { skippedLeases } : {}),
+      ...defined({ skippedLeases: skippedLeases > 0 ? skippedLeases : undefined }),
     };
   } catch (cause) {
     const error = toFleetError(cause);

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -34,7 +35,7 @@ export const applySteps = async (given: Work): Promise<void> => {
   const removals = steps.slice(operation.nextStep, until).filter(({ removal }) => removal);
   const goes = given.goal === undefined;
   const neededBy = goes ? undefined : await readNeededBy(given, keysOf(removals));
-  const work = { ...given, ...(neededBy && { neededBy }) };
+  const work = { ...given, ...defined({ neededBy }) };
   const waiting: StepResult[] = [];
   let written = operation.nextStep;
   const name = nameOf(operation);

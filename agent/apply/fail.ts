@@ -194,7 +194,9 @@ const recordFailed = (
   appendEvent(agent, {
     type: 'package',
     assignment,
-    ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+    package: ref?.package,
+    siteValues: ref?.siteValues,
+    release: ref?.release,
     outcome: 'failed',
     ...said,
     detail: {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
@@ -16,12 +17,14 @@ export const hold = (agent: Agent, row: PackageRow, message: string, code?: stri
       appendEvent(agent, {
         type: 'package',
         assignment,
-        ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+        package: ref?.package,
+        siteValues: ref?.siteValues,
+        release: ref?.release,
         outcome: 'skipped',
-        ...(code === undefined ? {} : { code }),
+        code,
         message,
       });
     });
   }
-  return { assignment, outcome: 'skipped', ...(code === undefined ? {} : { code }), message };
+  return defined({ assignment, outcome: 'skipped', code, message });
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
@@ -95,12 +96,14 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
       assignment,
-      ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+      ...defined({ package: ref?.package, siteValues: ref?.siteValues, release: ref?.release }),
       outcome: outcomeOf(operation, changed),
-      ...(kind === 'restore' && row.pinnedReason !== undefined ? { message: row.pinnedReason } : {}),
-      ...(isFollowUp && isGone ? { message: 'what was being deleted is gone' } : {}),
+      ...defined({
+        message: kind === 'restore' && row.pinnedReason !== undefined ? row.pinnedReason : undefined,
+      }),
+      ...defined({ message: isFollowUp && isGone ? 'what was being deleted is gone' : undefined }),
       ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
-      ...(left === undefined ? {} : { message: left }),
+      ...defined({ message: left }),
       detail: {
         operation: kind,
         ...(isFollowUp ? {} : valuesOf(operation.from, to)),
@@ -194,10 +197,12 @@ const endRolledBack = (agent: Agent, operation: Operation): void => {
   appendEvent(agent, {
     type: 'rolled-back',
     assignment,
-    ...(from ? { package: from.package, siteValues: from.siteValues, release: from.release } : {}),
+    package: from?.package,
+    siteValues: from?.siteValues,
+    release: from?.release,
     outcome: from ? 'configured' : 'deleted',
-    ...(code === undefined ? {} : { code }),
-    ...(message === undefined ? {} : { message }),
+    code,
+    message,
     detail: {
       operation: kind,
       ...failedChecksOf(remembered?.checks ?? []),

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -38,16 +39,16 @@ export const loadPackage = async (
   const siteInputs = await resolveInputs(bundle.config, values, agent, ref.assignment);
   const known = bundle.config.assignments.find(({ id }) => id === ref.assignment);
   const opened = await openPackage(state, ref, files, known?.namespace, signal);
-  return {
+  return defined({
     assignment: ref.assignment,
     package: ref.package,
     siteValues: ref.siteValues,
     files: opened.files,
-    ...(ref.blobs && { blobs: only(state.blobs, ref.blobs) }),
-    ...(opened.secrets && { secrets: opened.secrets }),
+    blobs: ref.blobs ? only(state.blobs, ref.blobs) : undefined,
+    secrets: opened.secrets,
     bounds: boundsOf(known),
     siteInputs,
-  };
+  });
 };
 
 /**

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Operation } from '../store/journal/operations.ts';
 
@@ -15,17 +16,16 @@ export type PackageResult = {
 export const resultOf = (operation: Operation): PackageResult => {
   const { assignment, kind, from, outcome, code, message } = operation;
   if (outcome === 'kept') {
-    const said = {
-      ...(code === undefined ? {} : { code }),
-      ...(message === undefined ? {} : { message }),
-    };
+    const said = defined({
+      code,
+      message,
+    });
     if (kind === 'remove')
       return { assignment, outcome: code === 'REMOVAL_WAITS' ? 'skipped' : 'deleted', ...said };
     return { assignment, outcome: from ? 'configured' : 'created', ...said };
   }
-  if (outcome === 'superseded')
-    return { assignment, outcome: 'skipped', ...(message === undefined ? {} : { message }) };
-  const said = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+  if (outcome === 'superseded') return defined({ assignment, outcome: 'skipped', message });
+  const said = defined({ code, message });
   if (outcome === 'held') return { assignment, outcome: 'skipped', ...said };
   return {
     assignment,

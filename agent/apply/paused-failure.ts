@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Agent } from '../store/agent.ts';
 import { findAttempt, isDue, tryOf } from '../store/applied/attempts.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
@@ -16,6 +17,6 @@ export const pausedFailure = (
   const attempt = findAttempt(state, assignment, tryOf(desired));
   if (!attempt || isDue(attempt, edge.now()) || (status !== 'failed' && status !== 'broken'))
     return undefined;
-  const said = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
+  const said = defined({ code, message });
   return { assignment, outcome: 'failed', ...said };
 };

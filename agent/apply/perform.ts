@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
@@ -109,10 +110,10 @@ const loaderOf = (agent: Agent): Loader => {
 const workOf = (agent: Agent, operation: Operation, load: Loader): Work => {
   const { rollingBack, kind, from, to } = operation;
   const goal = rollingBack ? from : to;
-  const how: How = {
-    ...((rollingBack || kind === 'correct') && { ranBefore: true }),
-    ...(kind === 'prune' && { onlyRemovals: true }),
-  };
+  const how: How = defined({
+    ranBefore: rollingBack || kind === 'correct' ? true : undefined,
+    onlyRemovals: kind === 'prune' ? true : undefined,
+  });
   return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal, how) };
 };
 

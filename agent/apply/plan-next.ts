@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { toFleetError } from '#bundles/errors';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Agent } from '../store/agent.ts';
@@ -87,11 +88,11 @@ const planOne = async (
         ? removalsToConfirm(agent, { kind: target.kind, plan, desired: wanted })
         : undefined;
     const waits = toConfirm === undefined ? failedBefore(agent, assignment, desired) : askToPrune(toConfirm);
-    return {
+    return defined({
       assignment,
       changes: changes.map(({ key, outcome, reason }) => ({ key, outcome, reason })),
-      ...(waits && { waits }),
-    };
+      waits,
+    });
   } catch (cause) {
     checkAborted(signal);
     const error = toFleetError(cause);

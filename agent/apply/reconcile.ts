@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import { inOrder } from '../acquire/offers/order.ts';
@@ -154,7 +155,7 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
         outcome: 'failed',
         code,
         message,
-        ...(failure.checks.length > 0 ? { detail: failedChecksOf(failure.checks) } : {}),
+        detail: failure.checks.length > 0 ? failedChecksOf(failure.checks) : undefined,
       });
     });
   }
@@ -191,10 +192,10 @@ const holdPending = (agent: Agent, why: string, code: 'HELD' | 'STALE'): readonl
       });
     else if (status !== 'failed' && status !== 'broken') results.push(hold(agent, row, why, code));
     else {
-      const said = {
-        ...(row.code === undefined ? {} : { code: row.code }),
-        ...(message === undefined ? {} : { message }),
-      };
+      const said = defined({
+        code: row.code,
+        message,
+      });
       results.push({ assignment, outcome: 'failed', ...said });
     }
   }

@@ -70,7 +70,9 @@ export const recordRestored = (agent: Agent, restored: readonly Restored[]): voi
       appendEvent(agent, {
         type: 'corrected',
         assignment,
-        ...(ref ? { package: ref.package, siteValues: ref.siteValues, release: ref.release } : {}),
+        package: ref?.package,
+        siteValues: ref?.siteValues,
+        release: ref?.release,
         outcome: 'configured',
         message: `${paths.length === 1 ? 'a file of a secret was' : `${paths.length} files of secrets were`} missing`,
         detail: {

@@ -36,7 +36,9 @@ export const endWithoutWait = (agent: Agent, operation: Operation, message: stri
     appendEvent(agent, {
       type: 'package',
       assignment,
-      ...(to ? { package: to.package, siteValues: to.siteValues, release: to.release } : {}),
+      package: to?.package,
+      siteValues: to?.siteValues,
+      release: to?.release,
       outcome: 'skipped',
       message,
     });

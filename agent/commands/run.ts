@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { isFleetError, plainText } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
@@ -112,7 +113,7 @@ export default class Run extends AgentCommand {
     const look = await this.changing(flags, async (agent) => ({
       ...(await lookAround(agent)),
       hasRelease: readTrustRow(agent.state).desiredRelease !== undefined,
-      ...(registry && { registry }),
+      ...defined({ registry }),
     }));
     this.print(showOnce(look));
     process.exitCode = exitCodeOfOnce(look);

@@ -5,7 +5,7 @@ export const adviseCopy = (error: FleetError): FleetError => {
   const { code, message, subject, hint } = error;
   if (code !== 'MISSING_BLOB' || hint !== undefined) return error;
   return new FleetError(code, message, {
-    ...(subject === undefined ? {} : { subject }),
+    subject,
     hint: 'The copy is not complete; copy it again',
     cause: error,
   });

@@ -1,8 +1,9 @@
+import { defined } from '#bundles/defined';
 import { digestOf } from '#bundles/digest';
 import { durationMs } from '#bundles/duration';
 import { toFleetError } from '#bundles/errors';
 import { parseWindows } from '#bundles/windows';
-import { pollRegistry } from '../acquire/poll-registry.ts';
+import { type Poll, pollRegistry } from '../acquire/poll-registry.ts';
 import { type RunExclusively, pullRelease } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
 import type { Target } from '../model/target.ts';
@@ -81,15 +82,17 @@ export const createDaemon = (
     },
     intervalMs: intervalMs(config),
     windows,
-    ...(registry &&
-      asked && {
-        registry: {
-          poll: () => pollRegistry(agent, asked, config.hub === ''),
-          pull: (seen, alone) => pullRelease(agent, registry, seen, alone),
-          contact: contactOf('registry'),
-        },
-      }),
-    ...(visitor && { hub: { visit: visitor.visit, contact: contactOf('hub') } }),
+    ...defined({
+      registry:
+        registry && asked
+          ? {
+              poll: () => pollRegistry(agent, asked, config.hub === ''),
+              pull: (seen: Poll, alone: RunExclusively) => pullRelease(agent, registry, seen, alone),
+              contact: contactOf('registry'),
+            }
+          : undefined,
+      hub: visitor ? { visit: visitor.visit, contact: contactOf('hub') } : undefined,
+    }),
     ...watchOf(agent),
     nextAttempt: () => {
       const next = [nextAttempt(state, edge.now()), siteHoldEnds(agent), rebootDue(agent)].filter(

@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { defined } from '#bundles/defined';
 import { notifySystemd } from '#cli/notify-systemd';
 import { NOTIFY_FAILED } from '#cli/notify-ready';
 import type { Log } from '../model/log.ts';
@@ -22,10 +23,10 @@ export const readWatchdog = (env: NodeJS.ProcessEnv): Watchdog => {
   const { NOTIFY_SOCKET: socket = '', WATCHDOG_USEC: usec = '', ALIVE_FILE: file = '' } = env;
   for (const name of ['NOTIFY_SOCKET', 'WATCHDOG_USEC', 'WATCHDOG_PID']) delete env[name];
   const ms = Number(usec) / 1000;
-  return {
-    ...(socket !== '' && ms > 0 && { systemd: { socket, ms } }),
-    ...(file !== '' && { file }),
-  };
+  return defined({
+    systemd: socket !== '' && ms > 0 ? { socket, ms } : undefined,
+    file: file !== '' ? file : undefined,
+  });
 };
 
 type Watched = {

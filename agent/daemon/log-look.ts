@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Look } from './look-around.ts';
 import type { Log } from '../model/log.ts';
 
@@ -26,7 +27,7 @@ export const createLookLog = (log: Log): LookLog => {
     }
     for (const { message, ...fields } of packages) {
       const level = fields.outcome === 'failed' ? 'error' : 'info';
-      const what = { ...fields, ...(message === undefined ? {} : { reason: message }) };
+      const what = { ...fields, ...defined({ reason: message }) };
       say(`package ${fields.assignment}`, level, what, `package ${fields.outcome}`);
     }
     for (const { assignment, drift: items, unchecked = [], corrected = false, failure, error } of drift) {

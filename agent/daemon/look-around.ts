@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Agent } from '../store/agent.ts';
 import { endHoldOnTime } from '../apply/operator/hold-site.ts';
 import type { SiteHold } from '../store/conditions.ts';
@@ -65,10 +66,14 @@ export const lookAround = async (
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted
     ? []
-    : await observe(held || frozenBy(agent) ? onlyReporting(agent) : agent, waits, {
-        settled: appliedPackages(packages),
-        ...(leavesFailed && { except: failedAttempts(packages) }),
-      });
+    : await observe(
+        held || frozenBy(agent) ? onlyReporting(agent) : agent,
+        waits,
+        defined({
+          settled: appliedPackages(packages),
+          except: leavesFailed ? failedAttempts(packages) : undefined,
+        }),
+      );
   judgeBoot(agent, isWaiting);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
@@ -76,7 +81,7 @@ export const lookAround = async (
   if (readPull(agent.state).length === 0) await releaseImages(agent);
   forgetOldOperations(agent.state);
   compactOutbox(agent);
-  return { packages, drift, ...(stale ? { stale } : {}), ...(held ? { held } : {}) };
+  return defined({ packages, drift, stale, held });
 };
 
 /** Packages that this look has tried in vain; only an operation of its own says whether it was rolled back. */

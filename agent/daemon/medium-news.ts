@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
 import type { Judged } from '../acquire/offers/accept-offer.ts';
 import type { AcceptedOffer } from '../acquire/offers/accepted-offer.ts';
@@ -41,7 +42,9 @@ export const mediumNews = (
   return {
     release: release && { ...site.agent.channel, version: release.predicate.version },
     news: release?.news,
-    ...(!release && readTrustRow(state).desiredRelease === undefined && { missing: missingFrom(judged) }),
+    ...defined({
+      missing: !release && readTrustRow(state).desiredRelease === undefined ? missingFrom(judged) : undefined,
+    }),
     selected,
     rootVersion: root.version,
     siteVersion: site.predicate.version,

@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises';
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
@@ -57,8 +58,7 @@ export const planMedium = async (
       ...mediumNews(planner, accepted, acknowledged),
       isNew: fingerprint(planner.state) !== before || acknowledged.events > 0,
       next: await planNext(planner),
-      ...(held && { held }),
-      ...(frozen && { frozen }),
+      ...defined({ held, frozen }),
     };
   } catch (cause) {
     throw forPlan(adviseCopy(toFleetError(cause)));
@@ -92,7 +92,7 @@ const judge = async (
 const forPlan = (error: FleetError): FleetError => {
   if (!isFleetError(error, 'PARTS_MISSING')) return error;
   return new FleetError('PARTS_MISSING', 'a plan needs all sticks of the set, and some are not here', {
-    ...(error.subject === undefined ? {} : { subject: error.subject }),
+    subject: error.subject,
     hint: 'Name all of them, or import the others first: their contents are kept, and nothing is applied before the last one',
     cause: error,
   });

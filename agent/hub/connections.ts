@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { defined } from '#bundles/defined';
 import type { HubTrust } from './hub-trust.ts';
 
 export type HubConnections = Dispatcher;
@@ -16,14 +17,15 @@ export const openConnections = (
   env: NodeJS.ProcessEnv,
   patience: number,
 ): HubConnections => {
-  const tls = {
+  const tls = defined({
     minVersion: 'TLSv1.3' as const,
     timeout: Math.min(CONNECT_MS, patience),
     // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED cannot disable it.
     rejectUnauthorized: authorities !== undefined,
-    ...(authorities ? { ca: [...authorities] } : {}),
-    ...(credential ? { cert: credential.certificate, key: credential.key } : {}),
-  };
+    ca: authorities ? [...authorities] : undefined,
+    cert: credential?.certificate,
+    key: credential?.key,
+  });
   const settings = {
     connect: tls,
     headersTimeout: patience,

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { type RetryPolicy, retry, type Sleep } from '#bundles/retry';
@@ -81,10 +82,10 @@ const tryOnce = async (
       path,
       method,
       signal,
-      headers: {
+      headers: defined({
         accept: 'application/json',
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
+        'content-type': body === undefined ? undefined : 'application/json',
+      }),
       // undici counts from the first byte of the request, and a report takes minutes over a satellite line.
       ...(body !== undefined && {
         body,

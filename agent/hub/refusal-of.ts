@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
@@ -58,11 +59,11 @@ const readError = (bytes: Buffer): HubError | undefined => {
       'the refusal',
     ) as Partial<HubError>;
     if (typeof code !== 'string' || typeof message !== 'string') return undefined;
-    return {
+    return defined({
       code: code.slice(0, 64),
       message: message.slice(0, 1000),
-      ...(typeof hint === 'string' ? { hint: hint.slice(0, 1000) } : {}),
-    };
+      hint: typeof hint === 'string' ? hint.slice(0, 1000) : undefined,
+    });
   } catch (error) {
     if (isFleetError(error) || error instanceof TypeError) return undefined;
     throw error;

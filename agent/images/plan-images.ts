@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import { imageBlobs, isImage } from '#bundles/formats/bundle/image-blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
@@ -37,9 +38,12 @@ export const imagesOf = (bundles: readonly Pick<Bundle, 'kind' | 'config'>[]): r
       images.set(entry.digest, {
         ...entry,
         names: [...names].toSorted(compareBytes),
-        ...(attachments.size > 0 && { attachments: [...attachments].toSorted(compareBytes) }),
-        ...((known?.attachmentTags ?? entry.attachmentTags) && {
-          attachmentTags: { ...known?.attachmentTags, ...entry.attachmentTags },
+        ...defined({
+          attachments: attachments.size > 0 ? [...attachments].toSorted(compareBytes) : undefined,
+          attachmentTags:
+            (known?.attachmentTags ?? entry.attachmentTags)
+              ? { ...known?.attachmentTags, ...entry.attachmentTags }
+              : undefined,
         }),
       });
     }

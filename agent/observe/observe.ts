@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
@@ -192,11 +193,11 @@ const lookAt = async (agent: Agent, { assignment, current }: Running): Promise<S
     // Objects that another package has taken over are not drift of this one.
     const own = drift.filter(({ key }) => !taken.has(key));
     const unchecked = own.filter((it) => it.unchecked);
-    const seen = {
+    const seen = defined({
       assignment,
       drift: own.filter((it) => !it.unchecked),
-      ...(unchecked.length > 0 && { unchecked }),
-    };
+      unchecked: unchecked.length > 0 ? unchecked : undefined,
+    });
     return { seen, isOpen: target?.leavesOpen?.(desired) ?? false };
   } catch (cause) {
     checkAborted(signal);
@@ -251,11 +252,11 @@ const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: Pac
     return;
   }
   const { shown, more } = listed(drift.map(({ key, what, message }) => ({ key, what, message })));
-  const seen: SeenDrift = {
+  const seen: SeenDrift = defined({
     first: before?.first ?? formatTime(agent.edge.now()),
     items: shown,
-    ...(error ? { error } : {}),
-  };
+    error,
+  });
   if (before && JSON.stringify({ ...seen }) === JSON.stringify(before)) return;
   const { package: digest, siteValues, release } = row.current;
   record(agent, `drift ${assignment}`, () => {
@@ -272,7 +273,7 @@ const noteDrift = (agent: Agent, row: Running, { assignment, drift, error }: Pac
             code: 'DRIFT',
             message: `${drift.length === 1 ? '1 object differs' : `${drift.length} objects differ`} from the package`,
           }),
-      detail: { drift: shown, first: seen.first, ...(more > 0 ? { more } : {}) },
+      detail: defined({ drift: shown, first: seen.first, more: more > 0 ? more : undefined }),
     });
   });
 };
@@ -302,5 +303,5 @@ const correct = async (
   const { outcome, code, message } = await perform(agent, id);
   if (outcome === 'kept') return { corrected: true };
   const said = code !== undefined && message !== undefined;
-  return { corrected: false, ...(said ? { failure: { code, message } } : {}) };
+  return defined({ corrected: false, failure: said ? { code, message } : undefined });
 };

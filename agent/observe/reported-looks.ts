@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ReportedLooks } from '#bundles/formats/statements/predicates';
 import { formatTime, type Timestamp } from '#bundles/time';
 import type { Edge } from '../model/edge.ts';
@@ -36,10 +37,10 @@ export const reportedLooks = (
   const named = isShort ? others : others.filter(([, at]) => at === null).slice(0, maxNamed);
   const lookedAt = isShort ? usual : (known[0] ?? null);
   const service = serviceOf(judgeLook({ state, edge }, { state: state.directory }).service);
-  return {
-    ...(lookedAt !== null && { lookedAt }),
-    looks: { ...(service && { service }), packages: Object.fromEntries(named) },
-  };
+  return defined({
+    lookedAt: lookedAt ?? undefined,
+    looks: defined({ service: service || undefined, packages: Object.fromEntries(named) }),
+  });
 };
 
 /** @param times sorted; of equally frequent ones the earliest counts */

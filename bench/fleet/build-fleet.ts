@@ -6,6 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
+import { defined } from '#bundles/defined';
 import { buildLoaded } from '../../scheduler/build/pipeline.ts';
 import type { EnvironmentBuild } from '../../scheduler/assemble/environment-build.ts';
 import { createBuildMemory } from '../../scheduler/assemble/incremental/build-memory.ts';
@@ -54,7 +55,7 @@ const cpuSeconds = (): number => {
 };
 
 const read = async () => {
-  const sources = sourcesOf({ ...options, ...(memory && { files: memory.files }) });
+  const sources = sourcesOf({ ...options, ...defined({ files: memory?.files }) });
   return { sources, platform: await loadPlatform({ ...options, sources }) };
 };
 

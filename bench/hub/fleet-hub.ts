@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '../../bundles/digest.ts';
 import { openLayout, writeLayoutIndex } from '../../bundles/formats/layout/layout.ts';
 import { REF_NAME } from '../../bundles/media-types.ts';
@@ -177,17 +178,19 @@ const writeLayout = async (keys: KeyDirectory, layout: string): Promise<void> =>
         shared: version === 3 ? SHARED : digestOf(`the candidate before ${version}`),
         issuedAt: hoursAgo(350 - 50 * version),
         bundles: [{ kind, packages: Object.fromEntries(packages) }],
-        ...(environment === 'prod' &&
-          version === 3 && {
-            plan: (candidate: Digest, bundles: readonly Digest[]) => {
-              const before = { version: 2, release: digestOf('the release before') };
-              const plan = storePlan(
-                planRollout(POLICY, { channel, candidate, bundles, follows: 2, before }),
-              );
-              plans.push(plan);
-              return plan.bytes;
-            },
-          }),
+        ...defined({
+          plan:
+            environment === 'prod' && version === 3
+              ? (candidate: Digest, bundles: readonly Digest[]) => {
+                  const before = { version: 2, release: digestOf('the release before') };
+                  const plan = storePlan(
+                    planRollout(POLICY, { channel, candidate, bundles, follows: 2, before }),
+                  );
+                  plans.push(plan);
+                  return plan.bytes;
+                }
+              : undefined,
+        }),
       });
       await writer.keep(channel);
     }

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { defined } from '#bundles/defined';
 import { createServer } from '../../scheduler/hub/http/create-server.ts';
 import type { HubServer } from '../../scheduler/hub/http/hub-server.ts';
 import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
@@ -13,27 +14,29 @@ export const openServer = async (hub: Hub, page?: string): Promise<HubServer> =>
   await readAhead(hub);
   const clock = () => NOW;
   const log = pino({ level: 'silent' });
-  return createServer({
-    context: {
-      hub,
-      authority: await hub.keys.authority(),
-      signer: await siteSigner(hub),
-      receiptKey: await hub.keys.key('receipt'),
-      clock,
-      metrics: createMetrics(hub.store.db, clock),
-      presence: notePresence(hub.store, clock, log),
-      onSiteChange: () => {},
-      onReport: () => {},
-    },
-    log,
-    ...(page !== undefined && { page }),
-    decisions: {
-      readKeys: async () => hub.keys,
-      readPromotion: async () => PROMOTION,
-      wake: () => {},
-      signal: new AbortController().signal,
-    },
-  });
+  return createServer(
+    defined({
+      context: {
+        hub,
+        authority: await hub.keys.authority(),
+        signer: await siteSigner(hub),
+        receiptKey: await hub.keys.key('receipt'),
+        clock,
+        metrics: createMetrics(hub.store.db, clock),
+        presence: notePresence(hub.store, clock, log),
+        onSiteChange: () => {},
+        onReport: () => {},
+      },
+      log,
+      page,
+      decisions: {
+        readKeys: async () => hub.keys,
+        readPromotion: async () => PROMOTION,
+        wake: () => {},
+        signal: new AbortController().signal,
+      },
+    }),
+  );
 };
 
 /** Asks once. Each question comes from another address, because the rate limit is for one. @returns ms */

@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { styleText } from 'node:util';
+import { defined } from '#bundles/defined';
 import { startRegistry } from '../../test/harness/neighbours/registry.ts';
 import { serveProgram } from '../../test/harness/run/serve-program.ts';
 import { EXAMPLE_IMAGES } from '../make-images.ts';
@@ -42,11 +43,15 @@ export const openOffice = (
 ): Office => {
   const registryAt = (host: string): string => `oci://${host}/${PREFIX}`;
   const makeImage = (name: string, command?: readonly string[]): Promise<void> =>
-    makeRunningImage(busybox, at('images'), {
-      name,
-      page: `This is ${name.slice(name.lastIndexOf('/') + 1)}.\n`,
-      ...(command && { command }),
-    });
+    makeRunningImage(
+      busybox,
+      at('images'),
+      defined({
+        name,
+        page: `This is ${name.slice(name.lastIndexOf('/') + 1)}.\n`,
+        command,
+      }),
+    );
   const edit = async (
     { app, folder }: Pick<ImageChange, 'app' | 'folder'>,
     from: RegExp,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { ask, canAsk } from '#cli/ask';
 import { formatBytes } from '#cli/format-bytes';
 import { formatNumbers } from './show/format-set.ts';
@@ -24,16 +25,16 @@ export const askForVolumes = (
     const end = isReadBack ? 'safe to unplug' : 'not read back';
     if (sticks > 1) say(`stick ${stick} of ${sticks}, ${formatNumbers(numbers)}: done at ${at}, ${end}`);
   },
-  ...(isScript || !canAsk()
-    ? {}
-    : {
-        askForVolume: async ({ stick, sticks, at, bytes, because }) => {
-          const why = because === undefined ? '' : `Not this one: ${because}. `;
-          const room = `with ${formatBytes(bytes)} free`;
-          await ask(`${why}Put stick ${stick} of ${sticks}, ${room}, in at ${at} and press Enter `, {
-            flag: `--stick ${stick}`,
-            signal,
-          });
-        },
-      }),
+  ...defined({ askForVolume: isScript || !canAsk() ? undefined : askForVolume(signal) }),
 });
+
+const askForVolume =
+  (signal: AbortSignal): SetRequest['askForVolume'] =>
+  async ({ stick, sticks, at, bytes, because }) => {
+    const why = because === undefined ? '' : `Not this one: ${because}. `;
+    const room = `with ${formatBytes(bytes)} free`;
+    await ask(`${why}Put stick ${stick} of ${sticks}, ${room}, in at ${at} and press Enter `, {
+      flag: `--stick ${stick}`,
+      signal,
+    });
+  };

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
@@ -117,7 +118,7 @@ export default class Create extends FleetCommand {
         ...exported,
         carried: plan.carried,
         assumed: plan.assumed,
-        ...(plan.deltas && { deltas: plan.deltas }),
+        ...defined({ deltas: plan.deltas }),
         safeToUnplug: flags['read-back'],
         recordedAt,
         removals,

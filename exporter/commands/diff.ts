@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -136,7 +137,7 @@ const openSite = async (
     report,
     open: options.open,
     now: options.now,
-    ...(options.signal && { signal: options.signal }),
+    ...defined({ signal: options.signal }),
   });
   const place = await openPlace(medium, options);
   opened.use(place.kind === 'medium' ? place.side : place.source);

@@ -1,5 +1,6 @@
 import { normalize } from 'node:path';
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseChannel, parseName } from '#bundles/names';
 import type { Progress } from '#cli/progress';
@@ -123,11 +124,13 @@ export const exportRequestOf = (
   leaseOnly: flags['lease-only'] ?? false,
   binaryDeltas: flags['binary-deltas'] ?? false,
   maxPatch: maxPatchOf(flags),
-  ...(flags.encrypt && {
-    sealTo: (flags.recipient ?? []).map((recipient) => parseRecipient(recipient, '--recipient')),
+  ...defined({
+    sealTo: flags.encrypt
+      ? (flags.recipient ?? []).map((recipient) => parseRecipient(recipient, '--recipient'))
+      : undefined,
   }),
   now,
-  ...(progress && { progress }),
+  ...defined({ progress }),
   signal,
 });
 

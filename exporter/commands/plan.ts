@@ -1,4 +1,5 @@
 import { dirname } from 'node:path';
+import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
@@ -74,8 +75,7 @@ export default class Plan extends FleetCommand {
         carried: plan.carried,
         assumed: plan.assumed,
         ...bytes,
-        ...(plan.deltas && { deltas: plan.deltas }),
-        ...(set && { set }),
+        ...defined({ deltas: plan.deltas, set }),
         removals: prepared.removals,
         notes,
       };

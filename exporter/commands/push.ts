@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
 import { openProgress } from '#cli/progress';
@@ -97,7 +98,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
         registry: flags.to,
         dryRun: flags['dry-run'],
         ...pushed,
-        ...(wentBack && reason !== undefined && { reason }),
+        ...defined({ reason: wentBack && reason !== undefined ? reason : undefined }),
         notes,
       };
     });

@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { repeatable } from '#cli/flags';
 import { parseSize } from './show/parse-size.ts';
@@ -83,12 +84,12 @@ export const setRequestOf = (flags: SetFlags, places: number, isSealed: boolean)
     places > 1 ||
     isSealed;
   if (!isSet) return undefined;
-  return {
-    ...(part === undefined ? {} : { partSize: parseSize(part) }),
+  return defined({
+    partSize: part === undefined ? undefined : parseSize(part),
     stickSizes: sizes.map(parseSize),
-    ...(stick === undefined ? {} : { stick }),
-    ...(parts === undefined ? {} : { parts: parseNumbers(parts) }),
-  };
+    stick,
+    parts: parts === undefined ? undefined : parseNumbers(parts),
+  });
 };
 
 /** '3,7' */

@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { CODES } from '#bundles/errors';
 import { openKeyFile } from '#bundles/trust/keys/open-key-file';
@@ -80,7 +81,9 @@ export default class Verify extends FleetCommand {
       const verification = await verifyMedium(open, pinned, now, this.signal, {
         clock,
         partial,
-        ...(flags.evidence !== undefined && { onBlob: (blob) => blobs.push(blob) }),
+        ...defined({
+          onBlob: flags.evidence === undefined ? undefined : (blob: BlobCheck) => blobs.push(blob),
+        }),
         onJudged: (digests) => {
           opened = digests;
         },

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
 import { type Digest, digestOf } from '#bundles/digest';
 import type { Chunked, Medium } from '#bundles/formats/medium/medium';
@@ -91,7 +92,7 @@ const ofTar = async (
   const before = await mediumOfPartial(partial);
   const entries = planEntries(plan, piecesBySize(plan.blobs, MAX_SIZE, before), before);
   const all = entries.reduce((total, { size }) => total + entrySize(size), 2 * BLOCK);
-  const options = { readBack: false, onBytes: () => {}, ...(signal && { signal }) };
+  const options = defined({ readBack: false, onBytes: () => {}, signal });
   const { offset } = await findRight(partial, entries, options);
   return { toWrite: all - offset, there: offset };
 };

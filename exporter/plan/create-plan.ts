@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Descriptor, isManifestType } from '#bundles/formats/layout/manifest';
 import { compareBytes, type Digest, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -42,16 +43,16 @@ export const createPlan = (
   const left = new Map(media.flatMap(({ assumed }) => assumed).map((blob) => [blob.digest, blob.size]));
   for (const { digest } of deltas) left.delete(digest);
   const patches = deltas.map(({ patch }) => patch);
-  return {
-    medium: {
+  return defined({
+    medium: defined({
       format: 1,
       fleet: offer.root.fleet,
       createdAt: formatTime(now),
       documents: offer.documents.map(({ document }) => document),
       bundles: media,
-      ...(deltas.length > 0 && { deltas }),
+      deltas: deltas.length > 0 ? deltas : undefined,
       critical: deltas.length > 0 ? ['deltas'] : [],
-    },
+    }),
     index: bundles.flatMap((bundle) => indexEntries(bundle, chosen)),
     blobs,
     files: [...receiptFiles(offer), ...patches.map((patch) => ({ ...patch, repository: DELTAS_FOLDER }))],
@@ -62,15 +63,16 @@ export const createPlan = (
     sites: describeSites(offer, chosen, deltas),
     carried: sum([...blobs, ...patches].map(({ size }) => size)),
     assumed: sum([...left.values()]),
-    ...(deltas.length > 0 && {
-      deltas: {
-        count: deltas.length,
-        bytes: sum(patches.map(({ size }) => size)),
-        whole: sum(deltas.map(({ size }) => size)),
-        seconds,
-      },
-    }),
-  };
+    deltas:
+      deltas.length > 0
+        ? {
+            count: deltas.length,
+            bytes: sum(patches.map(({ size }) => size)),
+            whole: sum(deltas.map(({ size }) => size)),
+            seconds,
+          }
+        : undefined,
+  });
 };
 
 /** The agents known to import this medium, including all agents of the sites that it is for. */
@@ -118,7 +120,9 @@ const mediumBundle = (
     ...bundle.channel,
     kind: bundle.kind,
     assumed,
-    ...(base.length === 0 ? {} : { base: [...new Set(base)].toSorted(compareBytes).slice(0, MAX_BASES) }),
+    ...defined({
+      base: base.length === 0 ? undefined : [...new Set(base)].toSorted(compareBytes).slice(0, MAX_BASES),
+    }),
   };
 };
 

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { defined } from '#bundles/defined';
 import { MAX_MANIFEST_BYTES } from '#bundles/formats/layout/manifest';
 import { compareBytes, isDigest } from '#bundles/digest';
 import { readBlob } from '#bundles/formats/layout/verified';
@@ -131,7 +132,10 @@ export const registryHandler = (
           request,
           response,
           { schemaVersion: 2, mediaType: OCI_INDEX, manifests },
-          { 'content-type': OCI_INDEX, ...(wanted !== null && { 'oci-filters-applied': 'artifactType' }) },
+          defined({
+            'content-type': OCI_INDEX,
+            'oci-filters-applied': wanted !== null ? 'artifactType' : undefined,
+          }),
         );
       }
       case 'manifest':

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { type ErrorCode, formatError, isFleetError } from '#bundles/errors';
 import { formatTime, type Timestamp } from '#bundles/time';
@@ -48,7 +49,7 @@ export const checkList = (clock: () => Date): CheckList => {
         if (!isFleetError(error) || error.code === 'ABORTED' || error.exitCode === 1) throw error;
         const { code, hint } = error;
         const message = formatError(error);
-        const said = { ok: false, message, code, ...(hint !== undefined && { hint }) };
+        const said = defined({ ok: false, message, code, hint });
         checks.push({ what, ...said, digests: [], keys: [], at: formatTime(clock()) });
         return undefined;
       }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { partPath } from '#bundles/formats/medium/parts/part';
@@ -184,7 +185,7 @@ const changeVolume = async (
 ): Promise<void> => {
   const bytes = parts.filter((part) => part.stick === stick).reduce((sum, { size }) => sum + size, 0);
   for (let because: string | undefined; ; ) {
-    await askForVolume?.({ stick, sticks, at: root, bytes, ...(because === undefined ? {} : { because }) });
+    await askForVolume?.(defined({ stick, sticks, at: root, bytes, because }));
     try {
       const there = await stat(root).catch(() => undefined);
       const is = there && (await volumeOf(root, set, parts));

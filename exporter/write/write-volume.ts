@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
@@ -57,7 +58,7 @@ export const writeVolume = async (
 
   const listOf = (): VolumeParts => ({
     ...volumeParts(layout, [...finished.values()]),
-    ...(old.length === 0 ? {} : { replaced: [...new Set(old)] }),
+    ...defined({ replaced: old.length === 0 ? undefined : [...new Set(old)] }),
   });
   const progress = join(root, PROGRESS_FILE);
   const isThere = todo.length === 0 && before?.set === layout.set && old.length === 0;

@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, formatSentences } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
@@ -87,11 +88,13 @@ held with its reason and blocks nobody else.`;
       if (inputs.keys.root.dev) this.say(DEV_ROOT_NOTICE);
       const built = await build({
         ...inputs,
-        ...(candidate && { candidate }),
-        ...(environments && { environments }),
-        ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-        ...(flags.previous !== undefined && { previous: flags.previous }),
-        ...(flags.workers !== undefined && { workers: flags.workers }),
+        ...defined({
+          candidate,
+          environments,
+          fleet: flags.fleet,
+          previous: flags.previous,
+          workers: flags.workers,
+        }),
         allowRemovals: configuration.allowRemovals,
         now: this.readNow(flags.now),
         onEnvironment: (environment) => this.tell(environment, inputs.layout),
@@ -123,11 +126,13 @@ held with its reason and blocks nobody else.`;
       channels: outcome.channels.map(
         ({ held: lines, leaseVoid, fault, waits, takenBack, unread, ...channel }) => ({
           ...channel,
-          ...(takenBack && { takenBack: this.toErrorJson(takenBack) }),
-          ...(waits && { waits: this.toErrorJson(waits) }),
-          ...(unread && { unread: this.toErrorJson(unread) }),
-          ...(fault && { fault: this.toErrorJson(fault) }),
-          ...(leaseVoid && { leaseVoid: this.toErrorJson(leaseVoid) }),
+          ...defined({
+            takenBack: takenBack ? this.toErrorJson(takenBack) : undefined,
+            waits: waits ? this.toErrorJson(waits) : undefined,
+            unread: unread ? this.toErrorJson(unread) : undefined,
+            fault: fault ? this.toErrorJson(fault) : undefined,
+            leaseVoid: leaseVoid ? this.toErrorJson(leaseVoid) : undefined,
+          }),
           held: lines.map(({ error: _, ...line }) => line),
         }),
       ),

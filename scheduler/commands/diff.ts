@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
@@ -70,8 +71,7 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
       env: process.env,
       signal: this.signal,
       staleOk: flags['stale-ok'],
-      ...(flags.environment && { environments: flags.environment }),
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      ...defined({ environments: flags.environment, fleet: flags.fleet }),
     };
     const { against, from, to, branch } = flags;
     const diffs =

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -66,8 +67,7 @@ What is locked stays until it is named with --update. Commit the file.`;
     await using charts = openChartPlaces(registries, access);
     const options = {
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-      ...(environments && { environments }),
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      ...defined({ environments, fleet: flags.fleet }),
       charts: layout === undefined ? charts : undefined,
       update: flags.update ? toUpdate(args.image) : [],
       signal: this.signal,

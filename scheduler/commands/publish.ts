@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
@@ -171,12 +172,11 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       ),
       to: parseTreeTarget(to),
       layout: configuration.layout,
-      ...(environments && { environments }),
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      ...defined({ environments, fleet: flags.fleet }),
       staleOk: flags['stale-ok'],
       pullRequest: flags['pull-request'],
       identity: identityOf(configuration),
-      ...(candidate && { candidate }),
+      ...defined({ candidate }),
       forge: configuration.forge,
       connection: registryOptions({ ...configuration, env: process.env }),
       env: process.env,
@@ -195,7 +195,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
     return {
       trees: delivered.map(({ held, heldWorkloads, advice, problems, waits, ...one }) => ({
         ...one,
-        ...(waits && { waits: this.toErrorJson(waits) }),
+        ...defined({ waits: waits ? this.toErrorJson(waits) : undefined }),
         held: held.map(({ assignment, error }) => ({
           assignment: assignment.target.name,
           clusterType: assignment.clusterType.name,

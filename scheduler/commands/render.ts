@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
@@ -36,7 +37,7 @@ The layout is Kalypso's. Only folders of cluster types are touched; what is stal
       environment: flags.environment,
       holdWorkloads: true,
       staleOk: flags['stale-ok'],
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+      ...defined({ fleet: flags.fleet }),
     });
     const { schedule, result, tree, isKept } = renderEnvironment(loaded);
     const { heldWorkloads = [] } = loaded;

@@ -186,7 +186,7 @@ const certificateSource = (
   if (tlsCertFile === undefined && tlsKeyFile === undefined)
     return { kind: 'issued', authority, hostnames: hostnames ?? defaultHostnames(listen, hostname()) };
   throw new FleetError('USAGE', 'tlsCertFile and tlsKeyFile must be set together', {
-    ...(file !== undefined && { at: { file } }),
+    at: file !== undefined ? { file } : undefined,
     hint: "Set both, or neither: then the fleet's authority issues a certificate",
   });
 };

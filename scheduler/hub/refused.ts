@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type ErrorCode, FleetError, toFleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { findOddEntries } from '#bundles/formats/medium/plain-files';
@@ -39,13 +40,14 @@ const HUB_CODES: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 
 /** For --json. */
-export const describeRefused = ({ path, error }: Refused) => ({
-  path,
-  code: error.code,
-  message: error.message,
-  ...(error.subject !== undefined && { subject: error.subject }),
-  ...(error.hint !== undefined && { hint: error.hint }),
-});
+export const describeRefused = ({ path, error }: Refused) =>
+  defined({
+    path,
+    code: error.code,
+    message: error.message,
+    subject: error.subject,
+    hint: error.hint,
+  });
 
 export const abortIfAsked = (signal: AbortSignal | undefined): void => {
   if (signal?.aborted) throw new FleetError('ABORTED', 'it was stopped; run it again to continue');

@@ -125,7 +125,7 @@ const findAuthority = async (
   );
   if (certificate !== undefined) return { certificate, key };
   throw new FleetError('UNKNOWN_KEY', `${whose} does not count this key of an authority`, {
-    ...(place.kind === 'file' && { at: { file: place.file } }),
+    at: place.kind === 'file' ? { file: place.file } : undefined,
     hint: "Use the ca.key that belongs to the root; agents would refuse the hub's certificate",
   });
 };
@@ -167,7 +167,7 @@ const checkCounted = (root: TrustRoot, role: KeyRole, place: KeyPlace, key: Sign
     `root ${root.version} of fleet ${root.fleet} does not count this ${role} key`,
     {
       subject: fingerprint(key.public),
-      ...(place.kind === 'file' && { at: { file: place.file } }),
+      at: place.kind === 'file' ? { file: place.file } : undefined,
       hint: `Use the ${role} key that belongs to the root, or install the root that counts this one: fleet-scheduler root install; agents would refuse its signatures`,
     },
   );

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isRepositoryUrl, redactUrl, repositoryKey } from './repository-url.ts';
 
@@ -68,7 +69,7 @@ export const parseMap = (text: string): SourceMap => {
     );
   }
   const ref = hash === -1 ? '' : text.slice(hash + 1, equals);
-  return { repo: url, ...(ref === '' ? {} : { ref }), ...parseReplacement(directory) };
+  return { repo: url, ...defined({ ref: ref === '' ? undefined : ref }), ...parseReplacement(directory) };
 };
 
 /** @throws FleetError USAGE */

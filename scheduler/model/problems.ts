@@ -64,8 +64,8 @@ export const throwProblems = (problems: readonly FleetError[], what: string): vo
   if (problems.length === 1) throw first;
   const message = `${what} has ${problems.length} problems; the first is ${first.code}: ${first.message}`;
   throw new FleetError('PLATFORM_INVALID', message, {
-    ...(first.subject !== undefined && { subject: first.subject }),
-    ...(first.at && { at: first.at }),
+    subject: first.subject,
+    at: first.at,
     cause: new AggregateError(problems, `${problems.length} problems`),
     hint: 'Run validate to see them all',
   });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Place } from '#bundles/errors';
 import type { Value } from './value.ts';
 
@@ -41,12 +42,14 @@ export const describedSchema = ({
   editableBy,
 }: SiteInputAbout): SiteInputAbout['schema'] => ({
   ...schema,
-  ...(title !== undefined && { title }),
-  ...(description !== undefined && { description }),
-  ...(given !== undefined && { default: given }),
-  ...(example !== undefined && { examples: [example] }),
-  ...(unit !== undefined && { 'x-unit': unit }),
-  ...(editableBy !== undefined && { 'x-editable-by': editableBy }),
+  ...defined({
+    title,
+    description,
+    default: given,
+    examples: example !== undefined ? [example] : undefined,
+    'x-unit': unit,
+    'x-editable-by': editableBy,
+  }),
 });
 
 /** The part of a schema that two packages asking for one value must agree on, as text. */

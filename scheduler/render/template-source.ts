@@ -68,6 +68,6 @@ export const templateError = (
   return new FleetError(code, message + where, {
     subject: `Template ${source.name}`,
     at: placeInFile(source, line, column),
-    ...(hint === undefined ? {} : { hint }),
+    hint,
   });
 };

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 
@@ -34,18 +35,25 @@ const withFiles = (receiver: ReceiverSettings, base: string): ReceiverSettings =
   const { webhook, email, alertmanager } = receiver;
   return {
     ...receiver,
-    ...(webhook && { webhook: { ...webhook, secretFile: resolve(base, webhook.secretFile) } }),
-    ...(email && {
-      email: {
-        ...email,
-        ...(email.passwordFile !== undefined && { passwordFile: resolve(base, email.passwordFile) }),
-      },
-    }),
-    ...(alertmanager && {
-      alertmanager: {
-        ...alertmanager,
-        ...(alertmanager.tokenFile !== undefined && { tokenFile: resolve(base, alertmanager.tokenFile) }),
-      },
+    ...defined({
+      webhook: webhook ? { ...webhook, secretFile: resolve(base, webhook.secretFile) } : undefined,
+      email: email
+        ? {
+            ...email,
+            ...defined({
+              passwordFile: email.passwordFile !== undefined ? resolve(base, email.passwordFile) : undefined,
+            }),
+          }
+        : undefined,
+      alertmanager: alertmanager
+        ? {
+            ...alertmanager,
+            ...defined({
+              tokenFile:
+                alertmanager.tokenFile !== undefined ? resolve(base, alertmanager.tokenFile) : undefined,
+            }),
+          }
+        : undefined,
     }),
   };
 };

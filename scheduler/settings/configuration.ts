@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import { readTrustedFile } from '#bundles/read-trusted-file';
 import { nearestName } from '#bundles/nearest-name';
@@ -126,10 +127,13 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     roles: said.roles,
     signIn: said.signIn && {
       ...said.signIn,
-      ...(said.signIn.clientSecretFile !== undefined && {
-        clientSecretFile: resolve(base, said.signIn.clientSecretFile),
+      ...defined({
+        clientSecretFile:
+          said.signIn.clientSecretFile !== undefined
+            ? resolve(base, said.signIn.clientSecretFile)
+            : undefined,
+        caFile: said.signIn.caFile !== undefined ? resolve(base, said.signIn.caFile) : undefined,
       }),
-      ...(said.signIn.caFile !== undefined && { caFile: resolve(base, said.signIn.caFile) }),
     },
     commitStatuses: said.commitStatuses && {
       ...said.commitStatuses,

@@ -63,4 +63,50 @@ const oneWay = {
   },
 };
 
-export default { meta: { name: 'house' }, rules: { 'one-way': oneWay } };
+type Node = {
+  readonly type: string;
+  readonly argument?: Node;
+  readonly operator?: string;
+  readonly right?: Node;
+  readonly consequent?: Node;
+  readonly alternate?: Node;
+  readonly properties?: readonly Node[];
+};
+
+const isObject = (node: Node | undefined): node is Node & { readonly properties: readonly Node[] } =>
+  node?.type === 'ObjectExpression';
+
+const isOneMember = (node: Node | undefined): boolean =>
+  isObject(node) && node.properties.length === 1 && node.properties[0]?.type === 'Property';
+
+const isEmpty = (node: Node | undefined): boolean => isObject(node) && node.properties.length === 0;
+
+/** Whether `spread` is `...(x && { y })` or `...(x ? { y } : {})`: one member of the object that may be absent. */
+export const isConditionalMember = ({ argument }: Node): boolean => {
+  if (argument?.type === 'LogicalExpression')
+    return argument.operator === '&&' && isOneMember(argument.right);
+  if (argument?.type !== 'ConditionalExpression') return false;
+  const { consequent, alternate } = argument;
+  return (isEmpty(alternate) && isOneMember(consequent)) || (isEmpty(consequent) && isOneMember(alternate));
+};
+
+const noConditionalMember = {
+  meta: { type: 'suggestion', schema: false },
+  create(context: Context) {
+    return {
+      SpreadElement(node: Node): void {
+        if (isConditionalMember(node))
+          context.report({
+            message:
+              'A spread adds one member under a condition. Write defined({ name: value }) with a value that may be undefined (bundles/defined.ts).',
+            node,
+          });
+      },
+    };
+  },
+};
+
+export default {
+  meta: { name: 'house' },
+  rules: { 'one-way': oneWay, 'no-conditional-member': noConditionalMember },
+};

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import type { Bundle } from '#bundles/formats/bundle/read-bundle';
@@ -71,7 +72,11 @@ export const rebuildBlobs = async (
     open: blobs.open,
   };
   const badPatches = { failed: rejected.length, untried: todo.length - tried };
-  return { ...source, blobs: firstOf(source.blobs, own), ...(rejected.length > 0 && { badPatches }) };
+  return {
+    ...source,
+    blobs: firstOf(source.blobs, own),
+    ...defined({ badPatches: rejected.length > 0 ? badPatches : undefined }),
+  };
 };
 
 const sizeOf = (deltas: readonly Delta[]): number => deltas.reduce((sum, { size }) => sum + size, 0);

@@ -1,4 +1,5 @@
 import { satisfies, validRange } from 'semver';
+import { defined } from '#bundles/defined';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -104,35 +105,37 @@ const packagesOf = async (
     ({ assignment }) => assignment,
   );
   const writeOnly = writeOnlyNames(config.siteInputs.schema);
-  return config.assignments.map((it) => ({
-    assignment: it.id,
-    package: it.package,
-    siteValues: valuesDigest,
-    inputs: digestOf(
-      canonicalBytes(
-        (inputs.get(it.id) ?? []).map(({ assignment: _, value: __, ...field }) => field as Json),
+  return config.assignments.map((it) =>
+    defined({
+      assignment: it.id,
+      package: it.package,
+      siteValues: valuesDigest,
+      inputs: digestOf(
+        canonicalBytes(
+          (inputs.get(it.id) ?? []).map(({ assignment: _, value: __, ...field }) => field as Json),
+        ),
       ),
-    ),
-    taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
-    kind,
-    bundle: digest,
-    layer: it.layer,
-    ...(it.blobs && { blobs: it.blobs }),
-    path: it.path,
-    dependsOn: it.dependsOn,
-    critical: it.critical,
-    release,
-  }));
+      taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
+      kind,
+      bundle: digest,
+      layer: it.layer,
+      blobs: it.blobs,
+      path: it.path,
+      dependsOn: it.dependsOn,
+      critical: it.critical,
+      release,
+    }),
+  );
 };
 
 const takenOf = (inputs: readonly ResolvedInput[], writeOnly: ReadonlySet<string>): TakenValues => {
   const values = Object.fromEntries(inputs.map(({ input, value }) => [input, value]));
   const hidden = Object.keys(values).filter((name) => writeOnly.has(name));
-  return {
+  return defined({
     digest: digestOf(canonicalBytes(values, 'doubles')),
     values,
-    ...(hidden.length > 0 && { hidden }),
-  };
+    hidden: hidden.length > 0 ? hidden : undefined,
+  });
 };
 
 const checkNames = (packages: readonly PackageRef[]): void => {

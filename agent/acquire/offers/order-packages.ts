@@ -77,11 +77,9 @@ const endFailure = (agent: Agent, { assignment, desired }: PackageRow): void =>
   appendEvent(agent, {
     type: 'removed',
     assignment,
-    ...(desired && {
-      package: desired.package,
-      siteValues: desired.siteValues,
-      release: desired.release,
-    }),
+    package: desired?.package,
+    siteValues: desired?.siteValues,
+    release: desired?.release,
     outcome: 'deleted',
     message: 'it never ran here, and left the release',
   });

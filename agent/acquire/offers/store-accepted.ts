@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../../store/agent.ts';
@@ -104,7 +105,7 @@ const noteGlass = (
   saveCondition(state, 'glass', { operator, reason, at: formatTime(edge.now()), release: version, relaxed });
   appendEvent(agent, {
     type: 'operator',
-    ...(version === null ? {} : { release: { ...site.agent.channel, version } }),
+    release: version === null ? undefined : { ...site.agent.channel, version },
     message: reason,
     detail: { action: 'accept-expired', operator, relaxed: [...relaxed] },
   });
@@ -146,20 +147,20 @@ const recordImported = (agent: Agent, offered: AcceptedOffer, pruneConfirmed: bo
   appendEvent(agent, {
     type: 'imported',
     siteValues: site.valuesDigest,
-    ...(release ? { release: { ...channel, version: release.predicate.version } } : {}),
+    release: release ? { ...channel, version: release.predicate.version } : undefined,
     message: release
       ? `release ${release.predicate.version} of ${formatChannel(channel)}${selected ? '' : ', not yet for this agent'}`
       : `${newest}, without a release`,
-    detail: {
+    detail: defined({
       root: root.version,
       site: site.predicate.version,
-      ...(lease ? { lease: lease.predicate.version } : {}),
+      lease: lease?.predicate.version,
       selected,
       pruneConfirmed,
       packages: packages.length,
       bundles: release?.bundles.map(({ digest }) => digest) ?? [],
       timeFloor: formatTime(accepted.time),
-    },
+    }),
   });
 };
 

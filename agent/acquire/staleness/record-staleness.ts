@@ -27,7 +27,7 @@ export const noteStaleness = (agent: Agent, stale: Staleness | undefined): void 
     appendEvent(agent, {
       type: 'stale',
       ...about,
-      ...(first ? { code: first.code } : {}),
+      code: first?.code,
       message: stale.causes.map(({ why }) => why).join('; '),
       detail: { since: stale.since, causes: stale.causes.map(({ what, since }) => ({ what, since })) },
     });

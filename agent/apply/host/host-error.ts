@@ -10,7 +10,7 @@ export const hostError = (error: unknown, doing: string): FleetError => {
   const text = error instanceof Error ? (error.message.split(',')[0] ?? '') : String(error);
   return new FleetError(code === 'INTERNAL' ? 'APPLY_FAILED' : code, `${doing}: ${text}`, {
     cause: error,
-    ...(hint !== undefined && { hint }),
+    hint,
   });
 };
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Step } from '../../model/target.ts';
@@ -50,16 +51,17 @@ export const toStep = (
   reason: string,
   step: KubernetesStep,
   group: number,
-): Step => ({
-  key,
-  kind: step.kind,
-  outcome,
-  reason,
-  detail: asJson(step.detail),
-  group,
-  ...(step.kind === 'apply' && { mayWait: true }),
-  ...(REMOVALS.has(step.kind) && { removal: true }),
-});
+): Step =>
+  defined({
+    key,
+    kind: step.kind,
+    outcome,
+    reason,
+    detail: asJson(step.detail),
+    group,
+    mayWait: step.kind === 'apply' ? true : undefined,
+    removal: REMOVALS.has(step.kind) ? true : undefined,
+  });
 
 const REMOVALS: ReadonlySet<string> = new Set(['remove', 'detach', 'put-back']);
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { pruneBackups } from '../host/backups/ensure-room.ts';
 import type { DesiredPackage, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
@@ -71,7 +72,11 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     leavesOpen: ({ assignment }) => wellness.get(assignment) === false,
     pruneCopies: (which) => pruneBackups(options.copies, which),
     examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
-    ...(options.lease && { exclusive: kubernetesExclusive(api, { ...options.lease, fleet: options.fleet }) }),
+    ...defined({
+      exclusive: options.lease
+        ? kubernetesExclusive(api, { ...options.lease, fleet: options.fleet })
+        : undefined,
+    }),
     watch: async (owned, onChange, signal) => {
       const refs = owned.map((one) => refOf(one.key, stateOf(one).apiVersion));
       await watchOwned(await api(), refs, onChange, signal);

@@ -21,7 +21,7 @@ export const confirmPrune = async (agent: Agent): Promise<readonly PackageResult
     saveTrustRow(agent.state, { ...trust, pruneConfirmed: true });
     appendEvent(agent, {
       type: 'operator',
-      ...(trust.desiredRelease ? { release: trust.desiredRelease } : {}),
+      release: trust.desiredRelease,
       detail: {
         action: 'prune',
         operator: agent.edge.operator,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseTime } from '#bundles/time';
 import { durationMs } from '#bundles/duration';
@@ -59,7 +60,7 @@ const parseEnd = (text: string): Parameters<typeof beginHold>[1] => {
 
 /** Ends the hold. @returns the hold that was ended; undefined: nothing was held */
 export const releaseSite = (agent: Agent, reason?: string): SiteHold | undefined =>
-  endHold(agent, { operator: agent.edge.operator, ...(reason === undefined ? {} : { reason }) });
+  endHold(agent, defined({ operator: agent.edge.operator, reason }));
 
 /** Ends a hold whose time is over. @returns whether one ended */
 export const endHoldOnTime = (agent: Agent): boolean => {

@@ -1,5 +1,6 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { findParts } from '#bundles/formats/medium/parts/find-parts';
 import { importMedium } from '../import-medium.ts';
@@ -29,7 +30,7 @@ export const takeMedium = async (
       kind: 'applied',
       release: release?.version,
       ...failedPackages(look),
-      ...(upgrading && { upgrading }),
+      ...defined({ upgrading: upgrading || undefined }),
     };
   } catch (cause) {
     const error = toFleetError(cause);

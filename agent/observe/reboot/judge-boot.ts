@@ -40,7 +40,7 @@ export const judgeBoot = (agent: Agent, isWaiting: HealthWaits['isWaiting']): vo
     saveCondition(state, 'rebooted', { ...rebooted, last });
     appendEvent(agent, {
       type: 'reboot',
-      ...(desiredRelease ? { release: desiredRelease } : {}),
+      release: desiredRelease,
       ...(unwell.length === 0
         ? { outcome: 'unchanged', message: 'rebooted, healthy' }
         : {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Windows, parseWindows } from '#bundles/windows';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { RebootCause } from '../../model/machine.ts';
@@ -36,11 +37,12 @@ export type RebootVerdict =
 /** Shortest time between two reboots by the agent, whatever their causes are. */
 const MIN_REBOOT_INTERVAL_MS = 12 * 3_600_000;
 
-const waits = (why: string, next?: Date): RebootVerdict => ({
-  reboots: false,
-  waits: why,
-  ...(next && { next }),
-});
+const waits = (why: string, next?: Date): RebootVerdict =>
+  defined({
+    reboots: false,
+    waits: why,
+    next,
+  });
 
 /** Decides from the situation alone. @throws FleetError CONFIG_INVALID for a window of the policy that is not a time */
 export const judgeReboot = ({

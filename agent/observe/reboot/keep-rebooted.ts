@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { RebootPolicy } from '#bundles/formats/bundle/config';
@@ -135,7 +136,7 @@ const begin = (agent: Agent, machine: Machine, causes: readonly RebootCause[]): 
     });
     appendEvent(agent, {
       type: 'reboot',
-      ...(desiredRelease ? { release: desiredRelease } : {}),
+      release: desiredRelease,
       message: `the host reboots: ${formatCauses(causes)}`,
       detail: { state: 'reboots', causes: causes.map((cause) => ({ ...cause })) },
     });
@@ -171,7 +172,7 @@ const noteRefusal = (agent: Agent, message: string | undefined): void => {
   if (!under || under.refused === message) return;
   const { refused: _, ...known } = under;
   record(agent, 'reboot refused', () => {
-    saveCondition(state, 'rebooting', { ...known, ...(message !== undefined && { refused: message }) });
+    saveCondition(state, 'rebooting', { ...known, ...defined({ refused: message }) });
     if (message !== undefined)
       appendEvent(agent, {
         type: 'reboot',

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Json } from '#bundles/json/canonical';
 import { changedValues } from '#bundles/formats/author-schema/changed-values';
 import type { CheckResult, StepResult } from '../../model/target.ts';
@@ -34,11 +35,11 @@ export const failedChecksOf = (checks: readonly CheckResult[]): { readonly check
 export const changesOf = (results: readonly StepResult[]): { readonly [key: string]: Json } => {
   const changed = results.filter(({ outcome }) => outcome !== 'unchanged');
   const { shown, more } = listed(changed.map(({ key, outcome, reason }) => ({ key, outcome, reason })));
-  return {
+  return defined({
     changes: shown,
-    ...(more > 0 ? { more } : {}),
+    more: more > 0 ? more : undefined,
     unchanged: results.length - changed.length,
-  };
+  });
 };
 
 /** Limit for values in an event that also lists changes and checks. */
@@ -56,9 +57,9 @@ export const valuesOf = (
   if (!now || (before && !old)) return {};
   const hidden = new Set([...(old?.hidden ?? []), ...(now.hidden ?? [])]);
   const { shown, more } = listed(changedValues(old?.values ?? {}, now.values, hidden), MAX_VALUE_BYTES);
-  return {
+  return defined({
     taken: now.digest,
-    ...(shown.length > 0 && { values: shown }),
-    ...(more > 0 && { moreValues: more }),
-  };
+    values: shown.length > 0 ? shown : undefined,
+    moreValues: more > 0 ? more : undefined,
+  });
 };

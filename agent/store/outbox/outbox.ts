@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { type Event, encodeEvent, hashLine } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
@@ -26,7 +27,7 @@ export const appendEvent = (
   };
   const line = encodeEvent({
     ...happening,
-    ...(happening.message === undefined ? {} : { message: happening.message.slice(0, MAX_MESSAGE) }),
+    ...defined({ message: happening.message?.slice(0, MAX_MESSAGE) }),
     agent: fullName(identity),
     seq,
     prev: head,

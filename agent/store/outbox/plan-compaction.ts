@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import {
@@ -126,13 +127,13 @@ const countDropped = (run: readonly Entry[]): readonly DroppedCount[] =>
       if (type === COMPACTED)
         return compactedSpan(event) ? (event.detail as unknown as CompactedDetail).counts : [];
       return [
-        {
-          ...(assignment === undefined ? {} : { assignment }),
+        defined({
+          assignment,
           type,
-          ...(outcome === undefined ? {} : { outcome }),
-          ...(code === undefined ? {} : { code }),
+          outcome,
+          code,
           events: 1,
-        },
+        }),
       ];
     }),
   );

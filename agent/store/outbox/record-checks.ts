@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Agent } from '../agent.ts';
 import type { CheckResult } from '../../model/target.ts';
 import type { PackageRef } from '../applied/package-ref.ts';
@@ -28,7 +29,7 @@ export const recordChecks = (
       failed.length > 0
         ? describeFailedChecks(failed)
         : `${count('passed')} of ${checks.length} checks passed, ${count('skipped')} skipped`,
-    detail: { checks: shown, ...(more > 0 ? { more } : {}) },
+    detail: defined({ checks: shown, more: more > 0 ? more : undefined }),
   });
 };
 

@@ -11,7 +11,7 @@ export const recordRefused = (agent: Agent, error: FleetError, also: () => void 
       type: 'refused',
       code,
       message,
-      ...(subject === undefined ? {} : { detail: { subject } }),
+      detail: subject === undefined ? undefined : { subject },
     });
     also();
   });

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { compareBytes } from '../../digest.ts';
 import { canonicalJson, type Json } from '../../json/canonical.ts';
 import { namesSecretValue } from './names-secret-value.ts';
@@ -26,11 +27,11 @@ export const changedValues = (
     const isHidden = writeOnly.has(name) || namesSecretValue(name);
     const shown = (text: string): string => (isHidden ? WITHHELD : cut(text));
     return [
-      {
+      defined({
         name,
-        ...(old !== undefined && { old: shown(old) }),
-        ...(now !== undefined && { new: shown(now) }),
-      },
+        old: old !== undefined ? shown(old) : undefined,
+        new: now !== undefined ? shown(now) : undefined,
+      }),
     ];
   });
 

@@ -143,9 +143,9 @@ export const compilePattern = (pattern: string, syntax: PatternSyntax): LinearPa
       `the pattern ${JSON.stringify(pattern.slice(0, 80))} cannot be used: it ${error.message}`,
       {
         cause: error,
-        ...(error.beyond && {
-          hint: 'Patterns run in linear time (RE2): write it without look-around, back references and large repetitions',
-        }),
+        hint: error.beyond
+          ? 'Patterns run in linear time (RE2): write it without look-around, back references and large repetitions'
+          : undefined,
       },
     );
   }

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { digestOf } from '../../digest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import type { PackageBounds } from '../bundle/config.ts';
@@ -125,14 +126,14 @@ const overTime = (
   const { part, index } = most;
   const share = `${nameOf(spec, most)} ${Number.isFinite(most.seconds) ? `for ${most.seconds} s` : 'without an end'}`;
   return [
-    {
+    defined({
       part,
       index,
       message: Number.isFinite(seconds)
         ? `its checks and services may keep the host waiting for ${seconds} s, of which ${share}; its workspace may for ${limit} s`
         : `the host may have to wait for ${share}: set TimeoutStartSec= and TimeoutStopSec=`,
-      ...(Number.isFinite(seconds) && { limit: `packageSeconds: ${seconds}` }),
-    },
+      limit: Number.isFinite(seconds) ? `packageSeconds: ${seconds}` : undefined,
+    }),
   ];
 };
 

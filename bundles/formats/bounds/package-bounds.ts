@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { compareBytes } from '../../digest.ts';
 import { isName } from '../../names.ts';
 import type { PackageBounds } from '../bundle/config.ts';
@@ -29,17 +30,17 @@ export const tenantBounds = (
 ): TenantBounds => {
   const own = names.filter(isName);
   const homes = own.flatMap((name) => HOMES.map((home) => `${home}/${name}`));
-  return {
+  return defined({
     paths: sorted([
       ...homes.filter((path) => !isReserved(path)),
       ...CONTENT_HOMES.map((home) => `${home}/${id}`),
       ...(grants?.paths ?? []),
     ]),
-    ...(seconds !== undefined && { seconds }),
+    seconds,
     secretSets: sorted([...own, ...(grants?.secretSets ?? [])]),
     units: sorted([...own.flatMap((name) => [`${name}.*`, `${name}@*`]), ...(grants?.units ?? [])]),
     users: sorted(grants?.users ?? []),
-  };
+  });
 };
 
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);

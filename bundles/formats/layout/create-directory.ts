@@ -1,5 +1,6 @@
 import { mkdir, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { defined } from '../../defined.ts';
 import { FleetError } from '../../errors.ts';
 import { syncDirectory } from './sync-directory.ts';
 
@@ -55,7 +56,7 @@ const syncAbove = async (path: string): Promise<void> => {
 /** Creates one folder. It may exist already, or be created by a concurrent process. */
 const makeOne = async (path: string, mode: number | undefined): Promise<void> => {
   try {
-    await mkdir(path, { ...(mode !== undefined && { mode }) });
+    await mkdir(path, defined({ mode }));
   } catch (error) {
     const isThere = await stat(path).then(
       (found) => found.isDirectory(),

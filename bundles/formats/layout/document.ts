@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import type { Descriptor } from './manifest.ts';
 import { type Digest, isDigest } from '../../digest.ts';
 
@@ -50,8 +51,10 @@ export const fromDescriptor = (descriptor: Descriptor): Document | undefined => 
     digest: descriptor.digest,
     size: descriptor.size,
     mediaType: descriptor.mediaType,
-    ...(Number.isSafeInteger(version) && version > 0 ? { version } : {}),
-    ...(isDigest(about) ? { about } : {}),
+    ...defined({
+      version: Number.isSafeInteger(version) && version > 0 ? version : undefined,
+      about: isDigest(about) ? about : undefined,
+    }),
     ...Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== undefined)),
   };
 };

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { isRecord } from '../../is-record.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import { type Digest, digestOf, isDigest } from '../../digest.ts';
@@ -53,12 +54,12 @@ export const encodeManifest = (
   manifest: Manifest,
 ): { readonly bytes: Buffer; readonly descriptor: Descriptor } => {
   const bytes = canonicalBytes(manifest);
-  const descriptor: Descriptor = {
+  const descriptor: Descriptor = defined({
     mediaType: manifest.mediaType,
     digest: digestOf(bytes),
     size: bytes.byteLength,
-    ...(manifest.artifactType === undefined ? {} : { artifactType: manifest.artifactType }),
-  };
+    artifactType: manifest.artifactType,
+  });
   return { bytes, descriptor };
 };
 

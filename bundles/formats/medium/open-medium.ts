@@ -87,7 +87,7 @@ const located = (error: FleetError, path: string): FleetError => {
   const { code, message, subject, at, hint } = error;
   if (at !== undefined || message.includes(path)) return error;
   return new FleetError(code, message, {
-    ...(subject === undefined ? {} : { subject }),
+    subject,
     at: { file: path },
     hint: hint ?? 'The copy is damaged, or this is not a medium of fleet-export; make it again',
     cause: error,

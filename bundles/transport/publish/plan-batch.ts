@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import {
   type Descriptor,
   type Manifest,
@@ -50,7 +51,7 @@ export const planBatch = async (
   const batch: UploadBatch = {
     ...pointer,
     version,
-    ...(lines && { lines: new Set(lines.map(({ digest }) => digest)) }),
+    ...defined({ lines: lines ? new Set(lines.map(({ digest }) => digest)) : undefined }),
     stages: [...stages, [artifactUpload(pointer.artifact.digest, manifest, bytes)]],
     companions,
   };
@@ -65,12 +66,13 @@ const artifactUpload = (digest: Digest, manifest: Manifest, bytes: Buffer): Mani
   blobs: [manifest.config, ...manifest.layers],
 });
 
-const descriptorOf = (digest: Digest, { mediaType, artifactType }: Manifest, bytes: Buffer): Descriptor => ({
-  mediaType,
-  digest,
-  size: bytes.byteLength,
-  ...(artifactType === undefined ? {} : { artifactType }),
-});
+const descriptorOf = (digest: Digest, { mediaType, artifactType }: Manifest, bytes: Buffer): Descriptor =>
+  defined({
+    mediaType,
+    digest,
+    size: bytes.byteLength,
+    artifactType,
+  });
 
 /** Checks that every blob exists before the first is sent. */
 const checkWhole = async (blobs: BlobSource, { repository, tag, stages }: UploadBatch): Promise<void> => {

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import {
   type AcceptedBundle,
   type AcceptedRelease,
@@ -97,12 +98,12 @@ const planBundle = async (
   const images = (await closureBlobs(blobs, bundle, signal)).filter((blob) => !own.has(blob.digest));
   const upload: ManifestUpload = {
     tag: bundleTag(digest),
-    descriptor: {
+    descriptor: defined({
       mediaType: bundle.manifest.mediaType,
       digest,
       size: bundle.size,
-      ...(bundle.manifest.artifactType === undefined ? {} : { artifactType: bundle.manifest.artifactType }),
-    },
+      artifactType: bundle.manifest.artifactType,
+    }),
     bytes: await readBlob(blobs, digest, MAX_MANIFEST_BYTES, signal),
     blobs: [bundle.manifest.config, ...bundle.manifest.layers],
   };
@@ -156,8 +157,7 @@ const imageUpload = async (
   const { artifactType, annotations, subject } = manifest;
   const descriptor = {
     ...upload.descriptor,
-    ...(artifactType && { artifactType }),
-    ...(annotations && { annotations }),
+    ...defined({ artifactType: artifactType || undefined, annotations }),
   };
   return { ...upload, descriptor, subject: subject.digest };
 };

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import type { Descriptor } from '../../formats/layout/manifest.ts';
 import type { Digest } from '../../digest.ts';
 import { type FleetError, toFleetError } from '../../errors.ts';
@@ -193,7 +194,7 @@ const publishPointer = async (
   const compared = { repository, artifact, roots, signal };
   const removes =
     isNew && tag === 'release' ? await findRemoved(layout.blobs, target, { ...compared, before }) : undefined;
-  const named = { name, ...(removes && { removes }) };
+  const named = defined({ name, removes });
   if (dryRun) {
     const freight = await surveyBatch(batch, target, repair, brought, signal);
     return { ...outcome, ...named, outcome: 'planned', freight };
@@ -203,5 +204,10 @@ const publishPointer = async (
   const sent = await sendBatch(batch, sending);
   const nothingLost =
     before?.digest === artifact.digest && sent.freight.uploaded + sent.freight.mounted === 0;
-  return { ...outcome, ...named, ...sent, ...(nothingLost && { outcome: 'unchanged' as const }) };
+  return {
+    ...outcome,
+    ...named,
+    ...sent,
+    ...defined({ outcome: nothingLost ? ('unchanged' as const) : undefined }),
+  };
 };

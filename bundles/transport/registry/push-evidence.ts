@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import type { ClosureEntry } from '../../formats/bundle/config.ts';
 import {
   childrenOf,
@@ -93,11 +94,11 @@ export const mergeSimple = (before: Manifest | undefined, ours: Manifest): Manif
 /** The descriptor that the referrers API returns (OCI distribution spec 1.1, "Listing Referrers"). */
 export const listedReferrer = (digest: Digest, bytes: Buffer, manifest: Manifest): Descriptor => {
   const { mediaType, artifactType, annotations } = manifest;
-  return {
+  return defined({
     mediaType,
     digest,
     size: bytes.byteLength,
     artifactType: artifactType ?? manifest.config.mediaType,
-    ...(annotations && { annotations }),
-  };
+    annotations,
+  });
 };

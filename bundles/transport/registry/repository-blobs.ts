@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { type Digest, shortDigest } from '../../digest.ts';
 import type { BlobSource, FoundBlob } from '../../formats/layout/blobs.ts';
 import { missingBlob } from '../../formats/layout/verified.ts';
@@ -22,7 +23,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
     path: `${path}/${place}/${digest}`,
     wish: scopeFor(path, 'pull'),
     signal,
-    ...(place === 'manifests' && { headers: ACCEPT }),
+    ...defined({ headers: place === 'manifests' ? ACCEPT : undefined }),
   });
 
   /**

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { digestOf } from '../../digest.ts';
 import type { Rollout, RolloutTerm } from '../../formats/statements/predicates.ts';
 
@@ -28,7 +29,7 @@ const bucketOf = (name: string): number =>
   Number.parseInt(digestOf(name).slice('sha256:'.length, 'sha256:'.length + 8), 16) % 100;
 
 const termsOf = ({ selector, percent, also = [] }: Rollout): readonly RolloutTerm[] => [
-  { percent, ...(selector && { selector }) },
+  defined({ percent, selector }),
   ...also,
 ];
 

@@ -1,3 +1,4 @@
+import { defined } from '../../defined.ts';
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { PREDICATES } from '../../media-types.ts';
@@ -148,5 +149,5 @@ const spanOf = (
   detail: Event['detail'],
 ): Span | undefined =>
   type === COMPACTED
-    ? compactedSpan({ seq, prev, ...(detail && { detail }) })
+    ? compactedSpan(defined({ seq, prev, detail }))
     : { seq, to: seq, prev, hash: hashLine(line) };

@@ -1,5 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { Key } from '@tufjs/models';
+import { defined } from '../../defined.ts';
 import type { Json } from '../../json/canonical.ts';
 import { FleetError } from '../../errors.ts';
 import { isName } from '../../names.ts';
@@ -30,14 +31,15 @@ export type OfficerNames = Readonly<Record<string, string>>;
 export const isOfficerName = (text: unknown): text is string =>
   typeof text === 'string' && /^[\p{L}\p{N}]([\p{L}\p{N} ._@-]{0,62}[\p{L}\p{N}])?$/u.test(text);
 
-export const encodeFleetField = (field: FleetField): { readonly [key: string]: Json } => ({
-  name: field.name,
-  ...(field.dev ? { dev: true } : {}),
-  receiptKeys: keysToJson(field.receipt),
-  auditKeys: keysToJson(field.audit),
-  agentCertificates: field.agentCertificates,
-  ...(Object.keys(field.officers).length > 0 && { officers: field.officers }),
-});
+export const encodeFleetField = (field: FleetField): { readonly [key: string]: Json } =>
+  defined({
+    name: field.name,
+    dev: field.dev || undefined,
+    receiptKeys: keysToJson(field.receipt),
+    auditKeys: keysToJson(field.audit),
+    agentCertificates: field.agentCertificates,
+    officers: Object.keys(field.officers).length > 0 ? field.officers : undefined,
+  });
 
 /** @throws FleetError ROOT_FORMAT */
 export const parseFleetField = (value: unknown): FleetField => {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { encodeIndex, layoutMarker } from '#bundles/formats/layout/layout';
@@ -92,15 +93,16 @@ const NOTHING = digestOf('');
 export const volumeParts = (
   { set, parts: all, sealed, sealedTo, limits }: SetSizes,
   parts: readonly VolumePart[],
-): VolumeParts => ({
-  format: 1,
-  set,
-  count: all.length,
-  sealed,
-  ...(sealedTo === undefined ? {} : { sealedTo }),
-  parts: parts.toSorted((a, b) => a.number - b.number),
-  limits,
-});
+): VolumeParts =>
+  defined({
+    format: 1,
+    set,
+    count: all.length,
+    sealed,
+    sealedTo,
+    parts: parts.toSorted((a, b) => a.number - b.number),
+    limits,
+  });
 
 /** Leaves the volume size out of the layout when everything fits on one volume, so that the result does not depend on it. */
 const decisive = (limits: SetLimits, sticks: number): SetLimits => {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { packageNames } from '#bundles/formats/bundle/package-names';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -76,7 +77,12 @@ export const readReleaseBase = async (
   const bundles = await readReleaseBundles(source, channel, version, signal);
   const blobs = await blobsOf(source, bundles, [channel], signal);
   const packages = await packageNames(source.blobs(channelRepository(channel)), blobs.holds.keys(), signal);
-  return { name, channel, ...blobs, ...(blobs.unknown.length === 0 && { packages }) };
+  return {
+    name,
+    channel,
+    ...blobs,
+    ...defined({ packages: blobs.unknown.length === 0 ? packages : undefined }),
+  };
 };
 
 const byVersion = (a: TrustRoot, b: TrustRoot): number => a.version - b.version;

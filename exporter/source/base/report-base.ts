@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { packageNames } from '#bundles/formats/bundle/package-names';
 import { FleetError, isFleetError } from '#bundles/errors';
@@ -64,7 +65,7 @@ export const reportBase = async (
   const channels = previousChannel ? [channel, previousChannel] : [channel];
   const blobs = await blobsOf(source, report.holds, channels, signal);
   const packages = await runningPackages(source, { agent, report }, signal);
-  return { name, agent: name, channel, ...blobs, ...(packages && { packages }) };
+  return { name, agent: name, channel, ...blobs, ...defined({ packages }) };
 };
 
 /**

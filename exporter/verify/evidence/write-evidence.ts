@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { canonicalJson } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -99,41 +100,43 @@ const predicateOf = (
   blobLines: readonly CheckLine[],
 ): VerificationPredicate => {
   const { medium, form, parts } = open;
-  return {
-    ...(medium && { fleet: medium.fleet }),
+  return defined({
+    fleet: medium?.fleet,
     root: verification.root ?? null,
-    ...(pinned && { pinned }),
+    pinned: pinned || undefined,
     anchored: verification.anchored,
     result: verification.ok ? 'passed' : 'refused',
     checks: countLines(checks),
     blobs: { ...countLines(blobLines), bytes: blobs.reduce((sum, { size }) => sum + size, 0) },
     form,
-    ...(parts && { parts: { set: parts.set, count: parts.count, missing: parts.missing, partial } }),
+    parts: parts ? { set: parts.set, count: parts.count, missing: parts.missing, partial } : undefined,
     time: formatTime(now),
     program: `fleet-export ${VERSION}`,
-  };
+  });
 };
 
-const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine => ({
-  at,
-  what,
-  result: ok ? 'passed' : 'refused',
-  digests,
-  keys,
-  message,
-  ...(code && { code }),
-});
+const toLine = ({ at, what, ok, digests, keys, code, message }: Check): CheckLine =>
+  defined({
+    at,
+    what,
+    result: ok ? 'passed' : 'refused',
+    digests,
+    keys,
+    message,
+    code: code || undefined,
+  });
 
-const toBlobLine = ({ at, digest, size, code, message }: BlobCheck): CheckLine => ({
-  at,
-  what: BLOB_LINE,
-  result: code ? 'refused' : 'passed',
-  digests: [digest],
-  keys: [],
-  size,
-  ...(code && { code }),
-  ...(message !== undefined && { message }),
-});
+const toBlobLine = ({ at, digest, size, code, message }: BlobCheck): CheckLine =>
+  defined({
+    at,
+    what: BLOB_LINE,
+    result: code ? 'refused' : 'passed',
+    digests: [digest],
+    keys: [],
+    size,
+    code: code || undefined,
+    message,
+  });
 
 /** Unreadable documents are left out: the line of the refusal names them. */
 const keepOpened = async (

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { canonicalJson } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type FleetError, formatError, isFleetError } from '#bundles/errors';
@@ -60,9 +61,9 @@ export const writeRefusal = async (
     message: formatError(error).slice(0, MAX_MESSAGE),
   };
   const text = Buffer.from(`${canonicalJson(line)}\n`);
-  const predicate: VerificationPredicate = {
+  const predicate: VerificationPredicate = defined({
     root: null,
-    ...(pinned && { pinned }),
+    pinned: pinned || undefined,
     anchored: false,
     result: 'refused',
     checks: { passed: 0, refused: 1 },
@@ -70,7 +71,7 @@ export const writeRefusal = async (
     form: await formOf(media),
     time,
     program: `fleet-export ${VERSION}`,
-  };
+  });
   const subjects = [{ name: 'checks', digest: digestOf(text) }];
   const statement = await signPayload(encodeStatement(subjects, VERIFICATION_PREDICATE, predicate), key);
   await writeFileAtomically(join(folder, CHECKS_FILE), text);

@@ -1,4 +1,5 @@
 import { readdir } from 'node:fs/promises';
+import { defined } from '#bundles/defined';
 import { type BundleKind, type Channel, formatChannel } from '#bundles/names';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { ownBlobs, readBundle } from '#bundles/formats/bundle/read-bundle';
@@ -45,12 +46,12 @@ export const extractBundle = async (
     await to.write(digest, size, await medium.blobs.open(digest, signal), signal);
 
   const { mediaType, artifactType } = bundle.manifest;
-  const subject: Descriptor = {
+  const subject: Descriptor = defined({
     mediaType,
     digest: bundle.digest,
     size: bundle.size,
-    ...(artifactType === undefined ? {} : { artifactType }),
-  };
+    artifactType,
+  });
   const referrers: Referrer[] = [];
   await to.write(digestOf(EMPTY_CONFIG), EMPTY_CONFIG.byteLength, EMPTY_CONFIG);
   for (const document of medium.medium?.documents ?? []) {

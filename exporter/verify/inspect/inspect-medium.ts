@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { BundleKind } from '#bundles/names';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
@@ -89,7 +90,7 @@ export const inspectMedium = async (open: OpenMedium): Promise<Inspection> => ({
   path: open.path,
   form: open.form,
   filled: await readContents(open),
-  ...(open.parts && { parts: partsSeen(open.parts) }),
+  ...defined({ parts: open.parts ? partsSeen(open.parts) : undefined }),
   reports: await open.files(REPORTS_FOLDER),
   requests: await open.files(REQUESTS_FOLDER),
 });

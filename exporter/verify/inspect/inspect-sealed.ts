@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises';
+import { defined } from '#bundles/defined';
 import {
   type Candidate,
   findNeighbours,
@@ -45,7 +46,7 @@ const lookAt = async (path: string) => {
   for (const candidate of found?.candidates ?? []) {
     const { path: file, number, listed } = candidate;
     const size = await sizeOfCandidate(candidate).catch(() => undefined);
-    if (size !== undefined) here.push({ number, path: file, size, ...(listed && { digest: listed.digest }) });
+    if (size !== undefined) here.push({ number, path: file, size, ...defined({ digest: listed?.digest }) });
   }
   const plain = isFolder ? openPlainFiles(path) : undefined;
   return {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { type Application, showFile } from '../../load/applications/application.ts';
@@ -107,12 +108,18 @@ export const assembleKubernetes = (
     images,
     unknown: files.flatMap((file) => file.made.unknown),
     suspects: files.flatMap(({ made }) => made.suspects ?? []),
-    ...(secrets.some((one) => one.encrypted.length + one.filled.length > 0) && { needsSecrets: true }),
+    ...defined({
+      needsSecrets: secrets.some((one) => one.encrypted.length + one.filled.length > 0) ? true : undefined,
+    }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
     bounds: kubernetesBoundsOf(assignment.target, platforms),
-    ...(read.length > 0 &&
-      assignment.target.registration !== undefined && { reads: read.map(({ name }) => name) }),
-    ...(emptyFiles.length > 0 && { emptyFiles }),
+    ...defined({
+      reads:
+        read.length > 0 && assignment.target.registration !== undefined
+          ? read.map(({ name }) => name)
+          : undefined,
+      emptyFiles: emptyFiles.length > 0 ? emptyFiles : undefined,
+    }),
   });
 };
 

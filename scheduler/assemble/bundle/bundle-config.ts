@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { BundleAssignment, BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
 import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
 import { compareBytes, type Digest } from '#bundles/digest';
@@ -41,7 +42,7 @@ export const bundleConfig = (
   assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id))),
   siteInputs: siteInputsOf(packages),
   requirements: requirementsOf(clusterType, layers, closure),
-  ...(clusterType.reboot && { reboot: clusterType.reboot }),
+  ...defined({ reboot: clusterType.reboot }),
   // Stable: the entries of one image stay in their order.
   closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
   ...withSiteFields(
@@ -103,25 +104,27 @@ const withSiteFields = <T extends Pick<BundleConfig, 'critical'>>(
 const toAssignment = (
   { assignment: { target }, id, digest, namespace, contents, imageBlobs, bounds }: AssembledPackage,
   layer: Digest,
-): BundleAssignment => ({
-  // Keys in the order of canonical JSON, which then does not sort.
-  ...((contents ?? imageBlobs) && {
-    blobs: [...new Set([...(contents ?? []).map((one) => one.digest), ...(imageBlobs ?? [])])].toSorted(
-      compareBytes,
-    ),
-  }),
-  ...(bounds && { bounds }),
-  critical: target.critical,
-  dependsOn: target.dependsOn.toSorted(compareBytes),
-  deploymentTarget: target.shortName,
-  id,
-  layer,
-  ...(namespace === undefined ? {} : { namespace }),
-  package: digest,
-  path: id,
-  workload: target.workload,
-  workspace: target.workspace,
-});
+): BundleAssignment =>
+  defined({
+    // Keys in the order of canonical JSON, which then does not sort.
+    blobs:
+      (contents ?? imageBlobs)
+        ? [...new Set([...(contents ?? []).map((one) => one.digest), ...(imageBlobs ?? [])])].toSorted(
+            compareBytes,
+          )
+        : undefined,
+    bounds,
+    critical: target.critical,
+    dependsOn: target.dependsOn.toSorted(compareBytes),
+    deploymentTarget: target.shortName,
+    id,
+    layer,
+    namespace,
+    package: digest,
+    path: id,
+    workload: target.workload,
+    workspace: target.workspace,
+  });
 
 /** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */
 const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['siteInputs'] => {
@@ -150,7 +153,7 @@ const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['site
   const configs = packages.flatMap(({ id, siteConfigs = [] }) =>
     siteConfigs.map((one) => ({ ...one, assignment: id })),
   );
-  return { schema, fields, ...(configs.length > 0 && { configs }) };
+  return defined({ schema, fields, configs: configs.length > 0 ? configs : undefined });
 };
 
 /** Disk space in bytes: twice the size of packages and images, because the old ones stay until the new ones are healthy. */
@@ -162,9 +165,9 @@ const requirementsOf = (
   // An image has several entries if it has many names.
   const sizes = new Map(closure.map(({ digest, size }) => [digest, size]));
   const bytes = [...sizes.values()].reduce((sum, size) => sum + size, uncompressed);
-  return {
+  return defined({
     diskBytes: requirements.diskBytes ?? 2 * bytes,
-    ...(requirements.kubernetes === undefined ? {} : { kubernetes: requirements.kubernetes }),
-    ...(requirements.agent === undefined ? {} : { agent: requirements.agent }),
-  };
+    kubernetes: requirements.kubernetes,
+    agent: requirements.agent,
+  });
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { unpackLayer } from '#bundles/formats/archive/unpack-layer';
 import type { BundleAssignment, BundleConfig } from '#bundles/formats/bundle/config';
 import { SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
@@ -103,14 +104,15 @@ export const readLastGood = async (
         .map(({ assignment: _, ...field }) => ({ ...field, schema: properties[field.input] ?? {} })),
       ...siteConfigsOf(config, known.id),
       owns: ownsOf(config.kind, new Map(files.map(({ path, bytes }) => [path, Buffer.from(bytes)])), known),
-      ...(config.kind === 'kubernetes' &&
-        config.critical.includes(SECRETS_CRITICAL) && { needsSecrets: true }),
+      ...defined({
+        needsSecrets:
+          config.kind === 'kubernetes' && config.critical.includes(SECRETS_CRITICAL) ? true : undefined,
+      }),
       // Only images that the manifests of this package name are kept, by their names in the closure.
       images: config.closure
         .flatMap(({ names }) => names ?? [])
         .filter((name) => files.some(({ bytes }) => bytes.includes(name))),
-      ...(contents.length > 0 && { contents }),
-      ...(known.bounds && { bounds: known.bounds }),
+      ...defined({ contents: contents.length > 0 ? contents : undefined, bounds: known.bounds }),
     });
     if (kept.digest === known.package) return kept;
     throw new FleetError(

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import { fieldAt, siteFence } from '#bundles/formats/bounds/site-fence';
 import { escapeToken, pointerTokens } from '#bundles/formats/bounds/site-fields';
@@ -66,7 +67,7 @@ export const placeSiteInputs = (
     judgeWithValue(input, spot, judge);
     return { ...field, schema: describedSchema(input) };
   });
-  return { siteInputs: fields, ...(siteConfig && { siteConfigs: [configOf(target, manifests)] }) };
+  return defined({ siteInputs: fields, siteConfigs: siteConfig ? [configOf(target, manifests)] : undefined });
 };
 
 const overlaps = (one: string, other: string): boolean =>
@@ -157,13 +158,13 @@ const fieldOf = (input: KubernetesInput, spot: Spot): Omit<SiteInputField, 'assi
       'Leave immutable out; pods restart when the value changes',
     );
   const isText = spot.object.kind === 'ConfigMap' && tokens[0] === 'data';
-  return {
+  return defined({
     input: input.name,
     file: spot.file,
     pointer: `/${spot.index}${pointer}`,
-    ...(isText && { as: 'text' as const }),
-    ...(isText && !('restart' in to && !to.restart) && { restart: true as const }),
-  };
+    as: isText ? ('text' as const) : undefined,
+    restart: isText && !('restart' in to && !to.restart) ? (true as const) : undefined,
+  });
 };
 
 /** Judges the object by the schemas of the cluster with the default and the example in. */

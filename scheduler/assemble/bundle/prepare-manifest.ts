@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { findImages } from '../images/find-images.ts';
@@ -89,30 +90,28 @@ const inNamespace = (
     namespace: namespace === undefined ? undefined : put(namespace),
     at: { ...at, file: shown },
   });
-  return {
+  return defined({
     text: put(text),
     objects: () => objects().map(putIn),
     owns: owns.map(put),
     images: images.map(put),
     unknown: unknown.map(putIn),
-    ...(suspects && {
-      suspects: suspects.map(
-        ({ code, message, subject, at, hint }) =>
-          new FleetError(code, put(message), {
-            subject: subject && put(subject),
-            at: { ...at, file: shown },
-            hint: hint && put(hint),
-          }),
-      ),
-    }),
-    ...(secrets && {
-      secrets: {
-        encrypted: secrets.encrypted.map((object) => ({ ...putIn(object), mac: put(object.mac) })),
-        filled: secrets.filled.map(put),
-        plain: secrets.plain.map(putIn),
-      },
-    }),
-  };
+    suspects: suspects?.map(
+      ({ code, message, subject, at, hint }) =>
+        new FleetError(code, put(message), {
+          subject: subject && put(subject),
+          at: { ...at, file: shown },
+          hint: hint && put(hint),
+        }),
+    ),
+    secrets: secrets
+      ? {
+          encrypted: secrets.encrypted.map((object) => ({ ...putIn(object), mac: put(object.mac) })),
+          filled: secrets.filled.map(put),
+          plain: secrets.plain.map(putIn),
+        }
+      : undefined,
+  });
 };
 
 const prepare = (
@@ -146,7 +145,7 @@ const prepare = (
     owns: objects.map((object) => identityOf(object, namespace)),
     images: [...images],
     unknown,
-    ...(suspects.length > 0 && { suspects }),
+    ...defined({ suspects: suspects.length > 0 ? suspects : undefined }),
     ...secretsOf(objects),
   };
 };

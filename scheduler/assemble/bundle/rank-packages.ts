@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { type BundleConfig, MAX_CONFIG_BYTES } from '#bundles/formats/bundle/config';
 import type { Json } from '#bundles/json/canonical';
@@ -62,7 +63,7 @@ const roomFor = (described: Json, fields: number, blobs: number): Room => [
 ];
 
 const roomOf = ({ bounds, siteInputs, contents = [], imageBlobs = [] }: AssembledPackage): Room =>
-  roomFor({ ...(bounds && { bounds }), siteInputs }, siteInputs.length, contents.length + imageBlobs.length);
+  roomFor(defined({ bounds, siteInputs }), siteInputs.length, contents.length + imageBlobs.length);
 
 const roomsIn = ({ assignments, siteInputs }: BundleConfig): ReadonlyMap<string, Room> => {
   const properties = (siteInputs.schema['properties'] ?? {}) as Readonly<Record<string, Json>>;
@@ -70,7 +71,7 @@ const roomsIn = ({ assignments, siteInputs }: BundleConfig): ReadonlyMap<string,
   return new Map(
     assignments.map(({ id, bounds, blobs = [] }) => {
       const own = (fields.get(id) ?? []).map((field) => ({ ...field, schema: properties[field.input] }));
-      return [id, roomFor({ ...(bounds && { bounds }), siteInputs: own }, own.length, blobs.length)];
+      return [id, roomFor(defined({ bounds, siteInputs: own }), own.length, blobs.length)];
     }),
   );
 };

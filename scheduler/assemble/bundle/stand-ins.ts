@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { HeldAssignment } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
@@ -39,7 +40,10 @@ const keptFrom = (
   { bundle: from }: LastGood,
   held: HeldAssignment,
   kept: AssembledPackage | undefined,
-): HeldPackage => (kept ? { ...held, kept, ...(from && { from }), ...(declaredIn && { declaredIn }) } : held);
+): HeldPackage =>
+  kept
+    ? { ...held, kept, ...defined({ from: from || undefined, declaredIn: declaredIn || undefined }) }
+    : held;
 
 /** Packages that are kept although no target is assigned any more. */
 export const undeclared = async (

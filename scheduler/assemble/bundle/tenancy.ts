@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type TenantBounds, tenantBounds } from '#bundles/formats/bounds/package-bounds';
@@ -54,7 +55,7 @@ export const kubernetesBoundsOf = (
   const { siteInputs = [], siteConfig = false, siteValues = [] } = target;
   // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
   const values = sorted([...siteInputs.map(({ name }) => name), ...(siteConfig ? siteValues : [])]);
-  return { secretSets: sets, ...(siteInputs.length > 0 || siteConfig ? { siteValues: values } : {}) };
+  return defined({ secretSets: sets, siteValues: siteInputs.length > 0 || siteConfig ? values : undefined });
 };
 
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);

@@ -148,6 +148,6 @@ const mismatch = (given: GivenCandidate, what: string, subject: string, hint?: s
     `candidate ${shortDigest(given.digest)} cannot be built again: ${what}`,
     {
       subject,
-      ...(hint !== undefined && { hint }),
+      hint,
     },
   );

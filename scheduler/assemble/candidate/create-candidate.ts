@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Candidate, Declared } from '#bundles/formats/candidate';
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
@@ -42,31 +43,31 @@ export const createCandidate = ({
     ...held.flatMap(({ assignment, from, declaredIn }) =>
       from
         ? [
-            {
+            defined({
               clusterType: clusterType.name,
               bundle: from,
               assignment: assignment.target.name,
-              ...(declaredIn && { declaredIn }),
-            },
+              declaredIn: declaredIn || undefined,
+            }),
           ]
         : [],
     ),
   ]);
-  return {
+  return defined({
     fleet: platform.fleet,
     environment: platform.environment,
-    ...(parent === undefined ? {} : { parent }),
+    parent,
     sources: uniqueSources(sources),
     images: byName(images),
     charts: chartsOf([
       ...applications.charts,
       ...fetched.flatMap(({ from }) => (from && 'chart' in from ? from.chart : [])),
     ]),
-    ...(files.size === 0 ? {} : { files: byName(files) }),
+    files: files.size === 0 ? undefined : byName(files),
     tools: [{ name: 'fleet-scheduler', version: VERSION }, ...applications.tools],
-    ...(kept.length === 0 ? {} : { kept }),
-    ...(platform.declarations ? { declared: withUnread(platform.declarations.declared, bundles) } : {}),
-  };
+    kept: kept.length === 0 ? undefined : kept,
+    declared: platform.declarations ? withUnread(platform.declarations.declared, bundles) : undefined,
+  });
 };
 
 /** Adds what an application that cannot be read declared when it last could. */
@@ -124,13 +125,14 @@ export const toCandidateSource = ({
   commit,
   described,
   directory,
-}: SourceSnapshot): CandidateSource => ({
-  role,
-  // Paths of directories on the build machine are left out: they are private and differ between machines.
-  repo: repo === directory || directory.startsWith(repo) ? `directory:${role}` : repo,
-  path,
-  tree: parseDigest(tree, 'tree'),
-  ...(ref === undefined ? {} : { ref }),
-  ...(commit === undefined ? {} : { commit }),
-  ...(described === undefined ? {} : { described }),
-});
+}: SourceSnapshot): CandidateSource =>
+  defined({
+    role,
+    // Paths of directories on the build machine are left out: they are private and differ between machines.
+    repo: repo === directory || directory.startsWith(repo) ? `directory:${role}` : repo,
+    path,
+    tree: parseDigest(tree, 'tree'),
+    ref,
+    commit,
+    described,
+  });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
@@ -69,7 +70,7 @@ const pin = ({ location, role }: SourceRequest, known: CandidateSource, given: G
   }
   return {
     ...location,
-    revision: { kind: 'commit', commit, ...(ref !== undefined && { branch: ref }) },
+    revision: defined({ kind: 'commit', commit, branch: ref }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
@@ -31,7 +32,7 @@ export const openContents = (cache: BlobDirectory, fetch: FetchContent, released
       const here = await source.size(digest);
       if (here !== undefined && (size ?? here) === here) return { digest, size: here, source, from: { url } };
     }
-    const fetched = await fetch(url, { digest, ...(size !== undefined && { size }) }, signal);
+    const fetched = await fetch(url, defined({ digest, size }), signal);
     return { ...fetched, source: cache, from: { url } };
   };
   return async (wanted, locks, signal) => {

@@ -2,6 +2,7 @@ import { createHash, type Hash, randomUUID } from 'node:crypto';
 import { type FileHandle, open, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Dispatcher } from 'undici';
+import { defined } from '#bundles/defined';
 import { type Digest, digestFromHex, digestOf, hexOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
@@ -146,8 +147,7 @@ const restart = async (progress: Progress): Promise<void> => {
 };
 
 const ask = async (job: Job, { done, validator }: Progress): Promise<Answer> => {
-  const range =
-    done > 0 ? { range: `bytes=${done}-`, ...(validator !== undefined && { 'if-range': validator }) } : {};
+  const range = done > 0 ? defined({ range: `bytes=${done}-`, 'if-range': validator }) : {};
   // The published bytes, without a content encoding.
   const headers = { 'accept-encoding': 'identity', ...range };
   const { url, signal } = job;

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type ImageOrigin, resolveManifest } from './resolve-images.ts';
@@ -38,7 +39,7 @@ const withAttachments = (image: ResolvedImage, attachments: readonly Attachment[
     entry: {
       ...image.entry,
       attachments: [...new Set(attachments.map(({ digest }) => digest))].toSorted(compareBytes),
-      ...(tags.length > 0 && { attachmentTags: Object.fromEntries(tags) }),
+      ...defined({ attachmentTags: tags.length > 0 ? Object.fromEntries(tags) : undefined }),
     },
   };
 };

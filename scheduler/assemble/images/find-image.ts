@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -37,11 +38,11 @@ export const chooseFrom = async (
   signal: AbortSignal,
 ): Promise<FoundImage> => {
   const digest = await chooseManifest(source, descriptor, platforms, image, signal);
-  return {
+  return defined({
     after: `${full.slice(0, full.lastIndexOf(':'))}@${digest}`,
-    ...(digest !== descriptor.digest && { index: descriptor.digest }),
-    ...(platforms.length > 0 && { platforms: canonicalPlatforms(platforms) }),
-  };
+    index: digest !== descriptor.digest ? descriptor.digest : undefined,
+    platforms: platforms.length > 0 ? canonicalPlatforms(platforms) : undefined,
+  });
 };
 
 /** Sorted, each once. */

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes, type Digest, parseDigest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { inParallel } from '#bundles/in-parallel';
@@ -93,20 +94,20 @@ const look = async (
     const found = await findAttachments(beside, one, take, signal);
     const isLooked = one.isPinned && (await beside.blobs.size(one.digest)) !== undefined;
     const after = found.attachments.length > 0 || isLooked ? found.attachments : undefined;
-    return {
-      ...(!isSameAttachments(known.get(one.digest), after) && {
-        changed: { image: one.digest, attachments: after },
-      }),
+    return defined({
+      changed: !isSameAttachments(known.get(one.digest), after)
+        ? { image: one.digest, attachments: after }
+        : undefined,
       leftOut: found.leftOut.map((what) => toLeftOut(one, what)),
-    };
+    });
   } catch (error) {
     const failed = toFleetError(error, `looking what lies beside ${one.name}`);
     if (isFatalForJudging(failed)) throw failed;
     const { code, message, subject, hint } = failed;
     const problem = new FleetError(code, `what lies beside ${one.name} is not known: ${message}`, {
-      ...(subject !== undefined && { subject }),
-      ...(one.at && { at: one.at }),
-      ...(hint !== undefined && { hint }),
+      subject,
+      at: one.at,
+      hint,
       cause: failed,
     });
     return { problem };
@@ -138,6 +139,6 @@ const isSameAttachments = (
 
 const toLeftOut = ({ name, at }: Wanted, what: string): FleetError =>
   new FleetError('TOO_LARGE', `beside ${name} this is left out: ${what}`, {
-    ...(at && { at }),
+    at,
     hint: 'take.maxBytes in images.lock.yaml says how much is taken',
   });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { ResolvedImage } from './resolved-image.ts';
 
@@ -16,9 +17,7 @@ const mergeEntry = (entry: Entry, known: Entry): Entry => {
   const tags = { ...entry.attachmentTags, ...known.attachmentTags };
   return {
     ...entry,
-    ...(names && { names }),
-    ...(attachments && { attachments }),
-    ...(Object.keys(tags).length > 0 && { attachmentTags: tags }),
+    ...defined({ names, attachments, attachmentTags: Object.keys(tags).length > 0 ? tags : undefined }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { defined } from '#bundles/defined';
 import type { Application } from '../../load/applications/application.ts';
 import type { Platform } from '../../model/model.ts';
 
@@ -18,8 +19,12 @@ export const internPlatform = (before: Platform | undefined, now: Platform): Pla
     configs: keep(before.configs, now.configs),
     schemas: keep(before.schemas, now.schemas),
     imageLocks: isDeepStrictEqual(before.imageLocks, now.imageLocks) ? before.imageLocks : now.imageLocks,
-    ...(isDeepStrictEqual(before.imageFields, now.imageFields) &&
-      before.imageFields && { imageFields: before.imageFields }),
+    ...defined({
+      imageFields:
+        isDeepStrictEqual(before.imageFields, now.imageFields) && before.imageFields
+          ? before.imageFields
+          : undefined,
+    }),
   };
 };
 

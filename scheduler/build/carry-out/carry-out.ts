@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { findReference } from '#bundles/formats/layout/layout';
@@ -125,14 +126,14 @@ const keep = async (work: Work, channel: Decided, kind: 'keep' | 'restate'): Pro
   const sign = isUnsigned ? releaseBundle : signAgain;
   const written = await sign?.(work, channel);
   const restored = await restoreBlobs(work.layout.blobs, channel.bundle, work.signal);
-  const kept: Result = {
+  const kept: Result = defined({
     outcome: renewed?.outcome === 'renewed' ? 'renewed' : 'unchanged',
-    ...(renewed?.outcome === 'renewed' && { version: renewed.version }),
+    version: renewed?.outcome === 'renewed' ? renewed.version : undefined,
     references: renewed?.references ?? new Map(),
     gone: [awaitingReference(channel.channel)],
     restored,
     notes: fault ? { fault } : {},
-  };
+  });
   if (!written) return kept;
   const signed = toResult(channel, written);
   const references = new Map([...kept.references, ...written.references]);
@@ -190,11 +191,13 @@ const toOutcome = (decided: Decided, { outcome, version, restored = 0, notes }: 
     restored,
     removals: facts.comparison.removals,
     unmeant,
-    ...(isDirect(decision) && { direct: true as const }),
-    ...(unmeant.length > 0 && { waits: removalsHeld(channel, unmeant) }),
-    ...(decision.kind === 'revoked' && { revoked: decision.revoked }),
-    ...(decision.kind === 'taken-back' && { takenBack: decision.error }),
-    ...(unread && { unread }),
+    ...defined({
+      direct: isDirect(decision) ? (true as const) : undefined,
+      waits: unmeant.length > 0 ? removalsHeld(channel, unmeant) : undefined,
+      revoked: decision.kind === 'revoked' ? decision.revoked : undefined,
+      takenBack: decision.kind === 'taken-back' ? decision.error : undefined,
+      unread,
+    }),
     ...notes,
   };
 };

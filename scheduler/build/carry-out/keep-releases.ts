@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { bundlesOf } from '../../load/releases/read-release.ts';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
@@ -41,7 +42,7 @@ export const keepReleases = async (
       removals: [],
       unmeant: [],
       restored: 0,
-      ...(unread && { unread }),
+      ...defined({ unread }),
     };
     if (unread) {
       outcomes.push({ ...kept, outcome: 'unchanged', version: previous.predicate.version });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
@@ -77,13 +78,13 @@ export const releaseBundle = async (work: Work, channel: ChannelFacts): Promise<
     now,
   });
   const past = releaseReferences(channel.channel, artifact, newest);
-  return {
+  return defined({
     kind: 'released',
     version,
     references: new Map([...images, ...references, ...past]),
-    ...(stage !== undefined && { stage }),
-    ...(superseded && { superseded }),
-  };
+    stage,
+    superseded,
+  });
 };
 
 /** Signs the statement of a bundle that is released already. If signatures are missing, as releaseBundle. */
@@ -114,8 +115,7 @@ const writeSigned = async (
     ...channel,
     kind,
     candidate: digestOf(candidate),
-    ...(lineage && { shared: lineage.shared }),
-    ...(lineage?.promoted !== undefined && { promoted: lineage.promoted }),
+    ...defined({ shared: lineage?.shared, promoted: lineage?.promoted }),
     sources,
     held: limitHeld(held),
     builder: `fleet-scheduler/${VERSION}`,

@@ -19,7 +19,7 @@ export const openRoot = async (options: RootOptions, sources: Sources): Promise<
   const fleet = root.form === 'fleet' ? root.fleet.name : (options.fleet ?? signing);
   if (fleet === signing) return root;
   throw new FleetError('USAGE', `the platform is fleet ${fleet}, but the keys are of fleet ${signing}`, {
-    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    at: root.form === 'fleet' ? root.fleet.at : undefined,
     hint: 'Give the --keys of this fleet',
   });
 };
@@ -30,7 +30,7 @@ export const chooseEnvironments = (root: Root, asked: readonly string[] | undefi
   const unknown = asked?.find((name) => !known.includes(name));
   if (unknown === undefined) return [...new Set(asked ?? known)];
   throw new FleetError('PLATFORM_INVALID', `the platform has no environment ${JSON.stringify(unknown)}`, {
-    ...(root.form === 'fleet' && { at: root.fleet.at }),
+    at: root.form === 'fleet' ? root.fleet.at : undefined,
     hint: `${didYouMean(unknown, known) ?? ''}It has ${known.join(', ')}`,
   });
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { LastRelease } from '../../assemble/assemble-environment.ts';
 import { type LastGood, NO_LAST_GOOD, readLastGood } from '../../assemble/bundle/last-good-packages.ts';
 import { readRolledBack } from '../../assemble/bundle/rolled-back.ts';
@@ -21,11 +22,14 @@ export const readLastReleases = async (
   const found = new Map<ClusterType, LastRelease>();
   for (const clusterType of clusterTypes) {
     const channel = { environment, clusterType: clusterType.name };
-    found.set(clusterType, {
-      lastGood: await lastGoodOf(previous, environment, clusterType, again),
-      rolledBack: await readRolledBack(rollbacks, environment, clusterType, again?.document),
-      ...(previous && { registrationOf: openRegistrations(previous, channel, signal) }),
-    });
+    found.set(
+      clusterType,
+      defined({
+        lastGood: await lastGoodOf(previous, environment, clusterType, again),
+        rolledBack: await readRolledBack(rollbacks, environment, clusterType, again?.document),
+        registrationOf: previous ? openRegistrations(previous, channel, signal) : undefined,
+      }),
+    );
   }
   return found;
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
@@ -46,7 +47,9 @@ export const withBuildInputs = async <T>(
     contents: openContents(contentCache(platform.cacheDirectory), files.fetch, openBlobDirectory(layout)),
     keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
     layout,
-    ...(configuration.images !== undefined && { images: configuration.images }),
-    ...(configuration.pullImages && { pull: (name: string) => registries.repository(name) }),
+    ...defined({
+      images: configuration.images,
+      pull: configuration.pullImages ? (name: string) => registries.repository(name) : undefined,
+    }),
   });
 };

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError, formatError, isFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
@@ -97,7 +98,7 @@ neither keys nor a layout; Git has the decision.`;
       if (ungated !== undefined) this.say(ungated);
       return {
         ...verdictJson(told.verdict, told.candidate.candidate),
-        ...(problem && { problems: [this.toErrorJson(problem)] }),
+        ...defined({ problems: problem ? [this.toErrorJson(problem)] : undefined }),
       };
     }
     const wish = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
@@ -114,7 +115,10 @@ neither keys nor a layout; Git has the decision.`;
     });
     await explained.forget(environment).catch(() => undefined);
     this.log(describePromoted(promoted));
-    const made = { ...promotedJson(promoted), ...(ungated !== undefined && { advice: [ungated] }) };
+    const made = {
+      ...promotedJson(promoted),
+      ...defined({ advice: ungated !== undefined ? [ungated] : undefined }),
+    };
     if (flags.build) await this.build(configuration, environment);
     if (flags.publish) await this.publish(configuration, environment);
     if (flags.build || flags.publish) return made;
@@ -176,7 +180,7 @@ const notShownError = (error: FleetError, environment: string, shown: Digest): F
     error.code,
     `${error.message} (this is about candidate ${shortDigest(shown)}, which promote ${environment} --explain showed last)`,
     {
-      ...(error.subject !== undefined && { subject: error.subject }),
+      subject: error.subject,
       hint: `${error.hint ?? ''}. To promote another candidate, look at it first with --explain, or name it with --candidate`.replace(
         /^\. /,
         '',

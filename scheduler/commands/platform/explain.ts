@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError, formatSentences } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -51,7 +52,7 @@ With a layout, an environment that is promoted to is explained as it is built: f
         ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
         layout: configuration.layout,
         signal: this.signal,
-        ...(flags.fleet !== undefined && { fleet: flags.fleet }),
+        ...defined({ fleet: flags.fleet }),
       },
       environment,
       { clusterType, deploymentTarget, key },
@@ -69,10 +70,10 @@ With a layout, an environment that is promoted to is explained as it is built: f
     this.print(shown.flatMap((lines, at) => (at === 0 ? lines : ['', ...lines])));
     if (pairs.length > 0 && key !== undefined && pairs.every(({ values }) => values.length === 0))
       this.log(`there is no value at or below ${key}`);
-    return {
+    return defined({
       environment,
-      ...(promotion && { promotion }),
+      promotion,
       pairs: pairs.map((pair) => ({ ...pair, held: pair.held && this.toErrorJson(pair.held) })),
-    };
+    });
   }
 }

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import semver from 'semver';
+import { defined } from '#bundles/defined';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
@@ -32,9 +33,11 @@ Reads the same input as build and makes every bundle, without writing and withou
     const configuration = await readConfiguration(flags, process.cwd());
     const { environments, findings, advice } = await validatePlatform({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-      ...(flags.environment && { environments: flags.environment }),
-      ...(flags.fleet !== undefined && { fleet: flags.fleet }),
-      ...(flags.kubernetes !== undefined && { kubernetes: parseRange(flags.kubernetes) }),
+      ...defined({
+        environments: flags.environment,
+        fleet: flags.fleet,
+        kubernetes: flags.kubernetes !== undefined ? parseRange(flags.kubernetes) : undefined,
+      }),
     });
     for (const finding of findings)
       for (const line of formatFinding(finding, environments.length)) this.log(line);

@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import type { Row } from '#cli/format-table';
@@ -39,11 +40,10 @@ export default class SecretsList extends FleetCommand {
         recipient ?? 'no recipient reported: nothing can be sealed to it',
       ]),
     });
-    return {
+    return defined({
       sets,
-      ...(site !== undefined && {
-        agents: agents.map(({ name, recipient }) => ({ agent: name, recipient })),
-      }),
-    };
+      agents:
+        site !== undefined ? agents.map(({ name, recipient }) => ({ agent: name, recipient })) : undefined,
+    });
   }
 }

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { CODES, FleetError, formatError } from '#bundles/errors';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
@@ -153,16 +154,18 @@ const terms = (channel: Channel, labels: Labels): string =>
 
 const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
   agents: sites.flatMap(({ site, enrolments }) =>
-    enrolments.map(({ request, step }) => ({
-      site: request.site,
-      agent: request.agent,
-      result: step.kind,
-      fingerprint: request.fingerprint,
-      channel: channelOf(step.row),
-      labels: labelsOf(step.row),
-      statement: site.version,
-      ...(step.kind === 'unchanged' && step.note !== undefined && { note: step.note }),
-    })),
+    enrolments.map(({ request, step }) =>
+      defined({
+        site: request.site,
+        agent: request.agent,
+        result: step.kind,
+        fingerprint: request.fingerprint,
+        channel: channelOf(step.row),
+        labels: labelsOf(step.row),
+        statement: site.version,
+        note: step.kind === 'unchanged' && step.note !== undefined ? step.note : undefined,
+      }),
+    ),
   ),
   left: left.map(({ id, fingerprint }) => ({ agent: id, fingerprint })),
   refused: refused.map(describeRefused),
@@ -174,7 +177,10 @@ const parseAccepted = (text: string): AcceptedKey => {
   const [key = '', ...channel] = text.split('=');
   const hex = key.toLowerCase().replace(/^sha256:/, '');
   if (/^[0-9a-f]{64}$/.test(hex))
-    return { fingerprint: hex, ...(channel.length > 0 && { channel: parseChannel(channel.join('=')) }) };
+    return defined({
+      fingerprint: hex,
+      channel: channel.length > 0 ? parseChannel(channel.join('=')) : undefined,
+    });
   throw new FleetError(
     'USAGE',
     `--accept ${JSON.stringify(text.slice(0, 80))} is not a fingerprint of 64 hex digits`,

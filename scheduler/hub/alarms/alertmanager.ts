@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { AlertmanagerSettings } from '../../settings/alarm-settings.ts';
 import { readSecretLine } from './read-secret-line.ts';
@@ -16,10 +17,10 @@ export const alertmanager = ({ url, tokenFile }: AlertmanagerSettings, access: A
   deliver: async (notices, { fleet, now, signal }) => {
     const token = tokenFile === undefined ? undefined : await readSecretLine(tokenFile);
     const body = Buffer.from(JSON.stringify(notices.map((one) => alertOf(one, { fleet, now }))));
-    const headers = {
+    const headers = defined({
       'content-type': 'application/json',
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
-    };
+      authorization: token !== undefined ? `Bearer ${token}` : undefined,
+    });
     const path = `${new URL(url).pathname.replace(/\/$/, '')}/api/v2/alerts`;
     return postJson(access, { url: new URL(path, url), headers, body, signal });
   },

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
 import { plainText } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -282,12 +283,12 @@ const endAlarm = (end: End, now: Date): readonly Alarm[] => {
   const { kind, what, at, warnMs, criticalMs, environment, clusterType, site, name } = end;
   const left = at.getTime() - now.getTime();
   if (left >= warnMs) return [];
-  const subject: AlarmSubject = {
-    ...(environment !== undefined && { environment }),
-    ...(clusterType !== undefined && { clusterType }),
-    ...(site !== undefined && { site }),
-    ...(name !== undefined && { name }),
-  };
+  const subject: AlarmSubject = defined({
+    environment,
+    clusterType,
+    site,
+    name,
+  });
   const since = formatTime(new Date(at.getTime() - warnMs));
   const severity = left < criticalMs ? 'critical' : 'warning';
   return [

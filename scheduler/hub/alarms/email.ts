@@ -1,5 +1,6 @@
 import { createTransport } from 'nodemailer';
 import { setTimeout } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import { toFleetError, plainText } from '#bundles/errors';
 import { trustedAuthorities } from '#bundles/transport/registry/http/connections';
 import { isLoopback } from '#bundles/transport/registry/http/where-to';
@@ -28,20 +29,22 @@ export const email = (
       userName === undefined || passwordFile === undefined ? undefined : await readSecretLine(passwordFile);
     const mayBePlain = isLoopback(host) || plainHttp.includes(host);
     const usualPort = secure ? 465 : 587;
-    const transport = createTransport({
-      host: hostname,
-      port: port === '' ? usualPort : Number(port),
-      secure,
-      requireTLS: !secure && !mayBePlain,
-      ...(userName !== undefined && pass !== undefined && { auth: { user: userName, pass } }),
-      tls: { secureContext: trustedAuthorities(ca), minVersion: 'TLSv1.2' },
-      connectionTimeout: requestMs,
-      greetingTimeout: requestMs,
-      socketTimeout: requestMs,
-      // Nothing of a message comes from a file or an address.
-      disableFileAccess: true,
-      disableUrlAccess: true,
-    });
+    const transport = createTransport(
+      defined({
+        host: hostname,
+        port: port === '' ? usualPort : Number(port),
+        secure,
+        requireTLS: !secure && !mayBePlain,
+        auth: userName !== undefined && pass !== undefined ? { user: userName, pass } : undefined,
+        tls: { secureContext: trustedAuthorities(ca), minVersion: 'TLSv1.2' },
+        connectionTimeout: requestMs,
+        greetingTimeout: requestMs,
+        socketTimeout: requestMs,
+        // Nothing of a message comes from a file or an address.
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      }),
+    );
     const { subject, text } = describeNotices(notices, fleet);
     const domain = from.slice(from.indexOf('@') + 1);
     const stop = new AbortController();

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { WebhookSettings } from '../../settings/alarm-settings.ts';
 import { signWebhook } from '../webhook/webhook-signature.ts';
@@ -22,7 +23,10 @@ export const webhook = (
       'content-type': 'application/cloudevents+json; charset=utf-8',
       ...signWebhook(secret, { id: notices.id, body, now }),
     };
-    return postJson(access, { url: new URL(url), headers, body, signal, ...(requestMs && { requestMs }) });
+    return postJson(
+      access,
+      defined({ url: new URL(url), headers, body, signal, requestMs: requestMs || undefined }),
+    );
   },
 });
 

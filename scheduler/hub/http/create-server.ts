@@ -5,6 +5,7 @@ import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import { FleetError, plainText } from '#bundles/errors';
 import {
   CERTIFICATE_PATH,
@@ -87,33 +88,33 @@ const ENROLMENTS_PER_MINUTE = 300;
 /** Creates the hub's HTTP server with all routes (docs/hub-api.md). It does not listen yet. */
 export const createServer = async (options: ServerOptions): Promise<HubServer> => {
   const { context, log, tls } = options;
-  const server: HubServer = fastify({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    bodyLimit: BODY_BYTES,
-    requestTimeout: REQUEST_MS,
-    connectionTimeout: IDLE_MS,
-    keepAliveTimeout: IDLE_MS,
-    forceCloseConnections: 'idle',
-    // Requests that arrive before the server stops are answered with 'connection: close'.
-    return503OnClosing: false,
-    exposeHeadRoutes: false,
-    routerOptions: { maxParamLength: 100 },
-    // Clients must not choose the request id in the log.
-    requestIdHeader: false,
-    clientErrorHandler: refuseBytes,
-    frameworkErrors: refuse,
-    ...(tls
-      ? {
-          https: {
+  const server: HubServer = fastify(
+    defined({
+      loggerInstance: log,
+      logController: new LogController({ disableRequestLogging: true }),
+      bodyLimit: BODY_BYTES,
+      requestTimeout: REQUEST_MS,
+      connectionTimeout: IDLE_MS,
+      keepAliveTimeout: IDLE_MS,
+      forceCloseConnections: 'idle',
+      // Requests that arrive before the server stops are answered with 'connection: close'.
+      return503OnClosing: false,
+      exposeHeadRoutes: false,
+      routerOptions: { maxParamLength: 100 },
+      // Clients must not choose the request id in the log.
+      requestIdHeader: false,
+      clientErrorHandler: refuseBytes,
+      frameworkErrors: refuse,
+      https: tls
+        ? {
             maxHeaderSize: MAX_HEAD_BYTES,
             headersTimeout: HEAD_MS,
             connectionsCheckingInterval: CHECK_MS,
             ...tls,
-          },
-        }
-      : {}),
-  } as Parameters<typeof fastify>[0]) as unknown as HubServer;
+          }
+        : undefined,
+    }) as Parameters<typeof fastify>[0],
+  ) as unknown as HubServer;
 
   limitWaiting(server, WAITING);
   // Our strict parser rejects duplicate keys and deep nesting, as for all documents (security: "caps first").
@@ -194,15 +195,16 @@ const tell = (request: FastifyRequest, reply: FastifyReply, { metrics }: Context
   const code = reply.statusCode;
   metrics.requests.inc({ method: request.method, route, code });
   metrics.seconds.observe({ route }, reply.elapsedTime / 1000);
-  const line = {
+  const line = defined({
     method: request.method,
     route,
     status: code,
     ms: Math.round(reply.elapsedTime),
     from: request.ip,
-    ...(request.caller !== undefined && { agent: request.caller.agent.id }),
-    ...(request.refusal !== undefined && { code: request.refusal.code, why: request.refusal.message }),
-  };
+    agent: request.caller?.agent.id,
+    code: request.refusal?.code,
+    why: request.refusal?.message,
+  });
   if (QUIET.has(route) && code < 400) request.log.debug(line, 'answered');
   else request.log.info(line, 'answered');
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type ErrorCode, FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import type { HubError } from '#bundles/formats/events/hub-api';
 
@@ -64,15 +65,15 @@ export const toHttpRefusal = (error: unknown): HttpRefusal => {
   }
   if (known.code === 'MISSING_BLOB') return missing(known);
   const status = STATUS[known.code] ?? (error as { statusCode?: number }).statusCode ?? 400;
-  return {
+  return defined({
     status,
-    body: {
+    body: defined({
       code: known.code,
       message: known.message,
-      ...(known.hint !== undefined && { hint: known.hint }),
-    },
-    ...((status === 503 || status === 429) && { retryAfter: RETRY_S }),
-  };
+      hint: known.hint,
+    }),
+    retryAfter: status === 503 || status === 429 ? RETRY_S : undefined,
+  });
 };
 
 /**
@@ -118,11 +119,12 @@ export type Problem = {
 export const PROBLEM_TYPE = 'application/problem+json';
 
 /** The refusal of people's and pipelines' routes. Agents get `body`, which older ones read. */
-export const toProblem = ({ status, body: { code, message, hint } }: HttpRefusal): Problem => ({
-  type: `urn:fleet-ferry:error:${code}`,
-  title: `${code.slice(0, 1)}${code.slice(1).toLowerCase().replaceAll('_', ' ')}`,
-  status,
-  detail: message,
-  code,
-  ...(hint !== undefined && { hint }),
-});
+export const toProblem = ({ status, body: { code, message, hint } }: HttpRefusal): Problem =>
+  defined({
+    type: `urn:fleet-ferry:error:${code}`,
+    title: `${code.slice(0, 1)}${code.slice(1).toLowerCase().replaceAll('_', ' ')}`,
+    status,
+    detail: message,
+    code,
+    hint,
+  });

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import { toFleetError } from '#bundles/errors';
 import { PRESENCE_MS } from '#bundles/formats/events/hub-api';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -25,7 +26,7 @@ export const notePresence = (store: Store, clock: () => Date, log: Logger): Pres
   return {
     heard: (id, said) => {
       const at = formatTime(clock());
-      heard.set(id, { ...heard.get(id), at, ...(said && { said }) });
+      heard.set(id, { ...heard.get(id), at, ...defined({ said }) });
     },
     flush: async () => {
       if (heard.size === 0) return;

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
@@ -151,7 +152,10 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
       judged,
       formatTime(clock()),
     ))
-      log.info({ from, to, state, ...(candidate && { candidate }), ...(why !== null && { why }) }, 'gate');
+      log.info(
+        defined({ from, to, state, candidate: candidate || undefined, why: why ?? undefined }),
+        'gate',
+      );
   };
 
   return {

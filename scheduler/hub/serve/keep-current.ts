@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
@@ -72,7 +73,7 @@ export const createKeepCurrent = ({ configuration, store, clock, log, publish }:
       const { decided, carried } = stepped;
       const references = carried?.references ?? new Map<string, Descriptor>();
       const release = carried && { [carried.what]: carried.version };
-      return { references, told: { ...(decided && { decision: decided }), ...release } };
+      return { references, told: { ...defined({ decision: decided }), ...release } };
     });
     await each('release renewed', (channel) => release(releases, keys, channel, now));
     await each('lease renewed', (channel) =>

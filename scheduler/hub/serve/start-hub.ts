@@ -1,6 +1,7 @@
 import type { Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type Authority, parseCertificate } from '#bundles/trust/root/certificate';
 import { checkRootExpiry } from '#bundles/trust/root/root';
@@ -92,7 +93,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     decisions: options.decisions,
     people: options.people,
     agentQuota: options.agentQuota,
-    ...(options.enrolmentsPerMinute !== undefined && { enrolmentsPerMinute: options.enrolmentsPerMinute }),
+    ...defined({ enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });
   exposeExpiry(metrics, shown, options);
   const renewal = repeat(async () => {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import { agentFolder } from '#bundles/formats/medium/medium';
@@ -36,20 +37,21 @@ export const toSiteAgent = (
   row: AgentRow,
   unreadable: readonly string[] = [],
   support?: SupportRequest,
-): SiteAgent => ({
-  name: row.name,
-  key: row.key,
-  ...(row.recipient !== null && { recipient: row.recipient }),
-  ...(unreadable.length > 0 && { unreadable }),
-  channel: channelOf(row),
-  previousChannel:
-    row.previous_environment === null || row.previous_cluster_type === null
-      ? null
-      : { environment: row.previous_environment, clusterType: row.previous_cluster_type },
-  labels: labelsOf(row),
-  freshness: freshnessOf(row),
-  ...(support && { support }),
-});
+): SiteAgent =>
+  defined({
+    name: row.name,
+    key: row.key,
+    recipient: row.recipient ?? undefined,
+    unreadable: unreadable.length > 0 ? unreadable : undefined,
+    channel: channelOf(row),
+    previousChannel:
+      row.previous_environment === null || row.previous_cluster_type === null
+        ? null
+        : { environment: row.previous_environment, clusterType: row.previous_cluster_type },
+    labels: labelsOf(row),
+    freshness: freshnessOf(row),
+    support,
+  });
 
 /** The record of a newly enrolled agent. @param key SPKI PEM */
 export const newAgentRow = (

@@ -125,9 +125,9 @@ const fitValue = async (
   const isText = typeof value !== 'string' && (await judge(found.need, JSON.stringify(value))) === undefined;
   throw new FleetError('SITE_VALUES', `the value does not fit ${found.need.release}: ${found.wrong}`, {
     subject: name,
-    ...(isText && {
-      hint: `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`,
-    }),
+    hint: isText
+      ? `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`
+      : undefined,
   });
 };
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
 import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
 import type { Change } from '../changes/note-change.ts';
@@ -9,9 +10,7 @@ export const describeAgent = (row: AgentRow): NonNullable<Change['new']> => ({
   channel: formatChannel(channelOf(row)),
   labels: { ...labelsOf(row) },
   ...(row.follower === null ? { key: fingerprint(parsePublicKey(row.key)) } : { follower: row.follower }),
-  ...(row.recipient !== null && { recipient: row.recipient }),
-  ...(row.freshness_seconds !== null && { freshnessSeconds: row.freshness_seconds }),
+  ...defined({ recipient: row.recipient ?? undefined, freshnessSeconds: row.freshness_seconds ?? undefined }),
   enrolledAt: row.enrolled_at,
-  ...(row.revoked_at !== null && { revokedAt: row.revoked_at }),
-  ...(row.release_version !== null && { release: row.release_version }),
+  ...defined({ revokedAt: row.revoked_at ?? undefined, release: row.release_version ?? undefined }),
 });

@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { type Dialect, Kysely, type LogEvent, sql } from 'kysely';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { migrate } from './migrate.ts';
@@ -111,7 +112,7 @@ const openDatabase = async (
   silenceMs: () => number,
 ): Promise<Database> => {
   const asking = `asking ${describeDatabase(place)}`;
-  const open = (dialect: Dialect): Database => new Kysely<Tables>({ dialect, ...(log && { log }) });
+  const open = (dialect: Dialect): Database => new Kysely<Tables>(defined({ dialect, log }));
   if (isDatabaseUrl(place))
     return open(withNamedErrors(openPostgres(place, silenceMs), postgresError, asking));
   try {

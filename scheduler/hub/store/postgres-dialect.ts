@@ -140,7 +140,7 @@ export const postgresError = (error: unknown, doing: string): FleetError => {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const message = `${doing}: ${error instanceof Error ? error.message : String(error)}`;
   const as = (name: ConstructorParameters<typeof FleetError>[0], hint?: string): FleetError =>
-    new FleetError(name, message, { cause: error, ...(hint !== undefined && { hint }) });
+    new FleetError(name, message, { cause: error, hint });
   if (code === '55P03' || code === '40P01' || code === '40001')
     return as('BUSY', 'Another command is writing; run this one again');
   if (code === '53100') return as('DISK_FULL', 'Free some space on the database server and run it again');

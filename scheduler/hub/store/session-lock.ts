@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { defined } from '#bundles/defined';
 import { describeDatabase } from '../../settings/database-url.ts';
 import { connectionTo, postgresError } from './postgres-dialect.ts';
 
@@ -39,7 +40,7 @@ export const takeSessionLock = async (
     lost.abort(postgresError(error, `keeping the lock on ${describeDatabase(url)}`));
   const client = new Client({
     ...connectionTo(url),
-    ...(answerMs !== undefined && { query_timeout: answerMs }),
+    ...defined({ query_timeout: answerMs }),
   });
   client.on('error', lose);
   if (onNotice) client.on('notification', ({ payload }) => onNotice(payload ?? ''));

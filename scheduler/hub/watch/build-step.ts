@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import { build } from '../../build/build.ts';
@@ -89,8 +90,10 @@ export const buildStep = async (
       build({
         ...inputs,
         sources,
-        ...(configuration.environments && { environments: configuration.environments }),
-        ...(existsSync(join(inputs.layout, 'oci-layout')) && { previous: inputs.layout }),
+        ...defined({
+          environments: configuration.environments,
+          previous: existsSync(join(inputs.layout, 'oci-layout')) ? inputs.layout : undefined,
+        }),
         allowRemovals: configuration.allowRemovals,
         memory,
         now: started,
@@ -137,21 +140,21 @@ const summarise = (outcome: EnvironmentOutcome): object => {
   const awaiting = which('awaiting').map(formatChannel);
   const waiting = channels.filter(({ waits }) => waits);
   const direct = channels.filter((channel) => channel.direct && channel.outcome !== 'direct-held');
-  return {
+  return defined({
     environment,
     released: which('released').map(withNumber),
-    ...(which('renewed').length > 0 && { renewed: which('renewed').map(withNumber) }),
+    renewed: which('renewed').length > 0 ? which('renewed').map(withNumber) : undefined,
     unchanged: which('unchanged').length,
     held: countHeld(outcome),
-    ...(outcome.promoted && { promotion: outcome.promoted.number }),
-    ...(direct.length > 0 && { direct: direct.map(formatChannel) }),
-    ...(which('direct-held').length > 0 && { directHeld: which('direct-held').map(formatChannel) }),
-    ...(blocked.length > 0 && { blocked }),
-    ...(awaiting.length > 0 && { awaiting }),
-    ...(waiting.length > 0 && { removalsHeld: waiting.map(formatChannel) }),
-    ...(which('taken-back').length > 0 && { takenBack: which('taken-back').map(formatChannel) }),
-    ...(which('revoked').length > 0 && { revoked: which('revoked').map(formatChannel) }),
-  };
+    promotion: outcome.promoted?.number,
+    direct: direct.length > 0 ? direct.map(formatChannel) : undefined,
+    directHeld: which('direct-held').length > 0 ? which('direct-held').map(formatChannel) : undefined,
+    blocked: blocked.length > 0 ? blocked : undefined,
+    awaiting: awaiting.length > 0 ? awaiting : undefined,
+    removalsHeld: waiting.length > 0 ? waiting.map(formatChannel) : undefined,
+    takenBack: which('taken-back').length > 0 ? which('taken-back').map(formatChannel) : undefined,
+    revoked: which('revoked').length > 0 ? which('revoked').map(formatChannel) : undefined,
+  });
 };
 
 /** Lists every removed package by name: removals are never summarised. */
@@ -171,7 +174,7 @@ const recordSources = (sources: Sources): RecordedSources => {
   const seen = new Map<string, Watched>();
   return {
     locate: sources.locate,
-    ...(sources.remarks && { remarks: sources.remarks }),
+    ...defined({ remarks: sources.remarks }),
     read: async (request) => {
       const { location } = request;
       const key = keyOf(location);

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { deliverTrees } from '../../deliver/tree/deliver-trees.ts';
@@ -41,8 +42,7 @@ export const createDeliverStep = (options: WatchOptions) => {
     await confirm?.();
     const trees = await deliverTrees({
       ...delivery,
-      ...(clusters && { clusters }),
-      ...(environments && { environments }),
+      ...defined({ clusters, environments }),
       staleOk: true,
       pullRequest: treePullRequest,
       identity: identityOf(configuration),
@@ -61,11 +61,11 @@ export const createDeliverStep = (options: WatchOptions) => {
         removedPackages,
       }: Delivered) => {
         if (outcome === 'unchanged' || outcome === 'waiting' || outcome === 'failed') return;
-        const counts = {
+        const counts = defined({
           written: written.length,
           removed: removed.length,
-          ...(removedPackages.length > 0 && { removes: removedPackages }),
-        };
+          removes: removedPackages.length > 0 ? removedPackages : undefined,
+        });
         log.info({ environment, to, commit, proposal, pullRequest, ...counts }, `tree ${outcome}`);
       },
     });

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import { unlessMissing } from '#bundles/unless-missing';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -36,7 +37,13 @@ export const createPublishStep = ({ configuration, env, clock, log, confirm }: W
       if (error) log.error({ repository, tag, ...faultFields(error) }, 'not published');
       else if (outcome !== 'unchanged')
         log.info(
-          { repository, tag, name, bytes: freight.bytes, ...(removes.length > 0 && { removes }) },
+          {
+            repository,
+            tag,
+            name,
+            bytes: freight.bytes,
+            ...defined({ removes: removes.length > 0 ? removes : undefined }),
+          },
           outcome,
         );
     };

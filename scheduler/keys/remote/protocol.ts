@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { CODES, type ErrorCode, FleetError } from '#bundles/errors';
 
 /**
@@ -50,7 +51,7 @@ export const MAX_SHOWN = 512;
 export const MAX_EVIDENCE = 64;
 
 export const toRefusal = ({ code, message, subject, hint }: FleetError): RefusalAnswer => ({
-  error: { code, message, ...(subject !== undefined && { subject }), ...(hint !== undefined && { hint }) },
+  error: defined({ code, message, subject, hint }),
 });
 
 /** The error that the signer raised. An unknown code, of a newer signer, becomes SIGNER_REFUSED with the same message. */
@@ -62,8 +63,8 @@ export const fromRefusal = (answer: unknown): FleetError => {
     known ? (code as ErrorCode) : 'SIGNER_REFUSED',
     typeof message === 'string' ? message : 'the signer refused without a reason',
     {
-      ...(typeof subject === 'string' && { subject }),
-      ...(typeof hint === 'string' && { hint }),
+      subject: typeof subject === 'string' ? subject : undefined,
+      hint: typeof hint === 'string' ? hint : undefined,
     },
   );
 };

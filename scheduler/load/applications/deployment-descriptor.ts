@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import type { DeploymentTarget } from '../../model/model.ts';
 import { parseDocuments } from '../../model/yaml/parse-documents.ts';
@@ -56,5 +57,5 @@ const COMMIT = /^[0-9a-f]{40}([0-9a-f]{24})?$/;
 const versionOf = ({ spec }: Descriptor): CandidateSource['described'] => {
   const { version, commit } = spec?.workloadVersion ?? {};
   if (typeof version !== 'string' || version === '' || version.length > MAX_VERSION) return undefined;
-  return { version, ...(typeof commit === 'string' && COMMIT.test(commit) && { commit }) };
+  return defined({ version, commit: typeof commit === 'string' && COMMIT.test(commit) ? commit : undefined });
 };

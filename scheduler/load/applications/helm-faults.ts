@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { ChartCall } from './chart-calls.ts';
 
@@ -23,12 +24,17 @@ export const helmFailed = (errors: string, shown: string, subject: string): Flee
     .slice(0, 1000);
   return new FleetError('TEMPLATE_FAILED', `helm could not render it: ${detail}`, {
     subject,
-    ...(file !== undefined && {
-      at: { file: `${shown}${file}`, line: Number(line), ...(column && { column: Number(column) }) },
-    }),
-    ...(/missing in charts\/ directory/.test(said) && {
-      hint: 'Run helm dependency build and commit charts/: nothing is fetched while rendering',
-    }),
+    at:
+      file !== undefined
+        ? defined({
+            file: `${shown}${file}`,
+            line: Number(line),
+            column: column ? Number(column) : undefined,
+          })
+        : undefined,
+    hint: /missing in charts\/ directory/.test(said)
+      ? 'Run helm dependency build and commit charts/: nothing is fetched while rendering'
+      : undefined,
   });
 };
 

@@ -13,6 +13,7 @@ import {
   type Scalar,
   visit,
 } from 'yaml';
+import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import { isRemote } from '../sources/kustomization-file.ts';
@@ -92,7 +93,7 @@ export const checkSettingsFile = (shown: string, bytes: Buffer): void => {
 };
 
 const checkSettings = (text: string, at: (node: unknown) => Place, lineCounter?: LineCounter): void => {
-  const documents = parseAllDocuments(text, { prettyErrors: false, ...(lineCounter && { lineCounter }) });
+  const documents = parseAllDocuments(text, defined({ prettyErrors: false, lineCounter }));
   for (const document of Array.isArray(documents) ? documents : []) {
     refuseMistakes(document, at(undefined));
     refuseAddresses(document, at);

@@ -31,7 +31,7 @@ export const kustomizeFailed = (
     `kustomize could not build it: ${withoutObjects(detail).slice(0, 1000)}`,
     {
       subject,
-      ...(named !== undefined && { at: { file: shown(named) } }),
+      at: named !== undefined ? { file: shown(named) } : undefined,
     },
   );
 };

@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { defined } from '#bundles/defined';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -243,7 +244,12 @@ const jobOf = (
   const apiVersions = usesVersions ? used.versions(clusterType) : [];
   const facts: Digest = digestOf(
     canonicalBytes(
-      { namespace, kubernetes, config, ...(apiVersions.length > 0 && { apiVersions }) },
+      defined({
+        namespace,
+        kubernetes,
+        config,
+        apiVersions: apiVersions.length > 0 ? apiVersions : undefined,
+      }),
       'doubles',
     ),
   );

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import { type Bound, checkYaml } from '../../model/limits.ts';
 import type { Value } from '../../model/model.ts';
 import type { Application } from './application.ts';
@@ -63,13 +64,13 @@ export const renderHelm = async (input: HelmInput, tool: Tool, signal: AbortSign
   const images = await imagesIn(input, tool, work, signal);
   const { files: objects, hooks } = splitChartOutput(first, source.hooks, madeFrom);
   const advice = [...lookups(source, subject), ...keptHooks(hooks, subject)];
-  return {
+  return defined({
     shown,
     files: objects,
     madeFrom,
-    ...(images.length > 0 && { images }),
-    ...(advice.length > 0 && { advice }),
-  };
+    images: images.length > 0 ? images : undefined,
+    advice: advice.length > 0 ? advice : undefined,
+  });
 };
 
 const callsOf = ({ chart }: HelmSource): readonly ChartCall[] =>

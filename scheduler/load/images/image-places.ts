@@ -121,7 +121,7 @@ const notAsked = (reference: string, host: string, before: FleetError): FleetErr
     before.code,
     `${reference} was not looked for: ${host} did not answer for the image before it`,
     {
-      ...(before.hint !== undefined && { hint: before.hint }),
+      hint: before.hint,
       cause: before,
     },
   );

@@ -1,4 +1,5 @@
 import { isScalar } from 'yaml';
+import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { ignored } from '../objects/metadata.ts';
 import type { ObjectChange } from '../sources/read-files.ts';
@@ -79,7 +80,7 @@ export const readListing = (shown: string, bytes: Buffer): Listing => {
     at,
     entries: [...read.resources, ...read.bases].map(({ value, at: place }) => ({ path: value, at: place })),
     change: changes ? change : undefined,
-    ...(isScalar(kind) && kind.value === 'Component' && { fault: component(at) }),
+    ...defined({ fault: isScalar(kind) && kind.value === 'Component' ? component(at) : undefined }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { isMap } from 'yaml';
+import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
 import { sha256 } from './host-fields.ts';
 import { kubernetesInput, toKubernetesInput } from './site-input-fields.ts';
@@ -180,8 +181,10 @@ const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (no
   const { siteInputs, siteConfig, ...rest } = read;
   return {
     ...rest,
-    ...(siteInputs.length > 0 && { siteInputs }),
-    ...(siteConfig && { siteConfig }),
+    ...defined({
+      siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
+      siteConfig: siteConfig || undefined,
+    }),
   };
 });
 
@@ -202,11 +205,13 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     (spec, { reading }) => ({
       kind: 'Fleet',
       environments: spec.environments.map((environment) => environment.name),
-      entries: spec.environments.map(({ name: own, promotedFrom, directKinds }) => ({
-        name: own,
-        ...(promotedFrom !== undefined && { promotedFrom }),
-        ...(directKinds.length > 0 && { directKinds }),
-      })),
+      entries: spec.environments.map(({ name: own, promotedFrom, directKinds }) =>
+        defined({
+          name: own,
+          promotedFrom,
+          directKinds: directKinds.length > 0 ? directKinds : undefined,
+        }),
+      ),
       entryPlaces: entryPlaces(reading, 'environments'),
     }),
   ),

@@ -89,7 +89,7 @@ export const refuseAt = (reading: Reading, at: Place, message: string, hint?: st
     new FleetError('FIELD_INVALID', message, {
       subject: reading.subject,
       at,
-      ...(hint !== undefined && { hint }),
+      hint,
     }),
   );
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { PromotionPolicy } from '../../model/promotion.ts';
 import { objectName } from '../../model/yaml/shape.ts';
 import { fieldPlaces } from './field-places.ts';
@@ -20,7 +21,7 @@ const toApprovals = (
 ): { readonly approvals?: NonNullable<PromotionPolicy['approvals']> } => {
   if (!read) return {};
   const { eachWorkspace, ...approvals } = read;
-  return { approvals: { ...approvals, ...(eachWorkspace && { eachWorkspace }) } };
+  return { approvals: { ...approvals, ...defined({ eachWorkspace: eachWorkspace || undefined }) } };
 };
 
 /** The kinds of the folder promotion/ (docs/promotion.md). */
@@ -37,9 +38,9 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         from: spec.from,
         to: spec.to,
         mode: spec.mode,
-        ...(spec.compliance && { compliance: present(spec.compliance) }),
+        ...defined({ compliance: spec.compliance ? present(spec.compliance) : undefined }),
         soakSeconds: spec.soak,
-        ...(spec.freshness !== undefined && { freshnessSeconds: spec.freshness }),
+        ...defined({ freshnessSeconds: spec.freshness }),
         ...toAbsent(spec.absent),
         ...toApprovals(spec.approvals),
         windows: spec.windows,
@@ -49,8 +50,10 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
           url,
           timeoutSeconds: timeout,
         })),
-        ...(spec.evidence === 'signed' && { evidence: spec.evidence }),
-        ...(spec.attestations.length > 0 && { attestations: spec.attestations }),
+        ...defined({
+          evidence: spec.evidence === 'signed' ? spec.evidence : undefined,
+          attestations: spec.attestations.length > 0 ? spec.attestations : undefined,
+        }),
         direct: spec.direct,
         at,
       },
@@ -67,9 +70,9 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         name: metadata.name,
         environment: spec.environment,
         stages: spec.stages.map(({ soak, ...rest }) => ({ ...present(rest), soakSeconds: soak })),
-        ...(spec.deadline !== undefined && { deadlineSeconds: spec.deadline }),
+        ...defined({ deadlineSeconds: spec.deadline }),
         onFailure: spec.onFailure === 'stop' ? 'stop' : 'take-back',
-        ...(spec.freshness !== undefined && { freshnessSeconds: spec.freshness }),
+        ...defined({ freshnessSeconds: spec.freshness }),
         ...toAbsent(spec.absent),
         at,
       },
@@ -82,16 +85,16 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
     (spec, { metadata, at, reading }) => ({
       kind: 'FreshnessPolicy',
       places: fieldPlaces(reading, ['environment', 'late', 'stale']),
-      freshnessPolicy: {
+      freshnessPolicy: defined({
         name: metadata.name,
         environment: spec.environment,
         clusterTypes: spec.clusterTypes,
         lateSeconds: spec.late,
         staleSeconds: spec.stale,
-        ...(spec.visits !== undefined && { visitsSeconds: spec.visits }),
-        ...(spec.reboot !== undefined && { rebootSeconds: spec.reboot }),
+        visitsSeconds: spec.visits,
+        rebootSeconds: spec.reboot,
         at,
-      },
+      }),
     }),
   ),
 };

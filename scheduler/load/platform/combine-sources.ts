@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { ContentLocks } from '../../model/content-locks.ts';
@@ -87,7 +88,7 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
           deliveryLabels: {
             ...assembly.registrationLabels(registration),
             // Kalypso has no such label.
-            ...(assembly.form === 'fleet' && { registration: registration.name }),
+            ...defined({ registration: assembly.form === 'fleet' ? registration.name : undefined }),
           },
         },
         bound,
@@ -125,15 +126,20 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
       compareBytes(a.role, b.role),
     ),
     imageLocks: assembly.imageLocks,
-    ...((assembly.contentLocks.files.size > 0 || assembly.contentLocks.debs.size > 0) && {
-      contentLocks: assembly.contentLocks,
+    ...defined({
+      contentLocks:
+        assembly.contentLocks.files.size > 0 || assembly.contentLocks.debs.size > 0
+          ? assembly.contentLocks
+          : undefined,
+      renderers: assembly.renderers.size > 0 ? assembly.renderers : undefined,
     }),
-    ...(assembly.renderers.size > 0 && { renderers: assembly.renderers }),
     ...debianBasesOf(objects),
     ...workspaces,
     ...imagePoliciesOf(objects, assembly.imageIndexes),
     ...imageFieldsOf(objects),
-    ...(assembly.imageAttachments.size > 0 && { imageAttachments: assembly.imageAttachments }),
+    ...defined({
+      imageAttachments: assembly.imageAttachments.size > 0 ? assembly.imageAttachments : undefined,
+    }),
     repositories: new Map(
       ofKind(objects, 'WorkloadRegistration').flatMap((registration) => repositoryOf(assembly, registration)),
     ),
@@ -142,7 +148,7 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
     ...gitOpsOf(objects),
     ...definitionsOf(assembly.parts),
     declarations: readDeclarations({ ...assembly, objects, targets, filled: workloads.filled }),
-    ...(advice.length > 0 && { advice }),
+    ...defined({ advice: advice.length > 0 ? advice : undefined }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { isMap, isSeq, LineCounter, parseAllDocuments } from 'yaml';
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import { isSpace } from '../../model/go/letter-case.ts';
@@ -134,7 +135,7 @@ const azureLayers = (map: ObjectOf<'ConfigMap'>, from: From, advice: FleetError[
       );
     }
     const values = Object.fromEntries([[name, typeKalypsoValue(value)]]);
-    const places = Object.fromEntries(placesOf(name, { value, at, ...(inside && { inside }) }));
+    const places = Object.fromEntries(placesOf(name, defined({ value, at, inside })));
     return { key, layer: { name: map.name, selector, values, places, from, at: map.at } };
   });
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Declared, DeclaredPolicy } from '#bundles/formats/candidate';
 import { compareBytes } from '#bundles/digest';
 import type { Declarations, DeploymentTarget, PlatformForm, SchedulingPolicy } from '../../model/model.ts';
@@ -83,9 +84,10 @@ const toDeclared = ({ name, workspace, targets, clusterTypes }: SchedulingPolicy
   clusterTypes,
 });
 
-const sorted = (place: string, { registrations, targets, policies }: Lists): Declared => ({
-  in: place,
-  ...(registrations.length > 0 && { registrations: registrations.toSorted(compareBytes) }),
-  ...(targets.length > 0 && { targets: [...new Set(targets)].toSorted(compareBytes) }),
-  ...(policies.length > 0 && { policies: policies.toSorted((a, b) => compareBytes(a.name, b.name)) }),
-});
+const sorted = (place: string, { registrations, targets, policies }: Lists): Declared =>
+  defined({
+    in: place,
+    registrations: registrations.length > 0 ? registrations.toSorted(compareBytes) : undefined,
+    targets: targets.length > 0 ? [...new Set(targets)].toSorted(compareBytes) : undefined,
+    policies: policies.length > 0 ? policies.toSorted((a, b) => compareBytes(a.name, b.name)) : undefined,
+  });

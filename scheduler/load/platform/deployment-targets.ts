@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Bounds } from '../../model/bounds.ts';
 import type { DeploymentTarget, HostGrants, Labels } from '../../model/model.ts';
 import type { ObjectOf } from '../objects/platform-object.ts';
@@ -25,31 +26,33 @@ export const toDeploymentTargets = (
 ): readonly DeploymentTarget[] =>
   workload.targets
     .filter((target) => target.environment === environment)
-    .map((target) => ({
-      name: `${workload.name}-${target.name}`,
-      shortName: target.name,
-      workload: workload.name,
-      workspace: arrival.workspace,
-      environment,
-      labels: {
-        ...target.labels,
-        ...workload.labels,
-        ...arrival.deliveryLabels,
+    .map((target) =>
+      defined({
+        name: `${workload.name}-${target.name}`,
+        shortName: target.name,
         workload: workload.name,
         workspace: arrival.workspace,
-      },
-      manifests: target.manifests,
-      configSchemas: [...target.configSchemas, ...workload.configSchemas],
-      ...(workload.coerces === true && { coerces: true }),
-      dependsOn: target.dependsOn,
-      critical: target.critical,
-      ...(arrival.registration !== undefined && { registration: arrival.registration }),
-      ...(arrival.bounds !== undefined && { bounds: arrival.bounds }),
-      ...(arrival.grants !== undefined && { grants: arrival.grants }),
-      ...(arrival.packageSeconds !== undefined && { packageSeconds: arrival.packageSeconds }),
-      ...(arrival.siteValues !== undefined && { siteValues: arrival.siteValues }),
-      ...(target.siteInputs && { siteInputs: target.siteInputs }),
-      ...(target.siteConfig === true && { siteConfig: true }),
-      at: target.at,
-      ...(target.labelPlaces && { labelPlaces: target.labelPlaces }),
-    }));
+        environment,
+        labels: {
+          ...target.labels,
+          ...workload.labels,
+          ...arrival.deliveryLabels,
+          workload: workload.name,
+          workspace: arrival.workspace,
+        },
+        manifests: target.manifests,
+        configSchemas: [...target.configSchemas, ...workload.configSchemas],
+        coerces: workload.coerces === true ? true : undefined,
+        dependsOn: target.dependsOn,
+        critical: target.critical,
+        registration: arrival.registration,
+        bounds: arrival.bounds,
+        grants: arrival.grants,
+        packageSeconds: arrival.packageSeconds,
+        siteValues: arrival.siteValues,
+        siteInputs: target.siteInputs,
+        siteConfig: target.siteConfig === true ? true : undefined,
+        at: target.at,
+        labelPlaces: target.labelPlaces,
+      }),
+    );

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, formatPlace } from '#bundles/errors';
 import { allowsName } from '#bundles/formats/bounds/package-bounds';
@@ -54,13 +55,13 @@ export const readSiteLayers = async (
   const { sites, advice } = eachSiteOnce(declared);
   const layers = [...own, ...read.flatMap((one) => one.layers)].toSorted(bySpecificity);
   const unread = read.flatMap((one) => one.unread ?? []);
-  return {
-    ...(layers.length > 0 && { siteLayers: layers }),
-    ...(sites.length > 0 && { declaredSites: sites }),
-    ...(unread.length > 0 && { unreadLayers: unread }),
+  return defined({
+    siteLayers: layers.length > 0 ? layers : undefined,
+    declaredSites: sites.length > 0 ? sites : undefined,
+    unreadLayers: unread.length > 0 ? unread : undefined,
     snapshots: read.flatMap((one) => one.snapshots),
     advice: [...advice, ...unread.flatMap(({ errors }) => errors)],
-  };
+  });
 };
 
 /** Number of repositories read at the same time. */

@@ -1,4 +1,5 @@
 import { isAbsolute, join, normalize, sep } from 'node:path';
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, formatError, isFleetError, toFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
@@ -207,7 +208,7 @@ const notFollowed = (link: string, location: Location): FleetError =>
 
 const asItWas = (error: FleetError, { commit, at }: KnownCommit): FleetError =>
   new FleetError(error.code, `${error.message}; it is read as of ${formatTime(at)}`, {
-    ...(error.subject !== undefined && { subject: error.subject }),
+    subject: error.subject,
     hint: `That is commit ${commit.slice(0, 12)}; later commits wait until it answers again`,
     cause: error,
   });
@@ -223,15 +224,15 @@ const toSource = (
   const ref = location.kind === 'git' ? refName(location.revision) : undefined;
   const inDirectory = path === '.' ? '' : `${path}/`;
   return {
-    snapshot: {
+    snapshot: defined({
       role,
       repo: location.kind === 'git' ? redactUrl(location.repo) : location.directory,
-      ...(ref !== undefined && { ref }),
+      ref,
       path,
-      ...(commit !== undefined && { commit }),
+      commit,
       tree: treeDigest(files),
       directory: path === '.' ? root : join(root, path),
-    },
+    }),
     files,
     location,
     prefix: `${prefixOf(location)}${inDirectory}`,

@@ -103,7 +103,7 @@ const incomplete = (at: Place, apiVersion: string | undefined, kind: string | un
   const next = kind === undefined ? 'kind' : 'metadata.name';
   const missing = apiVersion === undefined ? 'apiVersion' : next;
   return new FleetError('OBJECT_INVALID', `this object has no ${missing}`, {
-    ...(kind !== undefined && { subject: kind }),
+    subject: kind,
     at,
     hint: `Give it ${missing === 'apiVersion' ? 'an' : 'a'} ${missing}`,
   });

@@ -17,7 +17,7 @@ export const plainDocument = (parsed: ParsedDocument, problems: FleetError[]): r
   // Encrypted documents must stay byte for byte.
   if (!NEEDS_FULL_PARSER.test(text.text) || sopsMac({ parsed }) !== undefined) return [parsed];
   const refuse = (code: 'YAML_SYNTAX' | 'OBJECT_INVALID', node: Node, message: string, hint?: string) =>
-    new FleetError(code, message, { at: placeOf(text, node, root), ...(hint && { hint }) });
+    new FleetError(code, message, { at: placeOf(text, node, root), hint: hint || undefined });
   const found = [
     ...badMerges(root, document).map((node) =>
       refuse(

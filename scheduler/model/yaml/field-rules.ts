@@ -1,4 +1,5 @@
 import type { Node } from 'yaml';
+import { defined } from '#bundles/defined';
 import { nonEmpty, given, onlyWith, enumOf } from './schema-rules.ts';
 import { type Bad, narrowed, type Reading, refuse, type Schema, type Shape } from './shape.ts';
 
@@ -74,7 +75,7 @@ export const keeping = <T extends object>(like: Shape<T>, ...stated: readonly St
 
 const schemaOf = <T>([first, ...others]: readonly Stated<T>[]): Schema => ({
   ...first?.[0].schema,
-  ...(others.length > 0 && { allOf: others.map(([{ schema }]) => schema) }),
+  ...defined({ allOf: others.length > 0 ? others.map(([{ schema }]) => schema) : undefined }),
 });
 
 const judge = <T extends object>(

@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type YAMLMap } from 'yaml';
+import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { LABEL } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
@@ -84,7 +85,7 @@ export const refuse = (
 ): Bad => {
   const at = placeIn(reading, node);
   reading.problems.push(
-    new FleetError(code, message, { subject: reading.subject, at, ...(hint && { hint }) }),
+    new FleetError(code, message, { subject: reading.subject, at, hint: hint || undefined }),
   );
   return BAD;
 };
@@ -139,15 +140,11 @@ export const textLike = (
   } = {},
 ): Shape<string> => {
   const { maxLength, like = text, code } = more;
-  return narrowed(
-    like,
-    { pattern: pattern.source, ...(maxLength !== undefined && { maxLength }) },
-    (value, node, path, reading) => {
-      if (pattern.test(value) && value.length <= (maxLength ?? Infinity)) return value;
-      const quoted = JSON.stringify(value.slice(0, MAX_QUOTED));
-      return refuse(reading, node, `${path} ${quoted} ${mistake}`, hint, code);
-    },
-  );
+  return narrowed(like, defined({ pattern: pattern.source, maxLength }), (value, node, path, reading) => {
+    if (pattern.test(value) && value.length <= (maxLength ?? Infinity)) return value;
+    const quoted = JSON.stringify(value.slice(0, MAX_QUOTED));
+    return refuse(reading, node, `${path} ${quoted} ${mistake}`, hint, code);
+  });
 };
 
 /** A DNS label of at most 63 characters. */
@@ -199,7 +196,7 @@ export const list = <T>(item: Shape<T>): Shape<readonly T[]> =>
 export const shortList = <T>(item: Shape<T>, most = 256, least = 0): Shape<readonly T[]> =>
   narrowed(
     list(item),
-    { maxItems: most, ...(least > 0 && { minItems: least }) },
+    defined({ maxItems: most, minItems: least > 0 ? least : undefined }),
     (read, node, path, reading) => {
       if (read.length < least) return refuse(reading, node, `${path} is empty`);
       return read.length <= most ? read : refuse(reading, node, `${path} has more than ${most} entries`);
@@ -257,20 +254,20 @@ export const fields = <T extends object>(
 const schemaOf = (table: Readonly<Record<string, Field<unknown>>>): Schema => {
   const all = Object.entries(table);
   const demanded = all.filter(([, { absent }]) => !absent).map(([key]) => key);
-  return {
+  return defined({
     type: 'object',
     additionalProperties: false,
-    ...(demanded.length > 0 && { required: demanded }),
+    required: demanded.length > 0 ? demanded : undefined,
     properties: Object.fromEntries(all.map(([key, field]) => [key, fieldSchema(field)])),
-  };
+  });
 };
 
 const fieldSchema = ({ shape, absent, about }: Field<unknown>): Schema => {
   const value = absent?.();
   return {
-    ...(about !== undefined && { description: about }),
+    ...defined({ description: about }),
     ...(absent ? orNull(shape.schema) : shape.schema),
-    ...(value !== undefined && { default: value }),
+    ...defined({ default: value }),
   };
 };
 

@@ -1,5 +1,6 @@
 import type { ApiResponse, RequestOpts, SuccessResponse, WithHeaders } from '@oazapfts/runtime';
 import { redirect } from 'react-router';
+import { defined } from '#bundles/defined';
 import { plainText } from '#bundles/errors';
 import type { Problem } from '#bundles/transport/hub/client';
 import { dropToken, readCsrf, readToken } from './session.ts';
@@ -75,12 +76,12 @@ export const send = async <T extends ApiResponse>(
   { signal, token = readToken(), key }: Sent = {},
 ): Promise<SuccessResponse<T>> => {
   const csrf = readCsrf();
-  const headers = {
-    ...(token !== null && { authorization: `Bearer ${token}` }),
-    ...(token === null && csrf !== null && { 'x-fleet-csrf': csrf }),
-    ...(key !== undefined && { 'idempotency-key': key }),
-  };
-  const answer = await call({ headers, ...(signal && { signal }) }).catch((cause: unknown) => {
+  const headers = defined({
+    authorization: token === null ? undefined : `Bearer ${token}`,
+    'x-fleet-csrf': token === null && csrf !== null ? csrf : undefined,
+    'idempotency-key': key,
+  });
+  const answer = await call(defined({ headers, signal })).catch((cause: unknown) => {
     if (signal?.aborted === true) throw cause;
     throw new Refusal({ status: 0, code: 'HUB_UNREACHABLE', message: 'The hub does not answer.' });
   });

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
+import { defined } from '#bundles/defined';
 import { readToken } from './session.ts';
 
 /** Shortest time between two refreshes. */
@@ -60,7 +61,10 @@ const follow = async (changed: () => void, reopened: () => void, signal: AbortSi
     try {
       const token = readToken();
       const answer = await fetch('/v1/changes', {
-        headers: { accept: 'text/event-stream', ...(token !== null && { authorization: `Bearer ${token}` }) },
+        headers: defined({
+          accept: 'text/event-stream',
+          authorization: token === null ? undefined : `Bearer ${token}`,
+        }),
         signal,
       });
       if (answer.ok && answer.body !== null) {

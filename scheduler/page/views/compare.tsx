@@ -1,5 +1,6 @@
 import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { defined } from '#bundles/defined';
 import { type Compare, compare } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
@@ -72,7 +73,7 @@ const Differences = ({ answer: { left, right, total, assignments, next } }: { re
         <Anchor
           component={Link}
           underline="always"
-          to={`?${new URLSearchParams({ left, right, ...(!isAll && { show: 'all' }) })}`}
+          to={`?${new URLSearchParams(defined({ left, right, show: isAll ? undefined : 'all' }))}`}
         >
           {isAll ? 'Show those that differ' : 'Show all'}
         </Anchor>

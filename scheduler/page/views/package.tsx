@@ -1,5 +1,6 @@
 import { Anchor, Code, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { defined } from '#bundles/defined';
 import { getV1Package, type Package, releaseRollback } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
@@ -86,7 +87,11 @@ const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision
         {
           environment,
           clusterType,
-          releaseRollback: { assignment, reason, ...(choice !== '' && { release: Number(choice) }) },
+          releaseRollback: defined({
+            assignment,
+            reason,
+            release: choice === '' ? undefined : Number(choice),
+          }),
         },
         options,
       ),

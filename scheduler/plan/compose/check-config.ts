@@ -100,7 +100,7 @@ const toSchema = (
       subject: `ConfigSchema ${name}`,
       at,
       cause,
-      ...(cause instanceof FleetError && cause.hint !== undefined && { hint: cause.hint }),
+      hint: cause instanceof FleetError && cause.hint !== undefined ? cause.hint : undefined,
     });
   if ('error' in parsed) return { name, at, coerces, source: null, validate: invalid(parsed.error) };
   const source = parsed.schema;

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { FleetError, formatPlace } from '#bundles/errors';
 import type { ComposedValues } from '#bundles/formats/statements/predicates';
@@ -163,10 +164,10 @@ const toDocument = (
     });
     return Object.keys(all).length === 0 && own.length === 0
       ? undefined
-      : { values: all, ...(own.length > 0 && { assignments: Object.fromEntries(own) }) };
+      : defined({ values: all, assignments: own.length > 0 ? Object.fromEntries(own) : undefined });
   };
   const [below, fixed] = [part(({ values }) => values), part((one) => one.fixed)];
-  return below || fixed ? { ...(below ?? { values: {} }), ...(fixed && { fixed }) } : undefined;
+  return below || fixed ? { ...(below ?? { values: {} }), ...defined({ fixed }) } : undefined;
 };
 
 type Layered = Pick<ComposedValues, 'values' | 'assignments'>;

@@ -76,8 +76,7 @@ const NAMES = 3;
 const withSubject = (
   { code, message, at, hint, cause }: FleetError,
   subject: string | undefined,
-): FleetError =>
-  new FleetError(code, message, { ...(subject !== undefined && { subject }), at, hint, cause });
+): FleetError => new FleetError(code, message, { subject, at, hint, cause });
 
 /**
  * Formats a finding as lines of text. @param all number of environments that were checked; a finding in all of them does not

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -103,7 +104,7 @@ export const approve = async (
     bundle: {
       kind,
       digest,
-      manifest: { mediaType, digest, size, ...(artifactType !== undefined && { artifactType }) },
+      manifest: defined({ mediaType, digest, size, artifactType }),
       minAgent: config.requirements.agent ?? null,
     },
     candidate: awaiting.candidate,

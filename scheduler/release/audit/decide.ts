@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { DecisionKind, DecisionPredicate } from '#bundles/formats/statements/predicates';
 import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
@@ -42,18 +43,18 @@ export const decide = async (
   keys: KeyDirectory,
   { decision, environment, only, candidate, rollback, person, reason, now }: Decision,
 ): Promise<void> => {
-  const predicate: DecisionPredicate = {
+  const predicate: DecisionPredicate = defined({
     fleet: keys.root.fleet,
     decision,
     environment,
-    ...(only !== undefined && { only }),
-    ...(candidate && { shared: candidate.shared }),
-    ...(rollback && { rollback }),
+    only,
+    shared: candidate?.shared,
+    rollback,
     person,
     reason: checkReason(reason),
     time: formatTime(now),
     critical: [],
-  };
+  });
   const statement = await signDecision(candidate?.candidate, predicate, await keys.key('audit'));
   await appendEntry(releases, keys, { kind: 'decision', statement }, now);
 };

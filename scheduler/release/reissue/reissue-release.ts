@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { MAX_CANDIDATE_BYTES } from '#bundles/formats/candidate';
 import { type BundleKind, type Channel, formatChannel } from '#bundles/names';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
@@ -119,12 +120,13 @@ export const releaseReferences = (
   ]);
 
 /** The descriptor without its annotations, which hold its old reference. */
-const plain = ({ mediaType, digest, size, artifactType }: Descriptor): Descriptor => ({
-  mediaType,
-  digest,
-  size,
-  ...(artifactType === undefined ? {} : { artifactType }),
-});
+const plain = ({ mediaType, digest, size, artifactType }: Descriptor): Descriptor =>
+  defined({
+    mediaType,
+    digest,
+    size,
+    artifactType,
+  });
 
 const kindsOf = ({ subjects }: StoredRelease) =>
   [...subjects].flatMap(([name, digest]) => {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { closureBlobs } from '#bundles/formats/bundle/closure-blobs';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { FleetError } from '#bundles/errors';
@@ -36,12 +37,16 @@ export const rollbackRelease = async (
   keys: KeyDirectory,
   { channel, to, revocations, now, signal }: Rollback,
 ): Promise<Reissued> => {
-  const { previous, from } = await chooseRelease(layout, keys, {
-    channel,
-    to,
-    now,
-    ...(signal && { signal }),
-  });
+  const { previous, from } = await chooseRelease(
+    layout,
+    keys,
+    defined({
+      channel,
+      to,
+      now,
+      signal,
+    }),
+  );
   return reissueRelease(layout, keys, {
     channel,
     from,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
@@ -48,7 +49,7 @@ export const findLostObjects = async (
       emptyFiles.get(now.id) ?? [],
     );
     const { id, workspace } = now;
-    return lost ? [{ ...lost, assignment: id, ...(workspace !== undefined && { workspace }) }] : [];
+    return lost ? [{ ...lost, assignment: id, ...defined({ workspace }) }] : [];
   });
 };
 

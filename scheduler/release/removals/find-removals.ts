@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Digest } from '#bundles/digest';
 import type { Layout } from '#bundles/formats/layout/layout';
@@ -98,7 +99,7 @@ export const openRemovals = (
       removals.push({
         ...(await reasonOf(assignment, workspace)),
         assignment,
-        ...(workspace !== undefined && { workspace }),
+        ...defined({ workspace }),
       });
     return [...removals, ...lost];
   };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
@@ -41,7 +42,7 @@ export const writeWaiting = async (
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const { code, message, hint } = removalsHeld(channel, removals);
   const reasons = describeRemovals(removals, channel.clusterType);
-  return writeReasons(layout, channel, { code, message, reasons, ...(hint !== undefined && { hint }) });
+  return writeReasons(layout, channel, defined({ code, message, reasons, hint }));
 };
 
 type Reasons = {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { bundlesOf } from '../../load/releases/read-release.ts';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { type Digest, shortDigest } from '#bundles/digest';
@@ -51,13 +52,17 @@ export const revokeBundle = async (
     if (instead === undefined) throw stillReleased(channel, bundle, current.predicate.version);
     if (instead === 'next build') return { news, version: undefined, references: noted };
     const { to } = instead;
-    const back = await rollbackRelease(layout, keys, {
-      channel,
-      to,
-      revocations: list,
-      now,
-      ...(signal && { signal }),
-    });
+    const back = await rollbackRelease(
+      layout,
+      keys,
+      defined({
+        channel,
+        to,
+        revocations: list,
+        now,
+        signal,
+      }),
+    );
     return { news, version: back.version, references: new Map([...noted, ...back.references]) };
   }
   const released = await readRevocations(layout, keys.roots, channel, current, 'released');

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { reachesEveryone } from '#bundles/trust/accept/is-selected';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -131,7 +132,7 @@ export const startRollout = async (
   const [first] = plan.stages;
   const reason = `policy ${plan.policy}`;
   const decision = { decision: 'start-rollout', person: null, reason } as const;
-  await decideRollout(releases, keys, stored, { ...decision, ...(first && { stage: first.name }) }, now);
+  await decideRollout(releases, keys, stored, { ...decision, ...defined({ stage: first?.name }) }, now);
 };
 
 /**

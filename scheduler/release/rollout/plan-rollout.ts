@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import type { Rollout, RolloutTerm } from '#bundles/formats/statements/predicates';
 import type { Channel } from '#bundles/names';
@@ -72,7 +73,7 @@ const planStages = (stages: readonly RolloutStage[]): readonly PlannedStage[] =>
   const planned: PlannedStage[] = [];
   let terms: readonly RolloutTerm[] = [];
   for (const { selector, percent = 100, ...stage } of stages) {
-    terms = widen(terms, { percent, ...(selector && { selector: selector.matchLabels }) });
+    terms = widen(terms, defined({ percent, selector: selector?.matchLabels }));
     const { name, soakSeconds, maxFailures, approvals } = stage;
     planned.push({ name, rollout: toRollout(terms), soakSeconds, maxFailures, approvals });
   }
@@ -101,5 +102,5 @@ const holds = (wide: RolloutTerm, narrow: RolloutTerm): boolean =>
 
 const toRollout = ([first = EVERYONE, ...also]: readonly RolloutTerm[]): Rollout => ({
   ...first,
-  ...(also.length > 0 && { also }),
+  ...defined({ also: also.length > 0 ? also : undefined }),
 });

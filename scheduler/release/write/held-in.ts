@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
 import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
@@ -18,23 +19,24 @@ export const heldIn = (
     .flatMap(({ registration, errors: [error] }) =>
       error
         ? [
-            {
+            defined({
               // A registration may have a longer name, with dots.
               assignment: registration.replaceAll('.', '-').slice(0, MAX_NAME).replace(/-+$/, ''),
               code: error.code,
               message: `WorkloadRegistration ${registration}: ${error.message}`.slice(0, 2000),
-              ...(error.at === undefined ? {} : { at: error.at }),
-            },
+              at: error.at,
+            }),
           ]
         : [],
     ),
 ];
 
 /** A held assignment as recorded in the bundle statement. */
-export const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) => ({
-  assignment: assignment.target.name,
-  code: error.code,
-  message: error.message.slice(0, 2000),
-  ...(error.at === undefined ? {} : { at: error.at }),
-  ...(kept === undefined ? {} : { kept: kept.digest }),
-});
+export const toHeldLine = ({ assignment, error, kept }: BuiltBundle['held'][number]) =>
+  defined({
+    assignment: assignment.target.name,
+    code: error.code,
+    message: error.message.slice(0, 2000),
+    at: error.at,
+    kept: kept?.digest,
+  });

@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { defaultBranch } from '../../load/sources/git-repository.ts';
 import { type Location, parsePlatform, type Revision, refName } from '../../model/location.ts';
@@ -58,7 +59,7 @@ export const retargetSources = (sources: Sources, git: Git, side: Side): Retarge
     return platform.kind === 'directory' && tree.top === (await workTree(platform.directory))?.top;
   };
   return {
-    ...(sources.remarks && { remarks: sources.remarks }),
+    ...defined({ remarks: sources.remarks }),
     hits: () => hits,
     isWorkTree: async () =>
       platform.kind !== 'directory' || (await workTree(platform.directory)) !== undefined,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
 import { createComposer } from '../../plan/compose/compose-config.ts';
@@ -40,7 +41,11 @@ export const compareValues = (before: Side, after: Side): readonly ValueDifferen
       const typesOnly = JSON.stringify(difference.before?.value) === JSON.stringify(difference.after?.value);
       if (typesOnly && typedText(old.values[key]) === typedText(now.values[key])) continue;
       const same = JSON.stringify(difference);
-      const known = found.get(same) ?? { ...difference, ...(typesOnly && { typesOnly }), assignments: [] };
+      const known = found.get(same) ?? {
+        ...difference,
+        ...defined({ typesOnly: typesOnly || undefined }),
+        assignments: [],
+      };
       known.assignments.push(name);
       found.set(same, known);
     }

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { fillFolder } from '../../load/init/fill-folder.ts';
@@ -113,14 +114,16 @@ export const takeOver = async (options: TakeoverOptions): Promise<TakeoverReport
   const written = await writePlan({ ...options, to }, plan.files);
   const environments: EnvironmentTakeover[] = [];
   for (const one of before) {
-    environments.push({
-      environment: one.platform.environment,
-      assignments: one.result.packages.length,
-      held: one.result.held,
-      advice: one.schedule.advice,
-      published: one.published,
-      ...(to !== undefined && { taken: await compareTaken(options, to, one) }),
-    });
+    environments.push(
+      defined({
+        environment: one.platform.environment,
+        assignments: one.result.packages.length,
+        held: one.result.held,
+        advice: one.schedule.advice,
+        published: one.published,
+        taken: to !== undefined ? await compareTaken(options, to, one) : undefined,
+      }),
+    );
   }
   return { environments, broken, notes: to === undefined ? [] : plan.notes, written };
 };

@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { errno, hostError } from '../host-error.ts';
 import type { DebRelease } from '../step-request.ts';
@@ -68,7 +69,7 @@ const settleMarks = async (
     const version = dpkg.get(name)?.version;
     if (version === undefined || !(await readMark(name))?.versions.includes(version)) continue;
     const unpacked = await unpackedAt(name);
-    await writeMark(name, { versions: [version], ...(unpacked !== undefined && { unpacked }) });
+    await writeMark(name, defined({ versions: [version], unpacked }));
   }
   for (const name of await namesIn(FOLDER))
     if ((dpkg.get(name)?.status ?? 'removed') === 'removed') await rm(join(FOLDER, name), { force: true });

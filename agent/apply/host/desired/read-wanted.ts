@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import {
   type HostCheck,
   type HostDirectory,
@@ -83,7 +84,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
   const inputs = desired.siteInputs.filter((input) => input.assignment === desired.assignment);
   refuseStrayInputs(desired.assignment, inputs, files);
-  const wanted: Wanted = {
+  const wanted: Wanted = defined({
     assignment: desired.assignment,
     directories: directories.map(asDirectory).toSorted((a, b) => compareBytes(a.path, b.path)),
     files: new Map(
@@ -99,9 +100,9 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     units,
     playbooks,
     checks: [...checks, ...probes],
-    ...(install && { install }),
+    install,
     images,
-  };
+  });
   known.set(desired, wanted);
   return wanted;
 };

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { Step, StepResult } from '../../../model/target.ts';
 import type { Wanted, WantedFile } from '../desired/read-wanted.ts';
@@ -75,5 +76,5 @@ const programsOf = ({ files, assignment }: Wanted, hooks: DebsDetail['hooks']): 
 
 const carry = (file: WantedFile, path: string): StepContent => {
   const { digest, size } = file;
-  return { path, digest, size, ...('bytes' in file && { bytes: file.bytes.toString('base64') }) };
+  return defined({ path, digest, size, bytes: 'bytes' in file ? file.bytes.toString('base64') : undefined });
 };

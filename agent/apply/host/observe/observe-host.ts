@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage, Drift, OwnedObject } from '../../../model/target.ts';
 import { readWanted, type Wanted, type WantedDirectory, type WantedFile } from '../desired/read-wanted.ts';
@@ -68,12 +69,14 @@ export const observeHost = async (
     for (const { program, file } of settingsOf(wanted)) {
       if (program !== 'sysctl') continue;
       for (const difference of await settingDifferences(options, wanted, file))
-        drifts.push({
-          key: `setting:${file.named}`,
-          what: 'value',
-          message: describeSysctl(difference),
-          ...(difference.why === 'missing' && { stays: true }),
-        });
+        drifts.push(
+          defined({
+            key: `setting:${file.named}`,
+            what: 'value',
+            message: describeSysctl(difference),
+            stays: difference.why === 'missing' ? true : undefined,
+          }),
+        );
     }
   stopIfAborted(signal);
   const others = new Map([...taken].map(([key, other]) => [names.get(key) ?? key, other]));

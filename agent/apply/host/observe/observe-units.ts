@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { Drift } from '../../../model/target.ts';
 import type { HostTargetOptions } from '../host-options.ts';
@@ -34,10 +35,10 @@ const foreignDrift = (files: readonly ForeignFile[]): Drift => {
   const does = what === 'shadow' ? 'replaces' : 'changes';
   const units = nameSome(files.map(({ unit }) => unit));
   const why = stays === undefined ? '' : `; the agent leaves it in place, because ${stays}`;
-  return {
+  return defined({
     key: fileKey(path),
     what,
     message: `${path} ${does} ${units} and is not of the package${why}`,
-    ...(stays !== undefined && { stays: true }),
-  };
+    stays: stays !== undefined ? true : undefined,
+  });
 };

@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { HostDeb } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -114,15 +115,15 @@ const ownedDeb = (
   const known = isProvisional ? undefined : before?.adopted;
   const found = isMarked ? undefined : here;
   const adopted = before ? known : found;
-  return {
+  return defined({
     version: deb.version,
     hold: deb.hold === true,
-    ...(purges && { purge: true }),
-    ...(adopted !== undefined && { adopted }),
-    ...(adopted !== undefined &&
-      (before ? before.adoptedHold : state?.hold) && { adoptedHold: true as const }),
-    ...(provisional && { provisional }),
-  };
+    purge: purges || undefined,
+    adopted,
+    adoptedHold:
+      adopted !== undefined && (before ? before.adoptedHold : state?.hold) ? (true as const) : undefined,
+    provisional,
+  });
 };
 
 /** Conffiles of an earlier installation are not ours to purge. */

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import { hasBackup } from '../backups/open-backup.ts';
@@ -100,7 +101,7 @@ const planFile = (
     path: file.path,
     ...nameOf(file),
     largest: Math.max(file.size, before?.largest ?? 0),
-    ...(putsBack !== undefined && { putsBack }),
+    ...defined({ putsBack }),
     digest: file.digest,
     mode: file.mode,
     owner: context.options.isRoot && ids ? ids : null,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import { stopIfAborted } from '../host-error.ts';
@@ -115,7 +116,7 @@ const wantedUnits = (context: UnitContext, { found, foreign }: Files): readonly 
         own: {
           order,
           watches,
-          ...(known.quadlet !== undefined && { quadlet: known.quadlet }),
+          ...defined({ quadlet: known.quadlet }),
           ...(!isOurs && filesBeforePackage(known, foreign.get(unit.name) ?? [], { owned })),
           ...(replaced && (isFound ? { provisional: { replaced } } : { replaced })),
         },

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import { canonicalBytes } from '#bundles/json/canonical';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
@@ -61,7 +62,7 @@ export const runPlaybook = async (
   const { folder, files, collections, roles, variables, vaultPassword } = playbook;
   const below = (path: string): string => `playbook/${path.slice(folder.length + 1)}`;
   const archives = [...collections, ...roles].map(({ path }, index) => ({ path, at: `archives/${index}` }));
-  const request: PlaybookRequest = {
+  const request: PlaybookRequest = defined({
     kind: 'playbook',
     mode,
     record: hexOf(digestOf(Buffer.from(playbookKey(playbook)))).slice(0, 32),
@@ -70,20 +71,25 @@ export const runPlaybook = async (
       ...archives.map(({ path, at }) => contentOf(wanted, path, at)),
     ],
     playbook: playbook.playbook,
-    ...(variables !== undefined && { variables: below(variables) }),
+    variables: variables !== undefined ? below(variables) : undefined,
     collections: collections.map((one, index) => ({ ...one, path: `archives/${index}` })),
     roles: roles.map((one, index) => ({ ...one, path: `archives/${collections.length + index}` })),
-    ...(vaultPassword !== undefined && { vaultPassword }),
+    vaultPassword,
     become: playbook.become,
     limitSeconds: playbook.timeoutSeconds,
     timeoutSeconds: playbook.timeoutSeconds + MARGIN_SECONDS,
     secrets: secretTexts(desired),
-  };
+  });
   return await runStep(request, options, signal);
 };
 
 const contentOf = (wanted: Wanted, path: string, at: string): StepContent => {
   const file = fileOf(wanted, path);
   const { digest, size } = file;
-  return { path: at, digest, size, ...('bytes' in file && { bytes: file.bytes.toString('base64') }) };
+  return defined({
+    path: at,
+    digest,
+    size,
+    bytes: 'bytes' in file ? file.bytes.toString('base64') : undefined,
+  });
 };

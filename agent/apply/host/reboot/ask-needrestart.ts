@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { defined } from '#bundles/defined';
 import { MAX_CAUSES, type RebootCause } from '../../../model/machine.ts';
 import { runQuietly } from '../debs/apt.ts';
 import type { Run } from '../host-options.ts';
@@ -50,22 +51,22 @@ export const parseNeedrestart = (text: string): NeedrestartAnswer => {
   const said = (name: string): string => values.get(name) ?? '';
   const kernel = ['2', '3'].includes(said('KSTA')) && said('KEXP') !== '';
   const microcode = said('UCSTA') === '2' && said('UCEXP') !== '';
-  return {
-    ...(kernel && {
-      kernel: {
-        key: `kernel:${said('KEXP')}`,
-        message: `kernel ${said('KEXP')} is installed, and ${said('KCUR')} runs`,
-      },
-    }),
-    ...(microcode && {
-      microcode: {
-        key: `microcode:${said('UCEXP')}`,
-        message: `microcode ${said('UCEXP')} is installed, and ${said('UCCUR')} is loaded`,
-      },
-    }),
+  return defined({
+    kernel: kernel
+      ? {
+          key: `kernel:${said('KEXP')}`,
+          message: `kernel ${said('KEXP')} is installed, and ${said('KCUR')} runs`,
+        }
+      : undefined,
+    microcode: microcode
+      ? {
+          key: `microcode:${said('UCEXP')}`,
+          message: `microcode ${said('UCEXP')} is installed, and ${said('UCCUR')} is loaded`,
+        }
+      : undefined,
     services: [...new Set(found.filter(([name]) => name === 'SVC').map(([, value]) => value))]
       .filter((name) => name !== '')
       .toSorted()
       .slice(0, MAX_CAUSES),
-  };
+  });
 };

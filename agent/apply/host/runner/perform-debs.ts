@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { type Apt, aptGet, dpkgArgv, runQuietly, runSealed } from '../debs/apt.ts';
 import { blocksApt, readDpkg } from '../debs/dpkg-state.ts';
@@ -149,7 +150,7 @@ const installAndRemove = async (work: Work, before: Dpkg): Promise<StepEnd> => {
   }
   const gone = findDisappeared(before, await readDpkg(apt), request);
   const note = noteOf(request, ended, reached);
-  return { ...ended, message: gone, ...(note !== undefined && { note }) };
+  return { ...ended, message: gone, ...defined({ note }) };
 };
 
 /** dpkg removes a package when others replaced all its files, and apt does not announce it. */

@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { COMMAND_ENV } from '../host-options.ts';
 import { CALLBACK_PLUGIN } from './callback-plugin.ts';
 import { describeTask, readPlaybookReport, whyPlaybookFailed } from './playbook-report.ts';
@@ -130,7 +131,7 @@ const playbookEnv = (
   // Modules write their arguments to the journal otherwise.
   ANSIBLE_NO_TARGET_SYSLOG: 'true',
   FLEET_FERRY_REPORT: join(scratch, 'report'),
-  ...(vaultPassword !== undefined && { FLEET_FERRY_VAULT: '1' }),
+  ...defined({ FLEET_FERRY_VAULT: vaultPassword !== undefined ? '1' : undefined }),
 });
 
 /**

@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { redact } from '../../../secrets/redact.ts';
 import { readDpkg } from '../debs/dpkg-state.ts';
@@ -102,16 +103,16 @@ const within = async (
     );
     const joined = `${stdout.trim()}\n${stderr.trim()}`;
     const output = shownOutput(redact(joined, secrets, joined.length));
-    return {
+    return defined({
       outcome: message === undefined ? 'succeeded' : 'failed',
       code,
       message: message === undefined ? 'done' : redact(message, secrets, message.length),
       first: firstOf(output),
       last: lastOf(output),
-      ...(report && { report: withoutSecrets(report, secrets) }),
-      ...(message !== undefined && surroundings !== undefined && { surroundings }),
-      ...(message === undefined && note !== undefined && { note }),
-    };
+      report: report ? withoutSecrets(report, secrets) : undefined,
+      surroundings: message !== undefined && surroundings !== undefined ? surroundings : undefined,
+      note: message === undefined && note !== undefined ? note : undefined,
+    });
   } catch (error) {
     if (signal.aborted || !timeout.aborted || !isFleetError(error, 'ABORTED')) throw error;
     const message = `did not end within ${timeoutSeconds} s`;

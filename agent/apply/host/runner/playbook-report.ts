@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { PlaybookReport, TaskPlace } from '../step-request.ts';
 import type { Unfinished } from './progress.ts';
@@ -51,25 +52,25 @@ export const readPlaybookReport = (text: string, folder: string, before?: Unfini
   const last = lines.findLast((line) => line.type === 'task');
   // A failure that the playbook rescues does not fail the run.
   const isFailed = !stats || stats.failures + stats.unreachable > 0;
-  return {
+  return defined({
     changed: lines
       .flatMap((line) => (line.type === 'changed' ? [{ ...below(line), host: line.host }] : []))
       .slice(0, MAX_CHANGED),
-    ...(isFailed &&
-      failed && {
-        failed: { ...below(failed), host: failed.host, message: failed.message, hidden: failed.hidden },
-      }),
-    ...(last?.type === 'task' && { last: below(last) }),
+    failed:
+      isFailed && failed
+        ? { ...below(failed), host: failed.host, message: failed.message, hidden: failed.hidden }
+        : undefined,
+    last: last?.type === 'task' ? below(last) : undefined,
     ended: stats !== undefined,
-    ...(before && {
-      resumed: {
-        ...(before.cutOff !== undefined && { cutOff: before.cutOff }),
-        handlers: lines.flatMap((line) => (line.type === 'again' ? [below(line)] : [])),
-        lost: lines.flatMap((line) => (line.type === 'lost' ? [line.topic] : [])),
-        unrepeated: lines.flatMap((line) => (line.type === 'unrepeated' ? [below(line)] : [])),
-      },
-    }),
-  };
+    resumed: before
+      ? defined({
+          cutOff: before.cutOff,
+          handlers: lines.flatMap((line) => (line.type === 'again' ? [below(line)] : [])),
+          lost: lines.flatMap((line) => (line.type === 'lost' ? [line.topic] : [])),
+          unrepeated: lines.flatMap((line) => (line.type === 'unrepeated' ? [below(line)] : [])),
+        })
+      : undefined,
+  });
 };
 
 /** 'task "copy" (site.yml:7)'. */

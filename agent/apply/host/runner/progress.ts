@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { defined } from '#bundles/defined';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { errno, hostError } from '../host-error.ts';
 
@@ -83,12 +84,12 @@ export const unfinishedFrom = (text: string): Unfinished => {
         break;
     }
   for (const topic of open?.notify ?? []) note(LOCALHOST, topic);
-  return {
+  return defined({
     notified: [...notified.values()],
     registers: [...registers],
     ran: [...ran],
-    ...(last !== undefined && { cutOff: last }),
-  };
+    cutOff: last,
+  });
 };
 
 /** The host of a task that was under way: a playbook has no other, unless it adds some. */

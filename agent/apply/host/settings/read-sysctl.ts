@@ -1,4 +1,5 @@
 import { globSync } from 'node:fs';
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import { type Parameter, readParameter } from '../live/read-parameter.ts';
 import { isSameValue, type SysctlLine, sysctlLines } from '../live/sysctl-lines.ts';
@@ -122,7 +123,7 @@ const different = ({ name, value: wanted }: Line, found: Parameter): SysctlDiffe
         ? { name, wanted, live: undefined, why: 'private' }
         : { name, wanted, live: found.value };
     case 'absent':
-      return { name, wanted, live: undefined, ...(found.isKnown ? {} : { why: 'missing' }) };
+      return { name, wanted, live: undefined, ...defined({ why: found.isKnown ? undefined : 'missing' }) };
     case 'write-only':
     case 'unreadable':
       return { name, wanted, live: undefined, why: 'private' };

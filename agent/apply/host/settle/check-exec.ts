@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { HostCheck } from '#bundles/formats/bundle/host-package';
 import type { CheckResult } from '../../../model/target.ts';
 import { COMMAND_ENV, type HostTargetOptions } from '../host-options.ts';
@@ -30,7 +31,12 @@ export const checkExec = async (
   const why = code === 127 ? noProgram(argv[0] ?? '', options.root) : ended;
   const output =
     code === 127 ? '' : firstOf(shownOutput(redact(`${stderr.trim()}\n${stdout.trim()}`, 4 * MAX_OUTPUT)));
-  return { name, outcome: 'failed', message: `${argv[0]} ${why}`, ...(output === '' ? {} : { output }) };
+  return defined({
+    name,
+    outcome: 'failed',
+    message: `${argv[0]} ${why}`,
+    output: output === '' ? undefined : output,
+  });
 };
 
 /** Programs of the machine run, so with another root than '/' a path of the package is not the path of the program. */

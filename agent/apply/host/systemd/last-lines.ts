@@ -62,8 +62,8 @@ export const withLastLines = async <T>(
 
 const printing = ({ code, message, subject, hint, cause }: FleetError, printed: Printed): FleetError =>
   new FleetError(code, message, {
-    ...(subject !== undefined && { subject }),
-    ...(hint !== undefined && { hint }),
+    subject,
+    hint,
     cause,
     printed,
   });

@@ -36,6 +36,6 @@ export const mustSystemctl = async (
   const said = result.stderr.trim().split('\n')[0] ?? '';
   const unit = words.includes('--') ? words.at(-1) : undefined;
   throw new FleetError('UNIT_FAILED', `systemctl ${words.join(' ')} ended with ${result.code}: ${said}`, {
-    ...(unit !== undefined && { hint: `journalctl -u ${unit} shows why` }),
+    hint: unit !== undefined ? `journalctl -u ${unit} shows why` : undefined,
   });
 };

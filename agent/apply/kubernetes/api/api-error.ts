@@ -210,7 +210,7 @@ const refused = (message: string, status: Status, cause: RefusalCause): FleetErr
 /** The message does not name the request, so that an outage of days is reported once. */
 export const unreachable = (server: string, why: string, cause?: unknown, said = ''): FleetError =>
   new FleetError('API_UNREACHABLE', `the API server ${server} does not answer (${why})`, {
-    ...(cause !== undefined && { cause }),
+    cause,
     hint: `${said === '' ? '' : `It says: ${said}. `}The agent continues when it does`,
   });
 

@@ -4,6 +4,7 @@ import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { checkWriters } from '#bundles/check-writers';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 
 /** Address and credentials of a cluster's API. */
@@ -131,13 +132,13 @@ const fromOptions = (options: RequestOptions): Credentials => {
     ? { Authorization: `Basic ${Buffer.from(auth).toString('base64')}` }
     : {};
   return {
-    tls: {
-      ...(ca !== undefined && { ca: ca as Buffer }),
-      ...(cert !== undefined && { cert: cert as Buffer }),
-      ...(key !== undefined && { key: key as Buffer }),
-      ...(servername !== undefined && { servername }),
-      ...(rejectUnauthorized !== undefined && { rejectUnauthorized }),
-    },
+    tls: defined({
+      ca: ca !== undefined ? (ca as Buffer) : undefined,
+      cert: cert !== undefined ? (cert as Buffer) : undefined,
+      key: key !== undefined ? (key as Buffer) : undefined,
+      servername,
+      rejectUnauthorized,
+    }),
     headers: { ...basic, ...given },
   };
 };

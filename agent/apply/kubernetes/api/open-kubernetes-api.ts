@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseExactJson, writeExactJson } from '#bundles/json/exact-json';
 import { failsWith, toApiError } from './api-error.ts';
@@ -138,16 +139,16 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
         'PATCH',
         'apply',
         object,
-        {
+        defined({
           contentType: 'application/apply-patch+yaml',
-          ...(secret && { secret }),
-          query: {
+          secret: secret || undefined,
+          query: defined({
             fieldManager: FIELD_MANAGER,
             fieldValidation: 'Strict',
             force: String(force),
-            ...(dryRun && { dryRun: 'All' }),
-          },
-        },
+            dryRun: dryRun ? 'All' : undefined,
+          }),
+        }),
         signal,
       ),
     create: async (object, signal, { dryRun = false, secret = false } = {}) =>
@@ -156,13 +157,13 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
           'POST',
           'create',
           object,
-          {
-            ...(secret && { secret }),
+          defined({
+            secret: secret || undefined,
             query: {
               fieldManager: FIELD_MANAGER,
               ...(dryRun && { dryRun: 'All', fieldValidation: 'Strict' }),
             },
-          },
+          }),
           signal,
         )
       ).object,
@@ -174,7 +175,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
         {
           method: 'PATCH',
           path: `${pathOf(type, ref.namespace, ref.name)}${subresource ? `/${subresource}` : ''}`,
-          query: { fieldManager: FIELD_MANAGER, ...(dryRun && { dryRun: 'All' }) },
+          query: defined({ fieldManager: FIELD_MANAGER, dryRun: dryRun ? 'All' : undefined }),
           contentType: 'application/json-patch+json',
           body: writeExactJson(operations),
           expect: [404, 422],
@@ -237,17 +238,21 @@ const listAll = async (
     let expired = false;
     do {
       const answer = await sender.send(
-        {
+        defined({
           method: 'GET',
           path: pathOf(type, options.namespace, undefined),
-          query: { ...selectors(options), limit: String(PAGE), ...(next !== '' && { continue: next }) },
-          ...(options.metadataOnly && { accept: PARTIAL_LIST }),
+          query: {
+            ...selectors(options),
+            limit: String(PAGE),
+            ...defined({ continue: next !== '' ? next : undefined }),
+          },
+          accept: options.metadataOnly ? PARTIAL_LIST : undefined,
           expect: [404, 410],
           rights: listRights(type, options),
           verb: 'list',
           what: `${type.plural}${options.namespace === undefined ? '' : ` of ${options.namespace}`}`,
           secret: type.kind === 'Secret',
-        },
+        }),
         signal,
       );
       if (answer.code === 404) return undefined;
@@ -281,10 +286,10 @@ const removeOne = async (
   { uid, resourceVersion, propagation }: DeleteOptions,
   signal: AbortSignal,
 ) => {
-  const preconditions = {
-    ...(uid !== undefined && { uid }),
-    ...(resourceVersion !== undefined && { resourceVersion }),
-  };
+  const preconditions = defined({
+    uid,
+    resourceVersion,
+  });
   const answer = await sender.send(
     {
       method: 'DELETE',
@@ -293,7 +298,7 @@ const removeOne = async (
         apiVersion: 'v1',
         kind: 'DeleteOptions',
         propagationPolicy: propagation,
-        ...(Object.keys(preconditions).length > 0 && { preconditions }),
+        preconditions: Object.keys(preconditions).length > 0 ? preconditions : undefined,
       }),
       expect: [404, 409],
       rights: rightsFor(type, 'delete', ref),

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { Status } from './status.ts';
 
@@ -21,10 +22,12 @@ export class RefusalCause extends Error {
   constructor(code: number, { reason, details }: Status) {
     super(`HTTP status ${code}`);
     this.name = 'RefusalCause';
-    const causes = (details?.causes ?? []).map((cause) => ({
-      ...(cause.reason !== undefined && { reason: cause.reason }),
-      ...(cause.field !== undefined && { field: cause.field }),
-    }));
+    const causes = (details?.causes ?? []).map((cause) =>
+      defined({
+        reason: cause.reason,
+        field: cause.field,
+      }),
+    );
     this.refusal = { code, reason, causes, kind: details?.kind, name: details?.name };
   }
 }

@@ -1,14 +1,13 @@
+import { defined } from '#bundles/defined';
 import { apiVersionOf } from './discover.ts';
 import type { ListOptions, ResourceType } from './kubernetes-api.ts';
 
 /** Query parameters of a list or watch. */
-export const selectors = ({
-  labelSelector,
-  fieldSelector,
-}: ListOptions): Readonly<Record<string, string>> => ({
-  ...(labelSelector !== undefined && { labelSelector }),
-  ...(fieldSelector !== undefined && { fieldSelector }),
-});
+export const selectors = ({ labelSelector, fieldSelector }: ListOptions): Readonly<Record<string, string>> =>
+  defined({
+    labelSelector,
+    fieldSelector,
+  });
 
 /** Path of an object, or of all objects of a kind. */
 export const pathOf = (type: ResourceType, namespace: string | undefined, name: string | undefined): string =>

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ListOptions, ResourceType } from './kubernetes-api.ts';
 import type { ResourceRight } from './send.ts';
 
@@ -5,9 +6,7 @@ import type { ResourceRight } from './send.ts';
 export const listRights = (
   { group, plural }: ResourceType,
   { namespace }: ListOptions,
-): readonly ResourceRight[] => [
-  { verb: 'list', group, resource: plural, ...(namespace !== undefined && { namespace }) },
-];
+): readonly ResourceRight[] => [defined({ verb: 'list', group, resource: plural, namespace })];
 
 /** Rights of a request. An apply may create. Roles and bindings may need those that they give, or `escalate` and `bind`. */
 export const rightsFor = (
@@ -15,14 +14,18 @@ export const rightsFor = (
   verb: string,
   { name, namespace }: { readonly name: string; readonly namespace?: string | undefined },
 ): readonly ResourceRight[] => {
-  const place = { group, resource: plural, ...(namespaced && namespace !== undefined && { namespace }) };
+  const place = defined({
+    group,
+    resource: plural,
+    namespace: namespaced && namespace !== undefined ? namespace : undefined,
+  });
   const plain: readonly ResourceRight[] =
     verb === 'apply'
       ? [
           { ...place, verb: 'patch', name },
           { ...place, verb: 'create' },
         ]
-      : [{ ...place, verb, ...(verb !== 'create' && { name }) }];
+      : [{ ...place, verb, ...defined({ name: verb !== 'create' ? name : undefined }) }];
   if (group !== RBAC || !WRITES.has(verb)) return plain;
   const grants = plural.endsWith('bindings')
     ? ['roles', 'clusterroles'].map((resource) => ({ ...place, resource, verb: 'bind' }))

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Agent, type Dispatcher } from 'undici';
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { pauseMs, type RetryPolicy } from '#bundles/retry';
 import {
@@ -138,20 +139,24 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
   ): Promise<Dispatcher.ResponseData> => {
     const who = await credentials(fresh);
     const { method, path, query, body, contentType, accept = 'application/json' } = request;
-    return await dispatcher(who).request({
-      origin: access.server,
-      path: pathOf(access.server, path, query),
-      method,
-      headers: {
-        ...who.headers,
-        accept,
-        'user-agent': 'fleet-agent',
-        ...(body !== undefined && { 'content-type': contentType ?? 'application/json' }),
-      },
-      ...(body !== undefined && { body }),
-      ...(bodyTimeout !== undefined && { bodyTimeout }),
-      signal,
-    });
+    return await dispatcher(who).request(
+      defined({
+        origin: access.server,
+        path: pathOf(access.server, path, query),
+        method,
+        headers: {
+          ...who.headers,
+          accept,
+          'user-agent': 'fleet-agent',
+          ...defined({
+            'content-type': body !== undefined ? (contentType ?? 'application/json') : undefined,
+          }),
+        },
+        body,
+        bodyTimeout,
+        signal,
+      }),
+    );
   };
 
   /** True only if the server says so: it may be away, or not let this account ask. */

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isFleetError } from '#bundles/errors';
 import { parseExactJson } from '#bundles/json/exact-json';
 import { unreachable } from './api-error.ts';
@@ -29,7 +30,7 @@ export async function* watchEvents(
       timeoutSeconds: String(WATCH_SECONDS),
       resourceVersion: options.resourceVersion,
     },
-    ...(options.metadataOnly && { accept: PARTIAL }),
+    ...defined({ accept: options.metadataOnly ? PARTIAL : undefined }),
     expect: [410],
     verb: 'watch',
     what: type.plural,

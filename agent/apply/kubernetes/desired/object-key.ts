@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ObjectRef } from '../api/kubernetes-api.ts';
 
 /** 'apps/v1' -> 'apps', 'v1' -> ''. */
@@ -11,5 +12,10 @@ export const keyOf = ({ apiVersion, kind, namespace = '', name }: ObjectRef): st
 /** Converts a key back to a reference. @param apiVersion from the inventory, because a key has only the group */
 export const refOf = (key: string, apiVersion: string): ObjectRef => {
   const [, kind = '', namespace = '', ...name] = key.split('/');
-  return { apiVersion, kind, name: name.join('/'), ...(namespace !== '' && { namespace }) };
+  return defined({
+    apiVersion,
+    kind,
+    name: name.join('/'),
+    namespace: namespace !== '' ? namespace : undefined,
+  });
 };

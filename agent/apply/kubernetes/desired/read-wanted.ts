@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { fillSecret } from '../../../secrets/fill-secret.ts';
@@ -54,7 +55,7 @@ const manifestsOf = (document: ParsedDocument, secrets: PackageSecrets | undefin
   return expand(document.value).map((value) => {
     const filled = fillSecret(value, secrets, place);
     const secret = (filled ? secrets : decrypted)?.hash;
-    return { ...toManifest(filled ?? value, place), ...(secret && { secret }) };
+    return { ...toManifest(filled ?? value, place), ...defined({ secret }) };
   });
 };
 
@@ -159,8 +160,7 @@ const toWantedObject = (
     name,
     object,
     hash: secret ? secret(stableText(object)) : stableHash(object),
-    ...(secret && { secret }),
-    ...(statusIsField && { statusIsField }),
+    ...defined({ secret, statusIsField: statusIsField || undefined }),
     place,
     policy: policyOf(annotations),
   };

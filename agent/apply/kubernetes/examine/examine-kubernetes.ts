@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Examined } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
@@ -68,12 +69,12 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
   if ((await lackingRights(api, [ALL], signal)).length === 0)
     return { name, verdict: 'good', message: "the agent's account may do everything" };
   const lease = ['get', 'create', 'update'].map((verb): Right => {
-    return {
+    return defined({
       verb,
       group: 'coordination.k8s.io',
       resource: 'leases',
-      ...(namespace !== undefined && { namespace }),
-    };
+      namespace,
+    });
   });
   const lacking = await lackingRights(api, namespace === undefined ? [] : lease, signal);
   if (lacking.length > 0) {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
@@ -75,9 +76,7 @@ export const executeApply = async (
       wanted: object.hash,
       hash: fingerprint(settled, object.secret),
       written: writtenOf(settled),
-      ...(object.secret && { secret: true }),
-      ...(detail.autoscaled && { autoscaled: true }),
-      ...(keeps && { keeps }),
+      ...defined({ secret: object.secret ? true : undefined, autoscaled: detail.autoscaled, keeps }),
       uid: settled.metadata.uid,
     }),
   };
@@ -233,7 +232,7 @@ const apply = async (
   signal: AbortSignal,
 ): Promise<Applied> => {
   const { object, secret } = wanted;
-  const options: ApplyOptions = { force: true, ...(secret && { secret: true }) };
+  const options: ApplyOptions = defined({ force: true, secret: secret ? true : undefined });
   // Later the step is tried again behind all others.
   const until = performance.now() + Math.min(stepTimeoutMs, LONGEST_RETRY_MS);
   for (let cleared = 0; ; ) {

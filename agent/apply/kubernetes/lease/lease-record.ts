@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { numberOf, textOf } from '../health/live-field.ts';
 import type { LeaseOptions } from './lease-options.ts';
@@ -64,7 +65,7 @@ const leaseObject = (
   spec: object,
 ): LiveObject => ({
   ...LEASE_TYPE,
-  metadata: { name, namespace, ...(resourceVersion !== undefined && { resourceVersion }) },
+  metadata: defined({ name, namespace, resourceVersion }),
   spec,
 });
 

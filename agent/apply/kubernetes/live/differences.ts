@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '#bundles/is-record';
 import { stableText } from '../desired/stable-hash.ts';
@@ -14,7 +15,7 @@ const essence = (
   statusIsOurs: boolean,
 ): { readonly [field: string]: unknown } => ({
   ...rest,
-  ...(statusIsOurs && { status }),
+  ...defined({ status: statusIsOurs ? status : undefined }),
   metadata: {
     labels: metadata.labels ?? {},
     annotations: metadata.annotations ?? {},

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { apiVersionOf } from '../api/discover.ts';
 import type { KubernetesApi, LiveObject, ResourceType } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
@@ -23,7 +24,10 @@ export const findForeignDependent = async (
   const found = await inParallel(places, async (type) => {
     const { items } = await api.list(
       { apiVersion: apiVersionOf(type), kind: type.kind },
-      { metadataOnly: true, ...(holder.kind === 'Namespace' && { namespace: holder.metadata.name }) },
+      defined({
+        metadataOnly: true,
+        namespace: holder.kind === 'Namespace' ? holder.metadata.name : undefined,
+      }),
       signal,
     );
     return items.find((item) => isForeign(item, owner));

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
@@ -43,7 +44,7 @@ export const findKept = async (
   if (meant.length === 0 || meant.length > MAX_TRIES) return undefined;
   const attempt = async (paths: readonly string[]): Promise<LiveObject | undefined> => {
     const { object, secret } = withKept(wanted, live, paths);
-    const options = { dryRun: true, force: true, ...(secret && { secret: true }) };
+    const options = defined({ dryRun: true, force: true, secret: secret ? true : undefined });
     try {
       return (await api.apply(object, options, signal)).object;
     } catch (error) {

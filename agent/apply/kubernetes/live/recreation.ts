@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
@@ -47,10 +48,14 @@ const helpsToRecreate = async (
   const { name, ...metadata } = object.metadata;
   const trial = { ...object, metadata: { ...metadata, generateName: `${name.slice(0, MAX_NAME)}-` } };
   try {
-    await api.create(trial as unknown as LiveObject, signal, {
-      dryRun: true,
-      ...(secret && { secret: true }),
-    });
+    await api.create(
+      trial as unknown as LiveObject,
+      signal,
+      defined({
+        dryRun: true,
+        secret: secret ? true : undefined,
+      }),
+    );
     return true;
   } catch (error) {
     // The quota has room when the old object is gone.

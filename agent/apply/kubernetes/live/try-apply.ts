@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type FleetError, isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
@@ -28,7 +29,7 @@ export const tryApply = async (
 ): Promise<TriedApply> => {
   const { object, secret } = wanted;
   try {
-    const options = { dryRun: true, force: true, ...(secret && { secret: true }) };
+    const options = defined({ dryRun: true, force: true, secret: secret ? true : undefined });
     return { dry: (await api.apply(object, options, signal)).object, removes: [], keeps: [] };
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;

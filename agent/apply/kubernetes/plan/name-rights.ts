@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
@@ -39,7 +40,7 @@ const rightsFor = async (
     // The package's own CRD defines the kind, so the server does not know it yet.
     if (!type) continue;
     for (const verb of VERBS) {
-      const right = { verb, group, resource: type.plural, ...(namespace !== undefined && { namespace }) };
+      const right = defined({ verb, group, resource: type.plural, namespace });
       rights.set(JSON.stringify(right), right);
     }
   }

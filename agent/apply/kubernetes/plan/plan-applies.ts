@@ -82,7 +82,7 @@ const withPlace = (error: FleetError, wanted: WantedObject): FleetError => {
     : error.message;
   return new FleetError(code, `${message} [${wanted.place}]`, {
     cause: error,
-    ...(hint !== undefined && { hint }),
+    hint,
   });
 };
 
@@ -102,6 +102,6 @@ const combineRefusals = (refusals: readonly FleetError[]): FleetError => {
     codes.find((one) => one === 'ADMISSION_DENIED') ??
     first.code;
   return new FleetError(code, `${refusals.length} objects would be refused: ${listed}`, {
-    ...(first.hint !== undefined && { hint: first.hint }),
+    hint: first.hint,
   });
 };

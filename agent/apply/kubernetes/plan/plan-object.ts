@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
@@ -61,17 +62,17 @@ export const planObject = async (
     step,
     owns: { key: wanted.key, state: asJson({ ...state, ...more }) },
   });
-  const detail: ApplyDetail = {
+  const detail: ApplyDetail = defined({
     apiVersion: wanted.apiVersion,
     resourceVersion: live?.metadata.resourceVersion ?? null,
     awaits: null,
     replaces: null,
     migrates: false,
     adopts,
-    ...(state.replaced && !own && { copy: state.replaced.digest }),
-    ...(autoscaled && { autoscaled }),
-    ...(replicas !== undefined && { replicas }),
-  };
+    copy: state.replaced && !own ? state.replaced.digest : undefined,
+    autoscaled: autoscaled || undefined,
+    replicas,
+  });
   const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
     done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
 
@@ -85,8 +86,8 @@ export const planObject = async (
   if (!live && later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
     const { hash, secret } = own;
     const ran = note(wanted.key, 'unchanged', 'it ran, and the server removed it after its time', group);
-    const kept = { of: context.packageId, wanted: wanted.hash, ...(hash !== undefined && { hash }) };
-    return done(ran, { ...kept, ...(secret && { secret }) });
+    const kept = defined({ of: context.packageId, wanted: wanted.hash, hash });
+    return done(ran, { ...kept, ...defined({ secret }) });
   }
   if (!live || live.metadata.deletionTimestamp !== undefined) {
     if (later === undefined && !live) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
@@ -125,11 +126,15 @@ export const planObject = async (
     return done(unchanged, { ...seen(context, wanted, live), keeps: keeps.length > 0 ? keeps : undefined });
   }
   const reason = reasons.join('; ') || 'what is ours of it is recorded';
-  return apply('configured', reason, {
-    migrates: migrated.length > 0,
-    ...(takes && { takes }),
-    ...(keeps.length > 0 && { keeps }),
-  });
+  return apply(
+    'configured',
+    reason,
+    defined({
+      migrates: migrated.length > 0,
+      takes,
+      keeps: keeps.length > 0 ? keeps : undefined,
+    }),
+  );
 };
 
 /**
@@ -141,11 +146,12 @@ const ownEntryOf = (own: OwnedState | undefined, live: LiveObject | undefined): 
   return ownerOf(live) === undefined ? undefined : own;
 };
 
-const asTrial = ({ secret }: WantedObject): ApplyOptions => ({
-  dryRun: true,
-  force: true,
-  ...(secret && { secret: true }),
-});
+const asTrial = ({ secret }: WantedObject): ApplyOptions =>
+  defined({
+    dryRun: true,
+    force: true,
+    secret: secret ? true : undefined,
+  });
 
 /** An existing object that is not changed; it stays in the inventory if it was ours. */
 const left = (
@@ -158,7 +164,10 @@ const left = (
   step: note(wanted.key, 'skipped', reason, stageOf(wanted)),
   owns:
     own && live && isOwner(live, owner, own.uid)
-      ? { key: wanted.key, state: asJson({ ...own, ...(wanted.policy.prune ? {} : { keep: true }) }) }
+      ? {
+          key: wanted.key,
+          state: asJson({ ...own, ...defined({ keep: wanted.policy.prune ? undefined : true }) }),
+        }
       : undefined,
 });
 
@@ -174,17 +183,17 @@ const stateBefore = (
   const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
   const found = !own && adopts && live ? deployersOf(live, wanted.object) : undefined;
   const before = own ? own.before : found;
-  return {
+  return defined({
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
-    ...(own?.uid !== undefined && { uid: own.uid }),
-    ...(own?.written !== undefined && { written: own.written }),
-    ...(adopts && { adopted: true }),
-    ...(replaced && { replaced }),
-    ...(before && before.length > 0 && { before }),
-    ...((isNew || own?.provisional) && { provisional: true }),
-    ...(!wanted.policy.prune && { keep: true }),
-  };
+    uid: own?.uid,
+    written: own?.written,
+    adopted: adopts || undefined,
+    replaced: replaced || undefined,
+    before: before && before.length > 0 ? before : undefined,
+    provisional: isNew || own?.provisional ? true : undefined,
+    keep: !wanted.policy.prune ? true : undefined,
+  });
 };
 
 const seen = (
@@ -194,16 +203,16 @@ const seen = (
 ): Partial<OwnedState> => {
   const own = owned.get(key);
   const stored = fingerprint(live, secret);
-  return {
+  return defined({
     of: packageId,
     wanted: hash,
-    ...(autoscaled.scaled.has(key) && { autoscaled: true }),
+    autoscaled: autoscaled.scaled.has(key) ? true : undefined,
     hash: stored,
-    ...(own?.keeps && { keeps: own.keeps }),
+    keeps: own?.keeps ? own.keeps : undefined,
     written: (own?.hash === stored ? own.written : undefined) ?? writtenOf(live),
-    ...(secret && { secret: true }),
-    ...(live.metadata.uid !== undefined && { uid: live.metadata.uid }),
-  };
+    secret: secret ? true : undefined,
+    uid: live.metadata.uid,
+  });
 };
 
 /** True if our fields are unchanged since we wrote them and still desired, so that no request is needed (S2). */

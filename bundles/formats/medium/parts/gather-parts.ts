@@ -1,3 +1,4 @@
+import { defined } from '../../../defined.ts';
 import type { RandomAccess } from '../../archive/random-access.ts';
 import { type Digest, shortDigest } from '../../../digest.ts';
 import { FleetError, isFleetError, toFleetError } from '../../../errors.ts';
@@ -107,7 +108,7 @@ const openPart = async (
     number: read.label.number,
     path,
     size,
-    ...(listed && { digest: listed.digest }),
+    ...defined({ digest: listed?.digest }),
     bytes,
     sealed,
   };
@@ -130,8 +131,8 @@ const named = (error: FleetError, candidate: Candidate): FleetError => {
   if (code === 'MEDIUM_SEALED' || code === 'NOT_A_RECIPIENT') return error;
   const advice = error.exitCode === 4 || code === 'MISSING_BLOB' ? COPY_AGAIN_HINT : hint;
   return new FleetError(code, `${partTitle(candidate)}: ${message}`, {
-    ...(subject === undefined ? {} : { subject }),
-    ...(advice === undefined ? {} : { hint: advice }),
+    subject,
+    hint: advice,
     cause: error,
   });
 };

@@ -1,3 +1,4 @@
+import { defined } from '../../../defined.ts';
 import { compareBytes, type Digest } from '../../../digest.ts';
 import { FleetError } from '../../../errors.ts';
 import type { BlobSource } from '../../layout/blobs.ts';
@@ -34,12 +35,14 @@ export const openParts = async (found: readonly FoundParts[], options: OpenOptio
     set: first.label.set,
     count: medium.parts.length,
     sealed: here.some(({ sealed }) => sealed),
-    here: here.map(({ number, path: file, size, digest }) => ({
-      number,
-      path: file,
-      size,
-      ...(digest && { digest }),
-    })),
+    here: here.map(({ number, path: file, size, digest }) =>
+      defined({
+        number,
+        path: file,
+        size,
+        digest: digest || undefined,
+      }),
+    ),
     missing,
     damaged,
     partOf: index.partOf,

@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici';
+import { defined } from '../../../defined.ts';
 import { FleetError } from '../../../errors.ts';
 import { VERSION } from '../../../version.ts';
 import type { Authorizer, TokenScope } from './authorize.ts';
@@ -59,7 +60,7 @@ export const createExchange = ({
         const headers = {
           ...DEFAULT_HEADERS,
           ...ask.headers,
-          ...(authorization !== undefined && { authorization }),
+          ...defined({ authorization }),
         };
         answer = await send(connections, { ...ask, headers }, options.plainHttp);
         const changed = changedAnswer(ask, answer);

@@ -1,4 +1,5 @@
 import { setTimeout as sleepFor } from 'node:timers/promises';
+import { defined } from '../../../defined.ts';
 import { FleetError } from '../../../errors.ts';
 import { pauseMs, type RetryPolicy, type Sleep, spread } from '../../../retry.ts';
 import type { RegistryOptions } from '../registry.ts';
@@ -105,7 +106,7 @@ export const createRetries = (
       // Jitter also for the Retry-After: a thousand agents got the same one.
       const ms = pauseMs(policy, failures, random, spread(asked ?? 0, policy.jitter, random));
       if (asked !== undefined && budget.asked(ms) > MAX_ASKED_MINUTES * 60_000) throw askedTooMuch(host);
-      onWait?.({ ms, asked: asked !== undefined, host, ...(asked !== undefined && { askedMs: asked }) });
+      onWait?.({ ms, asked: asked !== undefined, host, ...defined({ askedMs: asked }) });
       await sleep(ms, signal);
       return true;
     },

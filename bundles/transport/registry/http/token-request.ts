@@ -1,3 +1,4 @@
+import { defined } from '../../../defined.ts';
 import { FleetError } from '../../../errors.ts';
 import { parseStrictJson } from '../../../json/strict-json.ts';
 import type { Credentials } from './docker-config.ts';
@@ -41,13 +42,15 @@ export const tokenRequestOf = ({
   const url = new URL(realm.url);
   for (const name of CLIENT_PARAMETERS) url.searchParams.delete(name);
   if (credentials?.kind === 'identity') {
-    const form = new URLSearchParams({
-      grant_type: 'refresh_token',
-      client_id: CLIENT,
-      scope: scopes.join(' '),
-      refresh_token: credentials.token,
-      ...(realm.service !== undefined && { service: realm.service }),
-    });
+    const form = new URLSearchParams(
+      defined({
+        grant_type: 'refresh_token',
+        client_id: CLIENT,
+        scope: scopes.join(' '),
+        refresh_token: credentials.token,
+        service: realm.service,
+      }),
+    );
     return {
       method: 'POST',
       url,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { hostSpans } from '#bundles/formats/bounds/host-violations';
@@ -90,17 +91,17 @@ export const assembleHost = async (
   const install = resolveInstall(objects, files, target.name);
   const checks = objects.flatMap((object) => object.checks.map(toCheck));
   const probes = checks.filter(isProbe);
-  const spec: HostPackage = {
+  const spec: HostPackage = defined({
     id: target.name,
     directories: directories.map(({ at: _, ...directory }) => directory),
     files: files.map(({ file }) => file),
-    ...(secrets.length > 0 && { secrets: secrets.map(({ secret }) => secret) }),
+    secrets: secrets.length > 0 ? secrets.map(({ secret }) => secret) : undefined,
     units: objects.flatMap((object) => object.units.map(toUnit)),
-    ...(playbooks.length > 0 && { playbooks: playbooks.map(({ playbook }) => playbook) }),
+    playbooks: playbooks.length > 0 ? playbooks.map(({ playbook }) => playbook) : undefined,
     checks: checks.filter((check) => !isProbe(check)),
-    ...(probes.length > 0 && { probes }),
-    ...(install && { install: install.install }),
-    ...(images.length > 0 && { images }),
+    probes: probes.length > 0 ? probes : undefined,
+    install: install?.install,
+    images: images.length > 0 ? images : undefined,
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
       ...(playbooks.length > 0 ? [PLAYBOOKS_CRITICAL] : []),
@@ -109,7 +110,7 @@ export const assembleHost = async (
       ...(probes.length > 0 ? [PROBES_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
     ],
-  };
+  });
   const fields = objects.flatMap((object) => object.siteInputs);
   await checkSiteInputs(fields, playbooks, files, access.signal);
   const inputs = [...fields, ...playbooks.flatMap(({ siteInputs }) => siteInputs)];
@@ -155,7 +156,7 @@ export const assembleHost = async (
     })),
     owns: hostOwns(spec),
     images,
-    ...(contents.length > 0 && { contents }),
+    ...defined({ contents: contents.length > 0 ? contents : undefined }),
     bounds,
     ...(bounds && {
       seconds: secondsOf(hostSpans(spec, bounds, ({ path }) => bytes.get(path))),
@@ -231,7 +232,13 @@ const resolveFile = async (
   if (bytes.byteLength > MAX_IN_LAYER && !format) return asBlob(memoryContent(bytes, path));
   const content = `files${path}`;
   return {
-    file: { ...owned, content, digest: digestOf(bytes), size: bytes.byteLength, ...(format && { format }) },
+    file: {
+      ...owned,
+      content,
+      digest: digestOf(bytes),
+      size: bytes.byteLength,
+      ...defined({ format: format || undefined }),
+    },
     bytes: { path: content, bytes },
     at,
   };

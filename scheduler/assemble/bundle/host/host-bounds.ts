@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import {
@@ -39,10 +40,11 @@ export const hostBoundsOf = (
   );
   return {
     ...bounds,
-    ...(folders.length > 0 && { paths: sorted([...bounds.paths, ...folders]) }),
-    // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
-    ...(inputs.length > 0 && { siteValues: sorted(inputs) }),
-    ...(platform.length > 0 && { platform: sorted(platform) }),
+    ...defined({
+      paths: folders.length > 0 ? sorted([...bounds.paths, ...folders]) : undefined, // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
+      siteValues: inputs.length > 0 ? sorted(inputs) : undefined,
+      platform: platform.length > 0 ? sorted(platform) : undefined,
+    }),
   };
 };
 

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { HostDeb, HostHook, HostInstall } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
@@ -44,35 +45,36 @@ export const resolveInstall = (
   checkHooks(hooks, debs, files);
   return {
     at,
-    install: {
+    install: defined({
       repository,
       packages: [...debs.values()].map(({ name, version }): HostDeb => {
         const wanted = named.get(name)?.value;
-        return {
+        return defined({
           name,
           version,
-          ...(named.size > 0 && !wanted && { asDependency: true as const }),
-          ...(wanted?.hold && { hold: true as const }),
-          ...(atLeast && { atLeast: true as const }),
-          ...(wanted?.adopt && { adopt: true as const }),
-        };
+          asDependency: named.size > 0 && !wanted ? (true as const) : undefined,
+          hold: wanted?.hold ? (true as const) : undefined,
+          atLeast: atLeast ? (true as const) : undefined,
+          adopt: wanted?.adopt ? (true as const) : undefined,
+        });
       }),
       conffiles,
-      ...(debconf.length > 0 && { debconf }),
+      debconf: debconf.length > 0 ? debconf : undefined,
       onRemoval,
       services,
-      ...(hooks.length > 0 && { hooks: hooks.map(({ value }) => toHook(value)) }),
-    },
+      hooks: hooks.length > 0 ? hooks.map(({ value }) => toHook(value)) : undefined,
+    }),
   };
 };
 
-const toHook = ({ package: name, before, after, restore, timeoutSeconds }: HookObject): HostHook => ({
-  package: name,
-  ...(before !== undefined && { before }),
-  ...(after !== undefined && { after }),
-  ...(restore !== undefined && { restore }),
-  timeoutSeconds,
-});
+const toHook = ({ package: name, before, after, restore, timeoutSeconds }: HookObject): HostHook =>
+  defined({
+    package: name,
+    before,
+    after,
+    restore,
+    timeoutSeconds,
+  });
 
 /** @throws FleetError REFERENCE_MISSING for a Debian package or program that this package does not bring; FIELD_INVALID */
 const checkHooks = (

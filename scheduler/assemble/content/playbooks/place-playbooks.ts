@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { defined } from '#bundles/defined';
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -65,20 +66,20 @@ export const placePlaybooks = (
         file: `${folder}/${VARIABLES}`,
         pointer: `/${variable}`,
       })),
-      playbook: {
+      playbook: defined({
         name: it.name,
         folder,
         playbook: it.source === undefined ? 'playbook.yml' : posix.basename(it.source),
         files: files.map(({ file }) => file.path),
-        ...(variables && { variables: `${folder}/${VARIABLES}` }),
+        variables: variables ? `${folder}/${VARIABLES}` : undefined,
         collections,
         roles,
-        ...(it.vaultPassword !== undefined && { vaultPassword: it.vaultPassword }),
+        vaultPassword: it.vaultPassword,
         become: it.become,
         order: it.order,
         timeoutSeconds: it.timeoutSeconds,
         checkSeconds: it.checkSeconds,
-      },
+      }),
     };
   });
 };
@@ -147,7 +148,7 @@ const variablesOf = (
       hint: 'config: true sets that variable; rename the other',
     });
   const { reconciler: _, namespaceService: __, ...platform } = configData;
-  const all = { ...variables, ...(config && { platform_config: platform }) };
+  const all = { ...variables, ...defined({ platform_config: config ? platform : undefined }) };
   return Object.keys(all).length + siteInputs.length > 0 ? all : undefined;
 };
 
@@ -171,7 +172,7 @@ const checkVault = ({ vaultPassword, name, at }: PlaybookObject, { secrets }: Ho
 const placed = (path: string, bytes: Buffer, { at }: PlaybookObject): ResolvedFile => {
   const content = `files${path}`;
   return {
-    file: {
+    file: defined({
       path,
       mode: '0644',
       owner: 'root',
@@ -179,8 +180,8 @@ const placed = (path: string, bytes: Buffer, { at }: PlaybookObject): ResolvedFi
       content,
       digest: digestOf(bytes),
       size: bytes.byteLength,
-      ...(posix.basename(path) === VARIABLES && { format: 'json' }),
-    },
+      format: posix.basename(path) === VARIABLES ? 'json' : undefined,
+    }),
     bytes: { path: content, bytes },
     at,
   };

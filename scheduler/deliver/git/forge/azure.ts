@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { CommitStatus, Forge, PullRequest } from './forge.ts';
 import { clip, type ForgeAccess, fieldOf, listOf, openForgeClient } from './forge-client.ts';
@@ -100,12 +101,16 @@ export const openAzure = (
     },
     close: (number) => update(number, { status: 'abandoned' }),
     setCommitStatus: async ({ commit, state, context, description, url }) => {
-      await client.ask('POST', `${repo}/commits/${commit}/statuses?${VERSION}`, {
-        state: STATES[state],
-        description,
-        context: { name: context, genre: GENRE },
-        ...(url !== undefined && { targetUrl: url }),
-      });
+      await client.ask(
+        'POST',
+        `${repo}/commits/${commit}/statuses?${VERSION}`,
+        defined({
+          state: STATES[state],
+          description,
+          context: { name: context, genre: GENRE },
+          targetUrl: url,
+        }),
+      );
     },
     [Symbol.asyncDispose]: () => client[Symbol.asyncDispose](),
   };

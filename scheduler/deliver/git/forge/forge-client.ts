@@ -1,4 +1,5 @@
 import { request } from 'undici';
+import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { openConnections } from '#bundles/transport/registry/http/connections';
 import type { RegistryOptions } from '#bundles/transport/registry/registry';
@@ -14,12 +15,16 @@ export const postStatus = async (
   repo: string,
   { commit, context, state, description, url }: CommitStatus,
 ): Promise<void> => {
-  await client.ask('POST', `${repo}/statuses/${commit}`, {
-    state,
-    context,
-    description: description.slice(0, MAX_DESCRIPTION),
-    ...(url !== undefined && { target_url: url }),
-  });
+  await client.ask(
+    'POST',
+    `${repo}/statuses/${commit}`,
+    defined({
+      state,
+      context,
+      description: description.slice(0, MAX_DESCRIPTION),
+      target_url: url,
+    }),
+  );
 };
 
 export type ForgeAnswer = { readonly status: number; readonly body: unknown };
@@ -59,18 +64,21 @@ export const openForgeClient = ({ api, authorization, connection, signal }: Forg
     ask: async (method, path, body, accepted = []) => {
       const what = `${method} ${api}/${path}`;
       try {
-        const response = await request(`${api}/${path}`, {
-          method,
-          dispatcher,
-          signal,
-          headers: {
-            authorization,
-            accept: 'application/json',
-            'content-type': 'application/json',
-            'user-agent': `fleet-scheduler/${VERSION}`,
-          },
-          ...(body !== undefined && { body: JSON.stringify(body) }),
-        });
+        const response = await request(
+          `${api}/${path}`,
+          defined({
+            method,
+            dispatcher,
+            signal,
+            headers: {
+              authorization,
+              accept: 'application/json',
+              'content-type': 'application/json',
+              'user-agent': `fleet-scheduler/${VERSION}`,
+            },
+            body: body !== undefined ? JSON.stringify(body) : undefined,
+          }),
+        );
         const text = await readCapped(response.body, what);
         const { statusCode: status } = response;
         if ((status >= 200 && status < 300 && status !== SIGN_IN) || accepted.includes(status))

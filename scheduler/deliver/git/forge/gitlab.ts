@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { CommitStatus, Forge, PullRequest } from './forge.ts';
 import { clip, type ForgeAccess, fieldOf, listOf, openForgeClient } from './forge-client.ts';
@@ -65,12 +66,12 @@ export const openGitLab = (access: ForgeAccess, path: string): Forge => {
       await client.ask('PUT', `${project}/merge_requests/${number}`, { state_event: 'close' });
     },
     setCommitStatus: async ({ commit, state, context, description, url }) => {
-      const status = {
+      const status = defined({
         state: STATES[state],
         name: context,
         description: clip(description, MAX_TEXT),
-        ...(url !== undefined && { target_url: url }),
-      };
+        target_url: url,
+      });
       const asked = await client.ask('POST', `${project}/statuses/${commit}`, status, [400]);
       if (asked.status !== 400) return;
       // GitLab refuses to set a status to the state that it has.

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { CertificateAnswer, CertificateRenewal } from '#bundles/formats/events/hub-api';
 import { formatTime } from '#bundles/time';
@@ -119,7 +120,7 @@ const changeAgent = (
     const current = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     if (current.key !== caller.agent.key || current.revoked_at !== null)
       throw new FleetError('REVOKED', `${id} was revoked or enrolled anew while it asked`);
-    const request = {
+    const request = defined({
       path: requestPath(id),
       id,
       site,
@@ -129,8 +130,8 @@ const changeAgent = (
       wish: { channel: channelOf(current), labels: labelsOf(current) },
       exposesToken: false,
       facts: {},
-      ...(recipient && { recipient }),
-    };
+      recipient,
+    });
     await enrollAgent(
       tx,
       request,

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import type { Documents } from '#bundles/schemas/documents';
@@ -126,8 +127,10 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
       const shown = request.workspaces && limits ? limitVerdict(verdict, limits) : verdict;
       return {
         ...verdictJson(shown, judged.candidate),
-        ...(limits && {
-          limited: await describeLimits({ hub, link, verdict, limits }, judged.candidate, signal),
+        ...defined({
+          limited: limits
+            ? await describeLimits({ hub, link, verdict, limits }, judged.candidate, signal)
+            : undefined,
         }),
       };
     },

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { encodeEvent, type Event, hashLine } from '#bundles/formats/events/event';
 import { formatChannel } from '#bundles/names';
@@ -32,12 +33,11 @@ export const storeEvents = async (
 ): Promise<void> => {
   const receivedAt = formatTime(now);
   const spokenAt = at < receivedAt ? at : receivedAt;
-  const spoken = {
+  const spoken = defined({
     heard_at: receivedAt,
-    ...((agent.said_at === null || agent.said_at < spokenAt || agent.said_at > receivedAt) && {
-      said_at: spokenAt,
-    }),
-  };
+    said_at:
+      agent.said_at === null || agent.said_at < spokenAt || agent.said_at > receivedAt ? spokenAt : undefined,
+  });
   const chained = chainEvents(agent, news, at, object);
   const last = chained.at(-1);
   if (!last) {

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { ReportPredicate } from '#bundles/formats/statements/predicates';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -30,9 +31,9 @@ export const describedTimes = (
   );
   const times = [...(usual === null ? [] : [usual]), ...named.flatMap(([, look]) => look ?? [])];
   const isKnown = named.every(([, look]) => look !== null);
-  return {
-    ...(isKnown && { said_at: times.toSorted()[0] ?? writtenAt }),
+  return defined({
+    said_at: isKnown ? (times.toSorted()[0] ?? writtenAt) : undefined,
     looks: named.length === 0 ? null : canonicalJson({ at: usual, packages: Object.fromEntries(named) }),
     service: looks?.service ?? null,
-  };
+  });
 };

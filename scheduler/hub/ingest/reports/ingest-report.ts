@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { COMPACTED } from '#bundles/formats/events/compacted';
 import { formatChannel } from '#bundles/names';
@@ -296,13 +297,14 @@ const reportedBy = (
     report.lines[report.events.findIndex((event) => event.seq === seq)] ?? '';
   return {
     heard_at: at,
-    ...(source === 'network' && { online_at: at }),
-    ...(isNewest(agent, { words: saidAt ?? written, at }) && {
-      ...(saidAt !== undefined && { said_at: saidAt }),
-      looks,
-      service,
-    }),
-    ...(head && { first_seq: head.first, head_seq: head.seq, head_hash: head.hash }),
+    ...defined({ online_at: source === 'network' ? at : undefined }),
+    ...(isNewest(agent, { words: saidAt ?? written, at }) &&
+      defined({
+        said_at: saidAt,
+        looks,
+        service,
+      })),
+    ...defined({ first_seq: head?.first, head_seq: head?.seq, head_hash: head?.hash }),
     ...foldHold(agent, fresh, lineOf),
     ...foldReboot(agent, fresh, lineOf),
     ...(newer &&

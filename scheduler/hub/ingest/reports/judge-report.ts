@@ -64,7 +64,7 @@ const withHint = <T>(verify: () => T, what: string): T => {
   } catch (error) {
     if (!isFleetError(error, 'UNKNOWN_KEY')) throw error;
     throw new FleetError('UNKNOWN_KEY', `${what} is not signed by the key that agent was enrolled with`, {
-      ...(error.subject !== undefined && { subject: error.subject }),
+      subject: error.subject,
       hint: 'If the machine was set up again, enrol it again: fleet-scheduler sites enroll <medium> --replace-key --accept <fingerprint>',
       cause: error,
     });

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { Candidate } from '#bundles/formats/candidate';
 import type { Digest } from '#bundles/digest';
@@ -34,13 +35,15 @@ export const describeQuestion = (
         !before.some((other) => other.role === role && other.path === path && other.tree === tree),
     )
     .slice(0, MAX_CHANGED)
-    .map(({ role, repo, path, ref, commit }) => ({
-      role,
-      repo,
-      path,
-      ...(ref !== undefined && { ref }),
-      ...(commit !== undefined && { commit }),
-    }));
+    .map(({ role, repo, path, ref, commit }) =>
+      defined({
+        role,
+        repo,
+        path,
+        ref,
+        commit,
+      }),
+    );
   return canonicalBytes({
     id,
     fleet,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -142,17 +143,18 @@ const predicateOf = (
   fleet: string,
   { shared }: Lineage,
   { environment: to, stage, workspaces, person, reason, now }: ApproveRequest,
-): ApprovalPredicate => ({
-  fleet,
-  to,
-  shared,
-  ...(stage !== undefined && { stage }),
-  ...(workspaces && { workspaces: [...new Set(workspaces)].toSorted(compareBytes) }),
-  person,
-  reason,
-  time: formatTime(now),
-  critical: workspaces ? [APPROVAL_WORKSPACES] : [],
-});
+): ApprovalPredicate =>
+  defined({
+    fleet,
+    to,
+    shared,
+    stage,
+    workspaces: workspaces ? [...new Set(workspaces)].toSorted(compareBytes) : undefined,
+    person,
+    reason,
+    time: formatTime(now),
+    critical: workspaces ? [APPROVAL_WORKSPACES] : [],
+  });
 
 /** The statement that one person approves a promotion, or a stage of a rollout: the exact bytes to sign. */
 const approvalStatement = (candidate: Digest, predicate: ApprovalPredicate): Buffer =>

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { Candidate } from '#bundles/formats/candidate';
@@ -53,14 +54,18 @@ export const submitCandidate = async (
   const last = submittedTo(await readAuditLog(layout, hub.keys.roots), environment) ?? null;
   if (last === candidate) return { ...common, outcome: 'known' };
   if (bytes && candidate !== null) await layout.blobs.write(candidate, bytes.byteLength, bytes);
-  await decide(releases, hub.keys, {
-    decision: 'submit',
-    environment,
-    ...(lineage && { candidate: lineage }),
-    person,
-    reason,
-    now,
-  });
+  await decide(
+    releases,
+    hub.keys,
+    defined({
+      decision: 'submit',
+      environment,
+      candidate: lineage || undefined,
+      person,
+      reason,
+      now,
+    }),
+  );
   return { ...common, outcome: 'submitted' };
 };
 

@@ -85,7 +85,7 @@ const settingsOf = (config: BundleConfig): string => {
       schema,
       needed,
       imagePolicy,
-      ...(reboot && { reboot: { windows: [...reboot.windows] } }),
+      reboot: reboot ? { windows: [...reboot.windows] } : undefined,
       critical,
     },
     'doubles',

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import { type AuditEntry, type PartOf, rejectionOf } from '../../../load/releases/audit-log.ts';
@@ -45,7 +46,7 @@ export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared 
       case 'approval':
         if (predicate.to === to && predicate.shared === shared && predicate.stage === undefined) {
           const { person, workspaces } = predicate;
-          approvals.set(signer, { payload, person, signer, at, ...(workspaces && { workspaces }) });
+          approvals.set(signer, defined({ payload, person, signer, at, workspaces }));
         }
         break;
       case 'promotion':

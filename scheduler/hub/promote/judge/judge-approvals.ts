@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
@@ -66,7 +67,7 @@ export const judgeApprovals = (
     ]),
     earliest: null,
     changedBy: met ? [] : ['person'],
-    ...(parts && { workspaces: parts }),
+    ...defined({ workspaces: parts }),
   };
 };
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import type { Changes } from '../facts/facts.ts';
@@ -55,6 +56,6 @@ const limitCondition = (condition: Condition, sees: Limits['sees']): Condition =
       count: condition.holding.count,
       first: waiting.map(({ workspace, wanted, found }) => `${workspace}: ${found} of ${wanted}`),
     },
-    ...(shown && { workspaces: shown }),
+    ...defined({ workspaces: shown }),
   };
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { formatChannel, type Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
@@ -67,7 +68,7 @@ export const decideStep = async (
   const stage = before?.kind === 'decision' ? before.predicate.stage : stageFor(decision, rolling);
   const changes = before !== undefined || changesPause(decision, rolling);
   if (!before && changes) {
-    const wish = { decision, person, reason, ...(stage !== undefined && { stage }) };
+    const wish = defined({ decision, person, reason, stage });
     await decideRollout(releases, keys, rolling.stored, wish, now);
   }
   const carried = await follow(keys, releases, channel, now);

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { hexOf } from '#bundles/digest';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { paragraph, type Printed } from '#cli/format-table';
@@ -63,14 +64,14 @@ export const answerHistory = async (
       entries.length === 0
         ? ['Nothing changed.']
         : [...describeEntries(entries), ...(next === null ? [] : ['', `More: --cursor ${next}`])],
-    json: {
+    json: defined({
       fleet: hub.store.fleet,
       at: formatTime(now),
-      ...(span.knownAt !== undefined && { knownAt: span.knownAt }),
+      knownAt: span.knownAt,
       releases: shown.map(({ packages: _, ...release }) => release),
       changes: named,
       next,
-    },
+    }),
   };
   return await describeRemoved(hub.store.db, answer, [
     span.since ?? beginning(next),

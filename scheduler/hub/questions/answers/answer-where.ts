@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
@@ -71,14 +72,14 @@ export const answerWhere = async (
       ...(told.length === 0 ? ['Nothing runs.'] : lines),
       ...(next === null ? [] : ['', `More: --cursor ${next}`]),
     ],
-    json: {
+    json: defined({
       fleet: hub.store.fleet,
       at,
-      ...(knownAt !== undefined && { knownAt }),
+      knownAt,
       askedAt: formatTime(now),
       agents: told,
       next,
-    },
+    }),
   };
   return await describeRemoved(hub.store.db, answer, [at, knownAt]);
 };

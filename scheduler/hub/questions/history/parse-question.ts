@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { formatTime } from '#bundles/time';
@@ -53,10 +54,12 @@ export const parseQuestion = async (
   const time = when(at, 'at');
   return {
     subject: {
-      ...(environment !== undefined && { environment: parseName(environment, 'environment') }),
-      ...(site !== undefined && { site: parseName(site, 'site') }),
+      ...defined({
+        environment: environment !== undefined ? parseName(environment, 'environment') : undefined,
+        site: site !== undefined ? parseName(site, 'site') : undefined,
+      }),
       ...(await namedSubject(hub, asked, visible)),
-      ...(visible && { visible }),
+      ...defined({ visible }),
     },
     span: { since: when(since, 'since'), until: when(until, 'until'), knownAt },
     at: time === undefined ? undefined : { at: time, knownAt },

@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { defined } from '#bundles/defined';
 import { parseJson } from '#bundles/json/parse-json';
 import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime, type Timestamp } from '#bundles/time';
@@ -122,7 +123,7 @@ const toAgent = (
   },
 ): ActualAgent => {
   const site = siteOf(row);
-  return {
+  return defined({
     site,
     agent: row.id.slice(site.length + 1),
     channel,
@@ -131,7 +132,7 @@ const toAgent = (
     reported: row.packages !== null,
     heardAt: row.heard_at,
     saidAt: row.said_at,
-    ...(row.looks !== null && { looks: parseJson(row.looks) as Looks }),
+    looks: row.looks !== null ? (parseJson(row.looks) as Looks) : undefined,
     stopped: row.service === 'stopped',
     online: row.online_at !== null,
     silent: row.online_at !== null && row.online_at < since,
@@ -139,14 +140,14 @@ const toAgent = (
       row.held_at === null || (row.held_until !== null && row.held_until <= at)
         ? null
         : { since: row.held_at, until: row.held_until, by: row.held_by, reason: row.held_reason },
-    ...(row.reboot !== null && { reboot: parseJson(row.reboot) as RebootState }),
+    reboot: row.reboot !== null ? (parseJson(row.reboot) as RebootState) : undefined,
     follower: row.follower,
     accepted:
       row.release_version === null || row.release_channel === null
         ? null
         : { channel: row.release_channel, version: row.release_version },
     states: [],
-  };
+  });
 };
 
 /** The channels that the agents follow, each once. */

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { checkAudience } from '#bundles/trust/accept/check-audience';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
@@ -93,10 +94,13 @@ const verifyNewest = async (
     const { config } = await readBundle(layout.blobs, digest, signal);
     for (const { id, package: digest, workspace, workload } of config.assignments) {
       packages.set(id, digest);
-      teams.set(id, {
-        ...(workspace !== undefined && { workspace }),
-        ...(workload !== undefined && { workload }),
-      });
+      teams.set(
+        id,
+        defined({
+          workspace,
+          workload,
+        }),
+      );
     }
   }
   return { kind: 'release', version, issuedAt, expires, rollout, packages, teams, held, takenBack };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ErrorCode } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Database } from '../../store/tables.ts';
@@ -48,11 +49,13 @@ const checksIn = (line: string): readonly FailedCheck[] => {
   return detail.checks
     .filter(isFailedCheck)
     .slice(0, MAX_CHECKS)
-    .map(({ name, message, output }) => ({
-      name: name.slice(0, MAX_TEXT),
-      message: message.slice(0, MAX_TEXT),
-      ...(typeof output === 'string' ? { output: output.slice(0, MAX_TEXT) } : {}),
-    }));
+    .map(({ name, message, output }) =>
+      defined({
+        name: name.slice(0, MAX_TEXT),
+        message: message.slice(0, MAX_TEXT),
+        output: typeof output === 'string' ? output.slice(0, MAX_TEXT) : undefined,
+      }),
+    );
 };
 
 const isFailedCheck = (

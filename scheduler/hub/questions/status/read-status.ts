@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { Printed } from '#cli/format-table';
 import type { FreshnessPolicy } from '../../../model/promotion.ts';
@@ -70,7 +71,7 @@ export const readStatus = async (
       ...headOf(background),
       rows,
       ...tailOf(part, rows, notes),
-      ...(options.page && { next: actual.next }),
+      ...defined({ next: options.page ? actual.next : undefined }),
     },
   };
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { canonicalJson } from '#bundles/json/canonical';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
@@ -77,7 +78,7 @@ export const planEnrolment = (
   }
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
   const wish = requestedChange(request, known, wished);
-  return { kind: 'unchanged', row: known, ...(wish !== undefined && { note: wish }) };
+  return defined({ kind: 'unchanged', row: known, note: wish });
 };
 
 /** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */

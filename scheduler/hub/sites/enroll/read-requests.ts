@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { agentFolder, type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Channel } from '#bundles/names';
@@ -130,10 +131,13 @@ export const checkRequest = (
     fingerprint: fingerprint(certified.key),
     wish: signed || from === 'network' ? wish : undefined,
     facts: checkFacts(file, certified.key, what),
-    ...(file.proof && { proof: { ...file.proof, document: document as object } }),
+    ...defined({ proof: file.proof ? { ...file.proof, document: document as object } : undefined }),
     exposesToken: file.token !== undefined,
-    ...(file.recipient !== undefined && {
-      recipient: checkRecipient({ ...file, recipient: file.recipient }, certified.key, what),
+    ...defined({
+      recipient:
+        file.recipient !== undefined
+          ? checkRecipient({ ...file, recipient: file.recipient }, certified.key, what)
+          : undefined,
     }),
   };
 };

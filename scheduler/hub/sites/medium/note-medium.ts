@@ -23,7 +23,9 @@ export const fillingOf = (
   volumes: readonly string[] = [],
 ): Digest => {
   const named = [...new Set(volumes)].toSorted(compareBytes);
-  return digestOf(canonicalJson({ createdAt, releases, sites, ...(named.length > 0 && { volumes: named }) }));
+  return digestOf(
+    canonicalJson({ createdAt, releases, sites, volumes: named.length > 0 ? named : undefined }),
+  );
 };
 
 /**

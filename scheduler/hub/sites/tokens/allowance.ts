@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { parseName } from '#bundles/names';
@@ -45,11 +46,11 @@ export const parseAllowance = (text: string): Allowance => {
       throw new FleetError('USAGE', `${known} is about a whole environment, not about a workspace`, {
         hint: `Write ${known}:${environment}; only ${WORKSPACE_VERBS.join(', ')} take a workspace`,
       });
-    return {
+    return defined({
       verb: known,
       environment: environment === '*' ? environment : parseName(environment, 'environment'),
-      ...(workspace !== undefined && { workspace: parseName(workspace, 'workspace') }),
-    };
+      workspace: workspace !== undefined ? parseName(workspace, 'workspace') : undefined,
+    });
   }
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not <verb>:<environment>`, {
     hint: known

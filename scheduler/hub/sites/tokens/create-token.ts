@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { defined } from '#bundles/defined';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Channel } from '#bundles/names';
@@ -81,17 +82,18 @@ const CREATES = {
 } as const satisfies Record<TokenRow['scope'], string>;
 
 /** A token for the audit log: its purpose, without anything that proves it. */
-export const describeToken = (row: TokenRow): NonNullable<Change['new']> => ({
-  scope: row.scope,
-  ...(row.site !== null && { for: `${row.site}/${row.agent ?? '*'}` }),
-  ...(row.environment !== null && { channel: `${row.environment}/${row.cluster_type ?? ''}` }),
-  ...(row.labels !== null && { labels: parseJson(row.labels) as Json }),
-  ...(row.replace_key === 1 && { replaceKey: true }),
-  ...(row.person !== null && { person: row.person }),
-  ...(row.allowances !== null && { allowances: parseJson(row.allowances) as Json }),
-  ...(row.note !== null && { note: row.note }),
-  expires: row.expires_at,
-});
+export const describeToken = (row: TokenRow): NonNullable<Change['new']> =>
+  defined({
+    scope: row.scope,
+    for: row.site !== null ? `${row.site}/${row.agent ?? '*'}` : undefined,
+    channel: row.environment !== null ? `${row.environment}/${row.cluster_type ?? ''}` : undefined,
+    labels: row.labels !== null ? (parseJson(row.labels) as Json) : undefined,
+    replaceKey: row.replace_key === 1 ? true : undefined,
+    person: row.person ?? undefined,
+    allowances: row.allowances !== null ? (parseJson(row.allowances) as Json) : undefined,
+    note: row.note ?? undefined,
+    expires: row.expires_at,
+  });
 
 type Terms = Pick<
   TokenRow,

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { TokenRow } from '../../store/tables.ts';
 import type { Redeem } from '../enroll/enroll-agents.ts';
 import type { EnrolmentOptions } from '../enroll/plan-enrolment.ts';
@@ -11,7 +12,9 @@ export const termsOfToken = (token: TokenRow, released: readonly string[] | unde
   ...(token.environment !== null && token.cluster_type !== null
     ? { channel: { environment: token.environment, clusterType: token.cluster_type } }
     : { released }),
-  ...(token.labels !== null && { labels: JSON.parse(token.labels) as Record<string, string> }),
+  ...defined({
+    labels: token.labels !== null ? (JSON.parse(token.labels) as Record<string, string>) : undefined,
+  }),
   replaceKey: token.replace_key === 1,
   update: false,
   by: { reason: `one-time token ${token.id}` },

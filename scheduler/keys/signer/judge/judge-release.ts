@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { checkAudience } from '#bundles/trust/accept/check-audience';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -53,7 +54,7 @@ export const judgeRelease = (statement: ReadStatement, judging: Judging): Permit
   return {
     what,
     limited: news === 'again' ? undefined : 'release',
-    ...(news === 'newer' && { order: { line, signed } }),
+    ...defined({ order: news === 'newer' ? { line, signed } : undefined }),
     ...(released && {
       released,
       named: bundles.map((bundle) => ({
@@ -83,7 +84,7 @@ const predecessorVersion = (
     'SIGNER_REFUSED',
     `${what} follows a release that this signer did not sign and that the request does not contain`,
     {
-      ...(previous !== null && { subject: previous }),
+      subject: previous ?? undefined,
       hint: 'If the layout is an old copy, restore the newest one',
     },
   );

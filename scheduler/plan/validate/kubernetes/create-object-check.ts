@@ -102,7 +102,7 @@ const toError = (object: JudgedObject, { path, node, says, hint }: Finding): Fle
   );
 
 const refusal = ({ kind, name }: JudgedObject, message: string, at: Place, hint?: string): FleetError =>
-  new FleetError('OBJECT_INVALID', message, { subject: `${kind} ${name}`, at, ...(hint && { hint }) });
+  new FleetError('OBJECT_INVALID', message, { subject: `${kind} ${name}`, at, hint: hint || undefined });
 
 /** OBJECT_INVALID if the kind's version does not exist in the required versions of Kubernetes. */
 const absentIn = (

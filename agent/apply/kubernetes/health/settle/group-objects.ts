@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { ListOptions, TypeRef } from '../../api/kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
@@ -48,8 +49,10 @@ const groupOfObjects = (objects: readonly WantedObject[], namespace: string | un
     type: { apiVersion, kind },
     options: {
       namespace,
-      ...(objects.length === 1 && { fieldSelector: `metadata.name=${name}` }),
-      ...(!spoken && { metadataOnly: true }),
+      ...defined({
+        fieldSelector: objects.length === 1 ? `metadata.name=${name}` : undefined,
+        metadataOnly: !spoken ? true : undefined,
+      }),
     },
     objects,
     watch: spoken,

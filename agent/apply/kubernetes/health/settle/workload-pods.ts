@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { LiveObject } from '../../api/kubernetes-api.ts';
 import { textOf } from '../live-field.ts';
 import { judgePod } from '../rules/pod.ts';
@@ -18,15 +19,15 @@ export const isWorkload = (group: string, kind: string): boolean => WORKLOADS.ha
 export const trimPod = ({ apiVersion, kind, metadata, status }: LiveObject): LiveObject => ({
   apiVersion,
   kind,
-  metadata: {
+  metadata: defined({
     name: metadata.name,
-    ...(metadata.namespace !== undefined && { namespace: metadata.namespace }),
-    ...(metadata.uid !== undefined && { uid: metadata.uid }),
-    ...(metadata.labels && { labels: metadata.labels }),
-    ...(metadata.ownerReferences && { ownerReferences: metadata.ownerReferences }),
-    ...(metadata.creationTimestamp !== undefined && { creationTimestamp: metadata.creationTimestamp }),
-    ...(metadata.deletionTimestamp !== undefined && { deletionTimestamp: metadata.deletionTimestamp }),
-  },
+    namespace: metadata.namespace,
+    uid: metadata.uid,
+    labels: metadata.labels,
+    ownerReferences: metadata.ownerReferences,
+    creationTimestamp: metadata.creationTimestamp,
+    deletionTimestamp: metadata.deletionTimestamp,
+  }),
   status,
 });
 
