@@ -45,8 +45,8 @@ const complaints = async (
     : problemsOf(error).map((problem) => formatError(problem).replaceAll(`${directory}/`, ''));
 };
 
-describe('a platform of our form', () => {
-  test('is base/ and one environment’s folder', async () => {
+describe('a platform in the fleet form', () => {
+  test('is read from base/ and the folder of one environment', async () => {
     const files = fleetPlatform();
     const workload = 'apps/shop/deploy/shop.yaml';
     const critical =
@@ -119,7 +119,7 @@ describe('a platform of our form', () => {
     });
   });
 
-  test('locked images lie beside fleet.yaml', async () => {
+  test('reads image locks from images.lock.yaml beside fleet.yaml', async () => {
     const digest = `nginx@sha256:${'a'.repeat(64)}`;
     const { imageLocks } = await load({
       ...fleetPlatform(),
@@ -153,7 +153,7 @@ describe('a platform of our form', () => {
     expect(layer['environment/prod']).not.toBe(before['environment/prod']);
   });
 
-  test('built-in templates are there and can be replaced', async () => {
+  test('has built-in templates, which a Template of the platform replaces', async () => {
     const { templates } = await load({
       ...fleetPlatform(),
       'platform/base/none.yaml': ours('Template', 'none', 'spec: {type: namespace, manifests: ["mine"]}\n'),
@@ -268,7 +268,7 @@ describe('a platform of our form', () => {
     ]);
   });
 
-  test('an application that is broken can be held, and nobody else is', async () => {
+  test('holds a broken application, and loads the others', async () => {
     const files = {
       ...fleetPlatform(),
       'platform/base/bad.yaml': ours(
@@ -293,7 +293,7 @@ describe('a platform of our form', () => {
     ]);
   });
 
-  test('a folder that is a link out of the repository is not read', async () => {
+  test('is refused with a folder that is a link out of the repository', async () => {
     const files = { ...fleetPlatform(), 'secret/deploy/shop.yaml': 'a: b\n' };
     delete (files as Record<string, string>)['apps/shop/deploy/shop.yaml'];
     const { directory, options } = await optionsFor({ ...files, 'apps/shop/README.md': '' });
@@ -305,7 +305,7 @@ describe('a platform of our form', () => {
   });
 });
 
-describe('a platform in Kalypso’s form', () => {
+describe("a platform in Kalypso's form", () => {
   const maps = (directory: string) => [
     { repo: CONTROL_PLANE, ref: 'dev', directory: join(directory, 'dev') },
     { repo: CONTROL_PLANE, ref: 'main', directory: join(directory, 'main') },
@@ -334,7 +334,7 @@ describe('a platform in Kalypso’s form', () => {
     return { directory, options };
   };
 
-  test('is the environment’s branch, its base repositories and their registrations', async () => {
+  test("is read from the environment's branch, its base repositories and their registrations", async () => {
     const { options } = await kalypso();
     const platform = await loadPlatform({ ...options, fleet: 'halden' });
     expect(platform).toMatchObject({
@@ -363,7 +363,7 @@ describe('a platform in Kalypso’s form', () => {
     expect(await listEnvironments(options)).toEqual(['dev']);
   });
 
-  test('a Workload’s labels win over its target’s, and workload and workspace over both', async () => {
+  test('has labels of targets, overridden by those of the Workload, and by workload and workspace', async () => {
     const workload = `apiVersion: scheduler.kalypso.io/v1alpha1
 kind: Workload
 metadata:
@@ -393,7 +393,7 @@ spec:
     expect(targets[0]?.configSchemas).toEqual(['true', '{"type": "object"}']);
   });
 
-  test('Environment objects may lie anywhere under the path', async () => {
+  test('may have its Environment objects anywhere under the path', async () => {
     const { directory, options } = await kalypso();
     await writeFiles(directory, { 'other/envs/dev.yaml': kalypsoMain()['.environments/dev.yaml'] as string });
     const platform = await loadPlatform({ ...options, platform: join(directory, 'other') });
@@ -431,7 +431,7 @@ data:
     });
   });
 
-  test('an environment or a repository that is not there is named where it is asked for', async () => {
+  test('reports a missing environment or repository at the place that names it', async () => {
     const { directory, options } = await kalypso();
     await expect(loadPlatform({ ...options, environment: 'prod' })).rejects.toMatchObject({
       code: 'PLATFORM_INVALID',
@@ -446,7 +446,7 @@ data:
   });
 });
 
-test('a directory of neither form is not a platform', async () => {
+test('a directory in neither form is PLATFORM_INVALID', async () => {
   expect(await complaints({ 'platform/README.md': '' })).toEqual([
     expect.stringMatching(
       /PLATFORM_INVALID: .*is not a platform. It needs a fleet.yaml, or Kalypso’s Environment objects/,

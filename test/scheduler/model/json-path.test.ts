@@ -11,7 +11,7 @@ const select = (value: object | string, text: string): readonly string[] => {
   return selectNodes(document.contents as YAMLMap, document, path).map((found) => found.path);
 };
 
-describe('a path', () => {
+describe('a JSONPath', () => {
   const object = { spec: { image: 'a', parts: [{ image: 'b' }, { image: 'c', 'x.y/z': { image: 'd' } }] } };
 
   test.each([
@@ -28,7 +28,7 @@ describe('a path', () => {
     ['$..parts[0]', ['spec.parts[0]']],
     ['$.spec.parts.image', []],
     ['$.spec.image.tag', []],
-  ])('%s names what it says', (text, expected) => {
+  ])('%s selects the values', (text, expected) => {
     expect(select(object, text)).toEqual(expected);
   });
 
@@ -44,16 +44,16 @@ describe('a path', () => {
     ['$.spec.[0]', 'character 7'],
     ['$.a...b', 'character 4'],
     [`$${'.a'.repeat(65)}`, 'more than 64 steps'],
-  ])('%s is refused with the place', (text, expected) => {
+  ])('%s is refused with the position', (text, expected) => {
     expect(parseJsonPath(text)).toContain(expected);
   });
 
-  test('goes through aliases, and round in no circle', () => {
+  test('follows aliases, also circular ones', () => {
     expect(select('base: &b {image: x}\nspec: *b\n', '$.spec.image')).toEqual(['spec.image']);
     expect(select('spec: &s\n  self: *s\n  image: x\n', '$..image').length).toBeGreaterThan(0);
   });
 
-  test('of any names and indexes leads to the one value it was written for', () => {
+  test('built from any names and indexes selects exactly that value', () => {
     const step = fc.oneof(
       fc.string({ maxLength: 6 }),
       fc.constantFrom('é', '\u2028', '\n', '__proto__', "it's", '\\', '<<'),

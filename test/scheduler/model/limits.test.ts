@@ -13,13 +13,13 @@ const bound = (limits?: Partial<Limits>, workspace = 'sales') =>
   boundOf([{ name: 'sales', limits }], workspace, 'shop-web');
 
 describe('the limits of a workspace', () => {
-  it('are the defaults but for those that its Workspace says', () => {
+  it('are the defaults, except those that its Workspace sets', () => {
     expect(bound().limits).toEqual(DEFAULT_LIMITS);
     expect(bound({ fileBytes: 7 }).limits).toEqual({ ...DEFAULT_LIMITS, fileBytes: 7 });
     expect(bound({ fileBytes: 7 }, 'other').limits).toEqual(DEFAULT_LIMITS);
   });
 
-  it('are reported with what is over them and where to raise them', () => {
+  it('are reported with the value above the limit and where to raise it', () => {
     const check = () => checkLimit(bound({ fileBytes: 10 }), 'fileBytes', 11, 'a.bin');
     expect(told(check)).toBe(
       'WORKSPACE_LIMIT: shop-web: a.bin: 11 bytes, more than the limit fileBytes allows, which is 10. Make it smaller, bring it with url: in a HostPackage, or raise spec.limits.fileBytes of the Workspace sales in the platform.',

@@ -63,18 +63,18 @@ describe('--map', () => {
   });
 
   test.for(['https://example.com/c', '=dir', 'https://example.com/c=', 'https://u:s3cret@example.com/c'])(
-    '%s is refused, without its password',
+    '%s is refused, without printing its password',
     (text) => {
       expect(() => parseMap(text)).toThrow(/is not <url>/);
       expect(() => parseMap(text)).not.toThrow(/s3cret/);
     },
   );
 
-  test('a map onto a folder of a repository is refused', () => {
+  test('a map to a folder inside a repository is refused', () => {
     expect(() => parseMap('https://example.com/c=https://example.com/c#main:deep')).toThrow(/names a folder/);
   });
 
-  test('the closest map wins, however the URL is written', () => {
+  test('the most specific map is used, for any spelling of the URL', () => {
     const maps = [
       { repo: 'https://example.com/c', directory: 'any' },
       { repo: 'https://EXAMPLE.com/c.git', ref: 'dev', directory: 'dev' },

@@ -15,7 +15,7 @@ const parse = (text: string): RepositoryAddress => {
 const covers = (prefix: string, repo: string): boolean => coversAddress(parse(prefix), parse(repo));
 
 describe('the address of a repository', () => {
-  it('is read in its parts', () => {
+  it('is parsed into transport, user, host and path', () => {
     expect(parse('https://Git.Example:8443/a/b%20c.git/')).toEqual({
       transport: 'https',
       user: '',
@@ -68,11 +68,11 @@ describe('the address of a repository', () => {
     'rsync://host/a/b',
     'https://host/%zz',
     '',
-  ])('is not found in %j', (text) => {
+  ])('is undefined for %j', (text) => {
     expect(parseAddress(text)).toBeUndefined();
   });
 
-  it('is covered by a prefix of whole names, on the same host, by the same transport and account', () => {
+  it('is covered by a prefix of whole names, with the same host, transport and user', () => {
     expect(covers('https://host/a', 'https://HOST/a/b')).toBe(true);
     expect(covers('https://host/a/', 'https://host/a/b.git')).toBe(true);
     expect(covers('https://host', 'https://host/a/b')).toBe(true);
@@ -85,7 +85,7 @@ describe('the address of a repository', () => {
     expect(covers('https://host/a/b', 'https://host/a')).toBe(false);
   });
 
-  it('is the same repository in another case, by another transport, with .git', () => {
+  it('is the same repository with another case, transport or .git suffix', () => {
     expect(isSameRepository(parse('https://host/Acme/App'), parse('git@host:acme/app.git'))).toBe(true);
     expect(isSameRepository(parse('https://host:444/a/pri%76'), parse('https://host/a/priv'))).toBe(true);
     expect(isSameRepository(parse('https://host/a/b'), parse('https://host/a/c'))).toBe(false);

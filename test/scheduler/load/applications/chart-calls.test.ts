@@ -6,7 +6,7 @@ const calls = (text: string, path = 'templates/a.yaml'): readonly string[] =>
     ({ name, at }) => `${at.file}:${at.line}:${at.column} ${name}`,
   );
 
-describe('the calls of a chart that depend on the moment', () => {
+describe('calls in a chart whose result varies', () => {
   it.each([
     ['{{ lookup "v1" "Secret" "a" "b" }}', '1:4 lookup'],
     ['a: b\nc: {{- (lookup "v1" "Secret" "a" "b").data }}', '2:9 lookup'],
@@ -14,7 +14,7 @@ describe('the calls of a chart that depend on the moment', () => {
     ['{{ "a" | b64enc | default (randAlphaNum 8) }}', '1:28 randAlphaNum'],
     ['{{\n  genCA "a" 1\n}}', '2:3 genCA'],
     ['{{ now|date "2006" }}', '1:4 now'],
-  ])('%s', (text, found) => {
+  ])('are found: %s', (text, found) => {
     expect(calls(text)).toEqual([`chart/templates/a.yaml:${found}`]);
   });
 
@@ -26,11 +26,11 @@ describe('the calls of a chart that depend on the moment', () => {
     '{{/* lookup "v1" */}}',
     'lookup now',
     '{{ lookups }} {{ known }}',
-  ])('are not in %s', (text) => {
+  ])('are not found in %s', (text) => {
     expect(calls(text)).toEqual([]);
   });
 
-  it('are looked for in templates only, those of subcharts included', () => {
+  it('are searched in templates only, including those of subcharts', () => {
     expect(calls('{{ now }}', 'values.yaml')).toEqual([]);
     expect(calls('{{ now }}', 'charts/db/templates/_x.tpl')).toEqual([
       'chart/charts/db/templates/_x.tpl:1:4 now',

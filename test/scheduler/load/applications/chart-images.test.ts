@@ -6,7 +6,7 @@ const chart = (annotation: string): Buffer =>
     `apiVersion: v2\nname: db\nannotations:\n  artifacthub.io/images: |\n${annotation.replace(/^/gm, '    ')}\n`,
   );
 
-test("a chart's own list of images is read, with the line it stands in", () => {
+test("chartImages reads the annotation with a chart's images, with its line", () => {
   const list =
     '- name: db\n  image: quay.io/a/db:1\n  platforms: [linux/amd64]\n- name: init\n  image: quay.io/a/init:2';
   expect(chartImages('charts/db/Chart.yaml', chart(list))).toEqual(
@@ -18,13 +18,13 @@ test("a chart's own list of images is read, with the line it stands in", () => {
 });
 
 test.each(['{}', '- [', '- image: Not An Image', 'just text', '- {name: x}', '- &a [*a]'])(
-  'what is written in another way is passed over: %s',
+  'chartImages ignores an annotation in another form: %s',
   (annotation) => {
     expect(chartImages('Chart.yaml', chart(annotation))).toEqual([]);
   },
 );
 
-test('a chart without the annotation has none, and one that is not YAML neither', () => {
+test('chartImages is empty for a chart without the annotation, and for one that is not YAML', () => {
   expect(chartImages('Chart.yaml', Buffer.from('name: db\n'))).toEqual([]);
   expect(chartImages('Chart.yaml', Buffer.from('name: [\n'))).toEqual([]);
 });

@@ -15,7 +15,7 @@ const source = (files: Readonly<Record<string, string>>): HelmSource => ({
   hooks: 'refuse',
 });
 
-describe('a chart’s text', () => {
+describe("the traits of a chart's text", () => {
   it.each([
     ['{{ .Values.replicas }} {{ include "x" . }} {{ $.Release.Name }}', 'no', false],
     ['{{ .Release.Namespace }}', 'no', true],
@@ -39,7 +39,7 @@ describe('a chart’s text', () => {
     expect(textTraits(text).usesVersions).toBe(usesVersions);
   });
 
-  it('is judged as a whole, values files too, and what is packed may do anything', () => {
+  it('include values files, and assume everything for a packed subchart', () => {
     const plain = source({ 'Chart.yaml': 'name: a', 'templates/a.yaml': '{{ .Release.Name }}' });
     expect(chartTraits(plain)).toEqual({ varies: 'no', usesNamespace: false, usesVersions: false });
     const values = [{ shown: 'v.yaml', bytes: Buffer.from('text: "{{ now }}"') }];

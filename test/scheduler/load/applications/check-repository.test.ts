@@ -40,8 +40,8 @@ const answer = (
   }
 };
 
-describe('a repository that an application names', () => {
-  it('is its own, or one of the same owner, where the platform says nothing', () => {
+describe("the repository of an application's files", () => {
+  it("may be the application's own, or one of the same owner, without a Workspace list", () => {
     expect(answer('https://git.example/acme/shop.git')).toBe('ACCEPT');
     expect(answer('https://git.example/acme/shop-gitops')).toBe('ACCEPT');
     expect(answer('https://git.example/acme/till')).toBe('ACCEPT');
@@ -80,7 +80,7 @@ describe('a repository that an application names', () => {
     expect(answer(repo)).toBe('FIELD_INVALID');
   });
 
-  it('is one that the Workspace lists, and then no other of the owner', () => {
+  it('may be one that the Workspace lists, and then no other of the owner', () => {
     const workspaces = [workspace('https://git.example/sales/', 'https://git.example/acme/payroll')];
     expect(answer('https://git.example/sales/gitops', { workspaces })).toBe('ACCEPT');
     expect(answer('https://git.example/acme/payroll', { workspaces })).toBe('ACCEPT');
@@ -91,13 +91,13 @@ describe('a repository that an application names', () => {
     expect(answer('https://git.example/acme/payroll', { workspaces: wide })).toBe('REPOSITORY_FOREIGN');
   });
 
-  it('may be one that the operator maps, unless it is of another workspace', () => {
+  it('may be any that the operator maps, unless another workspace lists it', () => {
     expect(answer('https://other.example/a/b', { mapped: true })).toBe('ACCEPT');
     expect(answer('file:///srv/any', { mapped: true })).toBe('ACCEPT');
     expect(answer('https://git.example/acme/payroll', { mapped: true })).toBe('REPOSITORY_FOREIGN');
   });
 
-  it('is any where the workload stands in the platform itself', () => {
+  it('may be any for a workload of the platform itself', () => {
     const one = platform({ repositories: REPOSITORIES });
     expect(() => checkRepository(one, target('shop/web'), 'file:///srv/any', false)).not.toThrow();
   });

@@ -4,8 +4,8 @@ import { helmFailed, unstable } from '../../../../scheduler/load/applications/he
 
 const told = (said: string): string => formatError(helmFailed(said, 'apps/web/', 'shop-web'));
 
-describe('what helm says', () => {
-  it('gives its place to the message, where it has one', () => {
+describe('an error of helm', () => {
+  it('is reported at its position in the chart', () => {
     expect(
       told('Error: execution error at (web/templates/a.yaml:3:4): a name is needed\n\nUse --debug'),
     ).toBe(
@@ -21,7 +21,7 @@ describe('what helm says', () => {
     );
   });
 
-  it('is reported whole where several lines belong together', () => {
+  it('is reported with all its lines', () => {
     expect(
       told(
         "Error: values don't meet the specifications of the schema(s) in the following chart(s):\nweb:\n- replicas: Invalid type",
@@ -30,7 +30,7 @@ describe('what helm says', () => {
     expect(told('')).toContain('it gave no reason');
   });
 
-  it('names the first line that differs between two renderings, and its template', () => {
+  it('is reported as unstable with the first line that differs between two renderings, and its template', () => {
     const [one, two] = ['a', 'b'].map((word) =>
       Buffer.from(
         `---\n# Source: web/templates/a.yaml\nx: 1\n---\n# Source: web/templates/s.yaml\nsecret: ${word}\n`,

@@ -20,7 +20,7 @@ const read = (text: string) =>
   readKustomization('k/kustomization.yaml', 'k/kustomization.yaml', Buffer.from(text));
 
 describe('a kustomization', () => {
-  it('names files and folders in all the fields that may', () => {
+  it('has entries from all fields that name files and folders', () => {
     const { entries, settings, listing } = read(
       'resources: [a.yaml, ../base]\nbases: [b]\ncomponents: [c]\ntransformers: [d.yaml]\nnamePrefix: x-\n',
     );
@@ -38,7 +38,7 @@ describe('a kustomization', () => {
     'git::https://example.com/repo',
     'ssh://git@example.com/repo',
     'example.com/repo?ref=main',
-  ])('that names %s is refused, wherever that stands', (address) => {
+  ])('with the address %s is refused, in every field', (address) => {
     expect(isRemote(address)).toBe(true);
     for (const text of [
       `resources: ["${address}"]`,
@@ -92,7 +92,7 @@ describe('a kustomization', () => {
     checkSettingsFile('k/g.yaml', Buffer.from(`${generator}literals: ["home=https://example.com"]\n`));
   });
 
-  it('may have addresses among its values', () => {
+  it('may have addresses in values', () => {
     const { entries } = read(
       [
         'resources: ["a@b.yaml", host.example/a.yaml]',
@@ -105,7 +105,7 @@ describe('a kustomization', () => {
     expect(entries).toHaveLength(2);
   });
 
-  it('that would fetch a chart, or is not valid, is refused', () => {
+  it('that would fetch a chart, or is invalid, is refused', () => {
     expect(told(() => read('helmCharts: [{name: a}]'))).toContain('helmCharts is refused');
     expect(told(() => read('[a, b]'))).toContain('this is not a kustomization');
     expect(told(() => read('a: [b'))).toContain('YAML_SYNTAX');

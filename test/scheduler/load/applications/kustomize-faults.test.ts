@@ -10,8 +10,8 @@ const said = (text: string): string =>
 const DOWN =
   "Error: accumulating resources: accumulation err='accumulating resources from '../over': 'over' must resolve to a file': recursed accumulation of path 'over': ";
 
-describe('what kustomize says', () => {
-  it('is reported from where it failed, with the kustomization that is to be repaired', () => {
+describe('an error of kustomize', () => {
+  it('is reported at the kustomization that must be corrected', () => {
     expect(said(`${DOWN}no resource matches strategic merge patch "Service.v1.[noGrp]/a.[noNs]"\n`)).toBe(
       'apps/over/kustomization.yaml: TEMPLATE_FAILED: shop-web: kustomize could not build it: no resource matches strategic merge patch "Service.v1.[noGrp]/a.[noNs]"',
     );
@@ -22,7 +22,7 @@ describe('what kustomize says', () => {
     ).toMatch(/^apps\/over\/kustomization\.yaml: .* unknown field "namePrefx"/);
   });
 
-  it('names the file itself where one cannot be read, however deep', () => {
+  it('is reported at the unreadable file, at any depth', () => {
     expect(
       said(
         `${DOWN}accumulating resources: accumulation err='accumulating resources from '../base': 'base' must resolve to a file': recursed accumulation of path 'base': accumulating resources: accumulating resources from 'd.yaml': MalformedYAMLError: yaml: line 1: did not find ','`,
@@ -32,7 +32,7 @@ describe('what kustomize says', () => {
     );
   });
 
-  it('keeps all lines of one sentence', () => {
+  it('is reported with all its lines', () => {
     expect(
       said(`${DOWN}trouble configuring PatchTransformer with config: \`\npath: ../b.yaml\n\`: security; no`),
     ).toContain('with config: ` path: ../b.yaml `: security; no');

@@ -20,8 +20,8 @@ const world = async (files: Readonly<Record<string, string>>) => {
   return { read, directory };
 };
 
-describe('an application’s files', () => {
-  it('are taken as they are where nothing says otherwise', async () => {
+describe("an application's files", () => {
+  it('are read as plain manifests by default', async () => {
     const { read } = await world({ 'web/a.yaml': MAP, 'web/readme.md': '' });
     const { source, snapshots } = await read({ path: 'web' });
     expect(source).toMatchObject({ kind: 'plain', application: { shown: 'apps/shop/web/' } });
@@ -29,7 +29,7 @@ describe('an application’s files', () => {
     expect(snapshots.map(({ role, path }) => [role, path])).toEqual([['application/shop-web', 'web']]);
   });
 
-  it('are a chart where there is a Chart.yaml, a kustomization where there is one, and files for a host all the same', async () => {
+  it('are a chart with a Chart.yaml, a kustomization with a kustomization file, and plain files for a host', async () => {
     const { read } = await world({
       'chart/Chart.yaml': 'name: a',
       'over/kustomization.yml': 'resources: [a.yaml]\nnamePrefix: b-\n',
@@ -45,7 +45,7 @@ describe('an application’s files', () => {
     );
   });
 
-  it('leave out Kalypso’s DeploymentDescriptor, which is for its hub, and have the version that it names', async () => {
+  it("exclude Kalypso's DeploymentDescriptor, whose version they have", async () => {
     const descriptor = (name: string, version: string): string => `apiVersion: hub.kalypso.io/v1alpha1
 kind: DeploymentDescriptor
 metadata: {name: shop}
@@ -81,7 +81,7 @@ spec:
     ]);
   });
 
-  it('need no tool where a kustomization only lists files, or is said to be there and is not', async () => {
+  it('need no tool when the kustomization only lists files, or does not exist', async () => {
     const { read } = await world({
       'list/kustomization.yaml': 'resources: [./a.yaml, sub/b.yaml]\n',
       'list/a.yaml': MAP,
@@ -118,7 +118,7 @@ spec:
     expect(source.kind === 'kustomize' && source.shown('base/a.yaml')).toBe('apps/shop/base/a.yaml');
   });
 
-  it('are refused where a kustomization leads out of the repository, in circles without end, or nowhere', async () => {
+  it('are refused when a kustomization leads out of the repository, in a circle, or to a missing folder', async () => {
     const { read } = await world({
       'out/kustomization.yaml': 'namePrefix: a-\nresources: [../../secrets]\n',
       'gone/kustomization.yaml': 'namePrefix: a-\nresources: [../missing]\n',
@@ -179,7 +179,7 @@ spec:
     },
   );
 
-  it('of a chart may have a schema of values that refers to itself', async () => {
+  it('of a chart may have a values schema with references to itself', async () => {
     const { read } = await world({
       'chart/Chart.yaml': 'name: a',
       'chart/values.schema.json': JSON.stringify({
@@ -192,7 +192,7 @@ spec:
     expect((await read({ path: 'chart' })).source.kind).toBe('helm');
   });
 
-  it('of a chart have their values from anywhere in the repository, in the order given', async () => {
+  it('of a chart have values files from anywhere in the repository, in the given order', async () => {
     const { read } = await world({
       'chart/Chart.yaml': 'name: a',
       'chart/values-prod.yaml': 'a: 1',
@@ -215,7 +215,7 @@ spec:
     expect(await toldLater(read({ path: 'chart', values: '../../x.yaml' }))).toContain('leads out');
   });
 
-  it('of a chart from elsewhere need no repository at all', async () => {
+  it('of a chart in a registry need no repository', async () => {
     const { read } = await world({});
     const { source, snapshots } = await read({
       chart: 'oci://registry.example/charts/web',

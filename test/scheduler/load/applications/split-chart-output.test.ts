@@ -35,8 +35,8 @@ const split = (text: string, hooks: 'refuse' | 'keep' | 'drop' = 'refuse') =>
     ]),
   );
 
-describe('what helm template wrote', () => {
-  it('is put under the templates it came from, each of them once and sorted', () => {
+describe('the output of helm template', () => {
+  it('is split by the template of each object, sorted', () => {
     expect(split(OUT)).toEqual({
       'charts/db/templates/x.tpl.yaml': 'kind: Service\n',
       'crds/all.yaml':
@@ -48,7 +48,7 @@ describe('what helm template wrote', () => {
     expect(Object.keys(split(OUT))).toEqual(Object.keys(split(OUT)).toSorted());
   });
 
-  it('has hooks refused with their template, kept or dropped; a CRD that Helm 2 hooked in is not a hook', () => {
+  it('with hooks is refused, kept or without them, as configured; a Helm 2 CRD hook is not a hook', () => {
     const hook = (word: string): string =>
       `---\n# Source: web/templates/a.yaml\nkind: Job\nmetadata:\n  name: a\n  annotations:\n    "helm.sh/hook": ${word}\n`;
     expect(told(() => split(hook('pre-install,pre-upgrade')))).toContain(

@@ -27,8 +27,8 @@ const counting = (bytes: Buffer) => {
   return { asked, fetch };
 };
 
-describe('a chart from elsewhere', () => {
-  it('is what the lock names, fetched once in a run', async () => {
+describe('a chart in a registry', () => {
+  it('is fetched once in a run, with the digest of the lock', async () => {
     const { asked, fetch } = counting(ARCHIVE);
     const charts = openCharts(fetch);
     const [one, two] = await Promise.all([
@@ -40,7 +40,7 @@ describe('a chart from elsewhere', () => {
     expect(asked).toEqual(['oci://registry.example:5000/charts/web:1.2.3']);
   });
 
-  it('is refused without a lock, and when it is something else than the lock says', async () => {
+  it("is refused without a lock, and with another digest than the lock's", async () => {
     const { asked, fetch } = counting(Buffer.from('another'));
     expect(await toldLater(openCharts(fetch)(REFERENCE, new Map(), signal))).toMatch(
       /^CHART_UNPINNED: the chart oci:\/\/registry\.example:5000\/charts\/web:1\.2\.3 has no digest.*images lock/,
@@ -49,7 +49,7 @@ describe('a chart from elsewhere', () => {
     expect(await toldLater(openCharts(fetch)(REFERENCE, LOCKS, signal))).toMatch(/^DIGEST_MISMATCH/);
   });
 
-  it('is kept in the cache, where a damaged one is fetched again and a wrong one never gets', async () => {
+  it('is cached; a damaged copy is fetched again, and a wrong one is never cached', async () => {
     const directory = await temporaryDirectory();
     const { asked, fetch } = counting(ARCHIVE);
     const digest = digestOf(ARCHIVE);
@@ -66,7 +66,7 @@ describe('a chart from elsewhere', () => {
     expect(await readdir(join(directory, 'charts'))).toEqual([file]);
   });
 
-  it('is known without a registry only where it was fetched before', async () => {
+  it('is available offline only when it was fetched before', async () => {
     const directory = await temporaryDirectory();
     expect(await toldLater(knownCharts(directory)(REFERENCE, LOCKS, signal))).toMatch(
       /^SOURCE_UNREACHABLE: .*not fetched here/,
@@ -75,7 +75,7 @@ describe('a chart from elsewhere', () => {
     expect((await knownCharts(directory)(REFERENCE, LOCKS, signal)).archive).toEqual(ARCHIVE);
   });
 
-  it('is distinguished from an image by its name', () => {
+  it("has a lock key that differs from an image's", () => {
     expect(['oci://a/b:1', 'https://a/b:1', 'http://a/b:1'].every(isChartKey)).toBe(true);
     expect(['a/b:1', 'localhost:5000/b:1', 'oci'].some(isChartKey)).toBe(false);
   });

@@ -18,8 +18,8 @@ const target = (manifests: DeploymentTarget['manifests']): DeploymentTarget => (
 });
 const read = (manifests: DeploymentTarget['manifests']) => manifestSettings(target(manifests));
 
-describe('what a target says of its manifests', () => {
-  it('may be next to nothing: the files tell, and the release is named after the target', () => {
+describe('the manifests settings of a target', () => {
+  it('have defaults: the files determine the type, and the release is named after the target', () => {
     expect(read({ path: './web', branch: 'main', storage: 'git' })).toEqual({
       type: undefined,
       chart: undefined,
@@ -30,7 +30,7 @@ describe('what a target says of its manifests', () => {
     });
   });
 
-  it('is the same in texts, as Kalypso has them, and in lists', () => {
+  it("are equal as text, in Kalypso's form, and as lists", () => {
     const texts = read({
       type: 'helm',
       values: 'a.yaml, b.yaml',
@@ -45,7 +45,7 @@ describe('what a target says of its manifests', () => {
     });
   });
 
-  it('names a chart from elsewhere with one version', () => {
+  it('may name a chart in a registry, with an exact version', () => {
     const chart = 'oci://registry.example:5000/charts/web';
     expect(read({ chart, version: '1.2.3-rc.1+build' }).chart).toEqual({
       chart,
@@ -63,7 +63,7 @@ describe('what a target says of its manifests', () => {
       expect(told(() => read({ chart: wrong, version: '1.2.3' }))).toContain('is not the address of a chart');
   });
 
-  it('is refused with the words there are', () => {
+  it('are refused with an unknown word, listing the known ones', () => {
     expect(told(() => read({ type: 'jsonnet' }))).toContain('type is "jsonnet"');
     expect(told(() => read({ hooks: 'maybe' }))).toContain('hooks is "maybe"');
     expect(told(() => read({ valuesFrom: 'secret' }))).toContain('valuesFrom is "secret"');

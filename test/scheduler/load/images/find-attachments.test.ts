@@ -61,8 +61,8 @@ const world = async () => {
   return { blobs, image, referrers, refer, tag, find };
 };
 
-describe('what lies beside an image', () => {
-  test('is found by referrers and by tags, of the image and of the index it was chosen from', async () => {
+describe('the attachments of an image', () => {
+  test('are found by referrers and tags, of the image and of its index', async () => {
     const { blobs, image, refer, tag, find } = await world();
     const index = putIndex(blobs, [image]);
     const all = [
@@ -82,7 +82,7 @@ describe('what lies beside an image', () => {
     expect(leftOut).toEqual([]);
   });
 
-  test('of an index is also what lies beside its platforms, and what refers to a referrer', async () => {
+  test('of an index include those of its platforms, and referrers of referrers', async () => {
     const { blobs, refer, image, find } = await world();
     const sbom = refer(image, 'sbom');
     const signature = refer(sbom, 'signature of the sbom');
@@ -98,7 +98,7 @@ describe('what lies beside an image', () => {
     expect((await find()).digests).toEqual(both);
   });
 
-  test('is left behind, and told, where it is too large, an index, or cannot be read', async () => {
+  test('that are too large, an index, or unreadable are left out, with the reason', async () => {
     const { blobs, image, referrers, refer, tag, find } = await world();
     refer(image, 'x'.repeat(1000));
     tag(image, 'att', putIndex(blobs, [image]));
@@ -112,14 +112,14 @@ describe('what lies beside an image', () => {
     expect((await find()).leftOut.join()).toContain('which cannot be read');
   });
 
-  test('is not what a registry lists and says itself that it is about another image', async () => {
+  test('exclude a referrer whose own subject is another image', async () => {
     const { blobs, image, referrers, find } = await world();
     const other = putImage(blobs, { layers: [] });
     referrers.set(image.digest, [attach(blobs, 'note', { subject: other }).digest]);
     expect(await find()).toMatchObject({ digests: [], leftOut: [] });
   });
 
-  test('is taken as far as the lock file says', async () => {
+  test('are limited as the lock file configures', async () => {
     const { blobs, image, refer, tag, find } = await world();
     const predicate = (type: string) => ({ 'dev.sigstore.bundle.predicateType': type });
     const signatures = [
@@ -140,7 +140,7 @@ describe('what lies beside an image', () => {
   });
 });
 
-test('an entry of the lock file names no other tag than those that cosign writes', () => {
+test('in a lock entry may only have tags that cosign writes', () => {
   const digest = `sha256:${'a'.repeat(64)}`;
   expect(parseAttachment(`latest@${digest}`)).toBeUndefined();
   expect(parseAttachment(`sha256-${'a'.repeat(64)}.exe@${digest}`)).toBeUndefined();

@@ -4,8 +4,8 @@ import { type ImageRegistries, registryPlaces } from '../../../../scheduler/load
 
 const signal = new AbortController().signal;
 
-describe('registries as places of images', () => {
-  it('a host that did not answer is not asked again, and each image that waits for it is named', async () => {
+describe('registries as sources of images', () => {
+  it('are not asked again after a failure, and each image that needed one is reported', async () => {
     const asked: string[] = [];
     const registries = {
       repository: (name: string) => ({

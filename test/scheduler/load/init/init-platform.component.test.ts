@@ -11,7 +11,7 @@ import { readTree, temporaryDirectory } from '../../file-tree.ts';
 const { signal } = new AbortController();
 
 describe('a new platform repository', () => {
-  test('has nothing wrong and nothing to advise, in any environment', async () => {
+  test('validates without problems or advice in every environment', async () => {
     const directory = await temporaryDirectory();
     await initPlatform(directory, 'acme', signal);
     const { environments, problems, advice } = await validatePlatform({
@@ -25,7 +25,7 @@ describe('a new platform repository', () => {
     expect(advice).toEqual([]);
   });
 
-  test('bears the name of its fleet, hides what must not be committed, and has a word on every file of the platform', async () => {
+  test("has the fleet's name, a .gitignore, and a comment at the top of each YAML file", async () => {
     const files = new Map((await planPlatform('acme')).map(({ path, text }) => [path, text]));
     expect(files.get('fleet.yaml')).toContain('name: acme\n');
     expect([...files.values()].join('')).not.toContain('my-fleet');
@@ -33,7 +33,7 @@ describe('a new platform repository', () => {
     for (const [path, text] of files) if (path.endsWith('.yaml')) expect(text, path).toMatch(/^# [A-Z]/);
   });
 
-  test('brings the schema of every object for editors, which takes all files of the platform', async () => {
+  test('contains the platform schema for editors, which accepts all its files', async () => {
     const files = await planPlatform('acme');
     const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? '';
     const fits = new Ajv2020({ strict: false }).compile(
@@ -46,14 +46,14 @@ describe('a new platform repository', () => {
     }
   });
 
-  test('has no schema of a kind that is mistyped', async () => {
+  test('has no schema for an unknown kind: the error suggests the nearest', async () => {
     await expect(readAuthorSchema('cluster-typ')).rejects.toMatchObject({
       code: 'USAGE',
       hint: expect.stringMatching(/^Did you mean cluster-type\? There are cluster-type, /) as string,
     });
   });
 
-  test('may be made where git has been, and again where it was interrupted', async () => {
+  test('can be created beside .git, and again after an interruption', async () => {
     const directory = await temporaryDirectory();
     await mkdir(join(directory, '.git'));
     const files = await initPlatform(directory, 'acme', signal);
@@ -70,7 +70,7 @@ describe('a new platform repository', () => {
   test.for([
     ['notes.txt', 'a stranger'],
     ['fleet.yaml', 'another fleet'],
-  ])('is not made over %s', async ([name, text]) => {
+  ])('is not created over %s', async ([name, text]) => {
     const directory = await temporaryDirectory();
     await writeFile(join(directory, name as string), text as string);
     await expect(initPlatform(directory, 'acme', signal)).rejects.toMatchObject({

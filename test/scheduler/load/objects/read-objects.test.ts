@@ -23,7 +23,7 @@ const kalypso = (kind: string, rest: string): string =>
 const fleet = (kind: string, rest: string): string =>
   `apiVersion: fleet-ferry/v1alpha1\nkind: ${kind}\nmetadata:\n  name: it\n${rest}`;
 
-describe('a mistake is reported with its place', () => {
+describe('an error in an object is reported with its position', () => {
   test.for([
     [
       'a reboot policy for a cluster',
@@ -199,7 +199,7 @@ describe('a mistake is reported with its place', () => {
     expect(objects).toEqual([]);
   });
 
-  test('all mistakes of a file at once, and the objects without one', () => {
+  test('all errors of a file are reported, and its valid objects are read', () => {
     const broken = kalypso('ClusterType', 'spec:\n  reconciler: 1\n  namespaceService: [a]\n  colour: red\n');
     const { objects, problems } = read(
       `${broken}---\n${kalypso('Workload', 'spec: {deploymentTargets: []}\n')}`,
@@ -213,18 +213,18 @@ describe('a mistake is reported with its place', () => {
     expect(objects.map((object) => object.kind)).toEqual(['Workload']);
   });
 
-  test('absurd nesting is a mistake, not a crash', () => {
+  test('nesting of 50,000 levels is an error, not a crash', () => {
     const { said } = read(fleet('Config', `spec:\n  values:\n    a: ${'['.repeat(50_000)}\n`));
     expect(said[0]).toMatch(/YAML_SYNTAX/);
   });
 
-  test('more YAML than people write is not parsed', () => {
+  test('a file above 4 MiB is not parsed: TOO_LARGE', () => {
     const { problems } = read(`# fleet-ferry\n${' '.repeat(4 << 20)}`);
     expect(problems.map((error) => error.code)).toEqual(['TOO_LARGE']);
   });
 });
 
-describe('what is not ours is passed over', () => {
+describe('objects of other tools are ignored', () => {
   test.for([
     [
       'a kustomization',
@@ -247,7 +247,7 @@ describe('what is not ours is passed over', () => {
 });
 
 describe('objects are read', () => {
-  test('several documents, null for nothing, an alias, and what Kubernetes adds', () => {
+  test('from several documents, with null, aliases and fields that Kubernetes adds', () => {
     const { objects, said } = read(
       `${kalypso('Environment', '  labels:\n  creationTimestamp: null\nspec:\n  controlPlane: &c {repo: r, branch: dev, path: .}\nstatus: {}\n')}---\n${kalypso('Workload', 'spec:\n  deploymentTargets:\n')}`,
     );
@@ -260,7 +260,7 @@ describe('objects are read', () => {
     });
   });
 
-  test('a template knows where each line of it stands', () => {
+  test('with the position of each line of a template', () => {
     const { objects } = read(
       kalypso(
         'Template',
@@ -276,12 +276,12 @@ describe('objects are read', () => {
     ]);
   });
 
-  test('a block that the end of the file cuts off has no line end', () => {
+  test('without a line end for a block that ends with the file', () => {
     const { objects } = read(kalypso('Template', 'spec:\n  type: config\n  manifests:\n    - |\n      text'));
     expect(ofKind(objects, 'Template')[0]?.template.manifests[0]?.text).toBe('text');
   });
 
-  test('a Config keeps YAML 1.2 types and the place of each key', () => {
+  test('with YAML 1.2 types and the position of each key of a Config', () => {
     const { objects, said } = read(
       fleet(
         'Config',
@@ -294,7 +294,7 @@ describe('objects are read', () => {
     expect(config?.places.port).toEqual({ file: 'base-main/one.yaml', line: 10, column: 5 });
   });
 
-  test('a ClusterType of ours says only what differs', () => {
+  test('with defaults for a ClusterType', () => {
     const { objects } = read(
       `${fleet('ClusterType', 'spec: {}\n')}---\n${fleet('ClusterType', 'spec: {target: host, offline: true, requirements: {diskBytes: 1000}}\n')}`,
     );
@@ -316,7 +316,7 @@ describe('objects are read', () => {
     ]);
   });
 
-  test('the key __proto__ is a key like any other', () => {
+  test('with __proto__ as an ordinary key', () => {
     const { objects } = read(fleet('Config', 'spec:\n  values:\n    __proto__: {polluted: yes}\n'));
     const values = ofKind(objects, 'Config')[0]?.config.values;
     expect(Object.keys(values ?? {})).toEqual(['__proto__']);

@@ -27,7 +27,7 @@ const load = async (spec: string) => {
   }
 };
 
-test('an ImageFields object says where images stand, beside what is known', async () => {
+test('an ImageFields object adds image fields to the known ones', async () => {
   const { platform, problems } = await load(`spec:
   fields:
     - {group: example.com, kind: Database, paths: ['$.spec.image', "$.spec['side cars'][*].image"]}
@@ -74,6 +74,6 @@ test.each([
   ['args: [reloader]', /"reloader" is not a valid option of a program/],
   ["env: ['a*b*c*d*e*f']", /is not a valid pattern of names/],
   ['paths: [$.a]', /UNKNOWN_FIELD/],
-])('a slip of the pen is refused: %s', async (spec, expected) => {
+])('an invalid ImageFields object is refused: %s', async (spec, expected) => {
   expect((await load(`spec: {${spec}}\n`)).problems.join('\n')).toMatch(expected);
 });

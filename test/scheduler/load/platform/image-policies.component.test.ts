@@ -13,7 +13,7 @@ const policy = (name: string, match: string, pem = PEM): string =>
   );
 
 describe('image policies of a platform', () => {
-  test('stand in base/, and an environment may have others, also in the place of one', async () => {
+  test('are read from base/, and an environment may add or replace them', async () => {
     const files = {
       'platform/base/images.yaml': `${policy('all', '["**"]')}---\n${policy('team', '[edge.example/team/**]')}`,
       'platform/environments/prod/images.yaml': policy('all', '["**"]', OTHER),
@@ -30,13 +30,13 @@ describe('image policies of a platform', () => {
     ]);
   });
 
-  test('are absent where nobody wrote one, with the indexes of the lock file', async () => {
+  test('are absent without an ImagePolicy object, together with the indexes of the lock file', async () => {
     const platform = await loadFleetWith({});
     expect('imagePolicies' in platform).toBe(false);
     expect('imageIndexes' in platform).toBe(false);
   });
 
-  test('come with the indexes that the lock file notes', async () => {
+  test('are returned with the indexes of the lock file', async () => {
     const [manifest, index] = ['a', 'b'].map((digit) => `sha256:${digit.repeat(64)}`);
     const platform = await loadFleetWith({
       'platform/base/images.yaml': policy('all', '["**"]'),
@@ -49,7 +49,7 @@ describe('image policies of a platform', () => {
     expect([...(platform.imageIndexes ?? [])]).toEqual([[manifest, index]]);
   });
 
-  test('may stand among the objects of a Kalypso control plane', async () => {
+  test('may be in a Kalypso control plane', async () => {
     const platform = await loadKalypsoWith({ 'images.yaml': policy('all', '["**"]') });
     expect(platform.imagePolicies?.map(({ name }) => name)).toEqual(['all']);
   });
@@ -71,7 +71,7 @@ describe('image policies of a platform', () => {
     );
   });
 
-  test('take no key that cosign could not verify with', async () => {
+  test('are refused with text that is not a public key', async () => {
     const files = { 'platform/base/images.yaml': policy('all', '["**"]', 'not a key') };
     await expect(loadFleetWith(files)).rejects.toThrow('this is not a public key in PEM. Paste cosign.pub');
   });

@@ -87,7 +87,7 @@ test('reads the chain and the policies, with durations in seconds', async () => 
   });
 });
 
-test('a platform without a folder promotion/ has a chain and no policies', async () => {
+test('a platform without promotion/ has a chain and no policies', async () => {
   const { promotion, problems } = await load({});
   expect(problems).toEqual([]);
   expect(promotion).toMatchObject({ promotionPolicies: [], rolloutPolicies: [], freshnessPolicies: [] });

@@ -72,7 +72,7 @@ const expectHeld = async (fault: Fault, code: string): Promise<void> => {
   expect(errors[0]?.at?.file).toMatch(/bad/);
 };
 
-describe('a broken tree', () => {
+describe('a repository with invalid content', () => {
   test.for<readonly [title: string, code: string, fault: Fault]>([
     ['a bad glob', 'FIELD_INVALID', { files: { '.sourceignore': '[z-a]\n' } }],
     [
@@ -102,16 +102,16 @@ describe('a broken tree', () => {
   ])('N4: %s -> %s', async ([, code, fault]) => expectHeld(fault, code));
 });
 
-describe('what goes wrong while one repository is read', () => {
+describe('an error while one repository is read', () => {
   test.for<readonly [title: string, code: string, thrown: Error]>([
     ['too deep a recursion', 'INTERNAL', new RangeError('Maximum call stack size exceeded')],
     ['a file that is gone when it is read', 'INTERNAL', unexpected('ENOENT')],
     ['a file that cannot be read', 'PERMISSION', unexpected('EACCES')],
     ['a disk that cannot be read', 'IO', unexpected('EIO')],
     ['a path that is too long', 'USAGE', unexpected('ENAMETOOLONG')],
-  ])('holds that one: %s', async ([, code, thrown]) => expectHeld({ thrown }, code));
+  ])('holds its application: %s', async ([, code, thrown]) => expectHeld({ thrown }, code));
 
-  test('a run that is stopped, or a full disk here, is no fault of a repository', async () => {
+  test('is ABORTED or DISK_FULL for the whole run when it is an abort or a full disk', async () => {
     const stopped = Object.assign(new Error('stopped'), { name: 'AbortError' });
     await expect(loadWith({ thrown: stopped })).rejects.toMatchObject({ code: 'ABORTED' });
     await expect(loadWith({ thrown: unexpected('ENOSPC') })).rejects.toMatchObject({ code: 'DISK_FULL' });

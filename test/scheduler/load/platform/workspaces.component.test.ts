@@ -5,7 +5,7 @@ import { loadFleetWith, loadKalypsoWith } from './load-written.ts';
 const workspace = (name: string, host: string): string => ours('Workspace', name, `spec:\n  host: ${host}\n`);
 
 describe('the workspaces of a platform', () => {
-  test('stand in base/, and an environment may replace one', async () => {
+  test('are read from base/, and an environment may replace one', async () => {
     const files = {
       'platform/base/teams.yaml': `${workspace('shop', '{paths: [/srv/a], users: [shop]}')}---\n${workspace('line', '{units: [line-*], secretSets: [line]}')}`,
       'platform/environments/prod/teams.yaml': workspace('shop', '{paths: [/srv/b]}'),
@@ -25,16 +25,16 @@ describe('the workspaces of a platform', () => {
     });
   });
 
-  test('are absent where the platform has none', async () => {
+  test('are absent without Workspace objects', async () => {
     expect('workspaces' in (await loadFleetWith({}))).toBe(false);
   });
 
-  test('may stand in a Kalypso control plane', async () => {
+  test('may be in a Kalypso control plane', async () => {
     const platform = await loadKalypsoWith({ 'teams.yaml': workspace('shop', '{}') });
     expect(platform.workspaces?.map(({ name }) => name)).toEqual(['shop']);
   });
 
-  test('say what its applications may read and hold back, nothing by default', async () => {
+  test('state the site values and critical targets of their applications, none by default', async () => {
     const spec = 'spec: {siteValues: [lineNumber, oven-*], critical: true}\n';
     const files = {
       'platform/base/teams.yaml': `${ours('Workspace', 'sales', spec)}---\n${workspace('line', '{}')}`,
@@ -47,7 +47,7 @@ describe('the workspaces of a platform', () => {
     expect(targets).toMatchObject([{ siteValues: ['lineNumber', 'oven-*'], packageSeconds: 1800 }]);
   });
 
-  test('a registration has its own name for a workload, and those that the platform lists', async () => {
+  test('own the workload name of each registration, and the names that its annotation lists', async () => {
     const registration = (name: string, listed: string): string =>
       `apiVersion: fleet-ferry/v1alpha1\nkind: WorkloadRegistration\nmetadata:\n  name: ${name}\n  annotations: {fleet-ferry/allow-workloads: "${listed}"}\nspec:\n  workspace: sales\n  workload: {repo: ../apps/shop, path: deploy}\n`;
     const files = {

@@ -3,7 +3,7 @@ import { type AuditOffice, openAuditOffice } from '../../release/audit/audit-off
 
 const headOf = async (office: AuditOffice) => (await office.current()).predicate.auditHead;
 
-it('is null without a log, and then the newest entry at the time of each release', async () => {
+it('the audit head of a release is null without a log, then the newest entry at its time', async () => {
   await using office = await openAuditOffice();
   await office.release(1, 'one');
   await office.renew();

@@ -62,7 +62,7 @@ const tamper = (log: StoredLog, older: readonly StoredLog[], act: Tampering): St
 const isSame = (a: StoredLog, b: StoredLog): boolean =>
   a.lines.join('') === b.lines.join('') && a.checkpoint.equals(b.checkpoint);
 
-it('accepts a log after any appends and kills, and refuses one that was changed without a key', async () => {
+it('readAuditLog accepts a log after any appends and kills, and refuses one that was changed without a key', async () => {
   await using office = await openAuditOffice();
   const history: StoredLog[] = [];
   let count = 0;

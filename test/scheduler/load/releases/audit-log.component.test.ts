@@ -55,7 +55,7 @@ const rechain = (lines: readonly string[]): readonly string[] => {
 };
 
 describe('a stored audit log', () => {
-  it('is accepted as it was written, in segments of any size', async () => {
+  it('is accepted as written, in segments of any size', async () => {
     const { office, log } = await openFour();
     await using _ = office;
     expect(await refusal(office, log)).toBe('ACCEPT');
@@ -137,7 +137,7 @@ describe('a stored audit log', () => {
     }
   });
 
-  it('is refused with a statement of another kind or fleet, or a promotion number that was used', async () => {
+  it('is refused with a statement of another kind or fleet, or a repeated promotion number', async () => {
     const { office, log } = await openFour();
     await using _ = office;
     const { audit } = office.fleet().keys;
@@ -155,7 +155,7 @@ describe('a stored audit log', () => {
     expect(await refusal(office, await signed(...twice))).toBe('AUDIT_CHAIN');
   });
 
-  it('is refused with an entry or a decision of a kind that only a newer version knows, and says so', async () => {
+  it('is refused with an entry or decision of an unknown kind, with a hint at a newer version', async () => {
     const { office, log } = await openFour();
     await using _ = office;
     const { audit } = office.fleet().keys;
@@ -180,7 +180,7 @@ describe('a stored audit log', () => {
     }
   });
 
-  it('is refused without a segment that its artifact names, or with a damaged one', async () => {
+  it('is refused with a missing or damaged segment', async () => {
     const { office } = await openFour();
     await using _ = office;
     const layout = await openLayout(office.directory);
@@ -192,7 +192,7 @@ describe('a stored audit log', () => {
     await expect(office.read()).rejects.toMatchObject({ code: 'MISSING_BLOB', subject: segment.digest });
   });
 
-  it('is refused with the checkpoint of an earlier or later state', async () => {
+  it('is refused with a checkpoint of an earlier or later state', async () => {
     const { office, log } = await openFour();
     await using _ = office;
     await office.append(await office.decision({ reason: 'five' }));

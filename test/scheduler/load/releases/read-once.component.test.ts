@@ -37,7 +37,7 @@ const world = async () => {
   return { fleet, release, read, reads: () => reads };
 };
 
-describe('what is read of a channel', () => {
+describe('the cached release of a channel', () => {
   test('is read once, also after another channel changed', async () => {
     const { release, read, reads } = await world();
     await read();
@@ -46,7 +46,7 @@ describe('what is read of a channel', () => {
     expect(reads()).toBe(1);
   });
 
-  test('is read again after the channel changed, and under another root', async () => {
+  test('is read again after its channel changed, and under another root', async () => {
     const { fleet, release, read, reads } = await world();
     await read();
     await release(QA, 2);

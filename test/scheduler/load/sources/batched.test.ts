@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { batched } from '../../../../scheduler/load/sources/batched.ts';
 
-it('runs together what is asked for while a run is under way, and gives each job its own result', async () => {
+it('batched collects jobs during a run into the next one, and gives each job its own result', async () => {
   const runs: (readonly number[])[] = [];
   const double = batched(async (jobs: readonly number[]) => {
     runs.push(jobs);
@@ -14,7 +14,7 @@ it('runs together what is asked for while a run is under way, and gives each job
   expect(runs).toEqual([[1], [2, 3, 4]]);
 });
 
-it('runs the next jobs after a run that failed', async () => {
+it('batched runs the next jobs after a failed run', async () => {
   let count = 0;
   const work = batched(async (jobs: readonly string[]) => {
     count += 1;

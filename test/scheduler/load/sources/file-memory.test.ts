@@ -7,7 +7,7 @@ import {
 
 const read = (text: string) => [{ path: 'a.yaml', bytes: Buffer.from(text) }];
 
-test('a file with the same bytes in the next run is the same Buffer, and one that changed is another', () => {
+test('a file with unchanged bytes is the same Buffer in the next run, and a changed one is not', () => {
   const memory = createFileMemory();
   const run = (text: string, source = 'main'): Buffer | undefined => {
     turnFileMemory(memory);
@@ -21,7 +21,7 @@ test('a file with the same bytes in the next run is the same Buffer, and one tha
   expect(run('two', 'other')).not.toBe(changed);
 });
 
-test('what a run does not read is forgotten with the next', () => {
+test('a file that a run does not read is dropped after the next one', () => {
   const memory = createFileMemory();
   const [first] = internFiles(memory, 'main', read('one'));
   turnFileMemory(memory);
@@ -29,7 +29,7 @@ test('what a run does not read is forgotten with the next', () => {
   expect(internFiles(memory, 'main', read('one'))[0]?.bytes).not.toBe(first?.bytes);
 });
 
-test('what else is known of a file is that of this run', () => {
+test('a file has the other properties of the current run', () => {
   const memory = createFileMemory();
   const change = { namePrefix: 'x-', nameSuffix: '', labels: {}, annotations: {} };
   internFiles(memory, 'main', read('one'));

@@ -37,7 +37,7 @@ const KINDS = [
   'trees/a-1-app/x.yaml',
 ];
 
-it('deletes what no run has used for 30 days: downloads, charts, trees, and the rests of killed processes', async () => {
+it('pruneCache deletes what no run used for 30 days: downloads, charts, trees and temporary files', async () => {
   const cache = await cacheOf(31, KINDS);
   await pruneCache(cache, NOW);
   expect(left(cache)).toEqual([]);
@@ -54,7 +54,7 @@ it('keeps files used within 30 days, and records each use', async () => {
   expect(left(cache)).toEqual(['content/blobs/sha256/a']);
 });
 
-it('takes no file from a run that has just found it', async () => {
+it('pruneCache keeps a file that a concurrent run has just found', async () => {
   const names = Array.from({ length: 40 }, (_, at) => `charts/${at}`);
   const cache = await cacheOf(31, names);
   const found = await Promise.all(
@@ -72,7 +72,7 @@ it('takes no file from a run that has just found it', async () => {
   );
 });
 
-it('begins a repository anew 30 days after its first fetch, or with many packs, and not while a delivery may read it', async () => {
+it('pruneCache deletes a repository 30 days after its first fetch or with many packs, unless a delivery uses it', async () => {
   const old = ['HEAD', 'delivered', 'fetched', 'objects/pack/a.pack'].map((name) => `old.git/${name}`);
   const packs = Array.from({ length: 101 }, (_, at) => `worn.git/objects/pack/${at}.pack`);
   const cache = await cacheOf(31, [...old, 'old.git.known/main', ...packs, 'worn.git/HEAD']);
@@ -87,7 +87,7 @@ it('begins a repository anew 30 days after its first fetch, or with many packs, 
   expect(left(cache)).toEqual(rest);
 });
 
-it('keeps the four trees of a folder that were used last, and those that may be in use', async () => {
+it('pruneCache keeps the four most recently used trees of a folder, and recently used ones', async () => {
   const cache = await temporaryDirectory();
   const trees = join(cache, 'trees');
   const gitDirectory = join(cache, 'repo.git');
@@ -114,7 +114,7 @@ it('keeps the four trees of a folder that were used last, and those that may be 
   expect(readdirSync(trees).filter((name) => name.includes('new'))).toHaveLength(5);
 });
 
-it('begins the cached repository of a tenant anew once it is over its bound', async () => {
+it("a tenant's cached repository above its size limit is fetched anew", async () => {
   const cacheDirectory = await temporaryDirectory();
   const gitDirectory = join(cacheDirectory, 'a.git');
   const repository = { url: 'https://git.example/a', refs: new Map(), gitDirectory, cacheDirectory };

@@ -38,12 +38,12 @@ test.for([
   expect(ignores(pattern, path)).toBe(expected);
 });
 
-test('a pattern that ends in a slash is for folders only', () => {
+test('a pattern with a trailing slash matches folders only', () => {
   expect(ignores('notes/', 'notes', true)).toBe(true);
   expect(ignores('notes/', 'notes', false)).toBe(false);
 });
 
-test('the last rule that speaks decides, and ! takes back', () => {
+test('the last matching rule decides, and ! includes again', () => {
   expect(ignores('*.yaml\n!keep.yaml', 'keep.yaml')).toBe(false);
   expect(ignores('!keep.yaml\n*.yaml', 'keep.yaml')).toBe(true);
 });
@@ -90,7 +90,7 @@ test('N3: many globs -> TOO_MANY', () => {
   });
 });
 
-test('as for Flux, a rule for a folder speaks of all below, and a part may be taken back', () => {
+test('a rule for a folder covers everything below, and a part can be included again, as in Flux', () => {
   const rules = parseIgnore('/*\n!/deploy/prod/\n/deploy/prod/old', '', 'x');
   expect(isIgnored(rules, 'deploy/prod/a/b.yaml', false, free)).toBe(false);
   expect(isIgnored(rules, 'deploy/dev/a.yaml', false, free)).toBe(true);
@@ -99,13 +99,13 @@ test('as for Flux, a rule for a folder speaks of all below, and a part may be ta
   expect([mayReinclude(rules), mayReinclude(parseIgnore('notes/', '', 'x'))]).toEqual([true, false]);
 });
 
-test('a file of rules in a folder speaks of that folder', () => {
+test('the rules in a folder apply to that folder', () => {
   const rules = parseIgnore('/a.yaml', 'sub', 'x');
   expect(isIgnored(rules, 'sub/a.yaml', false, free)).toBe(true);
   expect(isIgnored(rules, 'a.yaml', false, free)).toBe(false);
 });
 
-test('what belongs to the repository’s host is left out by default', () => {
+test('files of the Git host are ignored by default', () => {
   expect(isIgnored(DEFAULT_IGNORES, '.github', true, free)).toBe(true);
   expect(isIgnored(DEFAULT_IGNORES, 'deep/.sops.yaml', false, free)).toBe(true);
   expect(isIgnored(DEFAULT_IGNORES, '.environments', true, free)).toBe(false);

@@ -17,7 +17,7 @@ const reconcilerOf = (name: string, manifests: Record<string, Value>, settings: 
 const objectsOf = (yaml = ''): readonly Record<string, never>[] =>
   parseAllDocuments(yaml).map((document) => document.toJS() as Record<string, never>);
 
-test('each file holds the Template that it is named after, and each reconciler is tried here', () => {
+test('each file has the Template it is named after, and each reconciler is covered by a test', () => {
   const names = builtInTemplates().map(({ name }) => `${name}.yaml`);
   expect(names).toEqual(readdirSync(FOLDER).toSorted());
   const reconcilers = builtInTemplates().filter(({ type }) => type === 'reconciler');
@@ -36,7 +36,7 @@ describe.each(Object.entries(RECONCILERS))('the reconciler %s', (name, { manifes
     }
   });
 
-  test('says what it misses, by name', () => {
+  test('reports missing settings by name', () => {
     const wanted = [...Object.keys(manifests), ...Object.keys(settings)];
     const { held } = reconcilerOf(name, {}, {});
     const needs = held.map((sentence) => /manifests\.(\w+)|reconciler\.(\w+)/.exec(sentence));
@@ -71,7 +71,7 @@ test('values of an application keep their type and content, also with special ch
   }
 });
 
-test('a ref that looks like a commit is one, any other is a tag', () => {
+test('flux uses a commit for a ref that looks like one, and a tag for any other', () => {
   const refOf = (ref: string) =>
     objectsOf(reconcilerOf('flux', { repo: 'x', ref }).files['reconciler.yaml'])[0]?.['spec']?.['ref'];
   expect(refOf('0123456789abcdef0123456789abcdef01234567')).toEqual({
@@ -83,7 +83,7 @@ test('a ref that looks like a commit is one, any other is a tag', () => {
 test.each([
   ['rancher-fleet', { repo: 'x', branch: 'main' }],
   ['rancher-fleet-helm', { chart: 'oci://registry.example/shop', version: '1.2.3' }],
-])('%s corrects drift by force, unless that is turned off', (name, manifests) => {
+])('%s corrects drift by force, unless forceDrift is false', (name, manifests) => {
   const driftOf = (settings: Record<string, Value>) =>
     objectsOf(reconcilerOf(name, manifests, settings).files['reconciler.yaml'])[0]?.['spec']?.[
       'correctDrift'
@@ -103,7 +103,7 @@ test('symphony names a SolutionVersion, and a Solution where Symphony is older t
   expect(instanceOf({ legacySolution: true })).not.toHaveProperty('solutionversion');
 });
 
-test("flux-oci names the channel's repository, however the registry was written", () => {
+test("flux-oci has the URL of the channel's repository, for any spelling of the registry", () => {
   for (const registry of [
     'registry.example/halden',
     'oci://registry.example/halden',
@@ -134,14 +134,14 @@ describe('configuration files', () => {
   };
 
   test.each(['configmap', 'env-file', 'shell', 'json'])(
-    '%s leaves out what is for reconciler and namespace',
+    '%s leaves out the settings of reconciler and namespace',
     (type) => {
       expect(fileOf(type, settings)).toEqual([]);
       expect(fileOf(type, { ...values, ...settings })).toEqual(fileOf(type, values));
     },
   );
 
-  test('json keeps the types', () => {
+  test('json keeps types', () => {
     const [[path, text] = []] = fileOf('json', values);
     expect(path).toBe('platform-config.json');
     expect(JSON.parse(text ?? '')).toEqual(values);
@@ -159,7 +159,7 @@ describe('the guarded namespace', () => {
   const specOf = (kind: string, yaml = ''): unknown =>
     objectsOf(yaml).find((object) => object['kind'] === kind)?.['spec'];
 
-  test('has sizes of its own, and takes others one by one', () => {
+  test('has default quotas, which can be overridden one by one', () => {
     const usual = guarded('sales').files['namespace.yaml'];
     expect(specOf('ResourceQuota', usual)).toEqual({
       hard: { 'limits.memory': '8Gi', pods: '50', 'requests.cpu': '2', 'requests.memory': '4Gi' },
@@ -176,7 +176,7 @@ describe('the guarded namespace', () => {
     });
   });
 
-  test('lets only DNS and the namespaces and networks out and in that are named', () => {
+  test('allows only DNS and the configured namespaces and networks', () => {
     const spec = specOf(
       'NetworkPolicy',
       guarded('sales', { ingressFrom: ['ingress'], egressTo: ['10.0.0.0/8'] }).files['namespace.yaml'],
@@ -190,7 +190,7 @@ describe('the guarded namespace', () => {
     expect([usual.ingress[0]?.from.length, usual.egress.length]).toEqual([1, 2]);
   });
 
-  test('grants rights to the group of the workspace, and none without a group', () => {
+  test("has a RoleBinding for the workspace's group, and none without a group", () => {
     const kinds = (yaml = '') => objectsOf(yaml).map(({ kind }): unknown => kind);
     expect(kinds(guarded('sales').files['namespace.yaml'])).toContain('RoleBinding');
     expect(kinds(guarded('').files['namespace.yaml'])).toEqual([
@@ -209,7 +209,7 @@ describe('the guarded namespace', () => {
     });
   });
 
-  test('a Pod Security level that does not exist holds the assignment', () => {
+  test('with an unknown Pod Security level holds the assignment', () => {
     expect(guarded('sales', { podSecurity: 'strict' }).held).toEqual([
       expect.stringContaining(
         'namespaceService.podSecurity is "strict": write privileged, baseline or restricted',
@@ -218,7 +218,7 @@ describe('the guarded namespace', () => {
   });
 });
 
-test('ansible-pull runs as the user that ansible-user creates, whose name is of the environment and the target', () => {
+test('ansible-pull runs as the user that ansible-user creates, named after environment and target', () => {
   const { manifests } = RECONCILERS['ansible-pull'] ?? { manifests: {} };
   const { files, held } = renderBuiltIn({
     clusterType: { reconciler: 'ansible-pull', namespaceService: 'ansible-user', configType: 'shell' },
@@ -230,7 +230,7 @@ test('ansible-pull runs as the user that ansible-user creates, whose name is of 
   expect(files['reconciler.yaml']).toContain('User=dev-shop-web\n');
 });
 
-test('a name that Linux does not take as that of a user is held', () => {
+test('ansible-user holds an assignment whose name is not a valid Linux user name', () => {
   const { held } = renderBuiltIn({
     clusterType: { namespaceService: 'ansible-user' },
     target: { name: `shop-${'w'.repeat(30)}` },

@@ -85,7 +85,7 @@ const resources = (yaml: string | undefined): readonly string[] =>
 
 describe('the bundle of a cluster type', () => {
   test.each(['flux-oci', 'argocd-oci'])(
-    'of %s leads to each package by its reconciler.yaml, which is no part of the package',
+    "with %s lists the reconciler.yaml of each package, which is not in the package's kustomization",
     async (reconciler) => {
       const { layer } = await built(reconciler);
       expect(resources(layer['kustomization.yaml'])).toEqual(['shop-web/reconciler.yaml']);
@@ -98,7 +98,7 @@ describe('the bundle of a cluster type', () => {
     },
   );
 
-  test('of zarf has the package of Zarf beside the files, with no field that Zarf does not know', async () => {
+  test('with zarf has a Zarf package beside the files, with valid fields only', async () => {
     const { layer } = await built('zarf');
     expect(resources(layer['kustomization.yaml'])).toEqual(['shop-web']);
     expect(resources(layer['shop-web/kustomization.yaml'])).not.toContain('reconciler.yaml');
@@ -108,7 +108,7 @@ describe('the bundle of a cluster type', () => {
     expect(layer['shop-web/manifests/text.yaml']).toContain('namespace: prod-edge-shop-web');
   });
 
-  test('of flux has no manifests of the application, and what tells Flux where they are', async () => {
+  test('with flux has no manifests of the application, and a reconciler that refers to them', async () => {
     const { layer } = await built('flux');
     expect(resources(layer['shop-web/kustomization.yaml'])).toEqual([
       'namespace.yaml',
@@ -118,7 +118,7 @@ describe('the bundle of a cluster type', () => {
     expect(Object.keys(layer).filter((path) => path.includes('manifests/'))).toEqual([]);
   });
 
-  test('of ansible-local has the playbook as a file, which is not an object for a cluster', async () => {
+  test('with ansible-local has a playbook as a file outside of the kustomization', async () => {
     const { layer } = await built('ansible-local');
     expect(layer['shop-web/reconciler.yaml']).toContain('ansible.builtin.import_playbook: "site.yml"');
     expect(resources(layer['shop-web/kustomization.yaml'])).toEqual([
@@ -128,7 +128,7 @@ describe('the bundle of a cluster type', () => {
   });
 });
 
-describe("an application's manifest that leaves its namespace", () => {
+describe("an application's manifest outside of its namespace", () => {
   const foreign = {
     'apps/shop/k8s/role.yaml':
       'apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: all}\n',
@@ -143,7 +143,7 @@ describe("an application's manifest that leaves its namespace", () => {
     ),
   });
 
-  test('holds its assignment, with the place of each such object', async () => {
+  test('holds its assignment, with the position of each such object', async () => {
     const { outcome } = await built('fleet', foreign);
     const [held] = outcome.channels.flatMap((channel) => channel.held);
     expect(held?.assignment).toBe('shop-web');
@@ -153,7 +153,7 @@ describe("an application's manifest that leaves its namespace", () => {
     ]);
   });
 
-  test('is built where the registration allows it', async () => {
+  test('is built when the registration allows it', async () => {
     const allowed = annotated(
       '{fleet-ferry/allow-cluster-scoped: ClusterRole, fleet-ferry/allow-namespaces: kube-system, other/x: y}',
     );
@@ -165,7 +165,7 @@ describe("an application's manifest that leaves its namespace", () => {
 });
 
 describe('built-in templates', () => {
-  test('are those that cluster types name, and a Template of the platform replaces one', async () => {
+  test('are used by the name in a cluster type, and replaced by a Template of the platform', async () => {
     const load = async (more: Readonly<Record<string, string>>) => {
       const folder = await temporaryDirectory();
       await writeFiles(folder, { ...fleetPlatform(), ...more });
@@ -196,7 +196,7 @@ describe('built-in templates', () => {
     expect(replaced.templates.get('namespace')?.engine).toBe('handlebars');
   });
 
-  test("serve Kalypso's form too", async () => {
+  test("work in Kalypso's form, too", async () => {
     const folder = await temporaryDirectory();
     const under = (name: string, files: Readonly<Record<string, string>>): Record<string, string> =>
       Object.fromEntries(Object.entries(files).map(([path, text]) => [`${name}/${path}`, text]));

@@ -11,7 +11,7 @@ const values = {
   DEEP: { x: [1] },
 };
 
-test('a shell that sources shell or env-file has the values, and runs nothing', () => {
+test('a shell that sources a shell or env-file configuration has the values, and runs no command in them', () => {
   for (const [type, path] of [
     ['shell', 'platform-config.sh'],
     ['env-file', 'platform-config.env'],

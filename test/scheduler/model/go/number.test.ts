@@ -11,15 +11,15 @@ import {
 } from '../../../../scheduler/model/go/number.ts';
 import { numberLiteral } from '../../../../scheduler/render/go/values/number-literal.ts';
 
-describe('numbers', () => {
-  it('tells 5 from 5.0, and has one form for each', () => {
+describe('a number of Go templates', () => {
+  it('distinguishes 5 from 5.0, with one representation for each', () => {
     expect([isInt(5), isFloat(5), isInt(float(5)), isFloat(float(5))]).toEqual([true, false, false, true]);
     expect(float(5)).toBeInstanceOf(WholeFloat);
     expect([float(1.5), float(1e300)]).toEqual([1.5, 1e300]);
     expect([int(5n), int(2n ** 60n), int(2n ** 63n)]).toEqual([5, 2n ** 60n, -(2n ** 63n)]);
   });
 
-  it('is JSON like any number', () => {
+  it('is written to JSON like any number', () => {
     expect(JSON.stringify({ a: float(5) })).toBe('{"a":5}');
   });
 
@@ -40,7 +40,7 @@ describe('numbers', () => {
     expect(formatFloat(value)).toBe(expected);
   });
 
-  it('prints every float so that it reads back', () => {
+  it('prints every float so that it is read back exactly', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) =>
         Object.is(Number(formatFloat(value)), value),

@@ -16,7 +16,7 @@ test.each([
   `registry.example/team/app@sha256:${HEX}`,
   `registry.example/team/app:1@sha256:${HEX}`,
   '[::1]:5000/app',
-])('%s names an image', (text) => expect(isImageReference(text)).toBe(true));
+])('%s is an image reference', (text) => expect(isImageReference(text)).toBe(true));
 
 test.each([
   '',
@@ -30,9 +30,9 @@ test.each([
   'https://registry.example/app',
   'a@sha256:12',
   `a/${'b'.repeat(600)}`,
-])('%j names none', (text) => expect(isImageReference(text)).toBe(false));
+])('%j is not an image reference', (text) => expect(isImageReference(text)).toBe(false));
 
-test('images are cut out of an option and of lines of name=image, and nothing else', () => {
+test('cutImages extracts images from an option and from lines of name=image only', () => {
   expect(cutImages('--reloader=quay.io/a/b:1')).toEqual(['--reloader=', { image: 'quay.io/a/b:1' }]);
   expect(cutImages('3.1=a/b:1\n3.2=a/b:2\n')).toEqual([
     '3.1=',
@@ -47,7 +47,7 @@ test('images are cut out of an option and of lines of name=image, and nothing el
   expect(cutImages('\n')).toBeUndefined();
 });
 
-test('a word alone does not look like an image, a registry or a tag does', () => {
+test('looksLikeImage requires a registry, tag or digest', () => {
   expect(['nginx', 'auto', 'a/b', '10:30'].filter(looksLikeImage)).toEqual([]);
   expect(['nginx:1.27', 'quay.io/a/b', `x@sha256:${HEX}`].filter((one) => !looksLikeImage(one))).toEqual([]);
 });

@@ -31,7 +31,7 @@ test.for([
   expect(matchLabels({ matchLabels: {}, matchExpressions }, labels)).toBe(expected);
 });
 
-test('all parts must hold', () => {
+test('matchLabels and matchExpressions must both match', () => {
   const selector = {
     matchLabels: { region: 'eu' },
     matchExpressions: [{ key: 'tier', operator: 'NotIn' as const, values: ['edge'] }],

@@ -9,7 +9,7 @@ const told = (text: string): readonly string[] => {
   return problems.map(formatError);
 };
 
-test('nesting is reported without parsing, whatever stands between the brackets', () => {
+test('nestsTooDeep finds deep nesting without parsing, ignoring brackets in text', () => {
   expect(nestsTooDeep('['.repeat(1001))).toBe(true);
   expect(nestsTooDeep('["]", {a: '.repeat(1000))).toBe(true);
   expect(nestsTooDeep(`${'- '.repeat(200)}x`)).toBe(true);
@@ -18,13 +18,13 @@ test('nesting is reported without parsing, whatever stands between the brackets'
   expect(nestsTooDeep(`a: |\n  ${'['.repeat(3000)}\n`)).toBe(false);
 });
 
-test('what nests too deep is one problem, not hundreds', () => {
+test('YAML nested too deep is one problem', () => {
   expect(told('['.repeat(50_000))).toEqual([
     'f.yaml: YAML_SYNTAX: this YAML nests too deep to be read: more than 200 levels',
   ]);
 });
 
-test('blocks nest as deep as brackets may, whatever the stack of the parser takes', () => {
+test("blocks may nest as deep as brackets, within the parser's stack", () => {
   const blocks = (levels: number): string =>
     Array.from({ length: levels }, (_, at) => `${' '.repeat(at)}a:`).join('\n');
   expect(told(blocks(200))).toEqual([]);
@@ -33,7 +33,7 @@ test('blocks nest as deep as brackets may, whatever the stack of the parser take
   ]);
 });
 
-test('each key that is there twice is reported where it is there again, in inner mappings too', () => {
+test('each repeated key is reported at its repetition, also in inner mappings', () => {
   expect(told('a: 1\nb: {c: 1, c: 2}\na: 3\n')).toEqual([
     'f.yaml:2:11: YAML_SYNTAX: the key c is there twice in one mapping. Remove one of the two.',
     'f.yaml:3:1: YAML_SYNTAX: the key a is there twice in one mapping. Remove one of the two.',

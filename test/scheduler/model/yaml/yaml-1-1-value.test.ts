@@ -50,11 +50,11 @@ test.for([
   'a: [1',
   '*nowhere',
   '- *x',
-])('%j is not a mapping and no list, and stays text', (text) => {
+])('%j is neither a mapping nor a list, and stays text', (text) => {
   expect(parseYaml11Collection(text)).toBeUndefined();
 });
 
-test('keys are typed too; a mapping with such keys is a Map', () => {
+test('keys have types, too; a mapping with other keys than text is a Map', () => {
   expect(parseYaml11Collection('on: 1\n2: two')).toEqual(
     new Map<unknown, unknown>([
       [true, 1],
@@ -64,7 +64,7 @@ test('keys are typed too; a mapping with such keys is a Map', () => {
   expect(parseYaml11Collection('a: 1')).toEqual({ a: 1 });
 });
 
-test('of duplicate keys the last wins, of several documents the first is read, << merges', () => {
+test('the last of duplicate keys counts, the first of several documents is read, and << merges', () => {
   expect(parseYaml11Collection('a: 1\na: 2')).toEqual({ a: 2 });
   expect(parseYaml11Collection('a: 1\n---\nb: 2')).toEqual({ a: 1 });
   expect(parseYaml11Collection('base: &b {k: 1, m: 2}\nd:\n  <<: *b\n  k: 9')).toEqual({
@@ -73,12 +73,12 @@ test('of duplicate keys the last wins, of several documents the first is read, <
   });
 });
 
-test('a block that the end of the text cuts off has no line end', () => {
+test('a block that ends with the text has no line end', () => {
   expect(parseYaml11Collection('a: |\n  x')).toEqual({ a: 'x' });
   expect(parseYaml11Collection('a: |\n  x\n')).toEqual({ a: 'x\n' });
 });
 
-test('aliases that multiply are not followed without end', () => {
+test('aliases that expand beyond the limit are refused', () => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x,x]'];
   for (let at = 0; at < 8; at++) {
     const [name, before] = [String.fromCharCode(98 + at), String.fromCharCode(97 + at)];
@@ -126,7 +126,7 @@ test.for([
   expect(parseYaml11Collection(text)).toEqual(expected);
 });
 
-test('aliases that blow up, and nesting without end, are text', () => {
+test('text with aliases beyond the limit or too deep nesting stays text', () => {
   const levels = Array.from({ length: 10 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at},`.repeat(9)}]`);
   expect(parseYaml11Collection(`a0: &a0 x\n${levels.join('\n')}`)).toBeUndefined();
   expect(parseYaml11Collection('['.repeat(5000))).toBeUndefined();

@@ -29,7 +29,7 @@ const verdict = (
   return createConfigCheck(form)(composer(clusterType('edge'), shop), shop, 'edge/shop-web');
 };
 
-test('a wrong value is named with its path, the assignment and its own place', () => {
+test('a wrong value is reported with its path, the assignment and the position of the value', () => {
   expect(
     check('fleet', { url: 'x', db: { port: 'high' } }, [
       { properties: { db: { properties: { port: { type: 'integer' } } } } },
@@ -39,13 +39,13 @@ test('a wrong value is named with its path, the assignment and its own place', (
   );
 });
 
-test('a missing value is reported at the schema that wants it', () => {
+test('a missing value is reported at the schema that requires it', () => {
   expect(check('fleet', { db: {} }, [{ properties: { db: { required: ['url'] } } }])).toBe(
     's0.yaml:5:3: CONFIG_SCHEMA: edge/shop-web: db.url is missing (schema s0). Set it in a Config that selects this assignment, or change the schema.',
   );
 });
 
-test('all schemas are asked, all failures are reported, up to five in words', () => {
+test('all schemas are checked, and up to five failures are listed', () => {
   const said = check('fleet', { a: 'x', b: 1 }, [
     { properties: { a: { type: 'number' } }, additionalProperties: false },
     { required: ['c', 'd', 'e', 'f'], properties: { b: { enum: [2, 3] } } },
@@ -56,7 +56,7 @@ test('all schemas are asked, all failures are reported, up to five in words', ()
   expect(said).toMatch(/; and 2 more\./);
 });
 
-test('the target’s own schemas count, and a broken one is SCHEMA_INVALID at the target', () => {
+test("the target's own schemas are checked, and a broken one is SCHEMA_INVALID at the target", () => {
   expect(check('fleet', { a: 1 }, [], ['{"required": ["b"]}'])).toMatch(
     /^apps\/shop\/web.yaml:1:1: CONFIG_SCHEMA: .*b is missing \(schema shop-web\/configSchemas\[0\]\)/,
   );
@@ -69,7 +69,7 @@ test('the target’s own schemas count, and a broken one is SCHEMA_INVALID at th
   );
 });
 
-test('a schema that points elsewhere is refused, not fetched', () => {
+test('a schema with an external reference is refused, and nothing is fetched', () => {
   for (const $ref of ['https://example.com/schema.json', 'file:///etc/passwd', 'other.json'])
     expect(check('fleet', {}, [{ $ref }])).toMatch(
       new RegExp(
@@ -78,7 +78,7 @@ test('a schema that points elsewhere is refused, not fetched', () => {
     );
 });
 
-test('a pattern that would run for ever takes no time; one with look-around is refused', () => {
+test('a pattern made for backtracking takes linear time; one with look-around is refused', () => {
   const start = performance.now();
   const text = `${'a'.repeat(3000)}!`;
   expect(check('fleet', { v: text }, [{ properties: { v: { pattern: '^(a+)+$' } } }])).toMatch(
@@ -115,7 +115,7 @@ test.for([
   '',
   'https://json-schema.org/draft/2019-09/schema',
   'https://json-schema.org/draft/2020-12/schema',
-])('every pattern of a schema counts, with $schema "%s"', ($schema) => {
+])('every pattern of a schema is applied, with $schema "%s"', ($schema) => {
   const own = {
     ...($schema && { $schema }),
     properties: { a: { pattern: '^a+$' }, b: { pattern: '^b+$' } },
@@ -128,12 +128,12 @@ test.for([
   expect(check('fleet', { e: 1 }, [own])).toMatch(/e is not allowed/);
 });
 
-test('a name of Object’s prototype is missing until somebody sets it', () => {
+test('a name of Object.prototype is missing until it is set', () => {
   expect(check('fleet', {}, [{ required: ['toString'] }])).toMatch(/toString is missing/);
   expect(check('fleet', {}, [{ properties: { constructor: { type: 'object' } } }])).toBeUndefined();
 });
 
-test('patterns are JSON Schema’s in our form, and Go’s in Kalypso’s', () => {
+test("patterns are JSON Schema's in the fleet form, and Go's in Kalypso's", () => {
   const spaces = [{ properties: { v: { pattern: '^\\s$' } } }];
   expect(check('fleet', { v: '\u00a0' }, spaces)).toBeUndefined();
   expect(check('kalypso', { v: '\u00a0' }, spaces)).toMatch(/must match pattern/);
@@ -150,7 +150,7 @@ test('N5: multiplying references in the schema of a configuration -> SCHEMA_INVA
   expect(verdict('fleet', {}, [{ $defs, $ref: '#/$defs/0' }])?.code).toBe('SCHEMA_INVALID');
 });
 
-test('references that multiply or come back to themselves are stopped', () => {
+test('references that multiply or are circular are refused', () => {
   const levels = Object.fromEntries(
     Array.from({ length: 40 }, (_, at) => [
       `l${at}`,
@@ -165,7 +165,7 @@ test('references that multiply or come back to themselves are stopped', () => {
   expect(check('fleet', { child: { chld: {} } }, [tree])).toMatch(/child.chld is not allowed/);
 });
 
-describe('Kalypso judges text that looks like a number as the number', () => {
+describe("Kalypso's form validates text that looks like a number as a number", () => {
   test.for([
     ['007', { type: 'integer' }, true],
     ['007', { type: 'string' }, false],
@@ -179,7 +179,7 @@ describe('Kalypso judges text that looks like a number as the number', () => {
     expect(check('kalypso', { v: text }, [{ properties: { v: type } }]) === undefined).toBe(accepted);
   });
 
-  test('only at the top, and never in our form', () => {
+  test('only at the top level, and not in the fleet form', () => {
     const wantsNumber = {
       properties: { v: { type: 'number' }, deep: { properties: { v: { type: 'string' } } } },
     };
@@ -188,7 +188,7 @@ describe('Kalypso judges text that looks like a number as the number', () => {
   });
 });
 
-describe('Kalypso’s form reads a schema as gojsonschema does', () => {
+describe("Kalypso's form reads a schema as gojsonschema does", () => {
   const limited = { properties: { v: { minimum: 5, exclusiveMinimum: true } } };
   test.for([
     ['draft 4 limits without $schema', limited, { v: '5' }, /v must be > 5/],
@@ -263,7 +263,7 @@ describe('Kalypso’s form reads a schema as gojsonschema does', () => {
     expect(check('kalypso', { v: 'x' }, [one])).toMatch(/SCHEMA_INVALID/);
   });
 
-  test('what is missing is reported with what a reference says of it', () => {
+  test('a missing value is described from the schema that a reference names', () => {
     const error = check('kalypso', {}, [
       { $defs: { tz: { type: 'string' } }, properties: { TZ: { $ref: '#/$defs/tz' } }, required: ['TZ'] },
     ]);
@@ -271,7 +271,7 @@ describe('Kalypso’s form reads a schema as gojsonschema does', () => {
   });
 });
 
-test('a number is a multiple of a decimal, whatever doubles make of it', () => {
+test('multipleOf with a decimal is computed exactly', () => {
   const cents = [{ properties: { v: { multipleOf: 0.01 } } }];
   expect(check('fleet', { v: 1.13 }, cents)).toBeUndefined();
   expect(check('fleet', { v: 1.135 }, cents)).toMatch(/v must be multiple of 0.01/);

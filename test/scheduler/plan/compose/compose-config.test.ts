@@ -19,7 +19,7 @@ test('the last matching layer wins, key by key', () => {
   expect(composition.layers.map(({ name }) => name)).toEqual(['c00', 'c10']);
 });
 
-test('pairs that the same layers speak of share one composition', () => {
+test('pairs matched by the same layers share one composition', () => {
   const compose = createComposer({
     configs: [
       layer('all', { values: { a: 1 } }),
@@ -34,7 +34,7 @@ test('pairs that the same layers speak of share one composition', () => {
   expect(compose(types[0], target('x/web')).schemas).toEqual([]);
 });
 
-test('numbers that JSON has no word for are plain in `plain` and exact in `values`', () => {
+test('numbers that JSON cannot represent are plain in `plain` and exact in `values`', () => {
   const values = { big: 12345678901234567890n, map: new Map([[true, 1]]) };
   const compose = createComposer({ configs: [layer('x', { values })], schemas: [] });
   const composition = compose(clusterType('a'), target('x/web'));
@@ -42,7 +42,7 @@ test('numbers that JSON has no word for are plain in `plain` and exact in `value
   expect(composition.plain).toEqual({ big: '12345678901234567890', map: { true: 1 } });
 });
 
-test('the composer selects as matching one by one does', () => {
+test('the composer selects the same layers as matchSelector', () => {
   const word = fc.constantFrom('eu', 'us', '');
   const labels = fc.dictionary(fc.constantFrom('region', 'tier'), word);
   const selector = fc.dictionary(

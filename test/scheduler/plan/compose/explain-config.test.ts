@@ -43,7 +43,7 @@ test('a list is explained item by item, and a clash of types lists every value t
   expect(originOf(origins, ['none'])).toBeUndefined();
 });
 
-test('what is explained is exactly what is composed', () => {
+test('the explained values equal the composed ones', () => {
   const scalar = fc.oneof(fc.integer(), fc.constantFrom('x', null, true));
   const { map } = fc.letrec<{ value: ConfigValue; map: Record<string, ConfigValue> }>((tie) => ({
     value: fc.oneof({ depthSize: 'small' }, scalar, tie('map'), fc.array(tie('value'), { maxLength: 3 })),

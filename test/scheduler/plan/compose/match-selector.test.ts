@@ -27,7 +27,7 @@ test.for([
   expect(matchSelector(selector as Record<string, string>, edge, web)).toBe(expected);
 });
 
-test('a label named like a thing does not replace it', () => {
+test('a label named like a built-in one does not replace it', () => {
   const posing = clusterType('edge', { labels: { workload: 'shop', 'deployment-target': 'shop-web' } });
   const other = target('other/x', { labels: { 'cluster-type': 'edge2' } });
   expect(matchSelector({ workload: 'shop' }, posing, other)).toBe(false);

@@ -46,7 +46,7 @@ test.for([
   expect(merge(under, over)).toEqual(expected);
 });
 
-test('mappings with keys that are no strings merge by the key itself', () => {
+test('mappings with keys other than text are merged by key and type', () => {
   const under = { false: 'text', a: 1 };
   const over = new Map<ConfigValue, ConfigValue>([
     [false, 'boolean'],
@@ -61,7 +61,7 @@ test('mappings with keys that are no strings merge by the key itself', () => {
   );
 });
 
-test('a float with a whole value is a scalar, and names by its value', () => {
+test('a float with a whole value is a scalar, and list items are matched by its value', () => {
   expect(merge({ a: new WholeFloat(5) }, { a: { b: 1 } })).toEqual({ a: { b: 1 } });
   expect(merge([{ name: new WholeFloat(1), x: 1 }], [{ name: new WholeFloat(1), y: 2 }])).toEqual([
     { name: new WholeFloat(1), x: 1, y: 2 },
@@ -92,8 +92,8 @@ const shaped = fc.dictionary(
   fc.dictionary(fc.constantFrom('A', 'B'), fc.dictionary(key, scalar)),
 );
 
-describe('for all values', () => {
-  test('a merge changes neither of the two', () => {
+describe('merge of any values', () => {
+  test('changes neither of its arguments', () => {
     fc.assert(
       fc.property(value.map, value.map, (under, over) => {
         const before = structuredClone([under, over]);
@@ -103,7 +103,7 @@ describe('for all values', () => {
     );
   });
 
-  test('the order of keys does not matter', () => {
+  test('does not depend on the order of keys', () => {
     fc.assert(
       fc.property(value.map, value.map, (under, over) => {
         expect(merge(reordered(under), reordered(over))).toEqual(merge(under, over));
@@ -111,7 +111,7 @@ describe('for all values', () => {
     );
   });
 
-  test('nothing over a value, or a value over nothing, is the value', () => {
+  test('with an empty mapping returns the other value', () => {
     fc.assert(
       fc.property(value.map, (one) => {
         expect(merge(one, {})).toEqual(one);
@@ -120,7 +120,7 @@ describe('for all values', () => {
     );
   });
 
-  test('without lists and clashes of kinds, layers may be merged in any grouping, and one twice is one', () => {
+  test('is associative and idempotent without lists and type clashes', () => {
     fc.assert(
       fc.property(shaped, shaped, shaped, (a, b, c) => {
         expect(merge(merge(a, b), c)).toEqual(merge(a, merge(b, c)));

@@ -61,7 +61,7 @@ describe('the name of a workload', () => {
     expect(refused({ targets: [only!] }, past)).toEqual([]);
   });
 
-  test('is shared by registrations of one workspace', () => {
+  test('may be shared by registrations of one workspace', () => {
     const targets = [bring('shop-eu', 'sales', 'shop/eu'), bring('shop-us', 'sales', 'shop/us')];
     expect(refused({ targets })).toEqual([]);
     expect(refused({ targets, ...given(['shop', 'shop-us', 'sales']) })).toEqual([]);
@@ -88,7 +88,7 @@ describe('the name of a target', () => {
   });
 });
 
-describe('a name that a selector means', () => {
+describe('a workload name in a selector', () => {
   const thief = bring('aaa', 'evil', 'node-monitor/x');
   const only = { matchLabels: { workload: 'node-monitor' }, matchExpressions: [] };
   const either = {

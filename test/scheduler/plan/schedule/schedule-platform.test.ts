@@ -18,7 +18,7 @@ const pairs = (more: Parameters<typeof platform>[0]) => {
 const types = [clusterType('a', { labels: { size: 'large' } }), clusterType('b')];
 const targets = [target('shop/api'), target('shop/web', { labels: { workspace: 'team', purpose: 'web' } })];
 
-test('a policy assigns all its targets to all its cluster types, in order of type and target', () => {
+test('a policy assigns its targets to its cluster types, ordered by type and target', () => {
   expect(pairs({ clusterTypes: types, targets, policies: [policy('all')] }).pairs).toEqual([
     'a/shop-api by all',
     'a/shop-web by all',
@@ -27,7 +27,7 @@ test('a policy assigns all its targets to all its cluster types, in order of typ
   ]);
 });
 
-test('selectors and the workspace narrow it', () => {
+test('a policy is limited by selectors and workspace', () => {
   const only = policy('p', {
     workspace: 'team',
     targets: labels({ purpose: 'web' }),
@@ -39,7 +39,7 @@ test('selectors and the workspace narrow it', () => {
   ).toEqual([]);
 });
 
-test('where policies overlap the first by name has the pair, and one advice tells of each two', () => {
+test('a pair of several policies belongs to the first by name, with one advice for each two policies', () => {
   const {
     pairs: assigned,
     advice,
@@ -67,8 +67,8 @@ test('where policies overlap the first by name has the pair, and one advice tell
   ]);
 });
 
-describe('names', () => {
-  test('two targets of one name are held both, and block nobody', () => {
+describe('target names', () => {
+  test('that two targets share hold both, and no others', () => {
     const clashing = [target('a/b-c'), target('a-b/c'), target('shop/web')];
     const {
       pairs: assigned,
@@ -82,7 +82,7 @@ describe('names', () => {
     );
   });
 
-  test('one target that comes by two registrations belongs to the first', () => {
+  test('of one target in two registrations belong to the first registration', () => {
     const twice = [
       target('shop/web', { registration: 'shop-again' }),
       target('shop/web', { registration: 'shop' }),
@@ -94,7 +94,7 @@ describe('names', () => {
     );
   });
 
-  test('one target that an application declares twice is held twice', () => {
+  test('that an application declares twice hold both targets', () => {
     const twice = [
       target('shop/web', { registration: 'shop' }),
       target('shop/web', { registration: 'shop' }),
@@ -103,14 +103,14 @@ describe('names', () => {
     expect(faults).toEqual(['b/shop-web NAME_CLASH', 'b/shop-web NAME_CLASH']);
   });
 
-  test('targets that no policy selects are reported, once', () => {
+  test('without any selecting policy are reported once', () => {
     const { advice } = pairs({ targets: [target('shop/api'), target('shop/web')] });
     expect(advice.map(formatError)).toEqual([
       'apps/shop/api.yaml:1:1: REFERENCE_MISSING: DeploymentTarget shop-api: no policy assigns shop-api and 1 more on any cluster type. If that is not intended, compare its labels with the selectors of the policies.',
     ]);
   });
 
-  test('a name of 63 characters is good, one of 64 is held', () => {
+  test('may have 63 characters; with 64 the target is held', () => {
     const long = [target(`shop/${'x'.repeat(58)}`), target(`shop/${'y'.repeat(59)}`)];
     const { pairs: assigned, faults } = pairs({
       clusterTypes: [types[1]!],
@@ -121,7 +121,7 @@ describe('names', () => {
     expect(faults).toEqual([`b/shop-${'y'.repeat(59)} NAME_INVALID`]);
   });
 
-  test('a clash that no policy selects is reported all the same', () => {
+  test('that clash are reported even when no policy selects them', () => {
     expect(pairs({ targets: [target('a/b-c'), target('a-b/c')] }).advice.map((error) => error.code)).toEqual([
       'NAME_CLASH',
       'NAME_CLASH',
@@ -137,17 +137,17 @@ describe('dependencies', () => {
       policies: [policy('all')],
     });
 
-  test('a target on the same cluster type can be waited for', () => {
+  test('on a target of the same cluster type are accepted', () => {
     expect(withDependencies(['db/main'], ['shop/web', 'db-main']).faults).toEqual([]);
   });
 
-  test('one that is not there holds who waits for it', () => {
+  test('on a missing target hold the dependent one', () => {
     const { faults, held } = withDependencies(['db/main'], ['shop/web', 'db-mian']);
     expect(faults).toEqual(['b/shop-web DEPENDENCY_MISSING']);
     expect(held[0]?.error.message).toBe('shop-web depends on db-mian, which no policy assigns to b');
   });
 
-  test('a circle holds who is in it and nobody behind it', () => {
+  test('in a circle hold its members, and no target that depends on them', () => {
     const {
       faults,
       pairs: assigned,
@@ -184,7 +184,7 @@ describe('a critical target', () => {
     expect(faultsOf(more)).toEqual(['a/shop-web OUT_OF_BOUNDS', 'b/shop-web OUT_OF_BOUNDS']);
   });
 
-  test('is scheduled with the grant, and in the platform itself', () => {
+  test('is scheduled when its workspace may have critical targets, and in the platform itself', () => {
     expect(faultsOf({ workspaces: [workspace('team', true)] })).toEqual([]);
     expect(faultsOf({ targets: [target('shop/web', { critical: true })] })).toEqual([]);
   });

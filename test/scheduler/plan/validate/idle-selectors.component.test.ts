@@ -27,8 +27,8 @@ const after = async (
   return { problems: problems.map(tell), advice: advice.map(tell) };
 };
 
-describe('a selector that finds nothing anywhere', () => {
-  test('is a problem of a configuration where one label is nearly right', async () => {
+describe('a selector that matches nothing in any environment', () => {
+  test('of a Config is a problem when a label is nearly right', async () => {
     const { problems, advice } = await after('base/configs/everywhere.yaml', 'place: edge', 'place: egde');
     expect(problems).toEqual([
       'edge 13: it selects by place=egde, which no cluster type and no deployment target has. It asks for place: egde. Did you mean place: edge?',
@@ -36,7 +36,7 @@ describe('a selector that finds nothing anywhere', () => {
     expect(advice).toEqual([]);
   });
 
-  test('is a problem of a policy, beside the label of the target that then runs nowhere', async () => {
+  test('of a policy is a problem, together with the label of the target that is not assigned', async () => {
     const { problems } = await after('base/policies/edge.yaml', 'runs: cluster', 'runs: clusters');
     expect(problems).toEqual([
       ...[8, 9, 10].map(
@@ -47,7 +47,7 @@ describe('a selector that finds nothing anywhere', () => {
     ]);
   });
 
-  test('is a problem of a policy where no cluster type has its label', async () => {
+  test('of a policy is a problem when no cluster type has its label', async () => {
     const { problems } = await after('base/policies/edge.yaml', 'place: edge', 'palce: edge');
     expect(problems).toContainEqual(
       expect.stringContaining(
@@ -57,7 +57,7 @@ describe('a selector that finds nothing anywhere', () => {
   });
 
   test.each(['elsewhere', 'edge-2'])(
-    'is advice where it asks for %s, which may be still to come',
+    'is advice when it selects %s, which may be added later',
     async (place) => {
       const { problems, advice } = await after(
         'base/configs/everywhere.yaml',

@@ -65,12 +65,12 @@ const validate = async (manifests: Readonly<Record<string, string>>) => {
   return { problems: said(problems), advice: said(advice) };
 };
 
-test('encrypted and filled Secrets are nothing to remark on', async () => {
+test('encrypted Secrets and Secrets from sets cause no advice', async () => {
   const found = await validate({ 'db.yaml': ENCRYPTED, 'mqtt.yaml': FILLED, '.sops.yaml': 'stores: {}\n' });
   expect(found).toEqual({ problems: [], advice: [] });
 });
 
-test('a Secret in plain text is one advice for all environments, and its value is not told', async () => {
+test('a plain-text Secret is one advice for all environments, without its value', async () => {
   const { problems, advice } = await validate({ 'old.yaml': PLAIN });
   expect(problems).toEqual([]);
   expect(advice).toEqual([

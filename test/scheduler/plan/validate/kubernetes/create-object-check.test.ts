@@ -26,11 +26,11 @@ ${more}  template:
           image: web:1
 ${container}`;
 
-test('a sound object has nothing wrong', () => {
+test('a valid object has no problems', () => {
   expect(judge(deployment('          ports: [{containerPort: 80}]\n'))).toEqual([]);
 });
 
-test('an unknown field, a wrong type, a wrong word and a missing field are reported with place and path', () => {
+test('an unknown field, a wrong type, an invalid value and a missing field are reported with position and path', () => {
   const text = deployment(
     `          imagePullPolcy: Always
           ports: [{containerPort: "80", protocol: HTTP}]
@@ -47,7 +47,7 @@ test('an unknown field, a wrong type, a wrong word and a missing field are repor
   ]);
 });
 
-test('a number where text belongs is shown how to be quoted', () => {
+test('a number in a text field is reported with its quoted form', () => {
   expect(judge('apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {port: 80}\n')).toEqual([
     'app.yaml:4:14: OBJECT_INVALID: ConfigMap a: data.port must be text, not the number 80. Write it in quotes: "80".',
   ]);
@@ -113,7 +113,7 @@ spec:
                 name: {type: string, pattern: '^(a+)+$'}
 `;
 
-test('a custom kind is judged by its definition; without one it is one advice', () => {
+test('a custom kind is validated by its definition; without one it is one advice', () => {
   const press = (spec: string, version = 'v1') =>
     `apiVersion: plant.example/${version}\nkind: Press\nmetadata: {name: one}\nspec: ${spec}\n`;
   expect(judge(press('{force: 3, name: aa}'), undefined, PRESS)).toEqual([]);
@@ -181,7 +181,7 @@ test.each([
   ['a multiple of a fraction', '{type: number, multipleOf: 0.1}', '0.3', '0.35'],
   ['a multiple of a hundredth', '{type: number, multipleOf: 0.01}', '1.13', '1.135'],
   ['a multiple above 2^53', '{type: integer, multipleOf: 3}', '9007199254740993', '9007199254740994'],
-])('the schema of a custom kind judges %s', (_, schema, right, wrong) => {
+])('the schema of a custom kind validates %s', (_, schema, right, wrong) => {
   const definition = PRESS.replace("name: {type: string, pattern: '^(a+)+$'}", `name: ${schema}`);
   const press = (value: string): string =>
     `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 3, name: ${value}}\n`;
@@ -189,14 +189,14 @@ test.each([
   expect(judge(press(wrong), undefined, definition)).toHaveLength(1);
 });
 
-test('a pattern that would take for ever takes no time', () => {
+test('a pattern made for backtracking takes linear time', () => {
   const text = `apiVersion: plant.example/v1\nkind: Press\nmetadata: {name: one}\nspec: {force: 1, name: ${'a'.repeat(5000)}!}\n`;
   const start = performance.now();
   expect(judge(text, undefined, PRESS)[0]).toMatch(/spec.name must match/);
   expect(performance.now() - start).toBeLessThan(2000);
 });
 
-test('an object that aliases blow up is refused by name', () => {
+test('an object with aliases that expand beyond the limit is refused', () => {
   const lines = Array.from(
     { length: 9 },
     (_, at) => `    l${at + 1}: &l${at + 1} [${Array(10).fill(`*l${at}`).join(', ')}]`,
@@ -205,7 +205,7 @@ test('an object that aliases blow up is refused by name', () => {
   expect(judge(text)[0]).toMatch(/too many values|must be a mapping|is not a field/);
 });
 
-test('items that server-side apply cannot tell apart are reported at the second one', () => {
+test('items that server-side apply cannot distinguish are reported at the second one', () => {
   const text = deployment(`          env: [{name: A, value: x}, {name: B}, {name: A, value: y}]
           ports: [{containerPort: 53, protocol: UDP}, {containerPort: 53}, {containerPort: 53, protocol: TCP}]
           volumeMounts: [{name: a, mountPath: /a}, {name: b, mountPath: /a}]
@@ -220,7 +220,7 @@ test('items that server-side apply cannot tell apart are reported at the second 
   ]);
 });
 
-test('of a custom kind the definition says which fields identify an item', () => {
+test('items of a custom kind are distinguished by the list map keys of its definition', () => {
   const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: lines.example.com}

@@ -32,7 +32,7 @@ describe('a range of Kubernetes versions', () => {
     expect(unjudgedTypes([clusterType(range)])).toHaveLength(times);
   });
 
-  test('says what is known where it knows nothing', () => {
+  test('is reported with the known versions when it contains none of them', () => {
     expect(unjudgedTypes([clusterType('1.20')])[0]).toMatchObject({
       code: 'UNSUPPORTED',
       subject: 'ClusterType edge',
@@ -42,7 +42,7 @@ describe('a range of Kubernetes versions', () => {
     expect(unjudgedTypes([clusterType('1.20', 'host')])).toEqual([]);
   });
 
-  test('that is asked for on the command line has to be known', () => {
+  test('on the command line must contain a known version', () => {
     expect(() => checkRange('1.20')).toThrow('--kubernetes 1.20 names no known version');
     expect(() => checkRange('words')).toThrow('is not a range of Kubernetes versions');
     expect(() => checkRange('>=1.31')).not.toThrow();
