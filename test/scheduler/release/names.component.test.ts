@@ -52,7 +52,7 @@ const shared = ['ops', 'evil']
 const heldOf = (workload: string, held: readonly string[]): readonly string[] =>
   held.filter((one) => one.startsWith(`${workload}-`));
 
-describe('a name in use', () => {
+describe('a name in use by another registration', () => {
   test("N45: taken by a workload that is called like another team's -> NAME_CLASH", async () => {
     const office = await makeBuiltOffice({
       ...victim(file('/etc/zzz/a', '1')),
@@ -101,7 +101,7 @@ describe('a name in use', () => {
     );
   });
 
-  test('is the same when the candidate is built again, without a look at newer releases', async () => {
+  test('has the same owner when the candidate is built again, without looking at newer releases', async () => {
     const office = await makeBuiltOffice({
       'platform/base/teams.yaml': shared,
       ...victim(file('/srv/shared/a', '1')),

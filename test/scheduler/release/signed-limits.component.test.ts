@@ -41,13 +41,13 @@ const LIMITS = new Map(
   }),
 );
 
-test('each upper limit is reached by a test, or named with the reason why no team reaches it', () => {
+test('each upper limit is covered by a test, or listed with the reason why no team reaches it', () => {
   const known = [...Object.keys(REACHED), ...Object.keys(UNREACHED)];
   expect(known.toSorted()).toEqual([...LIMITS.keys()].toSorted());
   for (const why of Object.values(UNREACHED)) expect(why.length).toBeGreaterThan(10);
 });
 
-describe('a value that no reader takes is not signed, and its team alone is held', () => {
+describe('a value that readers would refuse is not signed, and only its own team is held', () => {
   let folder: string;
   let teams: Teams;
   let image = '';

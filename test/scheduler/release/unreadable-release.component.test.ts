@@ -129,14 +129,14 @@ test.each([
   },
 );
 
-test('it is replaced also where the bundle is that of the release before', async () => {
+test('an unreadable release is replaced even if the bundle equals the one before it', async () => {
   const teams = await twoTeams();
   await sign(teams, LONG_PATH);
   expect(await hosts(teams)).toMatchObject({ outcome: 'released', version: 3 });
   expect(await readAllSigned(teams.layout)).toMatchObject({ 'payments-host': '1' });
 });
 
-test('nothing is removed because it cannot be read: a held assignment keeps the package of the release before it', async () => {
+test('after an unreadable release a held assignment keeps its package of the release before, and nothing is removed', async () => {
   const teams = await twoTeams();
   await sign(teams, LONG_INPUT);
   await teams.team('other', { ...plainTeam('other', 2), 'host/package.yaml': '{nonsense' });
@@ -154,7 +154,7 @@ test('nothing is removed because it cannot be read: a held assignment keeps the 
   });
 });
 
-test('where no earlier release is left, nothing that is held may be missing', async () => {
+test('without an earlier readable release, no held assignment may be missing', async () => {
   const teams = await twoTeams();
   await sign(teams, LONG_INPUT);
   using releases = await openReleases(teams.layout, { command: 'test', now: NOW });
@@ -170,7 +170,7 @@ test('where no earlier release is left, nothing that is held may be missing', as
   expect(await hosts(teams)).toMatchObject({ outcome: 'released', version: 3 });
 });
 
-test('damage is no such release: the build ends, and says what to restore', async () => {
+test('a damaged release fails the build, with a hint what to restore', async () => {
   const teams = await twoTeams();
   const keys = await openKeyDirectory(join(teams.folder, 'keys'));
   const layout = await openLayout(teams.layout);

@@ -111,7 +111,7 @@ describe('a repository that another reconciler fetches for a registered applicat
     for (const manifests of [chart, byName]) expect(heldBy({ reconciler, manifests, more })).toEqual([]);
   });
 
-  it('is as Kalypso has it in a control plane of Kalypso, until a Workspace lists repositories', () => {
+  it("is not restricted in Kalypso's form, until a Workspace lists repositories", () => {
     const manifests = manifestsOf('https://elsewhere.example/x/y');
     const form = 'kalypso' as const;
     expect(heldBy({ reconciler: 'flux', manifests, more: { form } })).toEqual([]);
@@ -144,14 +144,14 @@ describe('the user that ansible-pull runs as for a registered application', () =
     expect(heldAs(its)).toMatchObject([{ code: 'OUT_OF_BOUNDS' }]);
   });
 
-  it('is the one of ansible-user, or one that the Workspace grants', () => {
+  it('is the user of ansible-user, or one that the Workspace grants', () => {
     expect(heldAs({ ownUser: true })).toEqual([]);
     expect(heldAs({}, ['root'])).toEqual([]);
     expect(heldAs({ user: 'deploy' }, ['deploy'])).toEqual([]);
     expect(heldAs({ user: 'deploy' }, ['root'])).toMatchObject([{ code: 'OUT_OF_BOUNDS' }]);
   });
 
-  it('is said to the team in one sentence', () => {
+  it('is refused in one sentence with the remedy', () => {
     expect(heldAs({})[0]).toMatchObject({
       subject: 'shop-web',
       at: { file: 'apps/shop/web.yaml' },

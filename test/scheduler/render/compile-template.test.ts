@@ -17,7 +17,7 @@ describe('compileTemplate', () => {
     expect(['one', 'two'].map((namespace) => render({ ...CONTEXT, namespace }))).toEqual(['one', 'two']);
   });
 
-  it('gives the Go template the struct of Kalypso and the Handlebars template the same facts in camel case', () => {
+  it("gives Go templates Kalypso's struct, and Handlebars templates the same values in camel case", () => {
     expect(
       go(
         '{{ .DeploymentTargetName }} {{ .Namespace }} {{ .Environment }} {{ .Workspace }} {{ .Workload }} {{ .ClusterType }} {{ .Labels.purpose }} {{ .Manifests.path }} {{ .ConfigData.five }}',
@@ -30,7 +30,7 @@ describe('compileTemplate', () => {
     ).toBe('shop-web dev-edge-shop-web dev team-one shop edge web ./web 5 eu');
   });
 
-  it('never renders what a value brings along', () => {
+  it('never renders templates inside values', () => {
     const value = '{{ .ClusterType }} {{clusterType}} {{ env "HOME" }}';
     expect(go('{{ .ConfigData.x }}', { x: value })).toBe(value);
     expect(handlebars('{{configData.x}}', { x: value })).toBe(value);
@@ -45,11 +45,11 @@ describe('compileTemplate', () => {
     { engine: handlebars, text: 'a\nb {{#if x}}', at: { line: 10, column: 18 } },
     { engine: handlebars, text: 'a\n  {{#if x}}{{/each}}', at: { line: 10, column: 12 } },
     { engine: handlebars, text: 'a long line of text {{ & }}', at: { line: 9, column: 30 } },
-  ])('says where in the YAML file $text goes wrong', ({ engine, text, at }) => {
+  ])('reports an error in $text at its position in the YAML file', ({ engine, text, at }) => {
     expect(errorOf(() => engine(text)).at).toEqual({ file: 'templates/default.yaml', ...at });
   });
 
-  it('tells the place in the template where the place in the file is unknown', () => {
+  it('reports the position in the template when its position in the file is unknown', () => {
     const error = errorOf(() => go('a\n{{ .Nope }}', undefined, { source: { at: { file: 'a.yaml' } } }));
     expect(formatError(error)).toMatch(
       /^a\.yaml: TEMPLATE_FAILED: Template default: .*\(line 2, column 4 of the template\)/,
@@ -95,7 +95,7 @@ describe('compileTemplate', () => {
     `{{ ${'('.repeat(200)}1${')'.repeat(200)} }}`,
     `${'{{ if true }}'.repeat(200)}${'{{ end }}'.repeat(200)}`,
     'x'.repeat(2 ** 20 + 1),
-  ])('stops a Go template that wants too much: %j', (text) => {
+  ])('stops a Go template above its limits: %j', (text) => {
     expect(errorOf(() => go(text, undefined, LESS)).code).toBe('TEMPLATE_LIMIT');
   });
 
@@ -108,7 +108,7 @@ describe('compileTemplate', () => {
     ['a semantic version', '{{ semverCompare (repeat 100000 " ") "1.2.3" }}'],
     ['a large expression', '{{ regexMatch "((a{1000}){1000}){1000}" "a" }}'],
     ['a URL', '{{ urlParse (print "http://" (repeat 100000 ":1")) }}'],
-  ])('takes no quadratic time over %s', (_what, text) => {
+  ])('runs in linear time: %s', (_what, text) => {
     const start = process.cpuUsage();
     try {
       go(text);
@@ -120,7 +120,7 @@ describe('compileTemplate', () => {
   });
 
   it.each(['constructor', '__proto__', 'toString', 'hasOwnProperty'])(
-    'sees nothing of a prototype: %s',
+    'does not see Object.prototype: %s',
     (name) => {
       expect(go(`{{ .ConfigData.${name} }} {{ (dict).${name} }} {{ hasKey .ConfigData "${name}" }}`)).toBe(
         '<no value> <no value> false',
@@ -142,17 +142,17 @@ describe('compileTemplate', () => {
     `${'{{#if true}}'.repeat(20_000)}${'{{/if}}'.repeat(20_000)}`,
     `{{#if true}}${'{{else if true}}'.repeat(20_000)}{{/if}}`,
     `{{not ${'(not '.repeat(20_000)}1${')'.repeat(20_000)}}}`,
-  ])('stops a Handlebars template that wants too much: %j', (text) => {
+  ])('stops a Handlebars template above its limits: %j', (text) => {
     expect(errorOf(() => handlebars(text, undefined, LESS)).code).toBe('TEMPLATE_LIMIT');
   });
 
-  it('counts bytes, not characters', () => {
+  it('limits the output in bytes, not in characters', () => {
     const limits = { maxOutputBytes: 10 };
     expect(go('äääää', undefined, { limits })).toBe('äääää');
     expect(errorOf(() => go('ääääää', undefined, { limits })).code).toBe('TEMPLATE_LIMIT');
   });
 
-  it('refuses values that are nested too deep', () => {
+  it('refuses values nested 5,000 levels deep', () => {
     let deep: readonly unknown[] = [];
     for (let level = 0; level < 5000; level += 1) deep = [deep];
     for (const text of [

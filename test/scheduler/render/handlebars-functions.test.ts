@@ -57,7 +57,7 @@ const argumentsOf = (name: string): string => {
   return own ?? kinds.map((kind) => OF_KIND[kind]).join(' ');
 };
 
-it('docs/templates.md names every function, and every one that is refused', () => {
+it('docs/templates.md lists every function, including refused ones', () => {
   const docs = readFileSync(new URL('../../../docs/templates.md', import.meta.url), 'utf8');
   const named = new Set([...docs.matchAll(/`(\w+)`/g)].map(([, name]) => name));
   // Twins with `must` in front, old spellings and `osBase` and its like are named as a group.
@@ -70,7 +70,7 @@ it('docs/templates.md names every function, and every one that is refused', () =
 
 describe('functions as Handlebars helpers', () => {
   it.each(FUNCTION_NAMES.filter((name) => name !== 'fail'))(
-    '%s gives what it gives in a Go template',
+    '%s returns the same as in a Go template',
     (name) => {
       const call = `${name} ${argumentsOf(name)}`;
       const text = `{{ toJson (${call}) }}`;
@@ -78,7 +78,7 @@ describe('functions as Handlebars helpers', () => {
     },
   );
 
-  it('reads the same values, and fails with the same words', () => {
+  it('read the same values, and fail with the same message', () => {
     expect(handlebars('{{toYaml configData.nested}}')).toBe(go('{{ toYaml .ConfigData.nested }}'));
     expect(handlebars('{{join "," configData.list}}')).toBe(go('{{ join "," .ConfigData.list }}'));
     expect(errorOf(() => handlebars('{{fail "no"}}')).message).toBe(
@@ -96,7 +96,7 @@ describe('functions as Handlebars helpers', () => {
     expect(handlebars('{{default "x" configData.nope}}')).toBe('x');
   });
 
-  it.each(FORBIDDEN_NAMES)('%s is refused in both, with a reason', (name) => {
+  it.each(FORBIDDEN_NAMES)('%s is refused in both engines, with a reason', (name) => {
     const reason = /^\w+ is not allowed: (?:templates|a secret)/;
     expect(errorOf(() => go(`{{ ${name} "x" }}`)).message).toMatch(reason);
     expect(errorOf(() => handlebars(`{{${name} "x"}}`)).message).toMatch(reason);

@@ -43,11 +43,11 @@ describe('Handlebars templates', () => {
     expect(handlebars(text)).toBe(expected);
   });
 
-  it('escapes nothing', () => {
+  it('do not escape HTML', () => {
     expect(handlebars('{{configData.x}}', { x: '<a href="x">&\'`=' })).toBe('<a href="x">&\'`=');
   });
 
-  it('prints numbers and booleans as JavaScript does', () => {
+  it('print numbers and booleans as JavaScript does', () => {
     expect(
       handlebars('{{configData.a}} {{configData.b}} {{configData.c}}', {
         a: float(1e6),
@@ -88,7 +88,7 @@ describe('Handlebars templates', () => {
     expect([error.code, error.message]).toEqual([code, expect.stringMatching(message)]);
   });
 
-  it('renders like the handlebars package whatever both understand', () => {
+  it('render like the handlebars package for the common syntax', () => {
     const path = fc.constantFrom(
       'workload',
       'configData.five',

@@ -87,7 +87,7 @@ test.each([
   },
 );
 
-test('a file that prints only names is rendered once for all', () => {
+test('a template that prints only names is rendered once for all packages', () => {
   let renders = 0;
   const compiled = compileTemplate({ engine: 'go', name: 't', text: 'ns: {{ .Namespace }}\n', at });
   const render = rememberRenders([

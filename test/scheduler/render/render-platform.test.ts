@@ -26,7 +26,7 @@ const render = (more: Partial<Platform>) => {
   };
 };
 
-test('a package has its namespace, its configuration and its reconciler', () => {
+test('a package has a namespace, a configuration and a reconciler file', () => {
   const { files, packages } = render({ configs: [layer('x', { values: { a: 'b' } })] });
   expect(files).toEqual([
     {
@@ -43,14 +43,14 @@ test('a package has its namespace, its configuration and its reconciler', () => 
   ]);
 });
 
-test('manifests are joined with --- on a line of its own, empty ones left out', () => {
+test('manifests are joined by --- on its own line, without empty ones', () => {
   const plain = (text: string): CachedRender => ({ pieces: [text], holes: [], isEmpty: text === '' });
   const joined = joinRenders(['a\n', '', 'b', ' ', 'c'].map(plain));
   expect(joined).toEqual(plain('a\n---\nb\n---\n \n---\nc'));
   expect(joinRenders([])).toEqual(plain(''));
 });
 
-test('Kalypso writes an empty namespace and reconciler, but no empty configuration; ours writes none', () => {
+test("Kalypso's form writes an empty namespace and reconciler but no empty configuration; the fleet form writes none of them", () => {
   const empty = templates(
     template('ns', 'namespace'),
     template('rec', 'reconciler', ''),
@@ -74,7 +74,7 @@ test.for([
   expect(Object.keys(files[0] ?? {})).toContain(path);
 });
 
-describe('what is wrong with an assignment holds that one and no other', () => {
+describe('an error in one assignment holds that one only', () => {
   const types = [
     clusterType('broken', { reconciler: 'bad' }),
     clusterType('edge'),
@@ -82,7 +82,7 @@ describe('what is wrong with an assignment holds that one and no other', () => {
     clusterType('missing', { namespaceService: 'nowhere' }),
   ];
 
-  test('a template that is broken, fails or is not there', () => {
+  test('for a template with a syntax error, a failing or a missing one', () => {
     const { packages, held } = render({
       clusterTypes: types,
       templates: templates(
@@ -98,7 +98,7 @@ describe('what is wrong with an assignment holds that one and no other', () => {
     ]);
   });
 
-  test('a configuration that a schema refuses', () => {
+  test('for a configuration that violates a schema', () => {
     const { packages, held } = render({
       clusterTypes: [clusterType('edge'), clusterType('press', { labels: { strict: 'yes' } })],
       schemas: [schema('s', { required: ['url'] }, { strict: 'yes' })],
@@ -109,7 +109,7 @@ describe('what is wrong with an assignment holds that one and no other', () => {
     ]);
   });
 
-  test('in our form a template of another type, and a namespace that is too long', () => {
+  test('in the fleet form for a template of another type, and for a namespace that is too long', () => {
     const wrong = [clusterType('a', { configType: 'ns' }), clusterType('b'.repeat(60))];
     expect(render({ clusterTypes: wrong }).held).toEqual([]);
     expect(render({ clusterTypes: wrong, form: 'fleet' }).held).toEqual([
@@ -122,13 +122,13 @@ describe('what is wrong with an assignment holds that one and no other', () => {
     ]);
   });
 
-  test('what the schedule held is among the held', () => {
+  test('includes assignments that the schedule held', () => {
     const { held } = render({ targets: [target('a/b-c'), target('a-b/c')] });
     expect(held).toEqual([expect.stringMatching(/NAME_CLASH/), expect.stringMatching(/NAME_CLASH/)]);
   });
 });
 
-test('data is never rendered again, and no template sees the environment of the process', () => {
+test('values are not rendered as templates, and templates do not see the environment of the process', () => {
   const { files } = render({
     configs: [layer('x', { values: { a: '{{ .ClusterType }}' } })],
     targets: [target('shop/web', { manifests: { path: '{{ env "HOME" }}' } })],
@@ -140,7 +140,7 @@ test('data is never rendered again, and no template sees the environment of the 
   });
 });
 
-test('the same platform gives the same bytes, in whatever order it was read', () => {
+test('the same platform renders to the same bytes, in any order of its objects', () => {
   const whole = (reverse: boolean): Partial<Platform> => {
     const order = <T>(items: readonly T[]): readonly T[] => (reverse ? items.toReversed() : items);
     return {
@@ -179,7 +179,7 @@ describe('built-in templates', () => {
       configs: [layer('x', { values: config })],
     });
 
-  test('configmap and namespace are what Kubernetes takes: every value is text', () => {
+  test('configmap and namespace are valid for Kubernetes: every value is text', () => {
     const { files, held } = own({ namespaceService: 'namespace', configType: 'configmap' });
     expect(held).toEqual([]);
     expect(files).toEqual([
@@ -211,7 +211,7 @@ data:
     ]);
   });
 
-  test('env-file is what systemd and a shell read', () => {
+  test('env-file is readable for systemd and a shell', () => {
     const { files, held } = own({ target: 'host', namespaceService: 'none', configType: 'env-file' });
     expect(held).toEqual([]);
     expect(files).toEqual([
@@ -228,7 +228,7 @@ f"
     ]);
   });
 
-  test('a key that is no name for a variable holds the assignment, by its name', () => {
+  test('a key that is not a variable name holds the assignment, and is named', () => {
     const { held } = own(
       { target: 'host', namespaceService: 'none', configType: 'env-file' },
       { 'historian.password': 'x' },
@@ -240,7 +240,7 @@ f"
     ]);
   });
 
-  test('without configuration there is no file of it', () => {
+  test('an empty configuration has no file', () => {
     expect(own({ namespaceService: 'none', configType: 'configmap' }, {}).files).toEqual([{}]);
     expect(own({ namespaceService: 'none', configType: 'env-file' }, {}).files).toEqual([{}]);
   });

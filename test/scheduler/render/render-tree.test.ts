@@ -5,7 +5,7 @@ import { keptFolders, renderTree } from '../../../scheduler/render/render-tree.t
 import { schedulePlatform } from '../../../scheduler/plan/schedule/schedule-platform.ts';
 import { clusterType, platform, policy, target } from '../model-objects.ts';
 
-test('the tree is Kalypso’s: a README for every cluster type, the promoted commit, a folder a target', () => {
+test("the tree has Kalypso's layout: a README per cluster type, the promoted commit, a folder per target", () => {
   const whole = platform({
     promotedCommit: 'c'.repeat(40),
     clusterTypes: [clusterType('a'), clusterType('a-b'), clusterType('empty', { labels: { none: 'yes' } })],
@@ -39,7 +39,7 @@ test('the tree is Kalypso’s: a README for every cluster type, the promoted com
   expect(renderTree({ ...whole, promotedCommit: undefined }, { packages: [] }).size).toBe(3);
 });
 
-test('folders of held assignments are kept; of an application that cannot be read, those that nobody knows', () => {
+test('folders of held assignments are kept, and of an unreadable application those without a known assignment', () => {
   const whole = platform({
     clusterTypes: [clusterType('a')],
     targets: [target('shop/web')],

@@ -22,14 +22,14 @@ const advice = (text: string, output: string): readonly string[] => {
     .map(({ message, at: place }) => `${place?.line}: ${message}`);
 };
 
-describe('a value that a template prints as <no value>', () => {
+describe('advice about a value printed as <no value>', () => {
   it.each([
     ['a field', '{{ .ConfigData.url }}', 'ConfigData.url'],
     ['a field of the root', '{{ range .x }}{{ $.ConfigData.url }}{{ end }}', 'ConfigData.url'],
     ['a nested field', '{{ .ConfigData.db.port }}', 'ConfigData.db.port'],
     ['a field of nothing', '{{ .ConfigData.mqtt.broker.host }}', 'ConfigData.mqtt.broker.host'],
     ['null', '{{ .ConfigData.empty }}', 'ConfigData.empty'],
-  ])('is named: %s', (_, action, key) => {
+  ])('names the key: %s', (_, action, key) => {
     const text = `host: {{ .ConfigData.db.host }}\nurl: ${action}`;
     expect(advice(text, 'host: a\nurl: <no value>\n')).toEqual([
       expect.stringMatching(
@@ -40,7 +40,7 @@ describe('a value that a template prints as <no value>', () => {
     ]);
   });
 
-  it('is shown where it is printed, when no single field says which it is', () => {
+  it('names the printed line, when it cannot be attributed to one key', () => {
     expect(advice('url: {{ index .ConfigData "url" }}', 'a: b\nurl: <no value>\n')).toEqual([
       expect.stringMatching(
         /^10: a value on line 2 of reconciler\.yaml is not set in edge\/shop-web, and is printed as <no value>$/,

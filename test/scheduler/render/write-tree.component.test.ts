@@ -8,7 +8,7 @@ import { readTree, temporaryDirectory, writeFiles } from '../file-tree.ts';
 const tree = (files: Record<string, string>): Tree =>
   new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)]));
 
-test('a new directory holds exactly the tree', async () => {
+test('writeTree into a new directory writes exactly the tree', async () => {
   const out = join(await temporaryDirectory(), 'deep/out');
   const files = {
     '.github/tracking/Promoted_Commit_Id': 'c',
@@ -23,7 +23,7 @@ test('a new directory holds exactly the tree', async () => {
   expect(await readTree(out)).toEqual(files);
 });
 
-test('the same tree again touches no file', async () => {
+test('writeTree of the same tree again touches no file', async () => {
   const out = await temporaryDirectory();
   const files = tree({ 'edge/README.md': README, 'edge/a/x.yaml': 'x' });
   await writeTree(out, files);
@@ -33,7 +33,7 @@ test('the same tree again touches no file', async () => {
   expect([after.ino, after.mtimeMs]).toEqual([before.ino, before.mtimeMs]);
 });
 
-test('stale files go from folders that are the tree’s, and from no other', async () => {
+test('writeTree removes stale files from folders of the tree only', async () => {
   const out = await temporaryDirectory();
   await writeFiles(out, {
     '.git/HEAD': 'ref',
@@ -69,7 +69,7 @@ test('stale files go from folders that are the tree’s, and from no other', asy
   expect((await readdir(out)).toSorted()).toEqual(['.git', '.github', 'README.md', 'docs', 'edge']);
 });
 
-test('nothing is written through a link', async () => {
+test('writeTree writes nothing through a symbolic link', async () => {
   const directory = await temporaryDirectory();
   await mkdir(join(directory, 'elsewhere'));
   await mkdir(join(directory, 'out'));
@@ -80,7 +80,7 @@ test('nothing is written through a link', async () => {
   expect(await readdir(join(directory, 'elsewhere'))).toEqual([]);
 });
 
-test('what is only held stays where it is', async () => {
+test('writeTree keeps the folders of held assignments', async () => {
   const out = await temporaryDirectory();
   await writeTree(out, tree({ 'edge/README.md': README, 'edge/a/x.yaml': 'a', 'edge/b/x.yaml': 'b' }));
   const changes = await writeTree(out, tree({ 'edge/README.md': README }), (folder) => folder === 'edge/a');
@@ -88,7 +88,7 @@ test('what is only held stays where it is', async () => {
   expect(await readdir(join(out, 'edge'))).toEqual(['README.md', 'a']);
 });
 
-test('a file that is in the way is named', async () => {
+test('writeTree reports a file in the place of a folder, before it writes anything', async () => {
   const out = await temporaryDirectory();
   await writeFiles(out, { edge: 'a file' });
   await expect(writeTree(out, tree({ 'edge/README.md': README }))).rejects.toMatchObject({

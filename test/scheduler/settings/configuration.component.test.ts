@@ -13,7 +13,7 @@ maps:
 `;
 
 describe('the configuration of the scheduler', () => {
-  it("finds a forge's token from the file, and refuses an address where a host is wanted", async () => {
+  it('has tokens of forges from files, and refuses a URL instead of a host', async () => {
     await using folder = await temporaryDirectory('configuration');
     const file = join(folder.path, 'fleet-scheduler.yaml');
     const write = (host: string) =>
@@ -29,7 +29,7 @@ describe('the configuration of the scheduler', () => {
     });
   });
 
-  it('comes from fleet-scheduler.yaml of the current folder, paths seen from the file', async () => {
+  it('is read from fleet-scheduler.yaml in the current folder, with paths relative to the file', async () => {
     await using folder = await temporaryDirectory('configuration');
     await writeFile(join(folder.path, 'fleet-scheduler.yaml'), FILE);
     const configuration = await readConfiguration({}, folder.path);
@@ -60,14 +60,14 @@ describe('the configuration of the scheduler', () => {
     ],
     ['allowRemovals: 2\n', ['shop-web'], { count: 0, names: new Set(['shop-web']) }],
     ['', 'shop-web,3', { count: 3, names: new Set(['shop-web']) }],
-  ])('takes what a release may remove as a number or as names: %o and %o', async (text, flag, allowed) => {
+  ])('reads allowRemovals as a number or as names: %o and %o', async (text, flag, allowed) => {
     await using folder = await temporaryDirectory('configuration');
     await writeFile(join(folder.path, 'fleet-scheduler.yaml'), text);
     const given = flag === undefined ? {} : { 'allow-removals': flag };
     expect((await readConfiguration(given, folder.path)).allowRemovals).toEqual(allowed);
   });
 
-  it('takes no registry that is a folder, wherever it is said', async () => {
+  it('refuses a registry without oci://, from a flag or the file', async () => {
     await using folder = await temporaryDirectory('configuration');
     await expect(
       readConfiguration({ registry: 'registry.example/fleet' }, folder.path),
@@ -77,7 +77,7 @@ describe('the configuration of the scheduler', () => {
     });
   });
 
-  it('takes an address and a time as they stand, and the files beside them seen from the file', async () => {
+  it('keeps addresses and times unchanged, and resolves file paths relative to the file', async () => {
     await using folder = await temporaryDirectory('configuration');
     const text = `registry: oci://registry.example:5000/fleet
 plainHttp: [registry.example:5000]
@@ -105,7 +105,7 @@ environments: [dev, prod]
     });
   });
 
-  it('takes an empty path for a mistake, not for the current folder', async () => {
+  it('refuses an empty path instead of using the current folder', async () => {
     await using folder = await temporaryDirectory('configuration');
     await expect(readConfiguration({ layout: '' }, folder.path)).rejects.toMatchObject({
       code: 'USAGE',
@@ -113,7 +113,7 @@ environments: [dev, prod]
     });
   });
 
-  it('is overridden by what was given, seen from the current folder', async () => {
+  it('is overridden by flags, with paths relative to the current folder', async () => {
     await using folder = await temporaryDirectory('configuration');
     await mkdir(join(folder.path, 'etc'));
     await writeFile(join(folder.path, 'etc/other.yaml'), FILE);
@@ -137,7 +137,7 @@ environments: [dev, prod]
     ]);
   });
 
-  it('takes lists of the environment apart, where they are one text', async () => {
+  it('splits lists in environment variables', async () => {
     await using folder = await temporaryDirectory('configuration');
     const given = {
       'plain-http': 'one:5000, two:5000',
@@ -151,7 +151,7 @@ environments: [dev, prod]
     });
   });
 
-  it('may be absent, unless it was named', async () => {
+  it('may be absent, unless --config names it', async () => {
     await using folder = await temporaryDirectory('configuration');
     const configuration = await readConfiguration({}, folder.path);
     expect(configuration.file).toBeUndefined();
@@ -176,7 +176,7 @@ environments: [dev, prod]
     ['a list for the whole', '- a\n', 1, 1, 'the file must be object'],
     ['broken YAML', 'keys: [a\n', 2, 1, 'not YAML'],
     ['a key twice', 'keys: a\nkeys: b\n', 2, 1, 'not YAML'],
-  ])('refuses %s and says where', async (_, text, line, column, message) => {
+  ])('refuses %s with its position', async (_, text, line, column, message) => {
     await using folder = await temporaryDirectory('configuration');
     const file = join(folder.path, 'fleet-scheduler.yaml');
     await writeFile(file, text);

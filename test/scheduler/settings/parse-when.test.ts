@@ -3,7 +3,7 @@ import { parseWhen } from '../../../scheduler/settings/parse-when.ts';
 
 const NOW = new Date('2026-11-28T12:00:00Z');
 
-describe('a time in a question', () => {
+describe('parseWhen', () => {
   it.each([
     ['a time', '2026-11-21T08:00:00Z', 'since', '2026-11-21T08:00:00Z'],
     ['how long ago', '90m', 'until', '2026-11-28T10:30:00Z'],
@@ -16,7 +16,7 @@ describe('a time in a question', () => {
     expect(parseWhen(text, what, NOW)).toBe(expected);
   });
 
-  it.each(['', '2026-02-30', '2026-11-21T08:00', '0d', '-3h', 'yesterday', '7'])('is not %j', (text) => {
+  it.each(['', '2026-02-30', '2026-11-21T08:00', '0d', '-3h', 'yesterday', '7'])('refuses %j', (text) => {
     expect(() => parseWhen(text, 'since', NOW)).toThrow(`since ${JSON.stringify(text)} is not a time`);
   });
 });

@@ -20,7 +20,7 @@ const validate = async (more: Readonly<Record<string, string>>) => {
   return { ...found, problems: said(found.problems), advice: said(found.advice) };
 };
 
-test('a sound platform has no problems in any of its environments', async () => {
+test('a valid platform has no problems in any environment', async () => {
   expect(await validate({})).toEqual({
     environments: ['qa', 'prod'],
     problems: [],
@@ -29,7 +29,7 @@ test('a sound platform has no problems in any of its environments', async () => 
   });
 });
 
-test('what the applications bring is judged as build would, and a target for no environment is reported', async () => {
+test('applications are checked as build does, and a target for an unknown environment is reported', async () => {
   const found = await validate({
     'apps/shop/host/package.yaml': ours('HostPackage', 'web', 'spec:\n  directories: [{path: opt/web}]\n'),
     'apps/shop/deploy/shop.yaml': ours(
@@ -45,7 +45,7 @@ test('what the applications bring is judged as build would, and a target for no 
   expect(found.advice).toEqual([]);
 });
 
-test('one environment’s mistakes do not hide another’s, and what both have is reported once', async () => {
+test('problems of one environment do not hide those of another, and shared ones are reported once', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(
       'ClusterType',
@@ -66,7 +66,7 @@ test('one environment’s mistakes do not hide another’s, and what both have i
   ]);
 });
 
-test('a mistake in the platform’s own objects does not hide those of the applications', async () => {
+test("a problem in the platform's objects does not hide problems of applications", async () => {
   const found = await validate({
     'platform/base/other.yaml': ours('WorkloadRegistratin', 'other', 'spec: {}\n'),
     'apps/shop/deploy/shop.yaml': 'apiVersion: fleet-ferry/v1alpha1\nkind: Workload\nmetadata: {name: shop\n',
@@ -79,7 +79,7 @@ test('a mistake in the platform’s own objects does not hide those of the appli
   ]);
 });
 
-test('a mistake in base/ is reported once, not once an environment', async () => {
+test('a problem in base/ is reported once, not for each environment', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(
       'ClusterType',
@@ -92,7 +92,7 @@ test('a mistake in base/ is reported once, not once an environment', async () =>
   ]);
 });
 
-test('a missing value is reported with its type and description, where it could stand, and what other environments have', async () => {
+test('a missing value is reported with type, description, possible layers, and values in other environments', async () => {
   const { environments, findings } = await validate({
     'platform/base/schema.yaml': ours(
       'ConfigSchema',
@@ -134,7 +134,7 @@ test('a missing value is reported with its type and description, where it could 
   ]);
 });
 
-test('a value that every environment lacks names the layers of each environment', async () => {
+test('a value missing in every environment is reported with the layers of each', async () => {
   const layer = (name: string) => ours('Config', name, 'spec:\n  values: {A: 1}\n');
   const { environments, findings } = await validate({
     'platform/base/schema.yaml': ours('ConfigSchema', 'tz', 'spec:\n  schema: {required: [ZONE]}\n'),
@@ -151,7 +151,7 @@ test('a value that every environment lacks names the layers of each environment'
   ]);
 });
 
-test('an object that no cluster would take is reported with its place and path, and only for clusters that would not', async () => {
+test('an object that a cluster would refuse is reported with position and path, only for those clusters', async () => {
   const manifest = (more: string) =>
     `apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {ports: [{port: 80${more}}]}\n`;
   const files = (more: string) => ({
@@ -164,7 +164,7 @@ test('an object that no cluster would take is reported with its place and path, 
   ]);
 });
 
-test('kinds that the platform defines in crds/ are judged', async () => {
+test('custom kinds defined in crds/ are validated', async () => {
   const definition = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
 metadata: {name: lines.plant.example}
@@ -198,7 +198,7 @@ spec:
   ]);
 });
 
-test('each mistake in fleet.yaml is reported, also when the environments are unknown', async () => {
+test('each problem in fleet.yaml is reported, even if the environments are unknown', async () => {
   const found = await validate({
     'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  enviroments: [{name: qa}]\n'),
   });
@@ -209,7 +209,7 @@ test('each mistake in fleet.yaml is reported, also when the environments are unk
   ]);
 });
 
-test('a tab is one mistake, not one for everything the parser cannot make of the line', async () => {
+test('a tab in the indentation is one problem', async () => {
   const found = await validate({
     'platform/base/tab.yaml': ours('Config', 'tab', 'spec:\n  values:\n\tA: b\n'),
   });
@@ -218,7 +218,7 @@ test('a tab is one mistake, not one for everything the parser cannot make of the
   ]);
 });
 
-test('a custom kind that nobody knows is one advice, in all environments together', async () => {
+test('an unknown custom kind is one advice for all environments', async () => {
   const found = await validate({
     'platform/base/edge.yaml': ours(
       'ClusterType',

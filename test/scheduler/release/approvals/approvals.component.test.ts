@@ -75,14 +75,14 @@ const setUp = async () => {
   };
 };
 
-test('a build that needs an approver releases nothing, and says so', async () => {
+test('a build that needs an approval releases nothing, and its channel is awaiting', async () => {
   const it = await setUp();
   expect(await it.build()).toMatchObject({ outcome: 'awaiting', version: 0 });
   expect(await it.released()).toBeUndefined();
   expect(awaitingChannels(await openLayout(it.layout))).toContainEqual(CHANNEL);
 });
 
-test('with the approval the next release is signed now, and both signatures travel with it', async () => {
+test('an approval releases with the current time, and the release carries both signatures', async () => {
   const it = await setUp();
   const built = await it.build();
   expect(await it.approve(world.keys.approver)).toMatchObject({ outcome: 'released', version: 1 });
@@ -103,7 +103,7 @@ test('with the approval the next release is signed now, and both signatures trav
   expect(await it.build(LATER)).toMatchObject({ outcome: 'unchanged', version: 1 });
 });
 
-test('until then sites keep the release that they have', async () => {
+test('until the approval sites keep the current release', async () => {
   const it = await setUp();
   await it.build();
   await it.approve(world.keys.approver);
@@ -114,7 +114,7 @@ test('until then sites keep the release that they have', async () => {
   expect((await it.released())?.predicate.previous).toMatch(/^sha256:/);
 });
 
-test('what an approver was shown stays what waits while the same bundle is built again', async () => {
+test('building the same bundle again leaves the pending statement unchanged', async () => {
   const it = await setUp();
   await it.build();
   const before = await it.waiting();
@@ -123,7 +123,7 @@ test('what an approver was shown stays what waits while the same bundle is built
   expect((await it.waiting())?.files).toEqual(before?.files);
 });
 
-test('a newer bundle takes the place of what waits, and an approval of the older one is refused', async () => {
+test('a newer bundle replaces the pending one, whose approval is then refused', async () => {
   const it = await setUp();
   await it.build();
   const old = await it.waiting();
@@ -141,7 +141,7 @@ test('a newer bundle takes the place of what waits, and an approval of the older
   });
 });
 
-test('what goes back to what runs waits no longer', async () => {
+test('a build of the released bundle removes the pending one', async () => {
   const it = await setUp();
   await it.build();
   await it.approve(world.keys.approver);
@@ -153,7 +153,7 @@ test('what goes back to what runs waits no longer', async () => {
   await expect(it.approve(world.keys.approver)).rejects.toMatchObject({ code: 'NOTHING_AWAITING' });
 });
 
-test('nobody approves what they signed themselves, and no stranger approves', async () => {
+test('an approval by a key that signed already is THRESHOLD, and by another key UNKNOWN_KEY', async () => {
   const it = await setUp();
   await it.build();
   await expect(it.approve(world.keys.bundle)).rejects.toMatchObject({
@@ -165,7 +165,7 @@ test('nobody approves what they signed themselves, and no stranger approves', as
   expect(await it.released()).toBeUndefined();
 });
 
-test('an approver reads all that the statement says, and gets the very bytes', async () => {
+test('an approver sees the statement and its exact bytes', async () => {
   const it = await setUp();
   await it.build();
   await it.approve(world.keys.approver);

@@ -34,7 +34,7 @@ test('lists added, changed and removed packages separately, sorted by name', () 
   });
 });
 
-test('of a first release everything is new', () => {
+test('lists everything as added for a first release', () => {
   expect(compareBundles(undefined, configOf({ web: '1' }, ['a@1']))).toMatchObject({
     added: ['web'],
     removed: [],

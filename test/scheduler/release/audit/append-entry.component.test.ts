@@ -10,14 +10,14 @@ import { NOW } from '../reissue/release-office.ts';
 import { CANDIDATE, openAuditOffice } from './audit-office.ts';
 
 describe('an audit log', () => {
-  it('is empty in a layout that has none', async () => {
+  it('is empty in a layout without one', async () => {
     await using office = await openAuditOffice();
     using releases = await office.releases();
     await releases.open();
     expect(await office.read()).toEqual({ entries: [], head: null });
   });
 
-  it('holds entries of each kind in the order in which they were appended', async () => {
+  it('contains entries of each kind in the order of their appending', async () => {
     await using office = await openAuditOffice();
     await office.append(await office.approval());
     await office.append(await office.promotion(), addDays(NOW, 1));
@@ -34,7 +34,7 @@ describe('an audit log', () => {
     ]);
   });
 
-  it('has a statement once, however often it is appended', async () => {
+  it('contains a statement once, even if it is appended again', async () => {
     await using office = await openAuditOffice();
     const entry = await office.decision();
     const first = await office.append(entry);
@@ -43,7 +43,7 @@ describe('an audit log', () => {
     expect((await office.read()).entries).toHaveLength(2);
   });
 
-  it('lets calls in one process wait for each other: each sees the entry before', async () => {
+  it('serialises concurrent calls: each entry follows the one before', async () => {
     await using office = await openAuditOffice();
     const decisions = await Promise.all(
       Array.from({ length: 5 }, (_, at) => office.decision({ reason: `number ${at}` })),
@@ -54,7 +54,7 @@ describe('an audit log', () => {
     expect((await office.read()).entries.map(({ number }) => number)).toEqual([1, 2, 3, 4, 5]);
   });
 
-  it('is written in segments, of which an append rewrites the small ones only', async () => {
+  it('is written in segments, and an append rewrites only small ones', async () => {
     await using office = await openAuditOffice();
     const segments = async () => {
       const layout = await openLayout(office.directory);
@@ -70,7 +70,7 @@ describe('an audit log', () => {
     expect(sizes).toEqual([[1], [1], [1, 3], [1], [1, 5], [1, 5], [1, 5, 7]]);
   });
 
-  it('refuses what no key of the newest root signed, and stays as it was', async () => {
+  it('refuses statements that no key of the newest root signed, and stays unchanged', async () => {
     await using office = await openAuditOffice();
     await office.append(await office.decision());
     const before = await office.read();
@@ -91,7 +91,7 @@ describe('an audit log', () => {
     expect(await office.read()).toEqual(before);
   });
 
-  it('refuses a promotion whose number was taken', async () => {
+  it('refuses a promotion with a used number: NOT_NEWER', async () => {
     await using office = await openAuditOffice();
     await office.append(await office.promotion({ number: 2 }));
     await expect(office.append(await office.promotion({ number: 2, reason: 'again' }))).rejects.toMatchObject(
@@ -103,7 +103,7 @@ describe('an audit log', () => {
     expect((await office.read()).entries).toHaveLength(2);
   });
 
-  it('needs the audit key, before anything is read or written', async () => {
+  it('requires the audit key before it reads or writes anything', async () => {
     await using office = await openAuditOffice();
     using releases = await office.releases();
     const keys = {
@@ -116,7 +116,7 @@ describe('an audit log', () => {
     await expect(openLayout(office.directory)).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
   });
 
-  it('keeps entries by a key that was rotated away', async () => {
+  it('keeps entries signed by a rotated key', async () => {
     await using office = await openAuditOffice();
     await office.append(await office.promotion());
     await office.rotate('release');
@@ -126,7 +126,7 @@ describe('an audit log', () => {
 });
 
 describe('promotedTo', () => {
-  it('finds the newest promotion to an environment', async () => {
+  it('returns the newest promotion to an environment', async () => {
     await using office = await openAuditOffice();
     await office.append(await office.promotion({ to: 'qa', from: 'dev' }));
     await office.append(await office.promotion());

@@ -28,7 +28,7 @@ const refusalOf = async (work: Promise<unknown>): Promise<FleetError> => {
   throw error;
 };
 
-test('a chained environment waits until something is promoted to it', async () => {
+test('a chained environment waits for its first promotion', async () => {
   const office = await openChainOffice();
   const first = await office.build();
   expect(summarise(first)).toEqual(['dev/press released 1', 'qa waits', 'prod waits']);
@@ -124,7 +124,7 @@ test('a policy can forbid direct changes, until the next promotion', async () =>
   expect(summarise(await office.build())[1]).toBe('qa/press released 2');
 });
 
-test('a change that only a later environment notices can be promoted', async () => {
+test('a change that affects only a later environment can be promoted', async () => {
   const office = await openBuiltOffice();
   office.commit({
     'apps/shop/deploy/workload.yaml': `${FILES['apps/shop/deploy/workload.yaml']}    - {name: till, environment: prod, manifests: {path: apps/shop/web}}\n`,
@@ -142,7 +142,7 @@ test('a change that only a later environment notices can be promoted', async () 
   expect(prod).toMatchObject({ outcome: 'released', assignments: 2 });
 });
 
-test('a commit that changes no bundle of an environment releases nothing there, and its candidate is promoted', async () => {
+test('a commit that changes no bundle releases nothing, and its candidate can be promoted', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
@@ -162,7 +162,7 @@ test('a commit that changes no bundle of an environment releases nothing there, 
   expect(summarise(await office.build())[1]).toBe('qa/press released 2 direct');
 });
 
-test('a channel remembers the last 50 candidates that gave its bundle again, also after another bundle was released', async () => {
+test('a channel lists the last 50 candidates that restated its bundle, also after another bundle was released', async () => {
   const office = await openBuiltOffice();
   const channel = { environment: 'dev', clusterType: 'press' };
   const seen: string[] = [];
@@ -193,7 +193,7 @@ test('a channel remembers the last 50 candidates that gave its bundle again, als
   expect(await restated()).toEqual(Array.from({ length: 50 }, (_, at) => digestOf(String(at + 10))));
 });
 
-test('a newer statement about a released bundle counts by the keys of bundles alone', async () => {
+test("a newer statement about a released bundle counts only with the bundle key's signature", async () => {
   const office = await openBuiltOffice();
   const layout = await openLayout(office.layout);
   const channel = { environment: 'dev', clusterType: 'press' };
@@ -214,7 +214,7 @@ test('a newer statement about a released bundle counts by the keys of bundles al
   expect(await state(await office.keys.key('bundle'))).toBe(digestOf('another candidate'));
 });
 
-test('a bundle that comes back after another one is released with its own statement', async () => {
+test('a bundle that was replaced and built again is released with its own statement', async () => {
   const office = await openBuiltOffice();
   office.commit({ 'apps/shop/web/README.txt': 'for people\n' });
   await office.build();
@@ -225,7 +225,7 @@ test('a bundle that comes back after another one is released with its own statem
   expect((await office.build()).channels[0]).not.toHaveProperty('restated');
 });
 
-test('a mistake in promotion/ stops chained environments and no others', async () => {
+test('an error in promotion/ stops chained environments only', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   office.commit({ 'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: prod, to: qa}\n') });
@@ -263,7 +263,7 @@ test('--candidate of another than the promoted candidate is refused with the com
   );
 });
 
-test('rolls back to what was promoted before', async () => {
+test('a rollback releases the candidate that was promoted before', async () => {
   const office = await openBuiltOffice();
   await office.promote('dev', 'qa');
   await office.build();
@@ -275,7 +275,7 @@ test('rolls back to what was promoted before', async () => {
   expect((await office.released('qa'))?.number).toBe(3);
 });
 
-test('a release from before the chain is renewed while its environment waits', async () => {
+test('a release of a fleet before it had a chain is renewed while its environment waits', async () => {
   const free = ours('Fleet', 'halden', 'spec:\n  environments: [{name: dev}, {name: qa}, {name: prod}]\n');
   const office = await openChainOffice({ ...FILES, 'fleet.yaml': free });
   expect(summarise(await office.build())).toEqual([
@@ -326,7 +326,7 @@ test('a bundle that waits for an approver is refused once its candidate was reje
 
 const PEM = loadSigningKey(generatePrivateKey()).public.pem.trimEnd().replaceAll('\n', '\n      ');
 
-describe('what no earlier environment has', () => {
+describe('content that no earlier environment has', () => {
   const EXTRA = 'https://git.example/sales/extra';
   /** A deployment target that only prod has, whose files are in a repository of its own. */
   const withTill = (manifests: string, more: Readonly<Record<string, string>> = {}) => ({
@@ -360,7 +360,7 @@ describe('what no earlier environment has', () => {
     );
   });
 
-  test('is read at a commit that the promoted Workload names, and at no later one', async () => {
+  test('is read at the commit that the promoted Workload names, and not at a later one', async () => {
     const first = digestOf('0').slice(7);
     const { office, prod } = await promotedToProd(withTill(`{repo: ${EXTRA}, ref: "${first}", path: extra}`));
     expect(prod?.channels[0]).toMatchObject({ outcome: 'released', held: [], assignments: 2 });
@@ -386,7 +386,7 @@ describe('what no earlier environment has', () => {
     expect(summarise(await office.build({ environments: ['prod'] }))).toEqual(['prod/press unchanged 1']);
   });
 
-  test('may be in its own folder where the promoted fleet.yaml allows the kind', async () => {
+  test("may be in the environment's own folder when the promoted fleet.yaml allows the kind", async () => {
     const fleet = FILES['fleet.yaml']?.replace(
       'promotedFrom: qa',
       'promotedFrom: qa, directKinds: [Workspace]',

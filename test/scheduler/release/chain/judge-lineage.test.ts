@@ -8,12 +8,12 @@ const HELD = [{ assignment: 'shop', code: 'IMAGE_MISSING', message: 'no registry
 const judged = (before: { readonly held: typeof HELD }, holds: boolean): string =>
   judgeLineage('unchanged', linked, { shared, ...before }, holds).outcome;
 
-test('a release with a held assignment is issued again when nothing is held, although its bundle is the same', () => {
+test('a release with a held assignment is issued again when nothing is held, even with the same bundle', () => {
   expect(judged({ held: HELD }, false)).toBe('released');
   expect(judged({ held: [] }, false)).toBe('unchanged');
 });
 
-test('the same bundle of another candidate is stated again and not released', () => {
+test('another candidate with the same bundle is restated, not released', () => {
   const before = { shared: digestOf('before'), held: [] };
   expect(judgeLineage('unchanged', linked, before, false).outcome).toBe('restated');
   expect(judgeLineage('unchanged', linked, before, true).outcome).toBe('restated');
@@ -24,12 +24,12 @@ test('the same bundle of another candidate is stated again and not released', ()
   );
 });
 
-test('an assignment that is held without another bundle gets no release: what runs was tried', () => {
+test('an assignment held without a change of the bundle causes no release', () => {
   expect(judged({ held: HELD }, true)).toBe('unchanged');
   expect(judged({ held: [] }, true)).toBe('unchanged');
 });
 
-test('a platform without a chain gets no release for what its statement says', () => {
+test('a platform without a chain causes no release for a changed lineage', () => {
   expect(judgeLineage('unchanged', undefined, undefined, false).outcome).toBe('unchanged');
   expect(
     judgeLineage('unchanged', { ...linked, isLinked: false }, { shared, held: HELD }, false).outcome,

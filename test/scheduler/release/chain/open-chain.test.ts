@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { cannotBuildPromoted } from '../../../../scheduler/release/chain/open-chain.ts';
 
-test('a promoted candidate that cannot be built says how to get its files back, before it says to promote another', () => {
+test('an error about a promoted candidate that cannot be built hints at its files first, then at another promotion', () => {
   const changed = new FleetError('CANDIDATE_MISMATCH', 'platform had another tree', {
     hint: 'It came from a directory that has changed since; put it back as it was',
   });

@@ -31,7 +31,7 @@ const read = async (office: ReleaseOffice) => {
   return await readLease(await releases.open(), KIOSK, office.keys().roots);
 };
 
-it('says of the current release that it is, for so many days, and carries every root', async () => {
+it('issues a lease on the current release for the given days, with every root', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await renew(office, NOW, { days: 14 });
@@ -68,7 +68,7 @@ it('is due after a third of its validity, or of the shortest freshness that an a
   });
 });
 
-it('follows a new release at once, in a channel that has one', async () => {
+it('issues a lease on a new release at once, in a channel that has leases', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   const follow = async () => {
@@ -86,7 +86,7 @@ it('follows a new release at once, in a channel that has one', async () => {
   });
 });
 
-it('tells that a lease stays void where its key is elsewhere, and the release is good without it', async () => {
+it('reports that the lease is void when its key is elsewhere, and the release stays valid', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await renew(office);
@@ -100,7 +100,7 @@ it('tells that a lease stays void where its key is elsewhere, and the release is
   expect(failed.get('prod/kiosk')).toMatchObject({ code: 'KEY_MISSING' });
 });
 
-it('counts on after its key was rotated, and refuses to lease what the newest root does not count', async () => {
+it('continues its numbers after a key rotation, and refuses a release that the newest root does not verify', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await renew(office);
@@ -114,7 +114,7 @@ it('counts on after its key was rotated, and refuses to lease what the newest ro
   });
 });
 
-it('hands out nothing that agents would refuse: a key the root does not count, a clock that went back', async () => {
+it('issues no lease that agents would refuse: with an unnamed key, or with a clock that went back', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await using stranger = await openReleaseOffice();

@@ -22,7 +22,7 @@ const renew = async (office: ReleaseOffice, now = NOW, anyway = false): Promise<
   return renewed;
 };
 
-it('leaves a release alone as long as a third of its life is left, then gives it the next number and new dates', async () => {
+it('renews a release only in the last third of its lifetime, with the next number and new dates', async () => {
   await using office = await openReleaseOffice();
   const bundle = await office.release(1, 'one');
   expect(await renew(office, addDays(NOW, 119))).toMatchObject({ outcome: 'good', version: 1 });
@@ -35,13 +35,13 @@ it('leaves a release alone as long as a third of its life is left, then gives it
   expect(await renew(office, later)).toMatchObject({ outcome: 'good', version: 2 });
 });
 
-it('renews a good one where somebody asks for it', async () => {
+it('renews a release at any time on request', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   expect(await renew(office, NOW, true)).toMatchObject({ outcome: 'renewed', version: 2 });
 });
 
-it('lays the newest root beside a release that it still counts, and spends no number', async () => {
+it('adds the newest root beside a release it still verifies, without a new number', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   const { digest } = await office.current();
@@ -53,7 +53,7 @@ it('lays the newest root beside a release that it still counts, and spends no nu
   expect(await renew(office)).toMatchObject({ outcome: 'good' });
 });
 
-it('signs anew what the newest root does not count any more, and not a byte of the bundle changes', async () => {
+it('signs again a release that the newest root no longer verifies, without changing the bundle', async () => {
   await using office = await openReleaseOffice();
   const bundle = await office.release(1, 'one');
   await office.rotate('release');
@@ -63,7 +63,7 @@ it('signs anew what the newest root does not count any more, and not a byte of t
   expect([after.root.version, after.predicate.rootVersion, bundlesOf(after)]).toEqual([2, 2, [bundle]]);
 });
 
-it('signs the very same statement of a bundle again when the bundle key is rotated', async () => {
+it('signs the same bundle statement again when the bundle key was rotated', async () => {
   await using office = await openReleaseOffice();
   const bundle = await office.release(1, 'one');
   using releases = await office.releases();
@@ -104,7 +104,7 @@ it.each(['lease', 'release'] as const)(
   },
 );
 
-it('never takes a release of another fleet for the one to follow', async () => {
+it('refuses a release of another fleet as the predecessor', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   await using stranger = await openReleaseOffice();
@@ -113,7 +113,7 @@ it('never takes a release of another fleet for the one to follow', async () => {
   await expect(reading).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
 });
 
-it('counts a third by the life that a release was given', () => {
+it('computes the last third from the lifetime of each release', () => {
   const release = { issuedAt: '2026-11-21T08:00:00Z', expires: '2026-12-21T08:00:00Z' };
   expect([19, 21].map((days) => isDueForRenewal(release, addDays(NOW, days)))).toEqual([false, true]);
 });

@@ -102,8 +102,8 @@ const decisions = async (): Promise<readonly string[]> =>
     entry.kind === 'decision' ? [`${entry.predicate.decision} ${entry.predicate.only}`] : [],
   );
 
-describe('one assignment that is taken back', () => {
-  it('has the package of then in the next release, and the others stay as they are', async () => {
+describe('a rollback of one assignment', () => {
+  it('releases its earlier package, and leaves the others unchanged', async () => {
     office = await afterOne();
     const first = await released();
     change('web', 'two');
@@ -125,7 +125,7 @@ describe('one assignment that is taken back', () => {
     expect(await decisions()).toHaveLength(1);
   });
 
-  it('stays there when the environment changes its own layer, and ends with the next promotion', async () => {
+  it('lasts while the environment changes its own layer, and ends with the next promotion', async () => {
     office = await afterOne();
     const first = await released();
     change('web', 'two');
@@ -142,7 +142,7 @@ describe('one assignment that is taken back', () => {
     expect(held).toEqual([]);
   });
 
-  it('is no direct change, where a policy forbids those', async () => {
+  it('is not a direct change for a policy that forbids those', async () => {
     office = await openChainOffice(TWO);
     office.commit({
       'promotion/qa.yaml': ours('PromotionPolicy', 'qa', 'spec: {from: dev, to: qa, direct: forbid}\n'),
@@ -157,7 +157,7 @@ describe('one assignment that is taken back', () => {
     expect(await resume('shop-web')).toBe('unchanged');
   });
 
-  it('closes the gate to the next environment, because the promoted candidate no longer runs here', async () => {
+  it('closes the gate to the next environment, because the promoted candidate no longer runs', async () => {
     office = await afterTwo();
     await takeBack('shop-web', 1);
     await office.build();
@@ -168,7 +168,7 @@ describe('one assignment that is taken back', () => {
     expect((await released()).held).toEqual([]);
   });
 
-  it('where nothing is promoted ends once it is built as another package', async () => {
+  it('without promotions ends when another package is built', async () => {
     office = await openChainOffice(TWO);
     await office.build();
     const first = await released('dev');
@@ -187,7 +187,7 @@ describe('one assignment that is taken back', () => {
     expect(last.held).toEqual([]);
   });
 
-  it('is in the candidate, so that building it again gives the same bundle', async () => {
+  it('is part of the candidate, so that building it again gives the same bundle', async () => {
     office = await afterTwo();
     await takeBack('shop-web', 1);
     await office.build();
@@ -202,7 +202,7 @@ describe('one assignment that is taken back', () => {
     expect(summarise(again)).toEqual(['qa/press unchanged 3']);
   });
 
-  it('reaches all agents at once, unless not all of them have the release before', async () => {
+  it('reaches all agents at once, unless some of them lack the previous release', async () => {
     const stages = `spec:\n  environment: qa\n  stages:\n    - {name: pilot, selector: {matchLabels: {ring: pilot}}}\n    - {name: all, percent: 100}\n`;
     office = await afterTwo();
     office.commit({ 'promotion/rings.yaml': ours('RolloutPolicy', 'rings', stages) });
@@ -222,7 +222,7 @@ describe('one assignment that is taken back', () => {
     expect(during.channels.find(({ environment }) => environment === 'qa')?.stage).toBe('pilot');
   });
 
-  it('must be in the release, have another package there, and have a reason', async () => {
+  it('requires an assignment of the release, another earlier package, and a reason', async () => {
     office = await afterOne();
     change('till', 'two');
     await toQa();

@@ -28,7 +28,7 @@ it('releases the bundles of an older release under the next number', async () =>
   expect(bundlesOf(await office.current())).toEqual([second]);
 });
 
-it('takes the candidate of a large fleet along', async () => {
+it('copies a candidate document of 17 MB', async () => {
   await using office = await openReleaseOffice();
   await office.release(1, 'one');
   using releases = await office.releases();

@@ -40,7 +40,7 @@ const packagesOf = async (office: Office): Promise<ReadonlyMap<string, string>> 
 const LABELS = 'apps/labels/deploy/workload.yaml';
 const SCALE = 'apps/scale/deploy/workload.yaml';
 
-test('a first release removes nothing, and a new environment is a first release', async () => {
+test('a first release removes nothing, also in a new environment', async () => {
   const office = await makeOffice();
   expect(summarise(await office.build())).toEqual(['press released 1', 'till released 1']);
   for (const [file, change] of [
@@ -101,7 +101,7 @@ const OTHER = {
 };
 
 test.for(Object.entries(MISTAKES))(
-  '%s keeps the package and names the reason; the rest of the channel is released',
+  '%s keeps the package with the reason; the rest of the channel is released',
   async ([, [file, change, reason]]) => {
     const office = await makeBuiltOffice(OTHER);
     await office.edit('apps/scale/host/package.yaml', instead('/opt/scale', '/opt/scale/new'));
@@ -153,7 +153,7 @@ const SLIPS: Readonly<Record<string, readonly [...Edit, string]>> = {
 };
 
 test.for(Object.entries(SLIPS))(
-  '%s, misspelled, is held with its place, and its last good package stays',
+  '%s with a misspelling is held with its position, and its last good package stays',
   async ([, [file, change, told]]) => {
     const office = await makeBuiltOffice();
     await office.edit(file, change);
@@ -208,12 +208,12 @@ const MEANT: Readonly<Record<string, readonly [readonly Edit[], readonly string[
   ],
 };
 
-test.for(Object.entries(MEANT))('removing %s is released, and named', async ([, [edits, told]]) => {
+test.for(Object.entries(MEANT))('removing %s is released, and listed', async ([, [edits, told]]) => {
   const office = await makeBuiltOffice();
   expect(summarise(await afterwards(office, ...edits))).toEqual(told);
 });
 
-test('a kept package is removed when its removal is allowed by name or number, and nothing stays pending', async () => {
+test('a kept package is removed when it is allowed by name or number, and nothing stays pending', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/policies.yaml', instead('place: hall', 'place: nowhere'));
   const allow = async (...words: readonly (string | number)[]) =>
@@ -228,7 +228,7 @@ test('a kept package is removed when its removal is allowed by name or number, a
   expect(await readWaiting(layout, { environment: 'prod', clusterType: 'press' })).toEqual([]);
 });
 
-test('an object that another channel was released without is still one that was deleted', async () => {
+test("an object deleted before another channel's release still counts as deleted", async () => {
   const office = await makeBuiltOffice();
   // The tills get an application that the presses do not have; their releases have other candidates from here on.
   await office.edit(SCALE, (text) => `${text}${target('desk', 'prod', 'till')}`);
@@ -242,7 +242,7 @@ test('an object that another channel was released without is still one that was 
   ]);
 });
 
-test('a deletion beside a mistake excuses only what was deleted', async () => {
+test('a deletion beside an error excuses only the deleted package', async () => {
   const office = await makeBuiltOffice();
   const outcome = await afterwards(
     office,
@@ -266,6 +266,6 @@ test('the deletions of a release are unknown when its candidate, made by an olde
   expect(explainRemoval('labels-host', clusterType('press'), platform, [{}])).toEqual({ why: 'unknown' });
 });
 
-test.each(['', 'Upper', '-1', 'a b'])('%o is not an allowance', (word) => {
+test.each(['', 'Upper', '-1', 'a b'])('%o is refused as an allowance', (word) => {
   expect(() => parseAllowance([word])).toThrow('is neither a number nor a package');
 });

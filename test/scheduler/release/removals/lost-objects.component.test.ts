@@ -40,7 +40,7 @@ const edge = async (office: Office, options = {}): Promise<readonly string[]> =>
   return summarise({ channels: outcome.channels.filter(({ clusterType }) => clusterType === 'edge') });
 };
 
-test('an application whose files are all comments is kept as it was, until it is allowed by name', async () => {
+test('an application with only comments in its files keeps its package, until that is allowed by name', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   for (const file of [ALL, TWO]) await office.edit(file, comment);
   const reason =
@@ -64,7 +64,7 @@ test('an application whose files are all comments is kept as it was, until it is
   expect(await edge(office)).toEqual(['edge unchanged 2']);
 });
 
-test('a file that still exists and declares nothing is kept as it was', async () => {
+test('a file that declares nothing any more keeps the package', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   await office.edit(TWO, comment);
   expect(await edge(office)).toEqual([
@@ -73,7 +73,7 @@ test('a file that still exists and declares nothing is kept as it was', async ()
   ]);
 });
 
-test('most of the objects going keeps the package, also when others take their place', async () => {
+test('a change that removes most objects keeps the package, even if it adds others', async () => {
   const office = await makeBuiltOffice(CLUSTER);
   await office.edit(ALL, () => maps(12, 'other'));
   expect((await edge(office)).map((line) => line.slice(0, 86))).toEqual([
@@ -97,13 +97,13 @@ test.for<[string, (office: Office) => Promise<void>]>([
       await office.edit(TWO, comment);
     },
   ],
-])('%s is released without a question', async ([, change]) => {
+])('%s is released without a confirmation', async ([, change]) => {
   const office = await makeBuiltOffice(CLUSTER);
   await change(office);
   expect(await edge(office)).toEqual(['edge released 2']);
 });
 
-test('generated names change with their content', async () => {
+test('objects with a new content hash in their name are released without a confirmation', async () => {
   const hashed = (hash: string): string =>
     Array.from({ length: 8 }, (_, at) => map(`g${at}-${hash}`)).join('---\n');
   const office = await makeBuiltOffice({ ...CLUSTER, [ALL]: hashed('2456789bcd'), [TWO]: map('one') });
@@ -111,7 +111,7 @@ test('generated names change with their content', async () => {
   expect(await edge(office)).toEqual(['edge released 2']);
 });
 
-test('a host package that brings nothing any more is kept as it was', async () => {
+test('a host package that declares nothing any more is kept', async () => {
   const office = await makeBuiltOffice();
   await office.edit('apps/info/host/package.yaml', () => ours('HostPackage', 'files', 'spec: {}\n'));
   const outcome = await office.build();

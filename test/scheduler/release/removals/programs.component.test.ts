@@ -10,7 +10,7 @@ import { makeBuiltOffice, NOW } from './office.ts';
 
 const later = (text: string): string => text.replace('place: hall', 'place: attic');
 
-test('build says which packages a release would remove and how to go on, and ends with 8', async () => {
+test('build prints the packages that a release would remove, with the next step, and exits with 8', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/screens.yaml', later);
   const at = (name: string): string => join(office.folder, name);
@@ -53,7 +53,7 @@ test('build says which packages a release would remove and how to go on, and end
   expect(allowed.out).toContain('prod/press removes info-screen: no policy selects it for press any more\n');
 });
 
-test('build says that --allow-removals does not remove what is only held, and what does', async () => {
+test('build with --allow-removals explains that held packages are not removed, and what removes them', async () => {
   const office = await makeBuiltOffice();
   await office.edit('apps/labels/deploy/workload.yaml', (text) =>
     text.replaceAll('runs: host', 'runs: hots'),
@@ -68,7 +68,7 @@ test('build says that --allow-removals does not remove what is only held, and wh
   );
 });
 
-test('the loop counts and logs a channel that waits, and releases it once its configuration allows that', async () => {
+test('the loop counts and logs a channel with pending removals, and releases it once its configuration allows them', async () => {
   const office = await makeBuiltOffice();
   await office.edit('platform/base/screens.yaml', later);
   const step = async (more: string) => {

@@ -63,7 +63,7 @@ test('N72: a renamed target stays as it was, the new one waits, and the other pa
   expect(await build(office)).toEqual(['press unchanged 3']);
 });
 
-test('a target that gets its former name back is released without a confirmation', async () => {
+test('a target that is renamed back is released without a confirmation', async () => {
   const office = await makeBuiltOffice();
   await office.edit(SCALE, (text) => text.replace('name: host', 'name: desk'));
   await build(office);
@@ -71,7 +71,7 @@ test('a target that gets its former name back is released without a confirmation
   expect(await build(office)).toEqual(['press unchanged 1']);
 });
 
-test('what is kept from removal goes with its registration, also releases later', async () => {
+test('a kept package is removed with its registration, even releases later', async () => {
   const office = await makeBuiltOffice();
   await office.edit(SCALE, (text) => text.replace('name: host', 'name: desk'));
   await changeInfo(office, '/opt/info/2');
@@ -98,7 +98,7 @@ test('N73: a withdrawn registration goes although another application of its tea
   expect(await namesOf(office)).toEqual(['info-screen', 'labels-host']);
 });
 
-test('a registration that could not be read for some releases can be withdrawn', async () => {
+test('a registration that was unreadable for some releases can be withdrawn', async () => {
   const office = await makeBuiltOffice();
   await office.edit(SCALE, BROKEN);
   for (const to of ['/opt/info/2', '/opt/info/3']) {
@@ -137,7 +137,7 @@ test('N74: a package that another one depends on can be withdrawn; the other sta
   expect(scale).toMatchObject({ id: 'scale-host', dependsOn: [] });
 });
 
-test('a package whose dependency is held stays as it was, too', async () => {
+test('a package that depends on a held one is kept, too', async () => {
   const office = await makeBuiltOffice({
     'platform/base/two.yaml': registration('two'),
     'apps/two/deploy/workload.yaml': workload(

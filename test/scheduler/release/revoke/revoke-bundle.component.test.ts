@@ -41,7 +41,7 @@ const released = async (office: ReleaseOffice): Promise<readonly Digest[]> => {
   return list.revoked.map(({ digest }) => digest);
 };
 
-it('tells the sites at once, by a release of the bundle they have', async () => {
+it('releases the current bundle with the new revocation list at once', async () => {
   await using office = await openReleaseOffice();
   const bad = await office.release(1, 'one');
   const good = await office.release(2, 'two');
@@ -51,7 +51,7 @@ it('tells the sites at once, by a release of the bundle they have', async () => 
   expect(await revoke(office, bad)).toMatchObject({ news: 'known', version: 3 });
 });
 
-it('wants to know what takes the place of the bundle that the current release names', async () => {
+it('requires a replacement for the bundle of the current release', async () => {
   await using office = await openReleaseOffice();
   const good = await office.release(1, 'one');
   const bad = await office.release(2, 'two');
@@ -63,7 +63,7 @@ it('wants to know what takes the place of the bundle that the current release na
   expect([bundlesOf(await office.current()), await released(office)]).toEqual([[good], [bad]]);
 });
 
-it('is kept in the layout until a build brings another bundle, and the release that stays is not renewed', async () => {
+it('with "next build" is stored until a build has another bundle, and the current release is not renewed', async () => {
   await using office = await openReleaseOffice();
   const bad = await office.release(1, 'one');
   expect(await revoke(office, bad, 'next build')).toMatchObject({ news: 'revoked', version: undefined });
@@ -106,7 +106,7 @@ it('I2: is not undone by somebody who removes its note from the layout: the audi
   await expect(back).rejects.toMatchObject({ code: 'REVOKED' });
 });
 
-it('only ever grows: a second withdrawal keeps the first, and its reason', async () => {
+it('adds to the revocation list, and keeps earlier reasons', async () => {
   await using office = await openReleaseOffice();
   const [one, two] = [await office.release(1, 'one'), await office.release(2, 'two')];
   await office.release(3, 'three');
@@ -124,13 +124,13 @@ it('only ever grows: a second withdrawal keeps the first, and its reason', async
   expect(list.revoked.find(({ digest }) => digest === one)?.reason).toBe('first');
 });
 
-it('takes no withdrawal without a reason', async () => {
+it('requires a reason', async () => {
   await using office = await openReleaseOffice();
   const bad = await office.release(1, 'one');
   await expect(revoke(office, bad, 'next build', ' ')).rejects.toMatchObject({ code: 'USAGE' });
 });
 
-it('finds a bundle by its first digits, and says so when there is none', async () => {
+it('finds a bundle by the first digits of its digest, and reports when there is none', async () => {
   await using office = await openReleaseOffice();
   const digest = await office.release(1, 'one');
   using releases = await office.releases();

@@ -92,13 +92,13 @@ const change = (office: Office, to: string) =>
   office.edit('apps/labels/host/package.yaml', (text) => text.replace(/labels\S*(?=\}\])/, `labels/${to}`));
 
 describe('the release of a changed channel', () => {
-  it('reaches everyone at once without a RolloutPolicy', async () => {
+  it('reaches every agent at once without a RolloutPolicy', async () => {
     const office = await makeBuiltOffice();
     expect(await stateOf(office)).toEqual([1, EVERYONE]);
     expect(await decisionsOf(office)).toEqual([]);
   });
 
-  it('begins with the first stage, and only for channels that changed', async () => {
+  it('starts with the first stage, only for changed channels', async () => {
     const office = await makeBuiltOffice();
     await writeFiles(office.folder, { 'platform/promotion/rollout.yaml': POLICY });
     await change(office, 'one');
@@ -114,7 +114,7 @@ describe('the release of a changed channel', () => {
     expect(await stateOf(office)).toEqual([2, PILOT]);
   });
 
-  it('is not made while the RolloutPolicy has a mistake', async () => {
+  it('is refused while the RolloutPolicy has an error', async () => {
     const office = await makeOffice();
     await writeFiles(office.folder, {
       'platform/promotion/rollout.yaml': POLICY.replace('environment: prod', 'environment: prd'),
@@ -122,7 +122,7 @@ describe('the release of a changed channel', () => {
     await expect(office.build()).rejects.toMatchObject({ code: 'REFERENCE_MISSING' });
   });
 
-  it('is widened under the next number, and a renewal keeps the stage', async () => {
+  it('is widened under the next number, and a renewal keeps its stage', async () => {
     const office = await inStages();
     const before = bundlesOf(await current(office));
     expect(await decide(office, { decision: 'advance', stage: 'quarter' })).toBe('widened');
@@ -144,7 +144,7 @@ describe('the release of a changed channel', () => {
     expect(await stateOf(office)).toEqual([5, EVERYONE]);
   });
 
-  it('is resumed after a kill between the decision and the release', async () => {
+  it('is continued after a kill between decision and release', async () => {
     const office = await inStages();
     await decide(office, { decision: 'advance', stage: 'quarter' }, true);
     expect(await stateOf(office)).toEqual([2, PILOT]);
@@ -154,7 +154,7 @@ describe('the release of a changed channel', () => {
     expect(await decisionsOf(office)).toEqual(['start-rollout pilot', 'advance quarter']);
   });
 
-  it('writes its start once, although a build was killed after the decision', async () => {
+  it('logs its start once, even if a build was killed after the decision', async () => {
     const office = await inStages();
     using releases = await openReleases(office.layout, { command: 'test', now: NOW });
     const stored = await readPlan(await releases.open(), await current(office));
@@ -163,7 +163,7 @@ describe('the release of a changed channel', () => {
     expect(await decisionsOf(office)).toEqual(['start-rollout pilot']);
   });
 
-  it('is taken back to everyone by one decision, and the next build does not release the bundle again', async () => {
+  it('is rolled back for everyone by one decision, and the next build does not release the bundle again', async () => {
     const office = await inStages();
     const stored = await readPlan(await openLayout(office.layout), await current(office));
     expect(stored?.plan.before?.version).toBe(1);
@@ -178,7 +178,7 @@ describe('the release of a changed channel', () => {
     expect(await stateOf(office)).toEqual([4, PILOT]);
   });
 
-  it('begins at the first stage when it ends another rollout, and keeps what a take-back returns to', async () => {
+  it('starts at the first stage when it supersedes a rollout, and keeps the version to roll back to', async () => {
     const office = await inStages();
     await decide(office, { decision: 'advance', stage: 'quarter' });
     await change(office, 'two');

@@ -13,7 +13,7 @@ const rollouts = (...stages: readonly RolloutStage[]) =>
 const PILOT = { matchLabels: { ring: 'pilot' } };
 
 describe('the plan of a rollout', () => {
-  it('adds the terms of each stage to those before', () => {
+  it('adds the terms of each stage to the earlier ones', () => {
     expect(
       rollouts(
         stageOf('pilot', { selector: PILOT }),
@@ -27,7 +27,7 @@ describe('the plan of a rollout', () => {
     ]);
   });
 
-  it('selects a share of the agents with the labels where a stage has both', () => {
+  it('selects a percentage of the labelled agents when a stage has both', () => {
     expect(
       rollouts(stageOf('half', { selector: PILOT, percent: 50 }), stageOf('all', { percent: 100 })),
     ).toEqual([
@@ -36,7 +36,7 @@ describe('the plan of a rollout', () => {
     ]);
   });
 
-  it('drops terms that a wider one holds', () => {
+  it('drops terms that a wider one includes', () => {
     expect(rollouts(stageOf('few', { percent: 5 }), stageOf('more', { percent: 30 }))).toEqual([
       ['few', { percent: 5 }],
       ['more', { percent: 30 }],
@@ -44,13 +44,13 @@ describe('the plan of a rollout', () => {
     ]);
   });
 
-  it('stays the same when the policy names the same things in another order', () => {
+  it("does not depend on the order of the policy's keys", () => {
     const policy = policyOf([stageOf('all', { percent: 100 })]);
     const { stages, ...rest } = policy;
     expect(plan({ stages, ...rest })).toEqual(plan(policy));
   });
 
-  it('nests its stages, ends with everyone and selects no agent before its stage, for random fleets and policies', () => {
+  it('has nested stages, ends with all agents and selects no agent before its stage, for random fleets and policies', () => {
     fc.assert(
       fc.property(policies, fleets, (policy, agents) => {
         const { stages } = plan(policy);
@@ -79,7 +79,7 @@ describe('the plan of a rollout', () => {
   });
 
   it.each([1, 10, 25, 50, 75])(
-    'reaches about %d percent of many agents: each is in by its own hash',
+    'reaches about %d percent of 10,000 agents, each by its own hash',
     (percent) => {
       const [stage] = plan(policyOf([stageOf('some', { percent })])).stages;
       const agents = Array.from({ length: 10_000 }, (_, at) => ({ site: `plant-${at}`, agent: 'line-1' }));

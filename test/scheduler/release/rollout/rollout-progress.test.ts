@@ -31,25 +31,25 @@ const after = (...decisions: readonly Decision[]) =>
 const OWN = { only: 'prod/kiosk', plan: digest };
 const START: Decision = { ...OWN, decision: 'start-rollout', stage: 'all' };
 
-describe('a pause of the whole environment', () => {
-  it('pauses the rollouts in it, also those that start later', () => {
+describe('a pause of a whole environment', () => {
+  it('pauses its rollouts, including later ones', () => {
     const paused = 'all of prod, stock taking';
     expect(after(START, { decision: 'pause' }).paused).toBe(paused);
     expect(after({ decision: 'pause' }, START).paused).toBe(paused);
   });
 
-  it('ends when the environment is resumed, and not when only the rollout is', () => {
+  it('ends when the environment is resumed, not when only the rollout is', () => {
     expect(after(START, { decision: 'pause' }, { decision: 'resume' }).paused).toBeUndefined();
     expect(after(START, { decision: 'pause' }, { ...OWN, decision: 'resume' }).paused).toBeDefined();
   });
 
-  it('leaves the pause of a rollout, the failures before and its take-back as they are', () => {
+  it('does not change the pause, the earlier failures and the rollback of a rollout', () => {
     const own = after(START, { ...OWN, decision: 'pause', reason: 'an oven' }, { decision: 'resume' });
     expect([own.paused, own.resumedAt]).toEqual(['an oven', undefined]);
     expect(after(START, { ...OWN, decision: 'take-back' }, { decision: 'resume' }).takenBack).toBe(true);
   });
 
-  it('is not one of another environment, or of another channel', () => {
+  it('does not apply to another environment or channel', () => {
     expect(after(START, { decision: 'pause', environment: 'qa' }).paused).toBeUndefined();
     expect(after(START, { decision: 'pause', only: 'prod/press' }).paused).toBeUndefined();
   });

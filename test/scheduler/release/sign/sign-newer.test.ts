@@ -11,19 +11,19 @@ const refusingBelow = (least: number, tried: number[] = []) => ({
   },
 });
 
-test('a number that was spent is skipped, and no more than that', async () => {
+test('signNewer skips used numbers up to the first free one', async () => {
   const { sign, tried } = refusingBelow(9);
   expect(await signNewer(7, sign)).toBe(9);
   expect(tried).toEqual([7, 8, 9]);
 });
 
-test('an old copy of a layout is not worked forward for ever', async () => {
+test('signNewer gives up after 100 numbers, as with an old copy of a layout', async () => {
   const { sign, tried } = refusingBelow(1_000);
   await expect(signNewer(1, sign)).rejects.toMatchObject({ code: 'NOT_NEWER' });
   expect(tried.length).toBe(101);
 });
 
-test('any other refusal ends it', async () => {
+test('signNewer stops at any other refusal', async () => {
   const tried: number[] = [];
   const sign = async (version: number): Promise<number> => {
     tried.push(version);

@@ -21,14 +21,14 @@ const held = (at: number) => ({
 const many = <T>(count: number, make: (at: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-test('a fleet of some applications has all its sources and held assignments in the statement', () => {
+test('fitSources and fitHeld keep all sources and held assignments of a small fleet', () => {
   const sources = [source('platform'), ...many(40, (at) => source(`workload/app-${at}`))];
   expect(limitSources(sources)).toBe(sources);
   const lines = many(3, held);
   expect(limitHeld(lines)).toBe(lines);
 });
 
-test('one of hundreds names the platform’s own; the candidate has them all', () => {
+test("fitSources keeps only the platform's sources of a large fleet", () => {
   const sources = [
     source('base/main'),
     source('platform'),
@@ -38,7 +38,7 @@ test('one of hundreds names the platform’s own; the candidate has them all', (
   expect(limitSources(sources).map(({ role }) => role)).toEqual(['base/main', 'platform']);
 });
 
-test('hundreds of held assignments are cut, and the last line says how many are left out', () => {
+test('fitHeld truncates hundreds of held assignments, and counts the rest in its last line', () => {
   const all = many(500, held);
   const fitted = limitHeld(all);
   expect(fitted.length).toBeLessThan(500);
@@ -49,7 +49,7 @@ test('hundreds of held assignments are cut, and the last line says how many are 
   });
 });
 
-test('whatever was cut can be signed', async () => {
+test('a truncated statement can be signed', async () => {
   const predicate = {
     fleet: 'f'.repeat(63),
     environment: 'e'.repeat(63),

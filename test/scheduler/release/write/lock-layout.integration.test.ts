@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 
 const NOW = new Date('2026-11-21T08:00:00Z');
 
-test('a second one gets the name of the holder, and the layout when the first is done', async () => {
+test("a second process gets BUSY with the holder's name, and the lock after its release", async () => {
   await using folder = await temporaryDirectory();
   {
     using _ = await lockLayout(folder.path, 'build', NOW);
@@ -44,14 +44,14 @@ test('takes over the lock of a killed process, and removes its temporary files',
   expect((await readdir(folder.path)).filter((name) => name.startsWith('.tmp-'))).toEqual([]);
 });
 
-test('what others write while nobody died is left alone', async () => {
+test('temporary files are kept when no holder was killed', async () => {
   await using folder = await temporaryDirectory();
   await writeFile(join(folder.path, '.tmp-12345678'), 'half of a site statement');
   using _ = await lockLayout(folder.path, 'build', NOW);
   expect(await readdir(folder.path)).toContain('.tmp-12345678');
 });
 
-test('a folder that cannot be one is reported', async () => {
+test('a path that cannot be a folder is an IO error', async () => {
   await using folder = await temporaryDirectory();
   const file = join(folder.path, 'file');
   await writeFile(file, '');

@@ -32,7 +32,7 @@ it('fails when no release number is left, and says that the officers must replac
   await expect(last).rejects.toMatchObject({ code: 'NOT_NEWER' });
 });
 
-it('a restore passes over numbers of reports and of backup.json that nothing signed is near to', () => {
+it('a restore ignores implausible numbers from reports and backup.json', () => {
   const signed = { releases: { 'prod/kiosk': 7 }, leases: {}, sites: { 'plant-7': 3 } };
   const said = {
     releases: { 'prod/kiosk': 9, 'prod/line': Number.MAX_SAFE_INTEGER },

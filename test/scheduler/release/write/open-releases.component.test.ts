@@ -18,7 +18,7 @@ const NOW = new Date('2026-11-21T08:00:00Z');
 const BUILD = { command: 'build', now: NOW };
 const entry = (text: string) => ({ mediaType: OCI_MANIFEST, digest: digestOf(text), size: text.length });
 
-test('a build that ends before its first release leaves no trace', async () => {
+test('a build that ends before its first release creates nothing', async () => {
   await using folder = await temporaryDirectory();
   {
     using _ = await openReleases(join(folder.path, 'out'), BUILD);
@@ -26,13 +26,13 @@ test('a build that ends before its first release leaves no trace', async () => {
   expect(await readdir(folder.path)).toEqual([]);
 });
 
-test('a layout that is there is locked at once', async () => {
+test('an existing layout is locked at once', async () => {
   await using folder = await temporaryDirectory();
   using _ = await openReleases(folder.path, BUILD);
   await expect(openReleases(folder.path, { ...BUILD, waitMs: 0 })).rejects.toMatchObject({ code: 'BUSY' });
 });
 
-test('who holds the layout for a moment is waited for, also by a build', async () => {
+test('openReleases waits for a short hold of the lock', async () => {
   await using folder = await temporaryDirectory();
   const held = await lockLayout(folder.path, 'sites set', NOW);
   const opening = openReleases(folder.path, BUILD);
@@ -42,7 +42,7 @@ test('who holds the layout for a moment is waited for, also by a build', async (
   expect((await releases.open()).manifests).toEqual([]);
 });
 
-test('what others put into the index meanwhile stays there', async () => {
+test('references that other processes wrote meanwhile are kept', async () => {
   await using folder = await temporaryDirectory();
   const directory = join(folder.path, 'out');
   using releases = await openReleases(directory, BUILD);
@@ -54,7 +54,7 @@ test('what others put into the index meanwhile stays there', async () => {
   expect(manifests.map(({ digest }) => digest)).toEqual([digestOf('release'), digestOf('site')]);
 });
 
-test('a layout that has lost its index is not numbered from 1 again', async () => {
+test('a layout without its index is refused, instead of numbering from 1 again', async () => {
   await using folder = await temporaryDirectory();
   const directory = join(folder.path, 'out');
   {
@@ -69,7 +69,7 @@ test('a layout that has lost its index is not numbered from 1 again', async () =
   await expect(releases.open()).rejects.toMatchObject({ code: 'LAYOUT_INVALID' });
 });
 
-test('an empty folder may become a layout', async () => {
+test('an empty folder can become a layout', async () => {
   await using folder = await temporaryDirectory();
   await mkdir(join(folder.path, 'blobs', 'sha256'), { recursive: true });
   await writeFile(join(folder.path, 'notes.txt'), 'mine');

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { float } from '../../../../scheduler/model/go/number.ts';
 import { errorOf, go } from '../template-fixture.ts';
 
-describe('white space', () => {
+describe('Go templates: white space', () => {
   it.each([
     ['a {{ "b" }} c', 'a b c'],
     ['a \n {{- "b" -}} \n c', 'abc'],
@@ -17,7 +17,7 @@ describe('white space', () => {
   });
 });
 
-describe('values', () => {
+describe('Go templates: values', () => {
   it.each([
     [
       '{{ .ConfigData }}',
@@ -46,7 +46,7 @@ describe('values', () => {
     expect(go(text, values)).toBe(expected);
   });
 
-  it('reads a map whose keys are no strings', () => {
+  it('read a map with keys of any type', () => {
     const typed = new Map<string | number | boolean, string>([
       ['k', 'text'],
       [2, 'two'],
@@ -57,7 +57,7 @@ describe('values', () => {
     );
   });
 
-  it('sees nothing of a prototype, and takes __proto__ for a key like any other', () => {
+  it('do not see Object.prototype, and treat __proto__ as an ordinary key', () => {
     const values = JSON.parse('{"__proto__": "own", "a": {}}') as { a: Record<string, never> };
     expect(
       go('{{ .ConfigData.__proto__ }} {{ .ConfigData.a.constructor }} {{ .ConfigData.a.toString }}', values),
@@ -68,7 +68,7 @@ describe('values', () => {
   });
 });
 
-describe('control', () => {
+describe('Go templates: control structures', () => {
   it.each([
     [
       '{{ if .ConfigData.nope }}a{{ else if .ConfigData.empty }}b{{ else if .ConfigData.five }}c{{ else }}d{{ end }}',
@@ -98,7 +98,7 @@ describe('control', () => {
   });
 });
 
-describe('mistakes', () => {
+describe('Go templates: errors', () => {
   it.each([
     ['{{ .Nope }}', 'TEMPLATE_FAILED', /no field \.Nope/],
     ['{{ .ConfigData.list.x }}', 'TEMPLATE_FAILED', /\.x cannot be read from a list/],

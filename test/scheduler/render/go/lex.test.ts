@@ -62,7 +62,7 @@ const soup = fc
   .map((parts) => parts.join(''));
 
 describe('lex', () => {
-  it('tells text from actions, and says where each token stands', () => {
+  it('separates text from actions, with the offset of each token', () => {
     expect(lex(source('a{{ .b }}')).map(({ kind, at, spaced }) => [kind, at, spaced])).toEqual([
       ['text', 0, false],
       ['open', 1, false],
@@ -108,11 +108,11 @@ describe('lex', () => {
     ],
     ['a {{- /* c */ -}} b', ['text a', 'text b', 'end']],
     ['{{ "}}" }}', ['open {{', 'string "}}"', 'close }}', 'end']],
-  ])('cuts %j', (text, expected) => {
+  ])('splits %j into tokens', (text, expected) => {
     expect(kinds(text)).toEqual(expected);
   });
 
-  it('ends on any text, with tokens or a TEMPLATE_SYNTAX inside the text', () => {
+  it('returns tokens or a TEMPLATE_SYNTAX error for any text', () => {
     fc.assert(
       fc.property(fc.oneof(soup, fc.string({ unit: anyCharacter })), (text) => {
         try {
@@ -126,7 +126,7 @@ describe('lex', () => {
     );
   });
 
-  it('keeps every text without an action as it is', () => {
+  it('returns text without an action unchanged', () => {
     fc.assert(
       fc.property(
         fc.string().filter((text) => !text.includes('{{') && text !== ''),
@@ -139,7 +139,7 @@ describe('lex', () => {
 });
 
 describe('parse', () => {
-  it('ends on any tokens, with a tree or a TEMPLATE_SYNTAX', () => {
+  it('returns a tree or a TEMPLATE_SYNTAX error for any tokens', () => {
     fc.assert(
       fc.property(soup, (text) => {
         try {
@@ -152,7 +152,7 @@ describe('parse', () => {
     );
   });
 
-  it('gives plain data', () => {
+  it('returns plain data', () => {
     const tree = parse(source('{{ if .a }}x{{ end }}'), 50);
     expect(structuredClone(tree.main)).toEqual([
       {

@@ -26,13 +26,13 @@ const openFleet = async (): Promise<AuditOffice> => {
 const verify = async (office: AuditOffice, heads: readonly `sha256:${string}`[] = []) =>
   verifyAudit(await openLayout(office.directory), office.keys().roots, heads);
 
-describe('the verification of an audit log', () => {
+describe('verifying an audit log', () => {
   it('compares it with every release of the layout', async () => {
     await using office = await openFleet();
     expect(await verify(office)).toMatchObject({ channels: 1, releases: 3, naming: 2, faults: [] });
   });
 
-  it('names each release whose entry was cut off', async () => {
+  it('reports each release whose entry is missing', async () => {
     await using office = await openAuditOffice();
     await office.release(1, 'one');
     await office.append(await office.decision());
@@ -49,7 +49,7 @@ describe('the verification of an audit log', () => {
     ]);
   });
 
-  it('names the fault of a log that is refused', async () => {
+  it('reports the fault of an invalid log', async () => {
     await using office = await openFleet();
     const stored = await office.stored();
     await office.store({ ...stored, lines: stored.lines.slice(1) });
@@ -58,7 +58,7 @@ describe('the verification of an audit log', () => {
     expect(log.entries).toEqual([]);
   });
 
-  it('finds an entry whose digest was noted, and reports one of another log as missing', async () => {
+  it('finds an entry by its digest, and reports a missing one', async () => {
     await using office = await openFleet();
     const [first] = (await office.read()).entries;
     if (!first) throw new Error('the log is empty');
@@ -82,7 +82,7 @@ const run = async (
 };
 
 describe('audit verify', () => {
-  it('says what it verified, with the roots alone', async () => {
+  it('prints what it verified, with the roots only', async () => {
     await using office = await openFleet();
     const { out, code } = await run(AuditVerify, office);
     const { head } = await office.read();
@@ -96,7 +96,7 @@ describe('audit verify', () => {
     ]);
   });
 
-  it('says each fault in one line and exits with 4', async () => {
+  it('prints each fault on one line, and exits with 4', async () => {
     await using office = await openFleet();
     const stored = await office.stored();
     await office.store({ ...stored, lines: stored.lines.slice(0, 2) });
@@ -109,7 +109,7 @@ describe('audit verify', () => {
     expect(json()).toMatchObject({ verified: false, faults: [{ error: { code: 'AUDIT_TRUNCATED' } }] });
   });
 
-  it('is content with a layout that has no log', async () => {
+  it('accepts a layout without a log', async () => {
     await using office = await openAuditOffice();
     await office.release(1, 'one');
     const { out, code } = await run(AuditVerify, office);
@@ -157,7 +157,7 @@ describe('audit list', () => {
     );
   });
 
-  it('shows nothing of a log that is refused', async () => {
+  it('prints nothing of an invalid log', async () => {
     await using office = await openFleet();
     const stored = await office.stored();
     await office.store({ ...stored, lines: stored.lines.slice(0, 1) });

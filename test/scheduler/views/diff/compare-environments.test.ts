@@ -44,7 +44,7 @@ const compare = (before: EnvironmentView, after: EnvironmentView) => {
   return type;
 };
 
-test('objects are matched by what they are, wherever they stand and however they are written', () => {
+test('objects are matched by identity, in any file and formatting', () => {
   const before = view({
     edge: { shop: { 'a.yaml': `${deployment('one', 'nginx:1')}---\n${deployment('two', 'nginx:1')}` } },
   });
@@ -126,7 +126,7 @@ test('values of Secrets are not shown, only which of them differ', () => {
   );
 });
 
-test('what is held stays as it is; what was held and can be made again is healed', () => {
+test('a held assignment is unchanged; one that was held and is built again is restored', () => {
   const good = view({ edge: { shop: { 'a.yaml': deployment('one', 'nginx:1') } } });
   const held = view({ edge: {} }, { edge: ['shop'] });
   const broken = compare(good, held);
@@ -141,7 +141,7 @@ test('what is held stays as it is; what was held and can be made again is healed
   expect(compare(held, held)).toMatchObject({ outcome: 'unchanged', assignments: [] });
 });
 
-test('cluster types and assignments come and go', () => {
+test('added and removed cluster types and assignments are created and deleted', () => {
   const one = view({ edge: { shop: { 'x.sh': 'echo 1\n' } } });
   const two = view({ edge: { shop: { 'x.sh': 'echo 2\n' }, till: { 'y.yaml': 'free: text\n' } }, drone: {} });
   const diff = compareEnvironments('dev', one, two);
@@ -161,7 +161,7 @@ test('cluster types and assignments come and go', () => {
   ]);
 });
 
-test('binary files, aliases without end and texts that share no line are reported in few words', () => {
+test('binary files, expanding aliases and unrelated texts are reported briefly', () => {
   const bomb = ['a: &a [x,x,x,x,x,x,x,x,x]'];
   for (const [at, name] of Array.from('bcdefgh').entries())
     bomb.push(`${name}: &${name} [${Array.from({ length: 9 }, () => `*${'abcdefgh'[at]}`).join(',')}]`);

@@ -35,7 +35,7 @@ const environment = (assignments: readonly AssignmentDiff[]): EnvironmentDiff =>
 
 const HUNK = '@@ -1,1 +1,1 @@\n-a\n+b\n';
 
-test('a table, and a block to open for each assignment', () => {
+test('formatMarkdown writes a table, and a collapsible block for each assignment', () => {
   expect(formatMarkdown([environment([assignment('shop', HUNK)])])).toBe(`### Rendered changes: dev
 
 | cluster type | created | configured | deleted | unchanged | held | images |
@@ -56,7 +56,7 @@ ConfigMap web/x configured
   expect(formatMarkdown([environment([])])).toContain('No difference.');
 });
 
-test('backticks, HTML and mentions in what is shown stay text', () => {
+test('formatMarkdown escapes backticks, HTML and mentions', () => {
   const evil = '@@ -0,0 +1,3 @@\n+```\n+</details><script>alert(1)</script>\n+````` @everyone\n';
   const text = formatMarkdown([environment([assignment('shop`<b>@me', evil)])]);
   expect(text).toContain('\n``````diff\n');
@@ -64,7 +64,7 @@ test('backticks, HTML and mentions in what is shown stay text', () => {
   expect(text).toContain('shop\\`&lt;b&gt;@&#8203;me');
 });
 
-test('it is never longer than a comment may be, and says what is missing', () => {
+test('formatMarkdown stays within the comment limit, and counts what it omits', () => {
   const long = `@@ -0,0 +1,1000 @@\n${'+ the same line again and again\n'.repeat(1000)}`;
   const many = Array.from({ length: 60 }, (_, at) => assignment(`shop-${at}`, long));
   const text = formatMarkdown([environment(many)]);
@@ -82,7 +82,7 @@ test('it is never longer than a comment may be, and says what is missing', () =>
   );
 });
 
-test('what is held is reported with its reason, in both forms', () => {
+test('formatMarkdown and formatDiff print held assignments with their reason', () => {
   const error = new FleetError('TEMPLATE_FAILED', 'there is no .Nope', { at: { file: 'a.yaml', line: 3 } });
   const held = environment([assignment('shop', '', { outcome: 'held', objects: [], error })]);
   expect(formatMarkdown([held])).toContain('a.yaml:3: TEMPLATE\\_FAILED: there is no .Nope');
@@ -93,7 +93,7 @@ edge/shop is held and stays as it is: a.yaml:3: TEMPLATE_FAILED: there is no .No
 `);
 });
 
-test('a side that cannot be read is reported instead of a difference', () => {
+test('formatMarkdown prints the error of a side that cannot be read', () => {
   const broken: EnvironmentDiff = {
     ...environment([]),
     problems: [new FleetError('YAML_SYNTAX', 'it is not YAML')],

@@ -87,7 +87,7 @@ test('the first environment, and a chained one without a layout, are explained f
   ]);
 });
 
-test('an environment that nothing was promoted to is not explained, and the error says how to promote', async () => {
+test('an environment without a promotion is reported as waiting, with the command that promotes', async () => {
   const office = await openBuiltOffice();
   expect(await explain(office, 'qa')).toMatchObject({
     kind: 'waiting',
@@ -99,7 +99,7 @@ test('an environment that nothing was promoted to is not explained, and the erro
   });
 });
 
-test('a platform without a chain is explained as before, also with a layout', async () => {
+test('a platform without a chain is explained from its files, even with a layout', async () => {
   const free = 'spec:\n  environments:\n    - {name: dev}\n    - {name: qa}\n    - {name: prod}\n';
   const office = await openChainOffice({ ...FILES, 'fleet.yaml': ours('Fleet', 'halden', free) });
   expect(await explain(office, 'qa')).toEqual(

@@ -30,7 +30,7 @@ const world = platform({
   schemas: [schema('secrets', { properties: { key: { writeOnly: true } } })],
 });
 
-test('an assignment has its policy, its files with their templates, and each value with all it overrode', () => {
+test('an assignment is explained with its policy, its files and templates, and each value with those it overrode', () => {
   const [pair, ...more] = explainPlatform(world, {});
   expect(more).toEqual([]);
   expect(shown(formatPair(pair as never))).toEqual([
@@ -61,7 +61,7 @@ test('an assignment has its policy, its files with their templates, and each val
   ]);
 });
 
-test('a pair that is not an assignment has every policy with the terms that failed', () => {
+test('a pair without an assignment is explained with every policy and the terms that failed', () => {
   const [pair] = explainPlatform(world, { clusterType: 'far', deploymentTarget: 'shop-web' });
   expect(shown(formatPair(pair as never)).slice(3)).toEqual([
     '  not assigned: no policy selects the two together',
@@ -75,7 +75,7 @@ test('a pair that is not an assignment has every policy with the terms that fail
   ]);
 });
 
-test('one key can be asked for; an invalid name is refused', () => {
+test('one key can be selected; an unknown cluster type is refused with a suggestion', () => {
   const [pair] = explainPlatform(world, { key: 'list.0' });
   expect(pair?.values.map(({ path }) => path.join('.'))).toEqual(['list.0.name', 'list.0.v']);
   expect(() => explainPlatform(world, { clusterType: 'egde' })).toThrow(
@@ -86,7 +86,7 @@ test('one key can be asked for; an invalid name is refused', () => {
   );
 });
 
-test('the JSON holds the same, and what is hidden is not in it', () => {
+test('the JSON has the same content, without hidden values', () => {
   const text = JSON.stringify(explainPlatform(world, {}));
   expect(text).not.toContain('s3cret');
   expect(JSON.parse(text)).toMatchObject([
@@ -99,7 +99,7 @@ test('the JSON holds the same, and what is hidden is not in it', () => {
   ]);
 });
 
-test('writeOnly is found behind references, in lists and in all that lies below', () => {
+test('writeOnly is found behind references, in lists and below an object', () => {
   const secret = {
     $defs: { pass: { writeOnly: true } },
     properties: {

@@ -60,8 +60,8 @@ spec:
   };
 };
 
-describe('a control plane that is taken over', () => {
-  test('writes one base, and in each environment only the differences', async () => {
+describe('importing a Kalypso control plane', () => {
+  test('writes one base, and only the differences for each environment', async () => {
     const options = await openTwo();
     const report = await takeOver(options);
     const files = await readTree(options.to);
@@ -98,7 +98,7 @@ describe('a control plane that is taken over', () => {
     await expect(takeOver(options)).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  test('says of a value that is equal as JSON, and printed differently, where it stands', async () => {
+  test('reports the position of a value that is equal as JSON but printed differently', async () => {
     const options = await openTwo();
     const configs = options.maps.find(({ ref }) => ref === 'dev')?.directory ?? '';
     await writeFiles(configs, {
@@ -119,7 +119,7 @@ data:
     );
   });
 
-  test('is only looked at when nobody says where to write', async () => {
+  test('without a destination only compares', async () => {
     const { to: _, ...options } = await openTwo();
     const report = await takeOver(options);
     expect(report.written).toEqual([]);
@@ -129,7 +129,7 @@ data:
     ]);
   });
 
-  test('says what is wrong in every environment', async () => {
+  test('reports the problems of every environment', async () => {
     const options = await openTwo();
     for (const ref of ['dev', 'prod']) {
       const broken = options.maps.find((one) => one.ref === ref)?.directory ?? '';
@@ -144,7 +144,7 @@ data:
     ]);
   });
 
-  test('compares the environments that can be read, names the others, and writes nothing', async () => {
+  test('compares the readable environments, reports the others, and writes nothing', async () => {
     const options = await openTwo();
     const prod = options.maps.find(({ ref }) => ref === 'prod')?.directory ?? '';
     await writeFiles(prod, {
@@ -161,7 +161,7 @@ data:
     await expect(readTree(options.to)).rejects.toThrow();
   });
 
-  test('says how a file differs from the published one', async () => {
+  test('reports how a file differs from the published one', async () => {
     const options = await openTwo();
     const { to: _, ...looking } = options;
     const gitOps = `apiVersion: scheduler.kalypso.io/v1alpha1
@@ -181,7 +181,7 @@ spec: {repo: https://example.com/out, branch: dev, path: .}
     );
   });
 
-  test('has a configuration, so that the next command works in its folder', async () => {
+  test('writes a configuration, so that the next command works in its folder', async () => {
     const options = await openTwo();
     const report = await takeOver(options);
     expect(describeTakeover(report, options.to).at(-1)).toBe(
@@ -191,7 +191,7 @@ spec: {repo: https://example.com/out, branch: dev, path: .}
     expect([platform, layout]).toEqual([options.to, join(options.to, '.fleet/layout')]);
   });
 
-  test('cannot be a platform of our form', async () => {
+  test('refuses a platform in the fleet form', async () => {
     const options = await openTwo();
     await takeOver(options);
     await expect(takeOver({ ...options, platform: options.to, to: undefined })).rejects.toMatchObject({
@@ -201,7 +201,7 @@ spec: {repo: https://example.com/out, branch: dev, path: .}
   });
 });
 
-test('items of a List and what a kustomization renames are written out one by one', async () => {
+test('items of a List, and objects renamed by a kustomization, are written separately', async () => {
   const options = await openTwo();
   const dev = kalypsoDev(CONTROL_PLANE, NEW);
   const list = { apiVersion: 'v1', kind: 'List', items: [parse(dev['configs/eu.yaml'] ?? '') as unknown] };

@@ -8,7 +8,7 @@ const each = (cases: readonly (readonly [expression: string, expected: string])[
   });
 };
 
-describe('functions of Go itself', () => {
+describe("functions of Go's text/template", () => {
   each([
     ['eq 1 2 1', 'true'],
     ['ne "a" "b"', 'true'],
@@ -29,7 +29,7 @@ describe('functions of Go itself', () => {
   ]);
 });
 
-describe('functions on text', () => {
+describe('text functions', () => {
   each([
     ['indent 2 "a\\nb"', '  a\n  b'],
     ['nindent 2 "a"', '\n  a'],
@@ -61,7 +61,7 @@ describe('functions on text', () => {
   ]);
 });
 
-describe('functions on lists and maps', () => {
+describe('list and map functions', () => {
   each([
     ['list 1 "a" nil', '[1 a <nil>]'],
     ['first (list 1 2)', '1'],
@@ -85,7 +85,7 @@ describe('functions on lists and maps', () => {
     ['hasKey .Labels "purpose"', 'true'],
   ]);
 
-  it('lets set change a map the template made', () => {
+  it('set changes a map that the template made', () => {
     expect(go('{{ $d := dict "a" 1 }}{{ $_ := set $d "b" 2 }}{{ $_ := unset $d "a" }}{{ $d }}')).toBe(
       'map[b:2]',
     );
@@ -96,7 +96,7 @@ describe('functions on lists and maps', () => {
     ).toBe('21');
   });
 
-  it('never lets a template change its context, which other renders share', () => {
+  it('set and merge never change the context, which other renders share', () => {
     const values = { nested: { a: 1 } };
     expect(errorOf(() => go('{{ set .ConfigData.nested "a" 2 }}', values)).message).toMatch(
       /only a map this template made/,
@@ -112,7 +112,7 @@ describe('functions on lists and maps', () => {
   });
 });
 
-describe('functions on numbers', () => {
+describe('number functions', () => {
   each([
     ['int "42"', '42'],
     ['int "3.7"', '0'],
@@ -131,12 +131,12 @@ describe('functions on numbers', () => {
     ['ceil 1.2', '2'],
   ]);
 
-  it('refuses to divide by zero', () => {
+  it('div refuses to divide by zero', () => {
     expect(errorOf(() => go('{{ div 1 0 }}')).code).toBe('TEMPLATE_FAILED');
   });
 });
 
-describe('choices, encodings and patterns', () => {
+describe('default, encoding and regular expression functions', () => {
   each([
     ['default "d" ""', 'd'],
     ['.ConfigData.nope | default "d"', 'd'],
@@ -161,7 +161,7 @@ describe('choices, encodings and patterns', () => {
     ['clean "a//b/../c/"', 'a/c'],
   ]);
 
-  it('refuses invalid base64, or base64 of no text', () => {
+  it('b64dec refuses invalid base64, and content that is not UTF-8', () => {
     expect(errorOf(() => go('{{ b64dec "a" }}')).message).toMatch(/not base64/);
     expect(errorOf(() => go('{{ b64dec "/w==" }}')).message).toMatch(/not UTF-8/);
   });
@@ -191,14 +191,14 @@ describe('hash', () => {
     expect(go('{{ hash .ConfigData.x }}', { x: value })).toBe(expected);
   });
 
-  it('tells 5 from 5.0 and "5"', () => {
+  it('distinguishes 5, 5.0 and "5"', () => {
     const hashes = [5, float(5), '5'].map((x) => go('{{ hash .ConfigData.x }}', { x }));
     expect(new Set(hashes).size).toBe(3);
   });
 });
 
 describe('stringify', () => {
-  it('turns lists and maps into texts, so that a ConfigMap can hold them', () => {
+  it('converts lists and maps to text, so that a ConfigMap can contain them', () => {
     const values = { list: ['a', { b: 1 }], map: { c: 2 }, text: 'x', flag: true };
     expect(go('{{ stringify .ConfigData }}', values)).toBe(
       'flag: true\nlist: |\n    - a\n    - b: 1\nmap: |\n    c: 2\ntext: x',
@@ -206,7 +206,7 @@ describe('stringify', () => {
   });
 });
 
-describe('functions on dates that are given', () => {
+describe('date functions with given dates', () => {
   each([
     ['date "2006-01-02 15:04:05" 86399', '1970-01-01 23:59:59'],
     ['toDate "02.01.2006" "29.02.2024" | date "Monday, _2 Jan 06"', 'Thursday, 29 Feb 24'],
@@ -217,12 +217,12 @@ describe('functions on dates that are given', () => {
     ['durationRound "50h"', '2d'],
   ]);
 
-  it('never takes the present for a date', () => {
+  it('refuse to read the current time', () => {
     expect(errorOf(() => go('{{ date "2006" "x" }}')).message).toContain('cannot read the clock');
   });
 });
 
-describe('functions on versions, URLs and words', () => {
+describe('version, URL and word functions', () => {
   each([
     ['semverCompare ">=1.2, <2" "v1.10.0"', 'true'],
     ['semverCompare "^1.2" "1.3.0-beta.1"', 'false'],

@@ -7,7 +7,7 @@ import { anyCharacter } from '../../../../harness/fleets/any-character.ts';
 import { runs } from '../../../../harness/run/long.ts';
 
 describe('toYaml', () => {
-  it('indents by four, but what is in a list by two', () => {
+  it('indents mappings by four spaces, and the content of list items by two', () => {
     expect(
       toYaml({
         list: [{ name: 'a', v: { w: 1 } }, [1, [2]], 'x'],
@@ -31,7 +31,7 @@ none: []`,
     );
   });
 
-  it('leaves the dashes of a list on top where they are', () => {
+  it('does not indent a list at the top level', () => {
     expect(toYaml([1, { a: 2, b: [3] }])).toBe('- 1\n- a: 2\n  b:\n    - 3');
   });
 
@@ -96,11 +96,11 @@ none: []`,
     ['a\n\n', 'k: |+\n    a\n'],
     ['a\n\nb\n', 'k: |\n    a\n\n    b'],
     ['  a\nb', 'k: |4-\n      a\n    b'],
-  ])('writes the lines %j as a block', (text, expected) => {
+  ])('writes %j as a block', (text, expected) => {
     expect(toYaml({ k: text })).toBe(expected);
   });
 
-  it('writes a key that is long or has lines behind a question mark', () => {
+  it('writes a long or multi-line key with a question mark', () => {
     const long = 'k'.repeat(129);
     expect(toYaml({ [long]: { a: 1 }, 'a\nb': [1] })).toBe(
       `? |-\n    a\n    b\n:   - 1\n? ${long}\n:   a: 1`,
@@ -125,24 +125,24 @@ none: []`,
   });
 
   it.each(['\n', '\n\nafter two blank lines', 'a\u2028b', 'a\u0085b\nc', '\ufeffmark', '<<'])(
-    'writes %j so that it reads back, where yaml.v3 does not',
+    'writes %j so that it is read back, unlike yaml.v3',
     (text) => {
       expect(parse(toYaml({ key: [text] }))).toEqual({ key: [text] });
       expect(parse(toYaml({ [text]: 1 }))).toEqual({ [text]: 1 });
     },
   );
 
-  it('gives the right indentation hint inside a list, where yaml.v3 does not', () => {
+  it('writes the correct indentation indicator inside a list, unlike yaml.v3', () => {
     expect(toYaml(['  a\nb'])).toBe('- |2-\n    a\n  b');
     expect(parse(toYaml([['  a\nb', { k: '  c\nd\n' }]]))).toEqual([['  a\nb', { k: '  c\nd\n' }]]);
   });
 
-  it('gives the right indentation hint for a text that stands alone', () => {
+  it('writes the correct indentation indicator for a text at the top level', () => {
     expect(toYaml(' a\n')).toBe('|4\n     a');
     expect(parse(toYaml('  a\nb'))).toBe('  a\nb');
   });
 
-  it('writes nothing a reader would take for something else', () => {
+  it('writes any value so that a reader returns the same', () => {
     const text = fc.oneof(
       fc.string({ unit: anyCharacter }).filter((value) => value.isWellFormed()),
       fc.string({
@@ -172,11 +172,11 @@ none: []`,
     );
   });
 
-  it('keeps blank lines at the end of a text that ends the document, for the line it stands on', () => {
+  it('keeps trailing blank lines of a text at the end of the document', () => {
     expect(parse(`${toYaml([{ '': '_\n\n' }])}\n`)).toEqual([{ '': '_\n\n' }]);
   });
 
-  it('tells every value before it writes it', () => {
+  it('reports each value with its depth and length before writing it', () => {
     const seen: (readonly [number, number])[] = [];
     toYaml({ a: ['text', 1] }, (depth, length) => seen.push([depth, length]));
     expect(seen).toEqual([
