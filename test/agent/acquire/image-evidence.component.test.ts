@@ -57,8 +57,8 @@ const deltaWithout = (assumed: readonly Digest[]) => {
   return { blobs: source, medium: medium as OpenMedium };
 };
 
-describe('what vouches for the images of a bundle', () => {
-  it('is kept with the bundle, and the bundle is not whole without it', async () => {
+describe("the signatures of a bundle's images", () => {
+  it('are stored with the bundle, which is incomplete without them', async () => {
     const { state } = world.agent;
     await fetchBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
     saveBundle(state, bundle);
@@ -71,7 +71,7 @@ describe('what vouches for the images of a bundle', () => {
     expect(removed).toEqual(bundle.manifest.layers.map(({ digest }) => digest));
   });
 
-  it('counts for what a delta may leave out', async () => {
+  it('must be held for a delta to leave them out', async () => {
     const { state } = world.agent;
     await fetchBlobs(agent(), { blobs: sourceOf(blobs) }, [bundle]);
     saveBundle(state, bundle);

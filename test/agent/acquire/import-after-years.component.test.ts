@@ -43,11 +43,11 @@ const mediumOf = async (world: World, fleet: TestFleet, version: number, issuedA
   });
 };
 
-describe('a machine whose clock is wrong', () => {
+describe('a machine with a wrong clock', () => {
   it.each([
     ['300 days behind', addDays(NOW, -300)],
     ['in 1970', new Date(0)],
-  ])('%s takes releases and goes forward by what they prove alone', async (_, clock) => {
+  ])('%s accepts releases, and moves its time forward by signed statements only', async (_, clock) => {
     await using world = await createWorld();
     const dead = withClock(world, clock, false);
     expect(
@@ -71,7 +71,7 @@ describe('a machine whose clock is wrong', () => {
     expect(live(world)).toEqual({ '/opt/app': '2' });
   });
 
-  it('is distinguished from the future only where it knows that its clock is right', async () => {
+  it('refuses a release from the future only when it knows that its clock is right', async () => {
     await using world = await createWorld();
     const medium = await mediumOf(world, world.fleet, 1, NOW);
     const behind = addDays(NOW, -300);
@@ -80,46 +80,43 @@ describe('a machine whose clock is wrong', () => {
   });
 });
 
-describe('a site that was away for a year', () => {
+describe('a site that was offline for a year', () => {
   it.each([
     ['a clock that is right', addDays(NOW, 365), true],
     ['a clock that died', new Date(0), false],
-  ])(
-    'comes back by one stick with three rotations of the release key on it, with %s',
-    async (_, clock, trusted) => {
-      await using world = await createWorld();
-      await world.release(1, [onePackage('app', 'one')]);
-      let fleet = world.fleet;
-      const stolen: TestFleet[] = [];
-      for (const name of ['two', 'three', 'four']) {
-        stolen.push(fleet);
-        fleet = await rotateRoot(fleet, { release: (await createTestFleet(name)).keys.release });
-      }
-      expect(fleet.roots).toHaveLength(4);
-      const back = withClock(world, clock, trusted);
-      const result = await importMedium(back, await mediumOf(world, fleet, 9, addDays(NOW, 364)));
-      expect(result).toMatchObject({
-        rootVersion: 4,
-        siteVersion: 9,
-        news: 'newer',
-        packages: [{ outcome: 'configured' }],
-      });
-      expect(readFloors(back.state)).toMatchObject({
-        root: 4,
-        site: 9,
-        release: 9,
-        time: formatTime(addDays(NOW, 364)),
-      });
-      for (const old of stolen) {
-        const medium = await mediumOf(world, old, 99, addDays(NOW, 365));
-        expect(await verdict(() => importMedium(back, medium))).toBe('UNKNOWN_KEY');
-      }
-      expect(readRoot(back.state)?.version).toBe(4);
-      expect(live(world)).toEqual({ '/opt/app': '9' });
-    },
-  );
+  ])('accepts a medium with three rotations of the release key, with %s', async (_, clock, trusted) => {
+    await using world = await createWorld();
+    await world.release(1, [onePackage('app', 'one')]);
+    let fleet = world.fleet;
+    const stolen: TestFleet[] = [];
+    for (const name of ['two', 'three', 'four']) {
+      stolen.push(fleet);
+      fleet = await rotateRoot(fleet, { release: (await createTestFleet(name)).keys.release });
+    }
+    expect(fleet.roots).toHaveLength(4);
+    const back = withClock(world, clock, trusted);
+    const result = await importMedium(back, await mediumOf(world, fleet, 9, addDays(NOW, 364)));
+    expect(result).toMatchObject({
+      rootVersion: 4,
+      siteVersion: 9,
+      news: 'newer',
+      packages: [{ outcome: 'configured' }],
+    });
+    expect(readFloors(back.state)).toMatchObject({
+      root: 4,
+      site: 9,
+      release: 9,
+      time: formatTime(addDays(NOW, 364)),
+    });
+    for (const old of stolen) {
+      const medium = await mediumOf(world, old, 99, addDays(NOW, 365));
+      expect(await verdict(() => importMedium(back, medium))).toBe('UNKNOWN_KEY');
+    }
+    expect(readRoot(back.state)?.version).toBe(4);
+    expect(live(world)).toEqual({ '/opt/app': '9' });
+  });
 
-  it('and lacks one of the roots in between on the stick is refused', async () => {
+  it('is refused when a root between is missing on the medium: ROOT_VERSION', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const second = await rotateRoot(world.fleet, {});
@@ -130,7 +127,7 @@ describe('a site that was away for a year', () => {
   });
 });
 
-describe('a site that moves to another cluster type by stick', () => {
+describe('a site that moves to another cluster type by medium', () => {
   const panel: Channel = { environment: 'prod', clusterType: 'panel' };
   const order = (world: World, version: number, channel: Channel, previousChannel?: Channel) => ({
     site: SITE,
@@ -153,7 +150,7 @@ describe('a site that moves to another cluster type by stick', () => {
     ),
   });
 
-  it('is refused without the channel it comes from, and keeps the floors of both', async () => {
+  it('is refused without its previous channel, and keeps the version floors of both channels', async () => {
     await using world = await createWorld();
     await importMedium(world.agent, await world.medium({ release: release(world, 5, CHANNEL, 'app') }));
     const first = release(world, 1, panel, 'app');
@@ -170,7 +167,7 @@ describe('a site that moves to another cluster type by stick', () => {
     expect(await verdict(() => importMedium(world.agent, replay))).toBe('ROLLBACK');
   });
 
-  it('keeps the floors of the leases of both', async () => {
+  it('keeps the lease floors of both channels', async () => {
     await using world = await createWorld();
     const lease = (version: number, about: ReturnType<typeof release>) => ({
       version,
@@ -190,7 +187,7 @@ describe('a site that moves to another cluster type by stick', () => {
     expect(readFloors(world.agent.state)).toMatchObject({ release: 5, lease: 7 });
   });
 
-  it('loses the packages of the old type within the prune budget, and waits for a person beyond it', async () => {
+  it('removes the packages of the old type within the prune budget, and waits for a confirmation beyond it', async () => {
     await using world = await createWorld();
     await importMedium(
       world.agent,
@@ -218,8 +215,8 @@ describe('a site that moves to another cluster type by stick', () => {
   });
 });
 
-describe('what no signature names', () => {
-  it('leaves no byte in the store: blobs, statements and documents of others on the medium', async () => {
+describe('content that no signature covers', () => {
+  it('is not stored: blobs, statements and documents of others on the medium', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const medium = await world.medium({ release: { version: 1, bundle } });
@@ -258,7 +255,7 @@ describe('what no signature names', () => {
     }
   });
 
-  it('is not kept either when the medium is refused: a good statement beside a bad one', async () => {
+  it('is not stored when the medium is refused, even a valid statement beside an invalid one', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const layer = bundle.layers.get('app')?.digest;

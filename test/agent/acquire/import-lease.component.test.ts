@@ -104,7 +104,7 @@ describe('a lease on a medium', () => {
     expect(world.events().slice(-2)).toMatchObject([{ code: 'LEASE_MISMATCH' }, { code: 'ROLLBACK' }]);
   });
 
-  it('is what an order may ask for: without one an old release is LEASE_MISSING', async () => {
+  it('is required when the site statement says so: LEASE_MISSING for an old release without one', async () => {
     await using world = await createWorld();
     const [one, two] = [releaseOf(world), releaseOf(world, 2, 'two')];
     const site = siteWanting(world, 14);
@@ -124,7 +124,7 @@ describe('a lease on a medium', () => {
     expect((await importMedium(late, medium)).packages).toMatchObject([{ outcome: 'configured' }]);
   });
 
-  it('keeps no more than the newest of a channel in the store', async () => {
+  it('is kept in the store only while it is the newest of its channel', async () => {
     await using world = await createWorld();
     const release = releaseOf(world);
     for (const version of [1, 2, 3]) {
@@ -138,19 +138,19 @@ describe('a lease on a medium', () => {
   });
 });
 
-describe('breaking the glass', () => {
+describe('the break-glass override', () => {
   const wish = { acceptExpired: 'the line stands still' };
   const provisioned = (world: World, days: number): Agent =>
     at(world, days, { policy: { ...world.agent.policy, breakGlass: true } });
 
-  it('needs a machine that was set up for it', async () => {
+  it("is refused without breakGlass in the agent's policy", async () => {
     await using world = await createWorld();
     const medium = await world.medium({ release: releaseOf(world) });
     expect(await verdict(() => importMedium(at(world, 200), medium, wish))).toBe('USAGE');
     expect(world.events().map(({ type }) => type)).toEqual(['enrolled']);
   });
 
-  it.each(['', ' \t'])('needs a reason, and %j is no reason', async (acceptExpired) => {
+  it.each(['', ' \t'])('requires a reason, and %j is refused', async (acceptExpired) => {
     await using world = await createWorld();
     const medium = await world.medium({ release: releaseOf(world) });
     await expect(importMedium(provisioned(world, 200), medium, { acceptExpired })).rejects.toMatchObject({
@@ -160,7 +160,7 @@ describe('breaking the glass', () => {
     expect(world.events().map(({ type }) => type)).toEqual(['enrolled']);
   });
 
-  it('takes a release that has ended, and says who, why and what in the signed report', async () => {
+  it('accepts an expired release, and reports operator, reason and what was relaxed', async () => {
     await using world = await createWorld();
     const agent = provisioned(world, 200);
     const medium = await world.medium({ release: releaseOf(world) });
@@ -186,7 +186,7 @@ describe('breaking the glass', () => {
     });
   });
 
-  it('is over with the next regular release, and no sooner', async () => {
+  it('ends with the next regular release, not with a lease', async () => {
     await using world = await createWorld();
     const agent = provisioned(world, 200);
     const ended = releaseOf(world);
@@ -198,7 +198,7 @@ describe('breaking the glass', () => {
     expect(readStatus(agent, OFFLINE).brokenGlass).toBeNull();
   });
 
-  it('says nothing where nothing had ended, and relaxes nothing else', async () => {
+  it('is not reported when nothing had expired, and relaxes no other check', async () => {
     await using world = await createWorld();
     const medium = await world.medium({ release: releaseOf(world, 2) });
     expect(await importMedium(provisioned(world, 0), medium, wish)).toMatchObject({ relaxed: [] });
@@ -208,7 +208,7 @@ describe('breaking the glass', () => {
     expect(await verdict(() => importMedium(provisioned(world, 700), medium, wish))).toBe('ROOT_EXPIRED');
   });
 
-  it('is for what was imported then also applied where staleness blocks changes', async () => {
+  it('also applies what it imported when onStale blocks changes', async () => {
     await using world = await createWorld();
     const agent = at(world, 200, {
       policy: { ...world.agent.policy, breakGlass: true, onStale: 'block-changes' },

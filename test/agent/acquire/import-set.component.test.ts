@@ -31,7 +31,7 @@ import { createWorld, onePackage, storedBlobs, type World } from '../world.ts';
 
 describe('a set of parts', () => {
   it.each([{ order: [[1, 2], [3], [4]] }, { order: [[4], [3], [1, 2]] }])(
-    'ends well when its sticks come as $order',
+    'is complete when its volumes come as $order',
     async ({ order }) => {
       await using world = await createWorld();
       const what = four(world);
@@ -56,7 +56,7 @@ describe('a set of parts', () => {
     },
   );
 
-  it('is read at once from several sticks', async () => {
+  it('is read from several volumes at once', async () => {
     await using world = await createWorld();
     const { stick } = await makeSet(world, four(world));
     await importMedium(world.agent, [await stick(4, 1), await stick(3, 2)]);
@@ -64,7 +64,7 @@ describe('a set of parts', () => {
     expect(waiting(world)).toBeUndefined();
   });
 
-  it('says in plain words what is missing, and so does the status', async () => {
+  it('reports the missing parts, in the error and in the status', async () => {
     await using world = await createWorld();
     const { set, stick } = await makeSet(world, four(world));
     const error = await refusedWith(importMedium(world.agent, await stick(1, 2)));
@@ -76,7 +76,7 @@ describe('a set of parts', () => {
     expect(status.parts).toMatchObject({ set: set.set, count: 4, missing: [4] });
   });
 
-  it('does not ask for the part that holds nothing for this machine', async () => {
+  it('does not require a part without content for this machine', async () => {
     await using world = await createWorld();
     const { set, stick } = await makeSet(world, four(world), 6);
     const empty = set.numbers.filter((number) => set.files(number).length === 0);
@@ -85,7 +85,7 @@ describe('a set of parts', () => {
     expect(live(world)).toEqual(LIVE);
   });
 
-  it('is put together from pieces of its blobs, whichever stick each came on', async () => {
+  it('is assembled from pieces of blobs, in any order of the volumes', async () => {
     await using world = await createWorld();
     const what = four(world);
     const { stick } = await makeSet(world, what, 3, { cut: 500 });
@@ -105,7 +105,7 @@ describe('a set of parts', () => {
     await expectDone(world, what.release?.bundle as TestBundle);
   });
 
-  it('is forgotten when another release is accepted', async () => {
+  it('is dropped when another release is accepted', async () => {
     await using world = await createWorld();
     const { set, stick } = await makeSet(world, four(world));
     await refusedWith(importMedium(world.agent, await stick(1, 2)));
@@ -118,7 +118,7 @@ describe('a set of parts', () => {
     expect(layers.some((digest) => after.has(digest))).toBe(false);
   });
 
-  it('says before it copies what there is no room for', async () => {
+  it('fails with DISK_FULL before copying anything', async () => {
     await using world = await createWorld();
     const { stick } = await makeSet(world, four(world));
     const agent: Agent = { ...world.agent, freeBytes: async () => 100 };
@@ -128,8 +128,8 @@ describe('a set of parts', () => {
   });
 });
 
-describe('a bad part of a set', () => {
-  it('is named, and its good copy completes the rest', async () => {
+describe('a damaged part of a set', () => {
+  it('is reported, and a good copy completes the set', async () => {
     const bad = 2;
     await using world = await createWorld();
     const what = four(world);
@@ -156,7 +156,7 @@ describe('a bad part of a set', () => {
     await expectDone(world, what.release?.bundle as TestBundle);
   });
 
-  it('that is cut short is named too', async () => {
+  it('that is truncated is reported, too', async () => {
     await using world = await createWorld();
     const { set, stick } = await makeSet(world, four(world));
     const path = await set.stick(join(world.folder, 'bad'), [1, 2, 3], (number, bytes) =>
@@ -174,7 +174,7 @@ describe('a bad part of a set', () => {
     expect(live(world)).toEqual(LIVE);
   });
 
-  it('that went bad here makes room for a good copy', async () => {
+  it('that was damaged in the store is replaced by a good copy', async () => {
     await using world = await createWorld();
     const { set, stick } = await makeSet(world, four(world));
     await refusedWith(importMedium(world.agent, await stick(1, 2, 3)));
@@ -191,7 +191,7 @@ describe('a bad part of a set', () => {
 });
 
 describe('images in a set of parts', () => {
-  it('wait in the store until they are whole, and leave it', async () => {
+  it('stay in the store until they are complete, and are removed from it afterwards', async () => {
     await using world = await createWorld();
     const { blobs, images, bundle, provider, agent } = await makeImages(world);
     const { stick } = await makeSet(world, releaseOf(bundle), 4, { cut: 1_500 });
@@ -209,7 +209,7 @@ describe('images in a set of parts', () => {
     await expectDone(world, bundle);
   });
 
-  it('go straight to the provider when all sticks are here', async () => {
+  it('are passed directly to the provider when all volumes are present', async () => {
     await using world = await createWorld();
     const { blobs, bundle, provider, agent } = await makeImages(world);
     const { stick } = await makeSet(world, releaseOf(bundle), 3);
@@ -223,7 +223,7 @@ describe('images in a set of parts', () => {
     expect([...blobs.keys()].filter((digest) => copied.some((point) => point.endsWith(digest)))).toEqual([]);
   });
 
-  it('are not asked for where nobody keeps them', async () => {
+  it('are not required without a provider', async () => {
     await using world = await createWorld();
     const { bundle, agent } = await makeImages(world);
     const { set, stick } = await makeSet(world, releaseOf(bundle), 4);
@@ -237,7 +237,7 @@ describe('images in a set of parts', () => {
 });
 
 describe('a delta in parts', () => {
-  it('asks for the base that is not here, and for nothing that is on a part that is', async () => {
+  it('reports a missing base, and no blobs of parts that are present', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, FOUR);
     const assumed = [...bundle.layers.values()].slice(0, 1).map(({ digest }) => digest);
@@ -257,8 +257,8 @@ describe('a delta in parts', () => {
   });
 });
 
-describe('a set whose table names a patch for what it brings whole', () => {
-  it('is asked for the part that brings it, and nothing is accepted without that', async () => {
+describe('a set with a patch for a blob that it also contains whole', () => {
+  it('requires the part with the blob, and accepts nothing without it', async () => {
     await using world = await createWorld();
     const what = four(world);
     const medium = await world.medium(what);
@@ -289,7 +289,7 @@ describe('a sealed set', () => {
   const ownRecipient = async ({ agent }: World): Promise<string> =>
     recipientOf((await findAgeIdentity(agent.state.directory)) ?? '');
 
-  it('opens with the identity of the agent, stick by stick', async () => {
+  it("is opened with the agent's identity, volume by volume", async () => {
     await using world = await createWorld();
     const seal = await sealer((await generateAgeIdentity()).recipient, await ownRecipient(world));
     const { set, stick } = await makeSet(world, four(world), 3, { seal });
@@ -299,7 +299,7 @@ describe('a sealed set', () => {
     expect(live(world)).toEqual(LIVE);
   });
 
-  it('to another site is refused, told of, and leaves nothing', async () => {
+  it('for another site is refused, reported, and leaves nothing in the store', async () => {
     await using world = await createWorld();
     const { stick } = await makeSet(world, four(world), 3, {
       seal: await sealer((await generateAgeIdentity()).recipient),
@@ -313,7 +313,7 @@ describe('a sealed set', () => {
     expect(world.events().at(-1)).toMatchObject({ type: 'refused', code: 'NOT_A_RECIPIENT' });
   });
 
-  it('tells an agent that was enrolled without an identity what to do', async () => {
+  it('is refused by an agent without an age identity, with a hint to enrol', async () => {
     await using world = await createWorld();
     const { stick } = await makeSet(world, four(world), 2, { seal: await sealer(await ownRecipient(world)) });
     await rm(ageFile(world.agent.state.directory));
@@ -322,7 +322,7 @@ describe('a sealed set', () => {
     expect(formatError(error)).toMatch(/this agent has no age identity.*fleet-agent enroll/s);
   });
 
-  it('with a changed byte names its part, and keeps the others', async () => {
+  it('with a changed byte reports its part, and keeps the others', async () => {
     await using world = await createWorld();
     const seal = await sealer(await ownRecipient(world));
     const { set, stick } = await makeSet(world, four(world), 3, { seal });

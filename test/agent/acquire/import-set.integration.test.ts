@@ -39,8 +39,8 @@ const ORDERS = (
       ]
 ).map((order) => ({ order }));
 
-describe('a set of parts on four sticks', () => {
-  it.each(ORDERS)('ends well in the order $order, its blobs cut or not', async ({ order }) => {
+describe('a set of parts on four volumes', () => {
+  it.each(ORDERS)('is complete in the order $order, with whole and with split blobs', async ({ order }) => {
     for (const cut of [Number.MAX_SAFE_INTEGER, 700]) {
       await using world = await createWorld();
       const what = four(world);
@@ -56,7 +56,7 @@ describe('a set of parts on four sticks', () => {
     }
   });
 
-  it.each(ORDERS)('brings images whole in the order $order', async ({ order }) => {
+  it.each(ORDERS)('transfers complete images in the order $order', async ({ order }) => {
     await using world = await createWorld();
     const { blobs, bundle, provider, agent } = await makeImages(world);
     const { stick } = await makeSet(world, releaseOf(bundle), 4, { cut: 1_500 });
@@ -90,8 +90,8 @@ const importHere = async (folder: string, stick: string): Promise<number> => {
   return points;
 };
 
-describe('kill -9 between and on the sticks of a set', () => {
-  it('at each boundary loses nothing: the same sticks again end as if nothing had been', async () => {
+describe('kill -9 between and during the volumes of a set', () => {
+  it('loses nothing at any boundary: importing the same volumes again ends in the same state', async () => {
     await using world: World = await createWorld();
     const { stick } = await makeSet(world, four(world), 3, { cut: 700 });
     const sticks = [await stick(2), await stick(1), await stick(3)];

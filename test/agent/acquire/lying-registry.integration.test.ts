@@ -117,7 +117,7 @@ const IDLE = {
 };
 
 describe('an agent with leases and secrets behind a registry', () => {
-  test('asks of no blob twice whether it is there', async () => {
+  test('sends at most one HEAD for each blob', async () => {
     await using made = await online();
     await made.publish(1);
     await made.poll();
@@ -126,7 +126,7 @@ describe('an agent with leases and secrets behind a registry', () => {
     expect(heads).toEqual([...new Set(heads)]);
   });
 
-  test('gets what is read as a whole by one question', async () => {
+  test('reads a manifest, a document or a blob with one request', async () => {
     await using made = await online();
     await made.publish(1);
     await using registry = made.server.open();
@@ -137,7 +137,7 @@ describe('an agent with leases and secrets behind a registry', () => {
     expect(made.server.asked).toEqual([`GET /v2/fleet/prod/factory-host/manifests/${release}`]);
   });
 
-  test('asks for each tag and writes nothing while nothing is new', async () => {
+  test('asks for each tag, and writes nothing, while nothing is new', async () => {
     await using made = await online();
     await made.publish(1);
     expect(await made.poll()).toMatchObject({ news: 'newer' });

@@ -111,7 +111,7 @@ const hang = (
 const told = ({ world }: Online) => world.events().map(({ type, code }) => (code ? `${type} ${code}` : type));
 
 describe('a lease in a registry', () => {
-  it('is asked for with each poll where the order wants leases, and taken without a word', async () => {
+  it('is requested with each poll when the site statement requires leases, and accepted without an event', async () => {
     await using it = await online();
     const release = releaseOf(it.world, 1);
     await it.publish({ site: order(it.world, 14), release, lease: leaseOf(release, 1, -1) });
@@ -130,7 +130,7 @@ describe('a lease in a registry', () => {
     expect(await it.poll(11)).toBeUndefined();
   });
 
-  it('costs nobody a request who needs none, until the release ends soon', async () => {
+  it('is not requested when none is required, until the release expires soon', async () => {
     await using it = await online();
     const release = releaseOf(it.world, 1);
     await it.publish({ site: order(it.world, undefined), release });
@@ -213,7 +213,7 @@ describe('a lease in a registry', () => {
     expect(told(it).filter((line) => line.startsWith('refused'))).toEqual([]);
   });
 
-  it('is missing where the order wants one: the release is refused, told once, and taken when the lease is there', async () => {
+  it('that is required and missing refuses the release, with one event, until the lease is there', async () => {
     await using it = await online();
     const release = releaseOf(it.world, 1);
     await it.publish({ site: order(it.world, 14), release });
@@ -223,7 +223,7 @@ describe('a lease in a registry', () => {
     expect(await it.poll(21)).toMatchObject({ news: 'newer' });
   });
 
-  it('comes with the root that names its key', async () => {
+  it('is accepted together with the root that names its key', async () => {
     await using it = await online();
     const release = releaseOf(it.world, 1);
     await it.publish({ site: order(it.world, 40), release });
@@ -242,7 +242,7 @@ describe('a lease in a registry', () => {
 });
 
 describe('a site that moves to another cluster type by registry', () => {
-  it('is refused without the channel it comes from, takes up the new one, and keeps the floors of both', async () => {
+  it('is refused without its previous channel, accepts the new one, and keeps the version floors of both', async () => {
     await using it = await online();
     const { key } = it.world.agent.identity;
     const panel = { environment: 'prod', clusterType: 'panel' };

@@ -71,7 +71,7 @@ describe('a release from a registry', () => {
     expect(told(other)).toEqual(['enrolled']);
   });
 
-  it('costs one HEAD of each tag when nothing is new, and no byte more', async () => {
+  it('costs one HEAD for each tag when nothing is new', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
     await it.poll();
@@ -84,7 +84,7 @@ describe('a release from a registry', () => {
     ]);
   });
 
-  it('pulls only the layers that are not here', async () => {
+  it('fetches only layers that are not stored', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one'), onePackage('big', 'as ever')]);
     await it.poll();
@@ -130,7 +130,7 @@ describe('a release from a registry', () => {
     await collectGarbage(it.world.agent.state);
   });
 
-  it('costs each manifest, document and blob once', async () => {
+  it('costs one request for each manifest, document and blob', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one'), onePackage('big', 'x'.repeat(100_000))]);
     it.server.asked.length = 0;
@@ -208,7 +208,7 @@ describe('a release from a registry', () => {
     expect(partialsOf(it)).toEqual([]);
   });
 
-  it('fetches a blob anew whose first part was damaged on the disk', async () => {
+  it('fetches a blob again from its start when the stored part is damaged', async () => {
     await using line = await dropping(90_000);
     await line.pollUntilDown();
     const [partial = ''] = partialsOf(line.it);
@@ -218,7 +218,7 @@ describe('a release from a registry', () => {
     await line.pollToEnd();
   });
 
-  it('keeps no part of a blob that a newer release does not need', async () => {
+  it('drops the part of a blob that a newer release does not need', async () => {
     await using line = await dropping(90_000);
     await line.pollUntilDown();
     const { it } = line;
@@ -230,7 +230,7 @@ describe('a release from a registry', () => {
     expect(partialsOf(it)).toEqual([]);
   });
 
-  it('follows the site to another release when only its statement changed', async () => {
+  it('follows a changed site statement to another release', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
     await it.poll();
@@ -245,7 +245,7 @@ describe('a release from a registry', () => {
     expect(readFloors(it.world.agent.state)).toMatchObject({ site: 2, release: 1 });
   });
 
-  it('is judged again when somebody imports a medium while it is being brought in', async () => {
+  it('is judged again when a medium was imported during the download', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
     const { world } = it;
@@ -365,7 +365,7 @@ describe('a registry that lies', () => {
     expect(told(it.world)).toEqual(['enrolled']);
   });
 
-  it('or has nothing for this site or channel is said in words', async () => {
+  it('or without this site or channel is reported: SITE_MISSING, CHANNEL_MISSING', async () => {
     await using it = await online();
     await expect(it.poll()).rejects.toMatchObject({ code: 'SITE_MISSING' });
     it.server.publish(await it.world.medium({}));

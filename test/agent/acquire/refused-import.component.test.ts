@@ -174,7 +174,7 @@ const DAMAGES: readonly (readonly [title: string, attack: Attack])[] = [
 
 const codeOf = (title: string): string => title.split(' -> ')[1] ?? '';
 
-describe('of a medium that is refused', () => {
+describe('a refused medium', () => {
   const refuse = async (world: World, [title, attack]: (typeof ATTACKS)[number]) => {
     const medium = await attack(world);
     const before = await kept(world);
@@ -191,14 +191,14 @@ describe('of a medium that is refused', () => {
     return world;
   };
 
-  it.each(ATTACKS)('not a byte is kept: %s', async (...attack) => {
+  it.each(ATTACKS)('leaves no byte in the store: %s', async (...attack) => {
     await using world = await settled();
     const { before, after, found } = await refuse(world, attack);
     expect(after.files).toEqual(before.files);
     expect(found).toEqual([]);
   });
 
-  it.each(DAMAGES)('nothing is kept but what the signed bundle names: %s', async (...attack) => {
+  it.each(DAMAGES)('leaves only blobs that the signed bundle names: %s', async (...attack) => {
     await using world = await settled();
     const medium = await attack[1](world);
     const before = await kept(world);

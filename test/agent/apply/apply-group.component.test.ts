@@ -26,7 +26,7 @@ const grouped = (
   },
 });
 
-test('steps of one group run at the same time, their results are reported in the order of the plan, and what they found is kept', async () => {
+test('steps of a group run concurrently, and their results are reported in plan order with what they found', async () => {
   await using world = await createWorld();
   let running = 0;
   let most = 0;
@@ -51,7 +51,7 @@ test('steps of one group run at the same time, their results are reported in the
   expect(owned.every(({ key, state }) => state['seen'] === key && 'digest' in state)).toBe(true);
 });
 
-test('one that fails begins no others, and what was done before it is reported and taken back', async () => {
+test('a failed step starts no further steps, and completed steps are reported and rolled back', async () => {
   await using world = await createWorld();
   const [whole] = world.agent.targets as [Target];
   let begun = 0;
@@ -94,7 +94,7 @@ test('a cluster outage in the middle fails no package: the group resumes from th
   expect(world.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
 });
 
-test('a cluster that is away before anything was written leaves the package for the next look', async () => {
+test('a cluster that is unreachable before the first step leaves the package for the next look', async () => {
   await using world = await createWorld();
   const [whole] = world.agent.targets as [Target];
   let away = true;
@@ -115,7 +115,7 @@ test('a cluster that is away before anything was written leaves the package for 
   expect(again).toMatchObject([{ outcome: 'created' }]);
 });
 
-test('a step that waits for others is tried again after them, also by the agent that follows one that was killed there', async () => {
+test('a postponed step is tried again after the others, also after the agent was killed in between', async () => {
   const points = ['apply app: steps put off', 'apply app: step 150 done', 'apply app: applied'];
   for (const died of [undefined, ...points]) {
     await using world = await createWorld();
@@ -159,7 +159,7 @@ test('a step that waits for others is tried again after them, also by the agent 
   }
 });
 
-test('a first installation that others may still cure stays where it is, and the next try continues; with other faults it is taken back', async () => {
+test('a first installation stays and is continued after WEBHOOK_UNREACHABLE, and is rolled back after another error', async () => {
   for (const code of ['WEBHOOK_UNREACHABLE', 'APPLY_FAILED'] as const) {
     await using world = await createWorld();
     const [whole] = world.agent.targets as [Target];

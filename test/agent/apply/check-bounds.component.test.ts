@@ -26,7 +26,7 @@ describe('a host package outside of its bounds', () => {
     expect(live(world)).toEqual({ '/opt/other': 'one' });
   });
 
-  it('is tried again when a release grants it, and needs no retry', async () => {
+  it('is applied when the next release grants it, without a retry', async () => {
     await using world = await createWorld();
     const label = onePackage('label', 'x', { files: { '/srv/labels/a': 'a' }, ...tenant });
     expect((await world.release(1, [label])).packages).toMatchObject([{ code: 'OUT_OF_BOUNDS' }]);
@@ -77,7 +77,7 @@ describe('a host package outside of its bounds', () => {
     for (const one of [values, time]) expect(await verdict(async () => one())).toBe('OUT_OF_BOUNDS');
   });
 
-  it("is refused for what is the agent's own, also in a package of the platform", async () => {
+  it("is refused for the agent's own files, also in a package of the platform", async () => {
     await using world = await createWorld();
     const { directory } = world.agent.state;
     for (const [version, path] of ['/etc/fleet-agent/agent.yaml', `${directory}/state.db`].entries()) {
@@ -90,7 +90,7 @@ describe('a host package outside of its bounds', () => {
   });
 });
 
-describe('a package of a cluster', () => {
+describe('a Kubernetes package', () => {
   const manifest = (set: string) =>
     `apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n  annotations:\n    fleet-ferry/secret-set: ${set}\n`;
   const desired = (text: string, more: Partial<DesiredPackage> = {}): DesiredPackage => ({
@@ -128,12 +128,12 @@ describe('a package of a cluster', () => {
     ["a package of the platform's own", desired(manifest('payroll'), { bounds: 'platform' })],
     ['a bundle from before bounds', desired(manifest('payroll'), { bounds: 'unsaid' })],
     ['what is not YAML, which fails when it is planned', desired('a: [fleet-ferry/secret-set')],
-  ])('is let in: %s', (_, made) => {
+  ])('is accepted: %s', (_, made) => {
     expect(() => checkBounds(made, 'kubernetes', '/state')).not.toThrow();
   });
 });
 
-test('bounds are those of the bundle; without them a workspace says whose the package is', () => {
+test("boundsOf returns the bundle's bounds, or without them whether the package has a workspace", () => {
   expect(boundsOf({ bounds, workspace: 'printing' })).toBe(bounds);
   expect(boundsOf({ workspace: 'printing' })).toBe('unsaid');
   expect(boundsOf({ workspace: '' })).toBe('platform');

@@ -30,8 +30,8 @@ const withInput = (
   inputs: [{ input, file: `/etc/${id}.env`, pointer: '/LINE', ...(schema && { schema }) }],
 });
 
-describe('values that cannot be judged', () => {
-  it('are those of one input, and the others are judged separately', () => {
+describe('a site value whose schema is too expensive or broken', () => {
+  it('is a fault of its own input, and the others are validated', () => {
     const schema = part({ line: { type: 'integer' }, tree: recursive });
     const tree = deep(30);
     const verdict = judgeValues(schema, { line: 1, tree });
@@ -49,7 +49,7 @@ describe('values that cannot be judged', () => {
     );
   });
 
-  it('of two inputs with one $id are judged separately', () => {
+  it('is validated by its own schema when two inputs share an $id', () => {
     const schema = part({
       line: { $id: 'https://example.com/input', type: 'integer' },
       name: { $id: 'https://example.com/input', type: 'string' },
@@ -62,7 +62,7 @@ describe('values that cannot be judged', () => {
     expect(whyOf({ line: 1 })).toEqual(['name is missing']);
   });
 
-  it('cost their budget once for each value', () => {
+  it('is validated once for the same value', () => {
     const schema = part({ tree: recursive, other: {} });
     const values = { tree: deep(31), other: 1 };
     judgeValues(schema, values);
@@ -76,7 +76,7 @@ describe('values that cannot be judged', () => {
     ['a reference that leads nowhere', { $ref: 'https://example.com/x' }],
     ['a pattern with look-around', { pattern: '(?=a)' }],
     ['a list of types that is a map', { type: { a: 1 } }],
-  ])('are those of an input with %s', (_, broken) => {
+  ])('is a fault for a schema with %s', (_, broken) => {
     const { wrong, faults } = judgeValues(part({ line: { type: 'integer' }, broken }), {
       line: 1,
       broken: 'a',

@@ -24,8 +24,8 @@ const mediumOf = (world: World, version: number, content: string) =>
 
 const busy = (): FleetError => new FleetError('BUSY', 'another fleet-agent is at work: lyon-1/main');
 
-describe('a target that another agent may change', () => {
-  it('is had alone by each operation, and not asked for by a look that changes nothing', async () => {
+describe('exclusive access to a shared target', () => {
+  it('is taken for each operation, and not for a look that changes nothing', async () => {
     await using world = await createWorld();
     let times = 0;
     const agent = sharing(world, {
@@ -41,7 +41,7 @@ describe('a target that another agent may change', () => {
     expect(times).toBe(1);
   });
 
-  it('is left as it is while the other one is at work: the next look applies the package', async () => {
+  it('is refused with BUSY while another agent holds it, and the next look applies the package', async () => {
     await using world = await createWorld();
     const agent = sharing(world, { exclusive: () => Promise.reject(busy()) });
     const { packages } = await importMedium(agent, await mediumOf(world, 1, 'one'));
@@ -54,7 +54,7 @@ describe('a target that another agent may change', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('that is taken away in the middle stops the work there, and says why; a later look goes on', async () => {
+  it('that is lost during an operation stops it with the reason, and a later look continues', async () => {
     await using world = await createWorld();
     const lost = new AbortController();
     const agent = sharing(world, {

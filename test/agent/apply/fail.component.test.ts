@@ -67,7 +67,7 @@ it.each(['DEB_BLOCKED', 'BUSY'] as const)(
   },
 );
 
-it('the last lines of a unit that does not start are in the status and in the event', async () => {
+it('the last log lines of a failed unit are in the status and in the event', async () => {
   await using world = await createWorld();
   const { agent } = world;
   const printed = { by: 'app.service', text: 'cannot open /etc/app.conf\napp.service: Failed' };

@@ -50,7 +50,7 @@ const holding = (world: World) => {
 const live = ({ folder }: World) => Object.keys(liveFiles(join(folder, 'machine')));
 const three = { files: { '/opt/a': '1', '/opt/held': '1', '/opt/later': '1' } };
 
-describe('an object that is held while it is deleted', () => {
+describe('an object whose deletion is held by a finalizer', () => {
   it('does not fail the release: a removal that depends on it waits, and happens when it is released', async () => {
     await using world = await createWorld();
     const it = holding(world);
@@ -83,7 +83,7 @@ describe('an object that is held while it is deleted', () => {
     expect(readStatus(world.agent, OFFLINE).packages).toMatchObject([{ code: null }]);
   });
 
-  it('keeps a package that leaves from being removed whole, and nothing of it is made again', async () => {
+  it('delays the removal of its package, of which nothing is created again', async () => {
     await using world = await createWorld();
     const it = holding(world);
     const kept = onePackage('kept', 'k');
@@ -105,7 +105,7 @@ describe('an object that is held while it is deleted', () => {
     expect(existsSync(join(world.folder, 'machine/live/opt/held'))).toBe(false);
   });
 
-  it('is wanted again by the next release: nothing waits any more', async () => {
+  it('is kept when the next release contains it again', async () => {
     await using world = await createWorld();
     holding(world);
     await world.release(1, [onePackage('app', '', three)]);

@@ -8,7 +8,7 @@ import { createSite, pack } from './kubernetes/kubernetes-site.ts';
 const nothing = { kind: 'kubernetes' } as Target;
 const signal = new AbortController().signal;
 
-test('the packages of a Kubernetes bundle share one layer, which is read once for all of them', async () => {
+test('loadPackage reads the shared layer of a Kubernetes bundle once for all its packages', async () => {
   await using site = await createSite(nothing);
   const ids = Array.from({ length: 20 }, (_, index) => `p-${index}`);
   await site.want(ids.map((id) => pack(id, `kind: ${id}\n`)));
@@ -34,7 +34,7 @@ test('the packages of a Kubernetes bundle share one layer, which is read once fo
   expect(opened).toBe(3);
 });
 
-test('a package that is not what the bundle says is refused, also out of a layer that is already unpacked', async () => {
+test("loadPackage refuses a package with another digest than the bundle's, also from a cached layer", async () => {
   await using site = await createSite(nothing);
   await site.want([pack('one', 'kind: A\n'), pack('two', 'kind: B\n')]);
   const { state, identity } = site.agent;

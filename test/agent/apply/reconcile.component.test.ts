@@ -34,8 +34,8 @@ const exec = (word: 'true' | 'false') =>
 const unhealthy = (id: string, content: string, more: Partial<TestPackage> = {}) =>
   onePackage(id, content, { checks: exec('false'), ...more });
 
-describe('a package that does not come up', () => {
-  it('is rolled back alone to its last good, and told', async () => {
+describe('a package that fails', () => {
+  it('is rolled back to its last good version, with an event; others are not affected', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one', { checks: exec('true') }), onePackage('other', 'one')]);
     const count = world.events().length;
@@ -57,7 +57,7 @@ describe('a package that does not come up', () => {
     ]);
   });
 
-  it('keeps the name and the output of its check, in its status and in each event that tells of it', async () => {
+  it('keeps the name and output of its failed check in the status and in each event', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const failed = { name: 'answers', outcome: 'failed', message: 'not fine', output: 'no answer' };
@@ -85,7 +85,7 @@ describe('a package that does not come up', () => {
     expect(tells(again)).toMatchObject([['package', expect.stringContaining('answers: not fine'), [failed]]]);
   });
 
-  it('that leaves and puts something back says what is left here, at the site and to the office', async () => {
+  it('that is removed reports which original files were restored', async () => {
     await using world = await createWorld();
     await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });
     writeFileSync(join(world.folder, 'machine/live/opt/app'), 'somebody else’s');
@@ -96,7 +96,7 @@ describe('a package that does not come up', () => {
     expect(world.events().at(-1)).toMatchObject({ type: 'removed', outcome: 'deleted', message });
   });
 
-  it('with no last good is removed, and what was there before is put back', async () => {
+  it('without a last good version is removed, and the original files are restored', async () => {
     await using world = await createWorld();
     await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });
     writeFileSync(join(world.folder, 'machine/live/opt/app'), 'somebody else’s');
@@ -120,7 +120,7 @@ describe('a package that does not come up', () => {
     ]);
   });
 
-  it('is not tried again, by import or daemon, until it changes', async () => {
+  it('is not tried again by import or daemon until it changes', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, [unhealthy('app', 'two')]);
@@ -137,7 +137,7 @@ describe('a package that does not come up', () => {
     expect(row(world, 'app')).toMatchObject({ status: 'healthy', code: undefined });
   });
 
-  it('is reported again, and not tried, when a later release wants the very same', async () => {
+  it('is reported again, and not tried, when a later release has the same package', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     await world.release(2, [unhealthy('app', 'two')]);
@@ -153,7 +153,7 @@ describe('a package that does not come up', () => {
     expect(row(world, 'app')).toMatchObject({ status: 'failed' });
   });
 
-  it('is tried again when a person says so, who is named', async () => {
+  it('is tried again by a retry, which is reported with the operator', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', '', { files: { '/opt/app': 'refuse' } })]);
     const count = world.events().length;
@@ -166,7 +166,7 @@ describe('a package that does not come up', () => {
     await expect(retryPackages(world.agent, ['nobody'])).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('holds back those that depend on it, and nobody else', async () => {
+  it('holds back its dependents, and no others', async () => {
     await using world = await createWorld();
     const result = await world.release(1, [
       unhealthy('base', 'one'),
@@ -186,7 +186,7 @@ describe('a package that does not come up', () => {
     expect(world.events()).toHaveLength(count);
   });
 
-  it('stops everything behind it when it is critical, and critical ones go first', async () => {
+  it('stops all later packages when it is critical, and critical ones are applied first', async () => {
     await using world = await createWorld();
     const result = await world.release(1, [
       onePackage('app', 'one'),
@@ -204,7 +204,7 @@ describe('a package that does not come up', () => {
     expect(live(world)).toEqual({});
   });
 
-  it('whose layer holds something else than was said is never written', async () => {
+  it('because its layer has another content than its digest is never written', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const done = steps(world).length;
@@ -243,7 +243,7 @@ describe('a package that does not come up', () => {
     expect(row(world, 'app')).toMatchObject({ status: 'healthy' });
   });
 
-  it('whose last good was revoked in the meantime is left as it is, and said to be broken', async () => {
+  it('stays broken when its last good version was revoked meanwhile', async () => {
     await using world = await createWorld();
     const one = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     await importMedium(world.agent, await world.medium({ release: { version: 1, bundle: one } }));
@@ -255,8 +255,8 @@ describe('a package that does not come up', () => {
   });
 });
 
-describe('a package that leaves the bundle', () => {
-  it('is removed after everything else was applied, also where another package failed', async () => {
+describe('a package that is removed from the bundle', () => {
+  it('is removed after everything else was applied, even if another package failed', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('old', 'one')]);
     const result = await world.release(2, [unhealthy('app', 'two')]);
@@ -269,7 +269,7 @@ describe('a package that leaves the bundle', () => {
     expect(world.events().at(-1)).toMatchObject({ type: 'removed', outcome: 'deleted', assignment: 'old' });
   });
 
-  it('stays when more leave than the budget allows, until a person confirms', async () => {
+  it('stays when more packages are removed than the prune budget allows, until a confirmation', async () => {
     await using world = await createWorld();
     const three = ['a', 'b', 'c'].map((id) => onePackage(id, 'one'));
     await world.release(1, three);
@@ -296,7 +296,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/a': 'one' });
   });
 
-  it('goes where no medium is, as a person says so on the machine, and only for that release', async () => {
+  it('is removed by a confirmation without a medium, for the current release only', async () => {
     await using world = await createWorld();
     expect(await confirmPrune(world.agent)).toEqual([]);
     const three = ['a', 'b', 'c'].map((id) => onePackage(id, 'one'));
@@ -313,7 +313,7 @@ describe('a package that leaves the bundle', () => {
     expect(last).toMatchObject({ code: 'PRUNE_BUDGET' });
   });
 
-  it('keeps its files when an update drops more than the budget allows, until a person confirms (I7)', async () => {
+  it('(I7) keeps the files of an update that removes more than the budget, until a confirmation', async () => {
     await using world = await createWorld();
     const many = (count: number, content: string): TestPackage => ({
       id: 'app',
@@ -345,7 +345,7 @@ describe('a package that leaves the bundle', () => {
     ]);
   });
 
-  it('keeps the files of a package of which an update leaves nothing, until a person confirms', async () => {
+  it('keeps the files of a package whose update has none left, until a confirmation', async () => {
     await using world = await createWorld();
     const many = (count: number): TestPackage => ({
       id: 'app',
@@ -365,7 +365,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/other': 'one' });
   });
 
-  it('keeps the files of a package of which an update leaves less than a tenth, within the budget, too', async () => {
+  it('keeps the files of a package whose update has less than a tenth left, even within the budget', async () => {
     await using world = await createWorld(undefined, { policy: { ...POLICY, pruneBudget: 5 } });
     const many = (count: number): TestPackage => ({
       id: 'app',
@@ -386,7 +386,7 @@ describe('a package that leaves the bundle', () => {
     expect(Object.keys(live(world))).toHaveLength(4);
   });
 
-  it('counts the files and objects of the packages that leave, not only the packages', async () => {
+  it('counts its files and objects against the budget, not only the package', async () => {
     await using world = await createWorld();
     const app = (count: number): TestPackage => ({
       id: 'app',
@@ -404,7 +404,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/other': 'one' });
   });
 
-  it('replaces as many files as it likes unasked: generated names change with every release', async () => {
+  it('may replace any number of files, because generated names change with every release', async () => {
     await using world = await createWorld();
     const named = (release: string): TestPackage => ({
       id: 'app',
@@ -415,7 +415,7 @@ describe('a package that leaves the bundle', () => {
     expect(Object.values(live(world))).toEqual(Array.from({ length: 40 }, () => 'two'));
   });
 
-  it('is never the last one unasked: an empty bundle takes a word', async () => {
+  it('is kept without a confirmation when it is the last one', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, []);
@@ -426,7 +426,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({});
   });
 
-  it('hands its files to the package it was renamed to', async () => {
+  it('passes its files on to the package it was renamed to', async () => {
     await using world = await createWorld();
     const files = { '/opt/app': 'one', '/opt/gone': 'x' };
     await world.release(1, [onePackage('old', '', { files }), onePackage('other', 'one')]);
@@ -448,7 +448,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('keeps others from taking a file that it does not give up', async () => {
+  it('keeps its files from other packages while it owns them', async () => {
     await using world = await createWorld();
     const claim = (id: string, path: string) => onePackage(id, '', { files: { [path]: id } });
     const result = await world.release(1, [claim('a', '/opt/x'), claim('b', '/opt/x')]);
@@ -459,7 +459,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/x': 'a' });
   });
 
-  it('has what another package lets go in the same release, whichever is first', async () => {
+  it('passes a file on to another package in the same release, in any order', async () => {
     await using world = await createWorld();
     const moved = { '/opt/moved': 'x' };
     const plain = (id: string, content: string, more = {}) =>
@@ -475,7 +475,7 @@ describe('a package that leaves the bundle', () => {
     expect(live(world)).toEqual({ '/opt/a': 'two', '/opt/b': 'two', '/opt/moved': 'x' });
   });
 
-  it('is tried again at the next look where another package had what it wants, and told once', async () => {
+  it('is tried again at the next look after PATH_CLAIMED, with one event', async () => {
     await using world = await createWorld();
     const claim = (id: string) => onePackage(id, '', { files: { '/opt/x': id } });
     await world.release(1, [claim('a'), claim('b')]);
@@ -488,7 +488,7 @@ describe('a package that leaves the bundle', () => {
 });
 
 describe('a rollback by a person', () => {
-  it('takes one package back, leaves the floors, is reported with name and reason', async () => {
+  it('rolls back one package, keeps the floors, and is reported with operator and reason', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
     await world.release(2, [onePackage('app', 'two'), onePackage('other', 'two')]);
@@ -520,7 +520,7 @@ describe('a rollback by a person', () => {
     expect(row(world, 'app')?.pinnedRelease).toBeUndefined();
   });
 
-  it('is undone by a person, who is reported: the package of the release runs again', async () => {
+  it('is undone by a person with an event: the package of the release runs again', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     await world.release(2, [onePackage('app', 'two')]);
@@ -543,7 +543,7 @@ describe('a rollback by a person', () => {
     await expect(undoRollback(world.agent, 'nobody', 'x')).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  it('is refused where nothing ran before, or what ran was revoked', async () => {
+  it('is refused without a previous version, or with a revoked one', async () => {
     await using world = await createWorld();
     const one = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     await importMedium(world.agent, await world.medium({ release: { version: 1, bundle: one } }));

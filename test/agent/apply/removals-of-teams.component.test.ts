@@ -27,7 +27,7 @@ const FAILS: Partial<TestPackage> = {
 const waits = (name: string) =>
   `its removal waits until what needs or replaces it runs as desired: ${name}; repair them, then run: fleet-agent retry`;
 
-describe('the removal of a package, judged for itself', () => {
+describe('the removal of a package', () => {
   it.each<[string, TestPackage]>([
     ['whose check fails', of('b', 'app', 'two', FAILS)],
     ['that cannot be written', of('b', 'app', 'refuse')],
@@ -47,7 +47,7 @@ describe('the removal of a package, judged for itself', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one', '/opt/other': 'one' });
   });
 
-  it('does not wait for a package of its own team that has nothing to do with it', async () => {
+  it('does not wait for an unrelated package of its own team', async () => {
     await using world = await createWorld(undefined, { policy: { ...POLICY, pruneBudget: 5 } });
     await world.release(1, [of('a', 'pay', 'one'), of('a', 'app', 'one')]);
     await world.release(2, [of('a', 'app', 'two', FAILS)]);
@@ -73,7 +73,7 @@ describe('the removal of a package, judged for itself', () => {
       onePackage('base', '', { ...FAILS, files: { '/opt/pay': '2' } }),
     ],
     ['is critical', of('c', 'other', 'one'), of('c', 'base', '1', { ...FAILS, critical: true })],
-  ])('waits for the package that %s, and for that alone', async (_, before, after) => {
+  ])('waits for the package that %s, and for no other', async (_, before, after) => {
     await using world = await createWorld(undefined, { policy: { ...POLICY, pruneBudget: 5 } });
     const rest = of('d', 'rest', 'one');
     await world.release(1, [of('a', 'pay', 'one'), before, rest]);
@@ -86,7 +86,7 @@ describe('the removal of a package, judged for itself', () => {
     expect(live(world)['/opt/pay']).toBe(after.files['/opt/pay']);
   });
 
-  it('leaves what a package that waits depends on', async () => {
+  it('of a dependency waits for its dependent, whose removal waits', async () => {
     await using world = await createWorld(undefined, { policy: { ...POLICY, pruneBudget: 5 } });
     const rest = of('c', 'rest', 'one');
     const pay = of('a', 'pay', 'one', { dependsOn: ['base'] });
@@ -98,12 +98,12 @@ describe('the removal of a package, judged for itself', () => {
   });
 });
 
-describe('the prune budget', () => {
+describe('the prune budget of a team', () => {
   const policy = { ...POLICY, pruneBudget: 2 };
   const removedBy = (team: string, count: number) =>
     Array.from({ length: count }, (_, index) => of(team, `${team}-${index}`, 'one'));
 
-  it('is not spent by a team that removes much while another loses one, and once only', async () => {
+  it("is not used up by another team's removals, and is used once", async () => {
     await using world = await createWorld(undefined, { policy });
     const rest = of('z', 'rest', 'one');
     await world.release(1, [...removedBy('a', 3), ...removedBy('b', 1), rest]);
@@ -118,7 +118,7 @@ describe('the prune budget', () => {
     expect(live(world)).toEqual({ '/opt/rest': 'one' });
   });
 
-  it('is not spent again by later looks, nor by the next release', async () => {
+  it('is not used again by later looks, nor by the next release', async () => {
     await using world = await createWorld(undefined, { policy });
     const rest = of('z', 'rest', 'one');
     const teams = ['a', 'b', 'c', 'd'].flatMap((team) => removedBy(team, 1));

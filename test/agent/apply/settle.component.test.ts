@@ -58,8 +58,8 @@ const slow = [
   onePackage('other', 'two'),
 ];
 
-describe('a newer release while a package is waited for', () => {
-  it('ends the wait, lets no other package begin, and is applied over what the old one wrote', async () => {
+describe('a newer release while a package settles', () => {
+  it('stops the wait, starts no other package, and is applied over the current one', async () => {
     await using it = await world();
     await accept(it, 2, slow);
     expect(await it.look(true)).toBe('ABORTED');
@@ -94,7 +94,7 @@ describe('a newer release while a package is waited for', () => {
     expect(live(it)).toEqual({ '/opt/app': 'one', '/opt/other': 'three' });
   });
 
-  it('ends the wait for what was rolled back to as well', async () => {
+  it('stops the wait for a rolled-back package, too', async () => {
     await using it = await world();
     await accept(it, 2, [onePackage('app', 'slow one'), onePackage('other', 'one')]);
     await it.look(true);
@@ -111,7 +111,7 @@ describe('a newer release while a package is waited for', () => {
     expect(findPackage(it.agent.state, 'app')).toMatchObject({ status: 'healthy' });
   });
 
-  it('and wants the very same package waits for it again', async () => {
+  it('with the same package waits for it again', async () => {
     await using it = await world();
     await accept(it, 2, slow);
     await it.look(true);
@@ -122,8 +122,8 @@ describe('a newer release while a package is waited for', () => {
   });
 });
 
-describe('a look outside the windows', () => {
-  it('begins nothing, and corrects what drifted as always', async () => {
+describe('a look outside of the maintenance windows', () => {
+  it('applies nothing new, and corrects drift', async () => {
     await using it = await world();
     await accept(it, 2, [onePackage('app', 'two'), onePackage('other', 'two')]);
     expect(await lookAround(it.agent, { mayBegin: false })).toMatchObject({ packages: [] });
@@ -137,7 +137,7 @@ describe('a look outside the windows', () => {
 });
 
 describe('a package whose check fails while the disk is full', () => {
-  it('is taken back, and tried again when there is room', async () => {
+  it('is rolled back, and tried again when space is free', async () => {
     await using made = await createWorld();
     let free = 1 << 30;
     let minutes = 0;

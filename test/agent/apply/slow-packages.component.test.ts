@@ -56,8 +56,8 @@ const waitsFor = (world: World, content: string) => {
   return { begun: begun.promise, state };
 };
 
-describe('a package that may take long', () => {
-  it('goes after all others that do not depend on it, whatever its name', async () => {
+describe('a package with a long timeout', () => {
+  it('is applied after all packages that do not depend on it, for any name', async () => {
     await using world = await createWorld();
     const behind = onePackage('d', 'one', { dependsOn: ['a'] });
     await world.release(1, [slow('a', 'one'), onePackage('b', 'one'), onePackage('c', 'one'), behind]);
@@ -110,7 +110,7 @@ describe('a package that may take long', () => {
     await expect(look).rejects.toThrow();
   });
 
-  it('keeps what it takes over from a package of another team that leaves', async () => {
+  it('keeps a file that it takes over from a removed package of another team', async () => {
     await using world = await createWorld();
     await world.release(1, [
       onePackage('a', 'one', { workspace: 'evil' }),
@@ -130,7 +130,7 @@ describe('a package that may take long', () => {
   });
 
   it.each([3600, 100])(
-    'does not keep the packages of the next release waiting, and is waited for after them: %d s',
+    'does not delay the packages of the next release, and settles after them: %d s',
     async (seconds) => {
       await using world = await createWorld();
       await world.release(1, [onePackage('a', 'one'), onePackage('b', 'one')]);
@@ -184,7 +184,7 @@ describe('a package that may take long', () => {
     expect(liveFiles(machine(world))).toEqual({ '/opt/a': 'one', '/opt/b': 'three' });
   });
 
-  it('ends the same wherever the agent is killed while others go first', async () => {
+  it('ends in the same state when the agent is killed while others are applied first', async () => {
     /** Kills at the boundary `at` of the journal of the look after the wait; true if the look had one. */
     const killedAt = async (at: number): Promise<boolean> => {
       await using world = await createWorld();

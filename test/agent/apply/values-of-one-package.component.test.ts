@@ -50,8 +50,8 @@ const PACKAGES = [
 ];
 const steps = (world: World) => stepsDone(join(world.folder, 'machine'));
 
-describe('a value that one package takes', () => {
-  it('changes and applies that package only, whose event names it with old and new', async () => {
+describe('a changed site value that one package uses', () => {
+  it('changes that package only, and its event has the old and new value', async () => {
     await using world = await createWorld();
     await importWith(world, PACKAGES, { version: 1, values: { line: 'a', gate: 'g' } });
     const [before, events] = [steps(world).length, world.events().length];
@@ -69,7 +69,7 @@ describe('a value that one package takes', () => {
     expect(told).toEqual([['line', [{ name: 'line', old: '"a"', new: '"b"' }]]]);
   });
 
-  it("also when the agent's own value overrides it, or the site's new value is overridden", async () => {
+  it("is compared after overriding: the agent's own value, or an overridden site value", async () => {
     await using world = await createWorld();
     const own = { line: 'mine' };
     await importWith(world, PACKAGES, { version: 1, values: { line: 'a', gate: 'g' }, own });
@@ -80,7 +80,7 @@ describe('a value that one package takes', () => {
     expect(world.events().at(-1)?.type).not.toBe('refused');
   });
 
-  it('never shows a secret: by its name, or because the schema says writeOnly', async () => {
+  it('is never shown when it is a secret, by its name or by writeOnly in the schema', async () => {
     await using world = await createWorld();
     const packages = [taking('a', 'adminPassword'), taking('b', 'plain', { writeOnly: true })];
     await importWith(world, packages, {
@@ -97,7 +97,7 @@ describe('a value that one package takes', () => {
     expect(text).not.toMatch(/hunter|sesame/);
   });
 
-  it('a failure is tried again when such a value changes, and not when another one does', async () => {
+  it('retries a failed package that uses it, and no other', async () => {
     await using world = await createWorld();
     const packages = [
       { ...taking('line', 'line', { pattern: '^[a-z]+$' }), workspace: 'team' },
@@ -120,7 +120,7 @@ describe('a value that one package takes', () => {
   });
 });
 
-it('an agent that compared the whole document applies nothing again after its update, as long as the document stays', async () => {
+it('an updated agent applies nothing again while the site values document is unchanged', async () => {
   await using world = await createWorld();
   const values = { line: 'a', gate: 'g' };
   await importWith(world, PACKAGES, { version: 1, values });

@@ -183,7 +183,7 @@ const CASES: readonly Case[] = [
   },
 ];
 
-describe('a package that waits names the command that lets it go on, and the command does', () => {
+describe('a waiting package names the command that continues it, and the command does', () => {
   it.each(CASES)('$title', async ({ make, verb, after }) => {
     await using world = await createWorld();
     const end = await make(world);
@@ -197,7 +197,7 @@ describe('a package that waits names the command that lets it go on, and the com
     expect(readPackages(world.agent.state).filter(({ status }) => status !== 'healthy')).toEqual([]);
   });
 
-  it('what failed before names "retry" in the next release', async () => {
+  it('a failed package names "retry" in the next release', async () => {
     await using world = await createWorld();
     await world.release(1, [one('app', 'one')]);
     await world.release(2, [one('app', 'refuse')]);
@@ -209,7 +209,7 @@ describe('a package that waits names the command that lets it go on, and the com
     expect(live(world)).toEqual({ '/opt/app': 'refuse' });
   });
 
-  it('a removal that is half done stays so during a hold, and is completed by "retry" after it', async () => {
+  it('an incomplete removal stays during a hold, and is completed by "retry" after it', async () => {
     await using world = await createWorld();
     const { letGo } = withFinalizer(world);
     const stays = one('stays', 'one');
@@ -229,7 +229,7 @@ describe('a package that waits names the command that lets it go on, and the com
     expect(live(world)).toEqual({ '/opt/stays': 'one' });
   });
 
-  it('what a plan says during a hold can be confirmed during the hold, and is not asked again', async () => {
+  it('a removal listed in a plan can be confirmed during a hold, and is not asked for again', async () => {
     await using world = await createWorld();
     await world.release(1, [files(31)]);
     await holdSite(world.agent, undefined, 'batch 17');

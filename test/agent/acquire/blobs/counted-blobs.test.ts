@@ -4,7 +4,7 @@ import { countedBlobs } from '../../../../agent/acquire/blobs/counted-blobs.ts';
 import { blobsInMemory } from '../../../bundles/blobs-in-memory.ts';
 import { byOneQuestion } from '../../../bundles/formats/layout/one-question.ts';
 
-it('every byte that is read is counted, however the source is asked', async () => {
+it('countedBlobs counts every byte that is read, for each method of the source', async () => {
   const memory = blobsInMemory();
   const digest = memory.put('a manifest');
   for (const source of [memory, byOneQuestion(memory)]) {

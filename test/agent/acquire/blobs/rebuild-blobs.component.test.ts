@@ -79,7 +79,7 @@ const needs = async (medium: string): Promise<readonly string[]> => {
 };
 
 describe('a patch on a medium', () => {
-  it('makes the new layer of the one that is here, and the package is applied', async () => {
+  it('yields the new layer from the stored one, and the package is applied', async () => {
     await using world = await createWorld();
     const { medium, layer } = await deliver(world);
     expect((await importMedium(world.agent, medium)).packages).toEqual([
@@ -90,7 +90,7 @@ describe('a patch on a medium', () => {
     expect((await importMedium(world.agent, medium)).news).toBe('same');
   });
 
-  it('whose base is gone or damaged is of no use: the whole blob is asked for', async () => {
+  it('without its base or with a damaged one is ignored, and the whole blob is requested', async () => {
     for (const damage of [rm, (path: string) => writeFile(path, 'damaged')]) {
       await using world = await createWorld();
       const { medium, layer, base } = await deliver(world);
@@ -135,7 +135,7 @@ describe('a patch on a medium', () => {
     expect(await storedBlobs(world.agent.state)).toEqual(before);
   });
 
-  it('is not applied where there is no room for what it makes', async () => {
+  it('is not applied without space for its result: DISK_FULL', async () => {
     await using world = await createWorld();
     const { medium } = await deliver(world);
     const full: Agent = { ...world.agent, freeBytes: async () => 10 };
@@ -179,7 +179,7 @@ describe('a patch in a set of parts', () => {
   };
   const BOTH = { '/opt/app': textOf('two'), '/opt/new': textOf('new') };
 
-  it.each(['first', 'last'])('that comes %s makes the new layer, and is not kept itself', async (when) => {
+  it.each(['first', 'last'])('that comes %s yields the new layer, and is not stored itself', async (when) => {
     await using world = await createWorld();
     const { layer, path, patched, other, stick } = await sticks(world);
     const order = when === 'first' ? [patched, other] : [other, patched];
@@ -210,7 +210,7 @@ describe('a patch in a set of parts', () => {
     expect(await needs(path)).toEqual([layer]);
   });
 
-  it('that was damaged is said of its part, and a good copy of that ends it', async () => {
+  it('that is damaged is reported with its part, and a good copy completes the set', async () => {
     await using world = await createWorld();
     const { path, patched, other, stick } = await sticks(world);
     const bad = await stick(patched, (_, bytes) => {
@@ -232,7 +232,7 @@ describe('a patch in a set of parts', () => {
   });
 });
 
-describe('a patch for a layer of an image', () => {
+describe('a patch for an image layer', () => {
   /** A stick with the new image but for its layer, and a provider that has the old layer. */
   const stick = async (world: World) => {
     const blobs: Blobs = new Map();
@@ -264,7 +264,7 @@ describe('a patch for a layer of an image', () => {
     return { agent, provider, bundle, old, layer, source: { blobs: sourceOf(blobs), medium } };
   };
 
-  it('is made of what the provider has, and goes to the provider', async () => {
+  it("is applied to the provider's old layer, and its result goes to the provider", async () => {
     await using world = await createWorld();
     const { agent, provider, bundle, layer, source } = await stick(world);
     expect(await fetchBlobs(agent, source, [bundle])).toEqual({ brought: 1, left: 0 });
@@ -274,7 +274,7 @@ describe('a patch for a layer of an image', () => {
     expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
   });
 
-  it('is not made where the provider has the image, or where nothing keeps images', async () => {
+  it('is not applied when the provider has the image, or without a provider', async () => {
     await using world = await createWorld();
     const { agent, provider, bundle, layer, source } = await stick(world);
     const none = { ...agent, images: [] };
@@ -286,7 +286,7 @@ describe('a patch for a layer of an image', () => {
     expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
   });
 
-  it('is not made where there is no room for the old layer beside it, which the provider gives', async () => {
+  it('requires space for the old layer that the provider returns, beside the new one', async () => {
     await using world = await createWorld();
     const { agent, bundle, old, layer, source } = await stick(world);
     const needed = onDisk(layer.size) + onDisk(old.size) + RESERVED_BYTES;
@@ -295,7 +295,7 @@ describe('a patch for a layer of an image', () => {
     expect(await codeOf(fetchBlobs(withFree(needed), source, [bundle]))).toBe('done');
   });
 
-  it('is asked for as a whole where the provider has lost the old layer', async () => {
+  it('is ignored when the provider lost the old layer, and the whole layer is requested', async () => {
     await using world = await createWorld();
     const { agent, provider, bundle, old, source } = await stick(world);
     provider.blobs.delete(old.digest);
@@ -304,7 +304,7 @@ describe('a patch for a layer of an image', () => {
   });
 });
 
-describe('a medium whose patches are of a stranger', () => {
+describe('a medium with untrusted patches', () => {
   const NAMES = ['a', 'b', 'c', 'd', 'e'] as const;
   const packages = (version: string) => NAMES.map((name) => onePackage(name, textOf(`${name} ${version}`)));
 
@@ -363,7 +363,7 @@ describe('a medium whose patches are of a stranger', () => {
     expect(await needs(medium)).toEqual(layers.toSorted());
   });
 
-  it('loses nothing by one that lies: what the others make is here for the next medium', async () => {
+  it('with one bad patch keeps the results of the others for the next medium', async () => {
     await using world = await createWorld();
     const { medium, layers } = await deliverAll(world, [2]);
     const { refused } = await tried(world, medium);
@@ -371,7 +371,7 @@ describe('a medium whose patches are of a stranger', () => {
     expect(await needs(medium)).toEqual([layers[2]]);
   });
 
-  it('that lies about a size is not tried, and takes nothing out of the store', async () => {
+  it('with wrong sizes of patches ignores them, and removes nothing from the store', async () => {
     await using world = await createWorld();
     const { medium, layers } = await deliverAll(world, []);
     expect((await tried(world, medium)).refused.code).toBe('done');

@@ -29,7 +29,7 @@ describe('the order of packages', () => {
     );
   });
 
-  it('is refused where packages wait for each other', () => {
+  it('is refused for a circular dependency: DEPENDENCY_CYCLE', () => {
     expect(refusal(() => names([item('a', ['b']), item('b', ['a']), item('c')]))).toBe('DEPENDENCY_CYCLE');
   });
 });

@@ -57,8 +57,8 @@ const order = (world: World, days: number | undefined, version = 1) => ({
 const causes = (agent: Agent) =>
   readStaleness(agent)?.causes.map(({ what, code, since }) => [what, code, since]);
 
-describe('an agent', () => {
-  it('is not stale before it has a release, nor while something vouches for it', async () => {
+describe('the staleness of an agent', () => {
+  it('does not begin before it has a release, nor while a statement is valid', async () => {
     await using world = await createWorld();
     expect(readStaleness(at(world, 1000))).toBeUndefined();
     await world.release(1, [onePackage('app', 'one')]);
@@ -77,7 +77,7 @@ describe('an agent', () => {
     expect(causes(at(world, 10))).toEqual([['release', 'EXPIRED', formatTime(expires)]]);
   });
 
-  it('that is to have leases is stale when the last one is older than its order allows', async () => {
+  it('begins when the required lease is older than the site statement allows', async () => {
     await using world = await createWorld();
     const release = releaseOf(world, 1, [onePackage('app', 'one')]);
     const lease = leaseOf(release, 1, -1, 60);
@@ -86,7 +86,7 @@ describe('an agent', () => {
     expect(causes(at(world, 14))).toEqual([['lease', 'LEASE_MISSING', formatTime(addDays(NOW, 13))]]);
   });
 
-  it('is stale in more than one way at once, since the first of them', async () => {
+  it('can have several causes, and begins with the first', async () => {
     await using world = await createWorld();
     const release = releaseOf(world, 1, [onePackage('app', 'one')]);
     const lease = leaseOf(release, 1, -1);
@@ -114,7 +114,7 @@ describe('an agent', () => {
     expect(readFloors(world.agent.state).lease).toBe(0);
   });
 
-  it('tells when it becomes stale and when that ends, once each', async () => {
+  it('is reported when it begins and when it ends, once each', async () => {
     await using world = await createWorld();
     const release = releaseOf(world, 1, [onePackage('app', 'one')]);
     await importMedium(world.agent, await world.medium({ release }));
@@ -139,12 +139,12 @@ describe('an agent', () => {
   });
 });
 
-describe('an agent that is stale', () => {
+describe('a stale agent', () => {
   const drift = (world: World): void => writeFileSync(join(world.folder, 'machine/live/opt/app'), 'tampered');
   const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
   const blocking = { policy: { ...POLICY, onStale: 'block-changes' } as const };
 
-  it('goes on correcting drift and trying again, and what runs goes on running', async () => {
+  it('corrects drift and retries failed packages', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     drift(world);
@@ -167,7 +167,7 @@ describe('an agent that is stale', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('holds back with block-changes what a release wants, says why once, and does it when a lease comes', async () => {
+  it('with block-changes applies no new release, reports why once, and applies it when a lease comes', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('gone', 'x')]);
     const second = releaseOf(world, 2, [onePackage('app', 'two')]);
@@ -199,7 +199,7 @@ describe('an agent that is stale', () => {
     expect(live(world)).toEqual({ '/opt/app': 'two' });
   });
 
-  it('does not try again with block-changes what failed, but lets a person roll back', async () => {
+  it('with block-changes retries no failed package automatically, and allows a rollback by a person', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     await world.release(2, [onePackage('app', 'two')]);

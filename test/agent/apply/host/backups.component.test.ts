@@ -35,7 +35,7 @@ const codeOf = (work: Promise<unknown>): Promise<string> =>
     ({ code }: { code: string }) => code,
   );
 
-describe('copies of what somebody changed', () => {
+describe('copies of locally changed files', () => {
   it('L6: have a bound together, are made once, and take no more room than the file -> ACCEPT', async () => {
     await using host = await small();
     await applyTo(host.target, host.inventory, v1);
@@ -61,7 +61,7 @@ describe('copies of what somebody changed', () => {
     expect(await codeOf(applyTo(host.target, host.inventory, undefined))).toBe('ACCEPT');
   });
 
-  it('make room, the oldest first, while those that a package puts back stay', async () => {
+  it('are deleted oldest first above the limit, except originals that a package restores', async () => {
     await using host = await small();
     const desired = packageOf({ files: { '/etc/a': 'ours', '/opt/app/data': 'v1' } });
     await putSparse(host, '/etc/a', 2 * MIB, 'before');
@@ -89,7 +89,7 @@ describe('copies of what somebody changed', () => {
     expect((await host.read('/etc/a')).endsWith('before')).toBe(true);
   });
 
-  it('that an older agent left come down to the bound', async () => {
+  it('of an earlier agent are reduced to the limit', async () => {
     await using host = await small();
     await applyTo(host.target, host.inventory, v1);
     for (const last of ['a', 'b', 'c']) {
@@ -102,8 +102,8 @@ describe('copies of what somebody changed', () => {
   });
 });
 
-describe('a file that was there before the package and does not fit', () => {
-  it('of root is not replaced', async () => {
+describe('an original file above the limit for copies', () => {
+  it('is not replaced by the package', async () => {
     await using host = await small();
     await putSparse(host, '/opt/app/data', LIMIT + 1);
     await expect(applyTo(host.target, host.inventory, v1)).rejects.toMatchObject({
@@ -114,7 +114,7 @@ describe('a file that was there before the package and does not fit', () => {
     expect((await lstat(host.at('/opt/app/data'))).size).toBe(LIMIT + 1);
   });
 
-  it('is taken over where it is what the package brings', async () => {
+  it("is taken over when it equals the package's file", async () => {
     await using host = await sandbox({ maxBackupBytes: 1 });
     await host.put('/opt/app/data', 'v1');
     const { results } = await applyTo(host.target, host.inventory, v1);
@@ -134,7 +134,7 @@ describe('a file that was there before the package and does not fit', () => {
     await expect(lstat(host.at('/opt/app/data'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('that changed between plan and execution is what is put back', async () => {
+  it('that changed between plan and execution is restored in its changed state', async () => {
     await using host = await small();
     await host.put('/opt/app/data', 'planned');
     const plan = await host.target.plan(v1, [], new Map(), never);
@@ -151,7 +151,7 @@ describe('a file that was there before the package and does not fit', () => {
   });
 });
 
-describe('a file of another size', () => {
+describe("a file of another size than the package's", () => {
   it('L7: of a tebibyte in the place of one of the package is not read -> ACCEPT', async () => {
     await using host = await small();
     await applyTo(host.target, host.inventory, v1);

@@ -38,7 +38,7 @@ const carrying = (bytes: Buffer, blobs = storeOf(bytes), spec: PackageSpec = {})
 };
 
 describe('a file that is a blob', () => {
-  test('is placed with its mode, left alone when it is right, replaced by the next, and goes', async () => {
+  test('is written with its mode, unchanged by a second apply, replaced by an update, and removed', async () => {
     await using host = await sandbox({ isRoot: false });
     await applyTo(host.target, host.inventory, carrying(ONE));
     expect((await host.tree()).find((line) => line.startsWith(PATH.slice(1)))).toContain(' file 640 ');
@@ -64,7 +64,7 @@ describe('a file that is a blob', () => {
     expect(await readdir(host.at('/opt/models'))).toEqual(['model.bin']);
   });
 
-  test('has drifted when a byte of it has', async () => {
+  test('has drifted when one byte was changed', async () => {
     await using host = await sandbox({ isRoot: false });
     const desired = carrying(ONE);
     await applyTo(host.target, host.inventory, desired);
@@ -76,7 +76,7 @@ describe('a file that is a blob', () => {
     expect(await observe()).toMatchObject([{ key: `file:${PATH}`, what: 'content' }]);
   });
 
-  test('gives back what it replaced', async () => {
+  test('restores the original file on removal', async () => {
     await using host = await sandbox({ isRoot: false });
     await host.put(PATH, 'somebody’s own', 0o600);
     await applyTo(host.target, host.inventory, carrying(ONE));
@@ -84,7 +84,7 @@ describe('a file that is a blob', () => {
     expect(await host.read(PATH)).toBe('somebody’s own');
   });
 
-  test('takes no site values, and needs the bundle to name its blobs', async () => {
+  test("accepts no site values, and must be listed in the bundle's blobs", async () => {
     await using host = await sandbox({ isRoot: false });
     const plan = (desired: DesiredPackage) => host.target.plan(desired, [], new Map(), never);
     const siteInputs = [{ file: PATH, pointer: '/X', value: 'y' }];

@@ -6,7 +6,7 @@ import { digestOf, hexOf } from '../../../../bundles/digest.ts';
 import { applyTo, lines, never, packageOf, sandbox, treeOf } from './sandbox.ts';
 
 describe('files of a host package', () => {
-  it('are written with their mode, parents are made, and a second plan is all unchanged', async () => {
+  it('are written with their mode and parents, and a second plan is unchanged', async () => {
     await using host = await sandbox();
     const desired = packageOf({
       directories: { '/var/lib/kiosk': { mode: '0700' } },
@@ -33,7 +33,7 @@ describe('files of a host package', () => {
     expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
   });
 
-  it('may be larger than what is read at once', async () => {
+  it('may exceed the read buffer', async () => {
     await using host = await sandbox();
     const desired = packageOf({ files: { '/opt/big': 'x'.repeat(3 << 20) } });
     await applyTo(host.target, host.inventory, desired);
@@ -44,7 +44,7 @@ describe('files of a host package', () => {
     expect(await readdir(host.options.backups)).toHaveLength(1);
   });
 
-  it('change in mode alone keeps bytes and times', async () => {
+  it('with a changed mode keep content and times', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'same' } }));
     const before = await lstat(host.at('/etc/x'));
@@ -55,7 +55,7 @@ describe('files of a host package', () => {
     expect([after.mtimeMs, after.ino, after.mode & 0o777]).toEqual([before.mtimeMs, before.ino, 0o600]);
   });
 
-  it('go away with the package, with every folder it made, and nothing else', async () => {
+  it('are removed with the package, together with folders it created, and nothing else', async () => {
     await using host = await sandbox();
     await host.put('/srv/there', 'before us');
     const before = await host.tree();
@@ -76,7 +76,7 @@ describe('files of a host package', () => {
     expect(host.inventory.owned).toEqual([]);
   });
 
-  it('leave a folder that holds files of other packages only, which is nothing left behind', async () => {
+  it('on removal keep a folder that only has files of other packages, without reporting it', async () => {
     await using host = await sandbox();
     const files = { '/opt/app/a': '1', '/opt/app/conf/b': '2' };
     await applyTo(host.target, host.inventory, packageOf({ files }));
@@ -92,7 +92,7 @@ describe('files of a host package', () => {
     expect(await host.read('/opt/app/a')).toBe('1');
   });
 
-  it('leave a folder that holds what somebody else put there', async () => {
+  it('on removal keep a folder with files of others', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/app/a': '1' } }));
     await host.put('/opt/app/note', 'mine');
@@ -104,8 +104,8 @@ describe('files of a host package', () => {
   });
 });
 
-describe('a file that was there before the package', () => {
-  it('is saved, replaced, kept in mind over versions, and put back with its mode', async () => {
+describe("an original file at the path of a package's file", () => {
+  it('is copied, replaced, kept across versions, and restored with its mode', async () => {
     await using host = await sandbox();
     await host.put('/etc/motd', 'hello', 0o640);
     const before = await host.tree();
@@ -125,7 +125,7 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('as the package brings it is ours: taken over untouched, and gone with the package', async () => {
+  it('with the same content is taken over unchanged, and removed with the package', async () => {
     await using host = await sandbox();
     await host.put('/etc/motd', 'v1');
     const before = await lstat(host.at('/etc/motd'));
@@ -141,7 +141,7 @@ describe('a file that was there before the package', () => {
     await expect(host.read('/etc/motd')).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('as the package brings it stays where the first apply is taken back', async () => {
+  it('with the same content stays when the first apply is rolled back', async () => {
     await using host = await sandbox();
     await host.put('/etc/motd', 'v1');
     const before = await host.tree();
@@ -160,7 +160,7 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('gets its mode back when that was all that differed', async () => {
+  it('gets its mode back when only the mode differed', async () => {
     await using host = await sandbox();
     await host.put('/etc/x', 'same', 0o664);
     const before = await host.tree();
@@ -171,7 +171,7 @@ describe('a file that was there before the package', () => {
   });
 
   it.each(['0644', '0600'])(
-    'with the same content and another mode is copied even when the power went before the first step (mode %s)',
+    'with the same content and another mode is copied even after a power cut before the first step (mode %s)',
     async (mode) => {
       await using host = await sandbox();
       await host.put('/etc/x', 'same', 0o640);
@@ -184,7 +184,7 @@ describe('a file that was there before the package', () => {
     },
   );
 
-  it('keeps the folder it is put back into, and the plan says so', async () => {
+  it('keeps its folder when it is restored, and the plan says so', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a': '1' } }));
     await host.put('/opt/b', 'theirs');
@@ -196,7 +196,7 @@ describe('a file that was there before the package', () => {
     expect(await host.read('/opt/b')).toBe('theirs');
   });
 
-  it('may be a symbolic link: the link itself is replaced and put back, what it leads to is not touched', async () => {
+  it('may be a symbolic link, which is replaced and restored, without touching its target', async () => {
     await using host = await sandbox();
     await host.put('/run/resolv', 'dynamic');
     await symlink('../run/resolv', host.at('/etc/resolv.conf'));
@@ -209,7 +209,7 @@ describe('a file that was there before the package', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('is not put back without its copy, and ours is not deleted then', async () => {
+  it("without its copy is not restored, and the package's file is then not deleted", async () => {
     await using host = await sandbox();
     await host.put('/etc/motd', 'hello');
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v1' } }));
@@ -227,14 +227,14 @@ describe('a file that was there before the package', () => {
   });
 });
 
-describe('a file that somebody changed since we wrote it', () => {
+describe('a locally changed file', () => {
   const v1 = packageOf({ files: { '/etc/x': 'v1' } });
 
   it.each([
     ['an upgrade', packageOf({ files: { '/etc/x': 'v2' } })],
     ['a correction', v1],
     ['a removal', undefined],
-  ])('is saved before %s', async (_, next) => {
+  ])('is copied before %s', async (_, next) => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, v1);
     await host.put('/etc/x', 'by hand');
@@ -245,7 +245,7 @@ describe('a file that somebody changed since we wrote it', () => {
     expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('by hand'))]);
   });
 
-  it('is saved even if it was changed between plan and execution', async () => {
+  it('is copied even if it changed between plan and execution', async () => {
     await using host = await sandbox();
     const plan = await host.target.plan(v1, [], new Map(), never);
     await host.put('/etc/x', 'just now');
@@ -254,7 +254,7 @@ describe('a file that somebody changed since we wrote it', () => {
     expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('just now'))]);
   });
 
-  it('is not confused with our own, when only a part of a plan was done', async () => {
+  it('is not assumed after an incomplete plan', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, v1);
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'v2' } }), new Map(), 0);
@@ -264,8 +264,8 @@ describe('a file that somebody changed since we wrote it', () => {
   });
 });
 
-describe('a step done twice', () => {
-  it('is done once: nothing is saved, written or reported anew', async () => {
+describe('a step that runs twice', () => {
+  it('changes nothing the second time: no copy, no write, no result', async () => {
     await using host = await sandbox();
     await host.put('/etc/old', 'before');
     const desired = packageOf({ files: { '/etc/x': 'secret', '/etc/old': 'after' } });
@@ -277,7 +277,7 @@ describe('a step done twice', () => {
     expect(await readdir(host.options.backups)).toEqual([hexOf(digestOf('before'))]);
   });
 
-  it('of a removal neither', async () => {
+  it('changes nothing the second time when it is a removal', async () => {
     await using host = await sandbox();
     await host.put('/etc/old', 'before');
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/old': 'after', '/opt/x': '1' } }));
@@ -291,12 +291,12 @@ describe('a step done twice', () => {
   });
 });
 
-describe('what an interrupted write left behind', () => {
+describe('the temporary file of an interrupted write', () => {
   it.each([
     ['the same package', packageOf({ files: { '/etc/x': 'v1' } })],
     ['another version', packageOf({ files: { '/etc/x': 'v2' } })],
     ['the removal', undefined],
-  ])('is cleaned up by %s', async (_, next) => {
+  ])('is removed by %s', async (_, next) => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': 'v1' } }));
     await writeFile(join(host.at('/etc'), temporaryName('x')), 'half');
@@ -306,7 +306,7 @@ describe('what an interrupted write left behind', () => {
     expect(left).toEqual(['.fleet-of-ships']);
   });
 
-  it('does not keep the folder that it is in', async () => {
+  it('does not keep its folder from being removed', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/cut/0/x': 'v1' } }));
     await writeFile(join(host.at('/etc/cut/0'), temporaryName('x')), 'half');
@@ -315,8 +315,8 @@ describe('what an interrupted write left behind', () => {
   });
 });
 
-describe('a symbolic link on the way', () => {
-  it('is followed when it stays inside the root', async () => {
+describe('a symbolic link in the path of a file', () => {
+  it('is followed inside of the root', async () => {
     await using host = await sandbox();
     await mkdir(host.at('/usr/lib'), { recursive: true });
     await symlink('usr/lib', host.at('/lib'));
@@ -331,7 +331,7 @@ describe('a symbolic link on the way', () => {
   it.each([
     ['absolute', (folder: string) => join(folder, 'outside')],
     ['relative', () => '../../outside'],
-  ])('that leads out of the root is refused by name, and nothing is written there (%s)', async (_, link) => {
+  ])('out of the root is refused, and nothing is written there (%s)', async (_, link) => {
     await using host = await sandbox();
     await mkdir(join(host.folder, 'outside'));
     await symlink(link(host.folder), host.at('/etc/kiosk'));
@@ -343,7 +343,7 @@ describe('a symbolic link on the way', () => {
     expect(await readdir(join(host.folder, 'outside'))).toEqual([]);
   });
 
-  it('that is put there between plan and execution is refused as well', async () => {
+  it('that appears between plan and execution is refused', async () => {
     await using host = await sandbox();
     await mkdir(host.at('/etc/kiosk'));
     await mkdir(join(host.folder, 'outside'));
@@ -357,7 +357,7 @@ describe('a symbolic link on the way', () => {
     expect(await readdir(join(host.folder, 'outside'))).toEqual([]);
   });
 
-  it('that leads nowhere is refused', async () => {
+  it('to a missing target is refused', async () => {
     await using host = await sandbox();
     await symlink('gone', host.at('/etc/kiosk'));
     const desired = packageOf({ files: { '/etc/kiosk/x': '1' } });
@@ -367,12 +367,12 @@ describe('a symbolic link on the way', () => {
   });
 });
 
-describe('a thing of another type at the path', () => {
+describe('an object of another type at the path of a file', () => {
   it.each([
     ['a folder where a file shall be', '/etc/kiosk/x', { files: { '/etc/kiosk': '1' } }],
     ['a file where a described folder shall be', '/etc/kiosk', { directories: { '/etc/kiosk': {} } }],
     ['a file where a parent shall be', '/etc/kiosk', { files: { '/etc/kiosk/x': '1' } }],
-  ])('is never removed for it: %s', async (_, foreign, spec) => {
+  ])('is not removed when it is foreign: %s', async (_, foreign, spec) => {
     await using host = await sandbox();
     await host.put(foreign, 'precious');
     await expect(applyTo(host.target, host.inventory, packageOf(spec))).rejects.toMatchObject({
@@ -382,7 +382,7 @@ describe('a thing of another type at the path', () => {
     expect(await host.read(foreign)).toBe('precious');
   });
 
-  it('makes room when it is our own from the version before', async () => {
+  it('is replaced when it is our own from the version before', async () => {
     await using host = await sandbox();
     const asFile = packageOf({ files: { '/opt/a': 'file' } });
     const asFolder = packageOf({ files: { '/opt/a/b/c': 'below' }, directories: { '/opt/a/d': {} } });
@@ -395,7 +395,7 @@ describe('a thing of another type at the path', () => {
 });
 
 describe('claims', () => {
-  it('of another assignment are refused, naming both and all', async () => {
+  it('of another assignment are refused: the error lists all of them', async () => {
     await using host = await sandbox();
     const desired = packageOf({
       files: { '/etc/x': '1', '/etc/y': '2' },
@@ -414,7 +414,7 @@ describe('claims', () => {
     });
   });
 
-  it('do not arise from parents: two packages may use one folder, and it goes with the last', async () => {
+  it('do not include parent folders: two packages may share one, which is removed with the last', async () => {
     await using host = await sandbox();
     const before = await host.tree();
     const till = { owned: [] };
@@ -437,7 +437,7 @@ describe('claims', () => {
     ]);
   });
 
-  it('handed over to another package are not deleted', async () => {
+  it('that are passed on to another package are not deleted', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/x': '1' } }));
     const { plan } = await applyTo(
@@ -453,7 +453,7 @@ describe('claims', () => {
   });
 });
 
-describe('a bad package', () => {
+describe('an invalid package', () => {
   it.each([
     ['lists a path twice', { files: { '/etc/x': '1' }, directories: { '/etc/x': {} } }, 'DUPLICATE'],
     ['has a file below a file', { files: { '/etc/x': '1', '/etc/x/y': '2' } }, 'BUNDLE_FORMAT'],
@@ -462,7 +462,7 @@ describe('a bad package', () => {
     await expect(host.target.plan(packageOf(spec), [], new Map(), never)).rejects.toMatchObject({ code });
   });
 
-  it('is refused when bytes are not what package.json says, or missing', async () => {
+  it("is refused with missing bytes, or with another digest than package.json's", async () => {
     await using host = await sandbox();
     const good = packageOf({ files: { '/etc/x': '1' } });
     const swapped = { ...good, files: new Map([...good.files, ['files/0', Buffer.from('2')]]) };
@@ -476,8 +476,8 @@ describe('a bad package', () => {
   });
 });
 
-describe('nothing of a file', () => {
-  it('is in a plan, a result, a drift or the inventory', async () => {
+describe('the content of a file', () => {
+  it('is in no plan, result, drift or inventory', async () => {
     await using host = await sandbox();
     await host.put('/etc/x', 'OLD-SECRET');
     const desired = packageOf({

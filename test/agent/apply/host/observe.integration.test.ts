@@ -5,7 +5,7 @@ import { applyTo, never, packageOf, sandbox } from './sandbox.ts';
 const desired = packageOf({ files: { '/etc/x': 'v1', '/opt/y': 'v1' }, directories: { '/srv': {} } });
 
 describe('drift', () => {
-  it('is found in content, mode, type and absence, all at once', async () => {
+  it('is reported for changed content, mode, type and missing files', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, desired);
     await writeFile(host.at('/etc/x'), 'v2');
@@ -23,7 +23,7 @@ describe('drift', () => {
     expect(drifts[2]?.message).toBe('/etc/x has mode 0666, not 0644');
   });
 
-  it('is found in a file of ours that the package no longer has', async () => {
+  it('is reported for a file that the package no longer contains', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, desired);
     const less = packageOf({ files: { '/etc/x': 'v1' }, directories: { '/srv': {} } });
@@ -32,7 +32,7 @@ describe('drift', () => {
     expect(drifts.map(({ key, what }) => `${key} ${what}`)).toEqual(['file:/opt/y extra']);
   });
 
-  it('is never "none" when something cannot be read', async () => {
+  it('is an error when something cannot be read', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, desired);
     await rm(host.at('/opt'), { recursive: true });
@@ -45,7 +45,7 @@ describe('drift', () => {
     await expect(host.target.observe(desired, [], never)).rejects.toMatchObject({ code: 'APPLY_FAILED' });
   });
 
-  it('stops when it is asked to', async () => {
+  it('stops when the signal aborts', async () => {
     await using host = await sandbox();
     await expect(host.target.observe(desired, [], AbortSignal.abort())).rejects.toMatchObject({
       code: 'ABORTED',

@@ -23,7 +23,7 @@ const ids = async (path: string) => {
 };
 
 describe.skipIf(process.getuid?.() !== 0)('owners, as root', () => {
-  it("are set by the host's own numbers, and put back with the file that was there", async () => {
+  it('are looked up on the host, and restored with the original file', async () => {
     await using host = await sandbox();
     await host.put('/etc/x', 'before');
     await chown(host.at('/etc/x'), 77, 88);
@@ -59,7 +59,7 @@ describe.skipIf(process.getuid?.() !== 0)('owners, as root', () => {
     });
   });
 
-  it('of a link in the way count: one that a stranger may have placed is not followed', async () => {
+  it('of a symbolic link in the path are checked: one of another user is not followed', async () => {
     await using host = await sandbox();
     await mkdir(host.at('/home'));
     await symlink('../etc', host.at('/home/conf'));
@@ -141,7 +141,7 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await readdir(host.at('/etc/cron.d'))).toEqual([]);
   });
 
-  it("in a sticky directory are not followed, while root's are", async () => {
+  it("of another user in a sticky directory are not followed, while root's are", async () => {
     await using host = await withMallory();
     await mkdir(host.at('/tmp'));
     await chmod(host.at('/tmp'), 0o1777);
@@ -154,7 +154,7 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await host.read('/etc/x')).toBe('#!/bin/sh\n');
   });
 
-  it('do not hinder what a package keeps in her directory', async () => {
+  it("do not prevent a package's files in a user's directory", async () => {
     await using host = await withMallory();
     await applyTo(host.target, host.inventory, script('/home/mallory/bin/run'));
     expect(await host.read('/home/mallory/bin/run')).toBe('#!/bin/sh\n');
@@ -174,7 +174,7 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await ids(host.at('/home/mallory/run'))).toEqual([1234, 2345]);
   });
 
-  it('that a package replaced are hers again when it leaves', async () => {
+  it('that a package replaced are restored with their owner', async () => {
     await using host = await withMallory();
     await host.plant('../../etc/passwd', '/home/mallory/run');
     await applyTo(host.target, host.inventory, script('/home/mallory/run'));
@@ -251,7 +251,7 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
 describe('owners, not as root', () => {
   const other = { owner: 'kiosk', group: 'kiosk' };
 
-  it('are skipped and said so, never configured', async () => {
+  it('are skipped, with a reason in the result', async () => {
     await using host = await sandbox({ isRoot: false });
     const desired = packageOf({
       files: { '/etc/x': { content: '1', ...other } },
@@ -272,7 +272,7 @@ describe('owners, not as root', () => {
     expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
   });
 
-  it('need no names on a host that has none yet', async () => {
+  it('need no passwd file on a host without one', async () => {
     await using host = await sandbox({ isRoot: false });
     await rm(host.at('/etc'), { recursive: true });
     const desired = packageOf({ files: { '/etc/x': { content: '1', ...other } } });

@@ -32,7 +32,7 @@ const expectSettled = async (host: Host, spec: PackageSpec): Promise<void> => {
   expect(await host.target.observe(desired, host.inventory.owned, never)).toEqual([]);
 };
 
-describe('a path that moves to another name of its place', () => {
+describe('a path that changes to another name of the same place', () => {
   it.each([
     ['/lib/tool/x', '/usr/lib/tool/x'],
     ['/usr/lib/tool/x', '/lib/tool/x'],
@@ -76,7 +76,7 @@ describe('a path that moves to another name of its place', () => {
     }
   });
 
-  it('goes for directories, too: mode, owner and removal', async () => {
+  it('may be a directory: mode, owner and removal', async () => {
     await using host = await merged();
     const before = await host.tree();
     await apply(host, { directories: { '/lib/tool': { mode: '0700' } }, files: { '/usr/lib/tool/x': '1' } });
@@ -88,7 +88,7 @@ describe('a path that moves to another name of its place', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('is known by the name that an older agent recorded', async () => {
+  it('is recognised by the name that an earlier agent recorded', async () => {
     await using host = await merged();
     const before = await host.tree();
     await apply(host, { files: { '/lib/tool/x': 'v1' } });
@@ -102,10 +102,10 @@ describe('a path that moves to another name of its place', () => {
   });
 });
 
-describe('a link of the administrator', () => {
+describe('a symbolic link of the administrator', () => {
   const spec = { files: { '/srv/app/x': 'v1' } };
 
-  it('is followed: the file is where the link leads, and goes from there', async () => {
+  it('is followed: the file is written to its target, and removed from there', async () => {
     await using host = await sandbox();
     await host.put('/data/app/x', 'before');
     await mkdir(host.at('/srv'));
@@ -119,7 +119,7 @@ describe('a link of the administrator', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('that leads elsewhere since is drift, and both places become what they shall be', async () => {
+  it('with a changed target is drift: the old place is restored, the new one written', async () => {
     await using host = await sandbox();
     await host.put('/data/one/x', 'before, in one');
     await host.put('/data/two/x', 'before, in two');
@@ -140,7 +140,7 @@ describe('a link of the administrator', () => {
     expect(await host.read('/data/two/x')).toBe('before, in two');
   });
 
-  it('that took the place of the directory finds the files again, where they were moved along', async () => {
+  it('in place of the directory is recognised, when the files were moved along', async () => {
     await using host = await sandbox();
     await host.put('/data/other', 'x');
     await apply(host, spec);
@@ -162,7 +162,7 @@ describe('a link of the administrator', () => {
     expect((await host.tree()).filter((line) => line.endsWith('v2'))).toEqual([]);
   });
 
-  it('to files of the administrator under the same name: they are kept and put back', async () => {
+  it("to the administrator's files with the same names keeps and restores them", async () => {
     await using host = await sandbox();
     await apply(host, spec);
     await rename(host.at('/srv/app'), host.at('/srv/app.old'));
@@ -175,7 +175,7 @@ describe('a link of the administrator', () => {
   });
 });
 
-describe('two names of one place', () => {
+describe('two paths of one place', () => {
   it('in one package are refused, and nothing is written', async () => {
     await using host = await merged();
     const before = await host.tree();
@@ -194,7 +194,7 @@ describe('two names of one place', () => {
     expect(await host.tree()).toEqual(before);
   });
 
-  it('in two packages are refused to the second, and it has the file when the first leaves', async () => {
+  it('in two packages are refused for the second, which gets the file when the first is removed', async () => {
     await using world = await createSecretWorld();
     await mkdir(world.at('/usr/lib'), { recursive: true });
     await symlink('usr/lib', world.at('/lib'));
@@ -217,7 +217,7 @@ describe('two names of one place', () => {
     await expect(world.read('/usr/lib/tool/x')).rejects.toThrow('ENOENT');
   });
 
-  it('move between packages in one release, and are never lost', async () => {
+  it('can be exchanged between packages in one release without losing a file', async () => {
     await using world = await createSecretWorld();
     await mkdir(world.at('/usr/lib'), { recursive: true });
     await symlink('usr/lib', world.at('/lib'));
@@ -260,7 +260,7 @@ describe("the agent's own files", () => {
   });
 });
 
-describe('the state directory below the root', () => {
+describe("the agent's state directory below the root", () => {
   it('is refused to every package, by its path there', async () => {
     await using host = await sandbox();
     await mkdir(host.at('/var/state'), { recursive: true });
@@ -273,7 +273,7 @@ describe('the state directory below the root', () => {
   });
 });
 
-describe('mounts', () => {
+describe('mount points', () => {
   const table = [
     '21 1 8:1 / / rw,relatime - ext4 /dev/sda1 rw',
     '30 21 8:17 / /data\\040disk rw - ext4 /dev/sdb1 rw',
@@ -314,7 +314,7 @@ describe('mounts', () => {
 });
 
 describe.skipIf(process.getuid?.() !== 0)('a link of a local user', () => {
-  it('makes no two paths one: it is not followed, and claims nothing of another package', async () => {
+  it('of another user does not make two paths one: it is not followed, and claims no path', async () => {
     await using host = await sandbox();
     await host.put('/usr/lib/till/x', '1');
     await mkdir(host.at('/home/mallory'), { recursive: true });

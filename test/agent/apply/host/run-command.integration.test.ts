@@ -20,7 +20,7 @@ const isRunning = (command: string): boolean =>
 const sh = (script: string, more: { readonly timeoutMs: number; readonly signal?: AbortSignal }) =>
   runCommand(['/bin/sh', '-c', script], { signal: never, ...more });
 
-it('kills at the limit what left its process group, lost its parent, or cleared its environment', async () => {
+it('runCommand kills at its timeout children that left the process group, lost their parent, or cleared their environment', async () => {
   const [session, orphan, cleared] = [sleep(), sleep(), sleep()];
   const { code } = await sh(
     `setsid ${session} & (setsid ${orphan} &) ; env -i /usr/bin/setsid ${cleared} & exec sleep 60`,
@@ -30,14 +30,14 @@ it('kills at the limit what left its process group, lost its parent, or cleared 
   expect([session, orphan, cleared].filter(isRunning)).toEqual([]);
 });
 
-it('kills a program that starts others faster than they are counted', async () => {
+it('runCommand kills a program that forks faster than its children are listed', async () => {
   const each = sleep();
   const { code } = await sh(`while :; do setsid ${each} & done`, { timeoutMs: 300 });
   expect(code).toBe(124);
   expect(isRunning(each)).toBe(false);
 });
 
-it('kills the same when it is stopped', async () => {
+it('runCommand kills the children when its signal aborts', async () => {
   const session = sleep();
   const stop = new AbortController();
   const ended = sh(`setsid ${session} & exec sleep 60`, { timeoutMs: 60_000, signal: stop.signal });
@@ -47,7 +47,7 @@ it('kills the same when it is stopped', async () => {
   expect(isRunning(session)).toBe(false);
 });
 
-it('leaves alone what a program that ended within its limit left running', async () => {
+it('runCommand does not kill a background process of a program that ended in time', async () => {
   const service = sleep();
   const { code, stdout } = await sh(`setsid ${service} > /dev/null 2>&1 & echo $!`, { timeoutMs: 10_000 });
   expect(code).toBe(0);

@@ -16,7 +16,7 @@ const unit = (settings: string): Partial<TestPackage> => ({
   units: [{ name: 'press.service', enabled: true, active: true, restartOn: [] }],
 });
 
-test('the time of a package is that of its checks and of the starts of its services', () => {
+test("secondsOf adds the timeouts of a package's checks and of its services' starts", () => {
   expect(secondsOf({})).toBe(0);
   const check = { type: 'exec', name: 'port', argv: ['true'], timeoutSeconds: 3600 } as const;
   expect(secondsOf({ checks: [check] })).toBe(3600);

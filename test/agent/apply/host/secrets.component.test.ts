@@ -47,7 +47,7 @@ describe('a file made of a secret', () => {
     expect(existsSync(host.at('/run'))).toBe(false);
   });
 
-  it('replaces what is in its place without a copy of it, for that may be a secret too', async () => {
+  it('replaces a file without a copy of it, which may be a secret, too', async () => {
     await using host = await sandbox();
     await host.put(PATH, TWO);
     await applyTo(host.target, host.inventory, withSecret(ONE));
@@ -65,7 +65,7 @@ describe('a file made of a secret', () => {
     ).toEqual([]);
   });
 
-  it('never goes where a link leads', async () => {
+  it('replaces a symbolic link without following it', async () => {
     await using host = await sandbox();
     await mkdir(host.at('/run/app'), { recursive: true });
     await writeFile(host.at('/etc/target'), 'x');
@@ -75,7 +75,7 @@ describe('a file made of a secret', () => {
     await expect(readlink(host.at(PATH))).rejects.toMatchObject({ code: 'EINVAL' });
   });
 
-  it('and a plain file of the package may change places, and no copy is made of the secret', async () => {
+  it('and a plain file of the package may replace each other, without a copy of the secret', async () => {
     await using host = await sandbox();
     const plain = packageOf({ files: { [PATH]: 'plain' } });
     await applyTo(host.target, host.inventory, withSecret(ONE));
@@ -89,7 +89,7 @@ describe('a file made of a secret', () => {
     ).toEqual([]);
   });
 
-  it('is no other package’s, as a secret or as a file', async () => {
+  it('cannot have a path of another package, as a secret or as a file', async () => {
     await using host = await sandbox();
     const plan = (key: string, desired: DesiredPackage) =>
       host.target.plan(desired, [], new Map([[key, 'other']]), never);
@@ -99,7 +99,7 @@ describe('a file made of a secret', () => {
     await expect(plan(`secret:${PATH}`, plain)).rejects.toMatchObject({ code: 'PATH_CLAIMED' });
   });
 
-  it('makes units that read it restart when it changes, and only a keyed hash of it is remembered', async () => {
+  it('restarts units that read it when it changes, and only a keyed hash of it is stored', async () => {
     await using host = await sandbox();
     const run: Run = (argv) =>
       Promise.resolve({
@@ -124,7 +124,7 @@ describe('a file made of a secret', () => {
     expect(tracesIn('the plan', JSON.stringify(steps), [ONE])).toEqual([]);
   });
 
-  it('is put back where it is missing, and nothing else is touched', async () => {
+  it('is restored when it is missing, without touching anything else', async () => {
     await using host = await sandbox();
     const desired = withSecret(ONE, { files: { '/etc/app.conf': 'a' } });
     await applyTo(host.target, host.inventory, desired);

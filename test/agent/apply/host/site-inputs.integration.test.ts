@@ -14,7 +14,7 @@ describe('site values', () => {
     { file: '/etc/b.json', pointer: '/line/id', value: id },
   ];
 
-  it('are in the bytes that are written, compared and remembered', async () => {
+  it('are part of the content that is written, compared and recorded', async () => {
     await using host = await sandbox();
     const desired = packageOf({ ...spec, siteInputs: inputs('press 4', 4) });
     await applyTo(host.target, host.inventory, desired);
@@ -34,7 +34,7 @@ describe('site values', () => {
     ['a file that the package does not have', { file: '/etc/c', pointer: '/A', value: 1 }],
     ['a file without a format', { file: '/etc/plain', pointer: '/A', value: 1 }],
     ['a pointer that is none', { file: '/etc/a.env', pointer: 'LINE', value: 1 }],
-  ])('that go to %s are refused', async (_, input) => {
+  ])('for %s are refused', async (_, input) => {
     await using host = await sandbox();
     const desired = packageOf({ files: { ...spec.files, '/etc/plain': 'x' }, siteInputs: [input] });
     await expect(host.target.plan(desired, [], new Map(), never)).rejects.toMatchObject({

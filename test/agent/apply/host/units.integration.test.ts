@@ -73,7 +73,7 @@ const unit = (name: string, restartOn: readonly string[] = []) => ({
 });
 
 describe('units', () => {
-  it('are enabled and started in the order they are listed, then left alone, then stopped backwards', async () => {
+  it('are enabled and started in the listed order, unchanged by a second apply, and stopped in reverse', async () => {
     const { run, take } = recorder({});
     await using host = await onRealRoot(run);
     const desired = packageOf({ units: [unit('b.service'), unit('a.service')] });
@@ -88,7 +88,7 @@ describe('units', () => {
     expect(take()).toEqual(['stop a.service', 'disable a.service', 'stop b.service', 'disable b.service']);
   });
 
-  it('that were there before go back to what they were', async () => {
+  it('of the host are restored to their original state', async () => {
     const { run, take } = recorder({ 'ssh.service': { active: 'active', enabled: 'enabled' } });
     await using host = await onRealRoot(run);
     const off = packageOf({ units: [{ name: 'ssh.service', enabled: false, active: false }] });
@@ -118,7 +118,7 @@ describe('units', () => {
     expect(take()).toEqual(['start a.service', 'enable b.service', 'start b.service']);
   });
 
-  it('that systemd unloads between the look and the stop are stopped; a stop that fails otherwise is an error', async () => {
+  it('unloaded by systemd before their stop count as stopped; another error of stop fails', async () => {
     const units: Record<string, Unit> = {};
     const { run } = recorder(units);
     let isUnloaded = true;
@@ -142,7 +142,7 @@ describe('units', () => {
     });
   });
 
-  it('are looked at with as many processes for thirty as for one, and a plan without changes too', async () => {
+  it('are queried with the same number of processes for thirty units as for one', async () => {
     const started = async (count: number): Promise<readonly string[]> => {
       const { run } = recorder({});
       const words: string[] = [];
@@ -162,7 +162,7 @@ describe('units', () => {
     expect(await started(1)).toEqual(await started(30));
   });
 
-  it('that do not exist between others are named each, and no other', async () => {
+  it('that are missing are reported by name', async () => {
     const units: Record<string, Unit> = {};
     const { run } = recorder(units);
     await using host = await onRealRoot(run);
@@ -179,7 +179,7 @@ describe('units', () => {
     ]);
   });
 
-  it('of other packages are restarted by a drop-in of the package that systemd reads for them, if they run', async () => {
+  it('of other packages are restarted when a drop-in of this package applies to them and they run', async () => {
     const active = { active: 'active', enabled: 'enabled' };
     const { run } = recorder({ 'press-b.service': active, 'mill.service': active });
     await using host = await onRealRoot(run);
@@ -192,7 +192,7 @@ describe('units', () => {
     ]);
   });
 
-  it('that systemd cannot be asked about are an error, never in sync', async () => {
+  it('are an error when systemd cannot be asked, never in sync', async () => {
     const run: Run = () => Promise.resolve({ code: 1, stdout: '', stderr: 'Failed to connect to bus' });
     await using host = await onRealRoot(run);
     const desired = packageOf({ units: [unit('a.service')] });
@@ -201,11 +201,11 @@ describe('units', () => {
   });
 });
 
-describe('a drop-in that somebody wrote', () => {
+describe('a foreign drop-in', () => {
   const dropIn = '/etc/systemd/system/a.service.d/override.conf';
   const own = { '/etc/systemd/system/a.service': '[Service]\nExecStart=/bin/true\n' };
 
-  it('is drift of a unit that the package brings, and taken away; what the package brings stays', async () => {
+  it("of a unit in the package is drift and removed; the package's own drop-ins stay", async () => {
     await using host = await sandbox();
     const ours = '/etc/systemd/system/a.service.d/10-ours.conf';
     const desired = packageOf({ files: { ...own, [ours]: '[Service]\n' }, units: [unit('a.service')] });
@@ -230,7 +230,7 @@ describe('a drop-in that somebody wrote', () => {
     expect(await host.tree()).toContain(`${ours.slice(1)} file 644 [Service]\n`);
   });
 
-  it("stays beside a unit of the host's own where it was there before the package", async () => {
+  it('of a unit of the host stays when it existed before the package', async () => {
     await using host = await sandbox();
     await host.put(dropIn, '[Service]\n');
     const desired = packageOf({ units: [unit('a.service')] });
@@ -245,7 +245,7 @@ describe('a drop-in that somebody wrote', () => {
   });
 });
 
-describe('units on a host without an init', () => {
+describe('units on a host without an init system', () => {
   it('are skipped, never configured, checks included', async () => {
     await using host = await sandbox();
     const desired = packageOf({

@@ -8,7 +8,7 @@ const read = (rows: readonly string[]) =>
     run: async () => ({ code: 0, stderr: '', stdout: rows.map((row) => `${row}\n`).join('') }),
   });
 
-test('packages have the names that apt gives them: with an architecture where it is not that of dpkg', async () => {
+test("packages are named as by apt: with the architecture when it is not dpkg's", async () => {
   const dpkg = await read([
     'dpkg\tamd64\t1.21.22\tinstall\tok\tinstalled',
     'libc6\tamd64\t2.36-9\tinstall\tok\tinstalled',

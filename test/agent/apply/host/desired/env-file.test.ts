@@ -6,7 +6,7 @@ const set = (text: string, key: string, value: string): string =>
   setEnv(Buffer.from(text), key, value, '/etc/x').toString();
 
 describe('a value in an environment file', () => {
-  it('replaces the assignment and leaves every other byte', () => {
+  it('replaces the assignment, and keeps every other byte', () => {
     const text = '# HOST=old\nHOST=old\r\n  PORT = 1\nexport X=2\nLAST=3';
     expect(set(text, 'HOST', 'new')).toBe(
       '# HOST=old\nHOST="new"\n  PORT = 1\nexport X=2\nLAST=3'.replace('"new"\n', '"new"\n'),
@@ -14,7 +14,7 @@ describe('a value in an environment file', () => {
     expect(set(text, 'LAST', 'é')).toBe(`${text.slice(0, -1)}"é"`);
   });
 
-  it('replaces the last of several, which is the one that both readers take', () => {
+  it('replaces the last of several assignments, which systemd and shells use', () => {
     expect(set('A=1\nA=2\n', 'A', '3')).toBe('A=1\nA="3"\n');
   });
 
@@ -27,7 +27,7 @@ describe('a value in an environment file', () => {
     expect(set('', 'A', 'a"b\\c$d`e\'f #g')).toBe('A="a\\"b\\\\c\\$d\\`e\'f #g"\n');
   });
 
-  it('is not fooled by an assignment inside a quoted value or after a continued line', () => {
+  it('ignores assignments inside a quoted value or on a continued line', () => {
     const text = 'TEXT="one\nA=2\n"\nLONG=x\\\nA=3\nA=4\n';
     expect(set(text, 'A', '5')).toBe('TEXT="one\nA=2\n"\nLONG=x\\\nA=3\nA="5"\n');
   });
@@ -42,16 +42,16 @@ describe('a value in an environment file', () => {
     ['NUL', 'a\0b'],
     ['carriage return', 'a\rb'],
     ['half a surrogate pair', 'a\ud800b'],
-  ])('is refused with a %s, without being told', (_, value) => {
+  ])('with a %s is refused, without being printed', (_, value) => {
     expect(refusal(() => set('', 'A', value))).toBe('SITE_VALUES');
     expect(() => set('', 'A', value)).not.toThrow(/a.b/s);
   });
 
-  it.each(['', '1A', 'A B', 'A=B', 'A/B'])('has no such key as %j', (key) => {
+  it.each(['', '1A', 'A B', 'A=B', 'A/B'])('cannot have the key %j', (key) => {
     expect(refusal(() => set('', key, 'x'))).toBe('SITE_VALUES');
   });
 
-  it('cannot be put into a file with an open quote', () => {
+  it('is refused for a file with an open quote', () => {
     expect(refusal(() => set('A="x\n', 'B', '1'))).toBe('SITE_VALUES');
   });
 });

@@ -22,7 +22,7 @@ const hostWith = async (index: string, settings?: string, storage = 'var/lib/con
 const image = (names: readonly string[] | null, hex = HEX, data: readonly string[] = []) =>
   JSON.stringify([{ digest: `sha256:${hex}`, names, 'big-data-names': ['manifest', ...data] }]);
 
-test('an image that the agent loads has a tag of its own in its repository', () => {
+test('tagOf gives a loaded image a tag of the agent in its repository', () => {
   expect(tagOf(NAME)).toBe(`registry.example:5000/team/web:fleet-ferry-${HEX}`);
 });
 
@@ -44,7 +44,7 @@ test.each([
   expect((await readPodman(host.path)).find(NAME)).toBe(wanted);
 });
 
-test('images that the agent loaded are those with its tag', async () => {
+test("the loaded images are those with the agent's tag", async () => {
   await using host = await hostWith(image(['registry.example/other:1', tagOf(NAME)]));
   expect((await readPodman(host.path)).loaded).toEqual([NAME]);
 });
@@ -54,7 +54,7 @@ test('a host without Podman has no images', async () => {
   expect((await readPodman(host.path)).find(NAME)).toBe('missing');
 });
 
-test("the storage is where Podman's configuration says", async () => {
+test("the storage path is read from Podman's configuration", async () => {
   const settings = '[storage]\n# graphroot = "/no"\ngraphroot = "/data/containers"\n';
   await using host = await hostWith(image([tagOf(NAME)]), settings, 'data/containers');
   expect((await readPodman(host.path)).find(NAME)).toBe('loaded');

@@ -32,7 +32,7 @@ const world = async () => {
   };
 };
 
-test('a file that nobody wrote to is read once', async () => {
+test('a file without changes is read once', async () => {
   await using it = await world();
   const first = await it.look();
   it.pass(5 * 60_000);
@@ -57,7 +57,7 @@ test.each<[string, (path: string) => Promise<void>]>([
     },
   ],
   ['cut', (path) => truncate(path, 1)],
-])('one that was %s is read again', async (_, change) => {
+])('a file that was %s is read again', async (_, change) => {
   await using it = await world();
   const first = await it.look();
   await change(it.path);
@@ -65,7 +65,7 @@ test.each<[string, (path: string) => Promise<void>]>([
   expect(it.reads()).toBe(2);
 });
 
-test('once a day it is read whatever its times say', async () => {
+test('a file is read again after a day, even with unchanged times', async () => {
   await using it = await world();
   await it.look();
   it.pass(25 * HOUR);
@@ -81,7 +81,7 @@ test('does not trust a file written a moment ago: the next write may leave the s
   expect(it.reads()).toBe(2);
 });
 
-test('a clock that is set back makes nothing last longer', async () => {
+test('a clock that is set back does not extend that day', async () => {
   await using it = await world();
   await it.look();
   it.pass(-2 * HOUR);

@@ -33,7 +33,7 @@ const hooks = (change: AptChange, ownedAt?: string): readonly string[] => {
 
 const downgrade = { name: 'shop', from: '3', to: '2', isDowngrade: true } as const;
 
-test('an upgrade runs the hooks before and after it, an installation the one after it', () => {
+test('an upgrade runs the before and after hooks, an installation the after hook', () => {
   expect(hooks({ name: 'shop', from: '1', to: '2' }, '1')).toEqual([
     'before /opt/dump 1 2 hooks/0',
     'after /opt/migrate 1 2 hooks/1',
@@ -41,17 +41,17 @@ test('an upgrade runs the hooks before and after it, an installation the one aft
   expect(hooks({ name: 'shop', from: null, to: '2' })).toEqual(['after /opt/migrate none 2 hooks/0']);
 });
 
-test('going back to an older version restores, and removing one or changing another runs no hook', () => {
+test('a downgrade runs the restore hook; a removal or a change without a version runs none', () => {
   expect(hooks(downgrade, '3')).toEqual(['restore /opt/restore 3 2 hooks/0']);
   expect(hooks({ name: 'shop', from: '1', to: null }, '1')).toEqual([]);
   expect(hooks({ name: 'other', from: '1', to: '2' })).toEqual([]);
 });
 
-test('putting back a version that somebody at the host replaced restores nothing', () => {
+test('reinstalling a version that was changed on the host runs no restore hook', () => {
   expect(hooks(downgrade, '2')).toEqual([]);
 });
 
-test('a downgrade without a hook says that data stay', () => {
+test('a downgrade without a restore hook warns that data stay', () => {
   expect(irreversibleNotes([downgrade], [])).toEqual(['data of shop stay as the newer version left them']);
   expect(irreversibleNotes([{ name: 'shop', from: '1', to: '2' }], [])).toEqual([]);
 });
