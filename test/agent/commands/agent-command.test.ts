@@ -16,7 +16,7 @@ const configOf = async (args: readonly string[], env: Readonly<Record<string, st
 
 afterEach(() => vi.unstubAllEnvs());
 
-it('keys that take several words take them from the environment too, as the help says', async () => {
+it('configuration keys with several values are read from the environment variables that the help shows', async () => {
   const config = await configOf([], {
     FLEET_AGENT_TARGETS: 'host,kubernetes',
     FLEET_AGENT_PLAIN_HTTP: 'one.example:5000, 10.0.0.1:5000',
@@ -31,7 +31,7 @@ it('keys that take several words take them from the environment too, as the help
   });
 });
 
-it('flags go over the environment', async () => {
+it('flags take precedence over environment variables', async () => {
   const args = ['--plain-http', 'a:1,b:2', '--plain-http', 'c:3', '--windows', '0 4 * * 0 for 2h'];
   const config = await configOf(args, {
     FLEET_AGENT_PLAIN_HTTP: 'd:4',

@@ -11,12 +11,12 @@ const since = '2026-11-20T08:00:00Z';
 const good = '2026-11-21T08:00:00Z';
 const next = '2026-11-21T08:01:00Z';
 
-describe('what status says of registry and hub', () => {
-  it('is nothing where there are none', () => {
+describe('the lines of status for registry and hub', () => {
+  it('are absent when neither is configured', () => {
     expect(show({})).toEqual([]);
   });
 
-  it('is when each was reached last, and when it is asked next', () => {
+  it('state when each was last reached and is asked next', () => {
     const registry = { address: 'oci://r/fleet', good, failing: null, next };
     const hub = { address: 'https://hub', good, failing: null, next };
     expect(show({ registry, hub, outbox: { ...OUTBOX, events: 3 } })).toEqual([
@@ -25,7 +25,7 @@ describe('what status says of registry and hub', () => {
     ]);
   });
 
-  it('is since when one fails, and why', () => {
+  it('state since when and why a contact fails', () => {
     const failing = { since, code: 'HUB_UNREACHABLE', message: 'https://hub does not answer', failures: 99 };
     expect(show({ hub: { address: 'https://hub', good: null, failing, next } })).toEqual([
       'Hub      https://hub: never handed over, failing since 2026-11-20T08:00:00Z: HUB_UNREACHABLE: ' +
@@ -33,7 +33,7 @@ describe('what status says of registry and hub', () => {
     ]);
   });
 
-  it('asks whether the service runs where it has left no word', () => {
+  it('ask whether the service is running when it recorded nothing yet', () => {
     expect(show({ registry: { address: 'oci://r/fleet', ...NO_CONTACT } })).toEqual([
       'Registry oci://r/fleet: not yet asked (is the service running?)',
     ]);

@@ -6,7 +6,7 @@ import type { PackageDrift } from '../../../agent/observe/observe.ts';
 const edited = { key: 'file:/etc/a', what: 'content', message: '/etc/a has other content' } as const;
 const looked = (...drift: readonly PackageDrift[]) => ({ packages: [], drift });
 
-describe('what a look says', () => {
+describe('showLook', () => {
   it.each([
     ['nothing to do', { assignment: 'app', drift: [] }, 'Everything already runs as desired.', 0],
     [
@@ -51,11 +51,11 @@ describe('what a look says', () => {
   });
 });
 
-it('says nothing about a machine on which nothing runs, whatever comes later', () => {
+it('showLook: a machine without packages prints one line only', () => {
   expect(showLook(looked())).toEqual(['No package runs here.']);
 });
 
-describe('an import that brings no release, to a machine without one', () => {
+describe('showMissing, of an import without a release for a machine without one', () => {
   it.each([
     [
       [],
@@ -65,7 +65,7 @@ describe('an import that brings no release, to a machine without one', () => {
       ['prod/hosts'],
       /and the medium has no release of it: it has prod\/hosts\. If the channel is wrong, the office/,
     ],
-  ])('says so, of a medium with the releases %j', (offered, text) => {
+  ])('explains what to do with a medium with the releases %j', (offered, text) => {
     expect(showMissing({ channel: 'prod/hots', offered })).toMatch(text);
   });
 });

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 const parse = (pattern: string, key = '/etc/fleet-agent/team.pub') =>
   parseConfig('agent.yaml', `imagePolicy:\n  - match: ["${pattern}"]\n    keys: [${key}]\n`);
 
-it('a machine says itself which images must be signed, with keys in files', async () => {
+it('imagePolicies reads the signing rule of a machine with its key files, and refuses a file without a key', async () => {
   await using folder = await temporaryDirectory('policy');
   const file = join(folder.path, 'team.pub');
   const key = newKey();
@@ -23,7 +23,7 @@ it('a machine says itself which images must be signed, with keys in files', asyn
   expect(await verdict(() => imagePolicies({ imagePolicy }))).toBe('CONFIG_INVALID');
 });
 
-it('a key that is not there lets nothing through', async () => {
+it('imagePolicies refuses a key file that does not exist', async () => {
   const imagePolicy = [{ match: ['**'], keys: ['/nowhere/team.pub'] }];
   expect(() => imagePolicies({ imagePolicy })).toThrow('a key of imagePolicy cannot be used');
 });
@@ -35,6 +35,6 @@ it.each([
   ['nginx', 'CONFIG_INVALID'],
   ['library/nginx', 'CONFIG_INVALID'],
   ['edge.example/app@sha256:0', 'CONFIG_INVALID'],
-])('a pattern is written in full: %s -> %s', async (pattern, answer) => {
+])('an image pattern needs registry and repository: %s -> %s', async (pattern, answer) => {
   expect(await verdict(() => parse(pattern))).toBe(answer);
 });

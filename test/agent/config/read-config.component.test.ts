@@ -56,11 +56,11 @@ const said = (text: string): string => {
 };
 
 describe('the configuration', () => {
-  it('of a machine without a file is the defaults', () => {
+  it('has the defaults on a machine without a file', () => {
     expect(readConfig(undefined, {})).toEqual(DEFAULTS);
   });
 
-  it('is the file, and flags over it', async () => {
+  it('is read from the file, with flags taking precedence, and refused for a missing file', async () => {
     await using folder = await temporaryDirectory('config');
     const file = join(folder.path, 'agent.yaml');
     await writeFile(file, 'services: none\ninterval: 30s\npruneBudget: 0\n');
@@ -76,7 +76,7 @@ describe('the configuration', () => {
     expect(() => readConfig(join(folder.path, 'other.yaml'), {})).toThrow('there is no configuration file');
   });
 
-  it('has paths that are relative to the file, and those of flags to where the agent is started', async () => {
+  it('resolves paths in the file from its folder, and paths in flags from the working directory', async () => {
     await using folder = await temporaryDirectory('config');
     const file = join(folder.path, 'agent.yaml');
     await writeFile(file, 'kubeconfig: kube/config\ncaFile: ../ca.pem\n');
@@ -107,7 +107,7 @@ describe('the configuration', () => {
       'agent.yaml:1:7: CONFIG_INVALID: poll is not valid. Time between two questions to the registry: a number and s, m or h, like 1m.',
     ],
     ['root: /\nrot: /\n', 'agent.yaml:2:1: CONFIG_INVALID: there is no key "rot"; did you mean root?'],
-  ])('says where in the file the mistake is: %j', (text, expected) => {
+  ])('names line and column of a mistake: %j', (text, expected) => {
     expect(said(text)).toContain(expected);
   });
 
@@ -123,7 +123,7 @@ describe('the configuration', () => {
     expect(parseConfig('agent.yaml', '# nothing\n')).toEqual({});
   });
 
-  it('has every key as a flag and as an environment variable, but those that only its owner may set', () => {
+  it('has a flag and an environment variable for every key except those that only the owner may set', () => {
     const owners = [
       'allowReboot',
       'breakGlass',

@@ -32,8 +32,8 @@ const offer = async (world: World, server: RegistryServer, content: string, vers
   server.publish(await world.medium({ release: { version, bundle } }));
 };
 
-describe('a look by a command', () => {
-  it('asks the registry of a new host first, and takes up what it has', async () => {
+describe('apply (once)', () => {
+  it('asks the registry of a new host first, accepts its release and applies it', async () => {
     await using world = await createWorld();
     await using server = await startRegistryServer();
     const empty = await once(world, server.address);

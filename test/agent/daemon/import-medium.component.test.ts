@@ -84,7 +84,7 @@ describe('an import', () => {
     expect([done, ends]).toEqual([total, 1]);
   });
 
-  it('applies packages in the order of their dependencies and tells each once', async () => {
+  it('applies packages in the order of their dependencies and reports each once', async () => {
     await using world = await createWorld();
     const result = await world.release(1, [
       onePackage('app', 'two', { dependsOn: ['base'] }),
@@ -100,7 +100,7 @@ describe('an import', () => {
     expect(readFloors(world.agent.state)).toMatchObject({ root: 1, site: 1, release: 1 });
   });
 
-  it('reads one tar as it reads a directory', async () => {
+  it('reads a tar like a directory', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const { key } = world.agent.identity;
@@ -125,7 +125,7 @@ describe('an import', () => {
     expect(world.events()).toHaveLength(events);
   });
 
-  it('says which channel it follows while no release of that came', async () => {
+  it('names the followed channel when the medium has no release of it', async () => {
     await using world = await createWorld();
     const { key } = world.agent.identity;
     const follows = { environment: 'prod', clusterType: 'factory-hots' };
@@ -152,7 +152,7 @@ describe('an import', () => {
     ).not.toHaveProperty('missing');
   });
 
-  it('touches only what a new release changes', async () => {
+  it('changes only the packages that differ in the new release', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('base', 'one')]);
     const result = await world.release(2, [onePackage('app', 'two'), onePackage('base', 'one')]);
@@ -169,7 +169,7 @@ describe('an import', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('puts the site’s values where the bundle says, an agent’s own over them', async () => {
+  it("puts the site values where the bundle's inputs point, with those of the agent taking precedence", async () => {
     await using world = await createWorld();
     const input = (name: string) => ({
       input: name,
@@ -223,7 +223,7 @@ describe('an import', () => {
     expect(live(world)['/etc/app.env']).toBe('A=1\nLINE=4\n');
   });
 
-  it('that the rollout does not select moves the floors and leaves what runs', async () => {
+  it('that the rollout does not select raises the floors and changes no package', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'two')]);
@@ -237,7 +237,7 @@ describe('an import', () => {
     expect(await refusedWith(world, back)).toBe('ROLLBACK');
   });
 
-  it('with a damaged layer names the medium, not the store that found it out', async () => {
+  it('with a damaged or missing layer names the medium in the error', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const medium = await world.medium({ release: { version: 1, bundle } });
@@ -256,7 +256,7 @@ describe('an import', () => {
     });
   });
 
-  it('that cannot even be opened is reported at home, a mistyped path is not', async () => {
+  it('from a medium that cannot be opened is recorded as refused, and from a missing path is not', async () => {
     await using world = await createWorld();
     const medium = join(world.folder, 'cut.tar');
     await writeFile(medium, 'no tar');
@@ -267,7 +267,7 @@ describe('an import', () => {
     expect(types(world)).toEqual(['enrolled', 'refused']);
   });
 
-  it('after an interruption says what it finished of it', async () => {
+  it('after an interruption returns the packages that it finished', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const medium = await world.medium({ release: { version: 1, bundle } });
@@ -293,7 +293,7 @@ describe('an import', () => {
 describe('a delta', () => {
   const both = [onePackage('app', 'two'), onePackage('base', 'one')];
 
-  it('is completed from the store', async () => {
+  it('is completed with layers of the store', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('base', 'one')]);
     const bundle = packTestBundle(world.fleet, both);
@@ -305,7 +305,7 @@ describe('a delta', () => {
     expect(await heldBundles(world.agent.state)).toContain(bundle.digest);
   });
 
-  it('without its base is refused, says what is missing, and writes it onto the medium', async () => {
+  it('without its base is refused as MISSING_BASE and writes what it needs to the medium', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const bundle = packTestBundle(world.fleet, both);
@@ -484,14 +484,14 @@ describe('a medium is refused, and nothing changes, when', () => {
     expect(await storedBlobs(world.agent.state)).toEqual(new Set());
   });
 
-  it('nobody has filled it', async () => {
+  it('it contains no release', async () => {
     await using world = await createWorld();
     expect(await refusedWith(world, join(world.folder, 'request'))).toBe('MEDIUM_EMPTY');
   });
 });
 
 describe('a channel', () => {
-  it('that an agent comes back to has kept its floor', async () => {
+  it('has its own floor, which is kept while the agent follows another channel', async () => {
     await using world = await createWorld();
     const { key } = world.agent.identity;
     const other = { environment: 'dev', clusterType: 'factory-host' };
@@ -538,7 +538,7 @@ describe('a new root', () => {
 });
 
 describe('the store', () => {
-  it('keeps the layers of what runs and ran last, and every manifest', async () => {
+  it('keeps the layers of the current and the previous release, and every manifest', async () => {
     await using world = await createWorld();
     const bundles = ['one', 'two', 'three'].map((text) =>
       packTestBundle(world.fleet, [onePackage('app', text)]),
@@ -558,7 +558,7 @@ describe('the store', () => {
     );
   });
 
-  it('never has a blob that the signed bundle does not name', async () => {
+  it('contains no blob that the signed bundle does not name', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const medium = await world.medium({ release: { version: 1, bundle } });

@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 const silent = { info: () => {}, warn: () => {}, error: () => {} };
 
 describe('the watchdog of the daemon', () => {
-  it('is read from the environment once, so that programs of packages do not speak for the agent', () => {
+  it('removes its environment variables when it reads them, so that child programs cannot notify systemd', () => {
     const env = {
       NOTIFY_SOCKET: '/run/systemd/notify',
       WATCHDOG_USEC: '180000000',
@@ -22,7 +22,7 @@ describe('the watchdog of the daemon', () => {
     expect(readWatchdog({ ALIVE_FILE: '/tmp/alive' })).toEqual({ file: '/tmp/alive' });
   });
 
-  it('hears of progress, and nothing more once it is overdue', async () => {
+  it('is notified while progress is made, and no more once the deadline has passed', async () => {
     await using folder = await temporaryDirectory('watchdog');
     const file = join(folder.path, 'alive');
     let now = 0;

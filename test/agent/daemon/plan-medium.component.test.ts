@@ -23,7 +23,7 @@ const plan = (world: World, ...paths: readonly string[]) =>
   planQuietly(world.agent, join(world.folder, 'machine'), paths);
 
 describe('the plan of an import', () => {
-  it('names what the import then does, object by object', async () => {
+  it('lists the packages and outcomes of the import that follows', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('old', 'one'), onePackage('same', 'one')]);
     const medium = await mediumOf(world, 2, [
@@ -44,7 +44,7 @@ describe('the plan of an import', () => {
     expect(text).toMatch(/^old +deleted +file:\/opt\/old/mu);
   });
 
-  it('says that a medium has nothing new, and what an earlier release still has to change', async () => {
+  it('states that a medium has nothing new, and that changes wait for the end of a hold', async () => {
     await using world = await createWorld();
     const medium = await mediumOf(world, 1, [onePackage('app', 'one')]);
     await importMedium(world.agent, medium);
@@ -64,7 +64,7 @@ describe('the plan of an import', () => {
     expect(waits).toMatchObject({ isNew: false, next: [{ assignment: 'app' }] });
   });
 
-  it('names the channel that a medium without a release of this machine has', async () => {
+  it('names the channel of a medium that has no release for this machine', async () => {
     await using world = await createWorld();
     const follows = { environment: 'prod', clusterType: 'factory-hots' };
     const agents = [{ name: 'kiosk-1', key: world.agent.identity.key, channel: follows }];
@@ -96,7 +96,7 @@ describe('the plan of an import', () => {
     expect(meant.next.map((one) => one.waits)).toEqual([undefined, undefined, undefined]);
   });
 
-  it('asks of an update that leaves little what the update itself asks', async () => {
+  it('waits with the code that the import gives to an update with too many removals', async () => {
     await using world = await createWorld();
     const files = (count: number): TestPackage => ({
       id: 'app',
@@ -109,7 +109,7 @@ describe('the plan of an import', () => {
     expect(planned?.waits).toEqual({ code: packages[0]?.code, message: packages[0]?.message });
   });
 
-  it('says of a package that failed before that it would not be tried', async () => {
+  it('waits with the code that the import gives to a package that failed before', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     await world.release(2, [onePackage('app', 'refuse')]);
@@ -147,7 +147,7 @@ describe('the plan of an import', () => {
     expect((await plan(world, whole)).next).toMatchObject([{ assignment: 'app' }]);
   });
 
-  it('needs all sticks of a set, here or named', async () => {
+  it('needs all media of a set, here or imported before', async () => {
     await using world = await createWorld();
     const { stick, set } = await makeSet(world, four(world));
     const sticks = await Promise.all(set.numbers.map((number) => stick(number)));
@@ -162,7 +162,7 @@ describe('the plan of an import', () => {
     expect((await plan(world, first, others.at(-1) ?? '')).next).toHaveLength(4);
   });
 
-  it('with --accept-expired needs the permission that an import needs', async () => {
+  it('with --accept-expired needs the same permission as the import', async () => {
     await using world = await createWorld();
     const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
     const expires = addDays(NOW, -1);

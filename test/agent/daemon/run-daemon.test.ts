@@ -114,7 +114,7 @@ describe('the daemon', () => {
     expect(await it.stop()).toBe('info stopped');
   });
 
-  it('survives looks that fail, and says so when it begins and when it is over', async () => {
+  it('survives failing looks, and logs when they begin and end', async () => {
     let looks = 0;
     const it = start({
       look: async () => {
@@ -130,7 +130,7 @@ describe('the daemon', () => {
     await it.stop();
   });
 
-  it('tells of a package that failed once, and again when it failed otherwise', async () => {
+  it('logs the failure of a package once, and again when its message changes', async () => {
     let message = 'no answer';
     const it = start({
       look: async () => ({
@@ -149,7 +149,7 @@ describe('the daemon', () => {
     await it.stop();
   });
 
-  it('is not starved or flooded by a wall clock that jumps by years', async () => {
+  it('looks at its interval although the wall clock jumps by years', async () => {
     const it = start({ poll: () => '', windows: ['0 22 * * * for 6h'] });
     for (const years of [30, -50, 20]) {
       it.time.jump(years * 365 * DAY);
@@ -162,8 +162,8 @@ describe('the daemon', () => {
   });
 });
 
-describe('the daemon and a person beside it', () => {
-  it('ends the health wait of its look when a command waits for the state directory, and looks again when it has ended', async () => {
+describe('the daemon and commands beside it', () => {
+  it('ends the health wait when a command waits for the state directory, and looks again when the command ended', async () => {
     let ring: Parameters<NonNullable<Daemon['hear']>>[0] | undefined;
     const ended: string[] = [];
     const it = start({
@@ -187,7 +187,7 @@ describe('the daemon and a person beside it', () => {
     await it.stop();
   });
 
-  it('looks when a pause ends, and at its interval where nothing waits', async () => {
+  it('looks when the pause of a package ends, and otherwise at its interval', async () => {
     let next: Date | undefined;
     const it = start({ nextAttempt: () => next });
     next = new Date(it.time.now().getTime() + 5000);
@@ -203,7 +203,7 @@ describe('the daemon and a person beside it', () => {
 });
 
 describe('the daemon and its registry', () => {
-  it('asks at its pace, takes up what is new, and looks at once', async () => {
+  it('polls at its interval, accepts a new release, and looks at once', async () => {
     let offer = '';
     const it = start({ poll: () => offer });
     await it.time.pass(10 * MINUTE);
@@ -215,7 +215,7 @@ describe('the daemon and its registry', () => {
     await it.stop();
   });
 
-  it('survives a day without it with two lines, asking ever more rarely, and takes up what came meanwhile', async () => {
+  it('survives a day without the registry with two log lines, polls ever more rarely, and accepts the waiting release', async () => {
     let offer: string | undefined = '';
     const it = start({ poll: () => offer ?? down() });
     await it.time.pass(5 * MINUTE);
@@ -237,7 +237,7 @@ describe('the daemon and its registry', () => {
     await it.stop();
   });
 
-  it('goes on asking at its pace where nothing is published yet, and says so once', async () => {
+  it('polls at its interval while the channel has no release, and logs so once', async () => {
     let offer = '';
     const it = start({
       poll: () => {
@@ -253,7 +253,7 @@ describe('the daemon and its registry', () => {
     await it.stop();
   });
 
-  it('waits for a person who is at work, and does not blame the registry', async () => {
+  it('retries while a command is busy, and does not count that as a failure of the registry', async () => {
     let busy = true;
     const it = start({
       poll: () => 'two',
@@ -269,7 +269,7 @@ describe('the daemon and its registry', () => {
     await it.stop();
   });
 
-  it('judges the same refused offer ever more rarely, and another one at once', async () => {
+  it('judges a refused offer again ever more rarely, and another offer at once', async () => {
     let offer = 'bad';
     const it = start({
       poll: () => offer,
@@ -288,7 +288,7 @@ describe('the daemon and its registry', () => {
     await it.stop();
   });
 
-  it('ends the look in hand for a release that was judged good, and for no other', async () => {
+  it('ends the current look for a release that was accepted, and for no other', async () => {
     let offer = '';
     const ended: string[] = [];
     const it = start({
@@ -314,7 +314,7 @@ describe('the daemon and its registry', () => {
     expect(it.count('accept good')).toBe(1);
   });
 
-  it('takes up a release at any time, and begins it when the window opens', async () => {
+  it('accepts a release at any time, and applies it when the window opens', async () => {
     let offer = '';
     const it = start({ poll: () => offer, windows: ['30 22 * * * for 2h'] });
     await it.time.pass(5 * HOUR);
@@ -329,8 +329,8 @@ describe('the daemon and its registry', () => {
   });
 });
 
-describe('a cable that is back', () => {
-  it('brings registry and hub within a second of each other, in whatever order they answer', async () => {
+describe('an interrupted network connection', () => {
+  it('reaches registry and hub again within a second of each other, in any order of their answers', async () => {
     const away = { registry: false, hub: false };
     const unreachable = (code: 'REGISTRY_UNREACHABLE' | 'HUB_UNREACHABLE'): never => {
       throw new FleetError(code, 'it does not answer');
@@ -358,7 +358,7 @@ describe('a cable that is back', () => {
 });
 
 describe('the daemon and its hub', () => {
-  it('visits it after each look, and between them at the pace of its polls', async () => {
+  it('visits the hub after each look, and at the interval of the polls between looks', async () => {
     const it = start({ visit: () => true });
     await it.time.pass(10 * MINUTE);
     expect(it.count('visit')).toBeGreaterThanOrEqual(10);
@@ -366,7 +366,7 @@ describe('the daemon and its hub', () => {
     await it.stop();
   });
 
-  it('says that it is there when it had nothing else to say for five minutes, and not with every poll', async () => {
+  it('sends "present" after five minutes without another message, and not with every poll', async () => {
     const said: string[] = [];
     let reports = 0;
     const it = start({
@@ -393,7 +393,7 @@ describe('the daemon and its hub', () => {
     await it.stop();
   });
 
-  it('survives a day without it with one line, and the next visit brings all', async () => {
+  it('survives a day without the hub with one log line, and delivers everything at the next visit', async () => {
     let away = true;
     const it = start({
       visit: () => {

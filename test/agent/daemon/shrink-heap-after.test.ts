@@ -19,11 +19,11 @@ const heap = () => {
   return { one, memory };
 };
 
-describe('a daemon that rests', () => {
+describe('shrinkHeapAfter', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it('gives its memory back twice, some time after the last piece of work, and then lets be', async () => {
+  it('shrinks the heap twice after the last work, and then not again', async () => {
     const { one, memory } = heap();
     const exclusively = shrinkHeapAfter(atOnce, memory, 5000);
     for (const size of [20, 30]) {
@@ -37,7 +37,7 @@ describe('a daemon that rests', () => {
     expect(one.times).toBe(2);
   });
 
-  it('does so only when that is worth it, and never in the middle of work', async () => {
+  it('shrinks only a heap that is worth it, and never during work', async () => {
     const { one, memory } = heap();
     const exclusively = shrinkHeapAfter(atOnce, memory, 5000);
     await exclusively(async () => void (one.held = 20 * MIB));

@@ -3,8 +3,8 @@ import { createWakeSignal, sleep } from '../../../agent/daemon/wake-signal.ts';
 
 const stop = (): AbortController => new AbortController();
 
-describe('a rest', () => {
-  it('longer than a timer of Node can hold does not end at once', async () => {
+describe('sleep', () => {
+  it('of more than the longest timer of Node.js does not end at once', async () => {
     const end = stop();
     const rest = sleep(2 ** 40, end.signal);
     const first = await Promise.race([rest.then(() => 'ended'), sleep(20).then(() => 'still resting')]);

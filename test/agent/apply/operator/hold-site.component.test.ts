@@ -37,7 +37,7 @@ const eventsAbout = (world: World) =>
     );
 
 describe('a machine that is held', () => {
-  it('takes a release in without applying it, and applies it when the hold ends', async () => {
+  it('accepts a release without applying it, and applies it when the hold ends', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one'), onePackage('gone', 'x')]);
     await holdSite(at(world, 0), undefined, 'batch 17 is running');
@@ -85,7 +85,7 @@ describe('a machine that is held', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('ends a hold for a duration by the clock since boot, and after a reboot by the wall clock', async () => {
+  it('ends a hold with a duration by the clock since boot, and after a reboot by the wall clock', async () => {
     await using world = await createWorld();
     await holdSite(at(world, 0), '8h', 'batch');
     expect(readSiteHold(at(world, 9000, { up: 7 }))).toBeDefined();
@@ -95,7 +95,7 @@ describe('a machine that is held', () => {
     expect(siteHoldEnds(at(world, 9000, { up: 7 }))).toEqual(later(9001));
   });
 
-  it('ends a hold until a time by the wall clock, and says once that it ended', async () => {
+  it('ends a hold with an end time by the wall clock, with one event', async () => {
     await using world = await createWorld();
     const until = formatTime(later(10));
     await holdSite(at(world, 0), until, 'audit');
@@ -128,7 +128,7 @@ describe('a machine that is held', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('is held with its event or not at all, if it is killed between', async () => {
+  it('stores a hold and its event together when it is killed in between', async () => {
     await using world = await createWorld();
     const killed: Agent = {
       ...at(world, 0),

@@ -20,7 +20,7 @@ it('reports a failure as unreadable when the device is unplugged, and as a refus
   expect(await takeMedium(world.agent, empty, here)).toMatchObject({ kind: 'refused', code: 'MEDIUM_EMPTY' });
 });
 
-it('knows a medium by its folder', async () => {
+it('holdsMedium finds a medium by its fleet folder', async () => {
   await using folder = await temporaryDirectory('is-ours');
   expect(await holdsMedium(folder.path)).toBe(false);
   await mkdir(join(folder.path, 'fleet'));

@@ -14,7 +14,7 @@ const refused = (code: 'WRONG_SITE' | 'ROLLBACK' | 'EXPIRED'): Progress => ({
   taken: { kind: 'refused', code, message: 'detail', exit: 4 },
 });
 
-describe('the sign for the technician', () => {
+describe('visitOutcomeOf', () => {
   it('says what was installed, how much is reported, and that the stick can be unplugged', () => {
     expect(visitOutcomeOf('en', reported(), false)).toEqual({
       outcome: 'done',
@@ -78,7 +78,7 @@ describe('the sign for the technician', () => {
     expect(text).toContain(sentence);
   });
 
-  it('leaves a stick that is not ours alone', () => {
+  it('leaves a medium alone that is not of this fleet', () => {
     const { outcome } = visitOutcomeOf('en', { phase: 'taken', taken: { kind: 'foreign' } }, false);
     expect(outcome).toBe('left-alone');
     expect(visitOutcomeOf('en', undefined, false)).toEqual({ outcome: 'left-alone', text: '' });

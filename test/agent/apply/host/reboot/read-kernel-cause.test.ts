@@ -26,7 +26,7 @@ const hostWith = (newestFirst: readonly string[], states: Readonly<Record<string
 const ask = (run: Run) => readKernelCause({ run, signal: new AbortController().signal });
 
 describe('an installed kernel', () => {
-  it('requires a reboot when it is newer than the running one', async () => {
+  it('causes a reboot when its version is higher than that of the running kernel', async () => {
     expect(await ask(hostWith(['99.0.10-1-amd64', '99.0.9-1-amd64', RUNNING]))).toEqual({
       key: 'kernel:99.0.10-1-amd64',
       message: `kernel 99.0.10-1-amd64 is installed, and ${RUNNING} runs`,
@@ -39,7 +39,7 @@ describe('an installed kernel', () => {
     expect(await ask(async () => ({ code: 127, stdout: '', stderr: '' }))).toBeUndefined();
   });
 
-  it('is ignored until dpkg has configured it', async () => {
+  it('is ignored while its dpkg state is not "installed"', async () => {
     const kernels = ['99.0.10-1-amd64', '99.0.9-1-amd64', RUNNING];
     const states = { '99.0.10-1-amd64': 'half-configured', '99.0.9-1-amd64': 'installed' };
     expect(await ask(hostWith(kernels, states))).toMatchObject({ key: 'kernel:99.0.9-1-amd64' });

@@ -34,7 +34,7 @@ const perform = async (given: Partial<PlaybookRequest>, run: Run) => {
 };
 const end = (code: number, stderr = '') => ({ code, stdout: '', stderr });
 
-test('runs locally in check mode with the folders of the step alone', async () => {
+test('a playbook step runs ansible-playbook --check with a local connection and only the folders of the step', async () => {
   const seen: { argv: readonly string[]; env: Readonly<Record<string, string>>; variables: string }[] = [];
   await perform({}, async (argv, { env = {} }) => {
     const file = argv.find((one) => one.startsWith('@'))?.slice(1) ?? '';
@@ -66,13 +66,13 @@ test('runs locally in check mode with the folders of the step alone', async () =
   });
 });
 
-test('a run that ends with 0 without its last line has failed', async () => {
+test('a playbook run that exits with 0 but reports no statistics has failed', async () => {
   expect(await perform({}, async () => end(0))).toMatchObject({
     message: 'ansible-playbook ended before its first task',
   });
 });
 
-test('a killed run is named with the task in which it hung', async () => {
+test('a playbook run killed by its timeout is reported with the task that hung', async () => {
   const line = JSON.stringify({ type: 'task', task: 'hangs', file: 'site.yml', line: 3 });
   const made = await perform({}, async (_argv, { env = {} }) => {
     await writeFile(env['FLEET_FERRY_REPORT'] ?? '', `${line}\n`);
@@ -81,14 +81,14 @@ test('a killed run is named with the task in which it hung', async () => {
   expect(made.message).toBe('did not end within 5 s and was killed: it hung in task "hangs" (site.yml:3)');
 });
 
-test('with a vault only the first line of an error is kept', async () => {
+test('a playbook run with a vault password reports only the first line of stderr', async () => {
   const error = 'ERROR! Syntax Error while loading YAML.\n  pin: hidden-4711\n';
   const made = await perform({ vaultPassword: '/run/x' }, async () => end(4, error));
   expect(made.stderr).toBe('ERROR! Syntax Error while loading YAML.');
   expect(made.message).not.toContain('4711');
 });
 
-test('a host without ansible-core and an archive that is damaged are named', async () => {
+test('a playbook step names missing ansible-core and a role archive that cannot be unpacked', async () => {
   expect(await perform({}, async () => end(127))).toMatchObject({
     message: 'the host has no ansible-playbook: install ansible-core',
   });

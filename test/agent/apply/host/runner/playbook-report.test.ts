@@ -22,8 +22,8 @@ const stats = { type: 'stats', failures: 0, unreachable: 0, rescued: 0 };
 const report = (...lines: readonly object[]) =>
   readPlaybookReport(lines.map((line) => JSON.stringify(line)).join('\n'), '/steps/1/playbook');
 
-describe('the report of a run', () => {
-  test('has changed tasks with places below the playbook folder', () => {
+describe('the report of a playbook run', () => {
+  test('lists changed tasks with file and line relative to the playbook folder', () => {
     expect(report({ type: 'task', ...at }, changed, stats)).toEqual({
       changed: [{ task: 'clock', file: 'site.yml', line: 4, host: 'localhost' }],
       last: { task: 'clock', file: 'site.yml', line: 4 },
@@ -40,13 +40,13 @@ describe('the report of a run', () => {
     });
   });
 
-  test('has no failure that the playbook ignores or rescues', () => {
+  test('contains no failure that the playbook ignores or rescues', () => {
     expect(report({ ...failure, ignored: true }, stats).failed).toBeUndefined();
     expect(report(failure, stats).failed).toBeUndefined();
   });
 });
 
-test('a failed run is explained by task, place, host and the first line of the message', () => {
+test('whyPlaybookFailed names task, place, host and the first line of the message', () => {
   expect(whyPlaybookFailed(report(failure, { ...stats, failures: 1 }), '')).toBe(
     'task "clock" (site.yml:4) failed on localhost: no clock',
   );
@@ -55,13 +55,13 @@ test('a failed run is explained by task, place, host and the first line of the m
   );
 });
 
-test('a run that fails before its first task is explained by the error of ansible-playbook', () => {
+test('whyPlaybookFailed names the error of ansible-playbook when the run failed before its first task', () => {
   expect(whyPlaybookFailed(report(), "[WARNING]: x\nERROR! the role 'clock' was not found\n")).toBe(
     "ansible-playbook ended before its first task: ERROR! the role 'clock' was not found",
   );
 });
 
-test('tasks that change something on every run are no drift', () => {
+test('driftedTasks leaves out the tasks that change something on every run', () => {
   const other = { ...changed, task: 'other', line: 9 };
   const read = report(changed, other, stats);
   expect(driftedTasks(read, ['site.yml:4 clock']).map(taskKey)).toEqual(['site.yml:9 other']);

@@ -26,7 +26,7 @@ const RUN = [
   done('more', false, true),
 ];
 
-test('what was notified and not handled since then is due, in this order', () => {
+test('unfinishedFrom returns the notified handlers that did not run since, in the order of their notification', () => {
   expect(unfinishedFrom(lines(...RUN, { type: 'stats' }))).toEqual({
     notified: [
       { host, topic: 'tell', done: ['restart'] },
@@ -46,7 +46,7 @@ test('notifies the handlers of an interrupted task, because it may have changed 
   });
 });
 
-test('wherever the text is cut off, nothing that was notified in whole lines is lost', () => {
+test('unfinishedFrom keeps every handler notified in a complete line when the file is cut off at any byte', () => {
   const text = lines(...RUN);
   for (let end = 0; end <= text.length; end += 1) {
     const cut = text.slice(0, end);

@@ -82,7 +82,7 @@ const installed = { 'apt-get --simulate': 'Inst hello (1 kiosk [all])\n', 'dpkg-
 
 const steps = async (state: string) => readdir(join(state, 'runner')).catch(() => []);
 
-test('a step gets exactly the content of its request, with blobs linked instead of copied', async () => {
+test('a step folder contains exactly the content of the request, with blobs as hard links, and is removed afterwards', async () => {
   const seen: string[] = [];
   const { options, state } = await hostWith(installed, {
     onRun: async (argv) => {
@@ -189,7 +189,7 @@ test.each([
     'DISK_FULL',
   ],
   ['another failure', 'the maintainer script failed', 'DEB_FAILED'],
-])('the error of %s says whether it may pass', async (_what, said, code) => {
+])('stepError: only a full disk is retryable, of %s', async (_what, said, code) => {
   const stderr = `dpkg: error processing archive /a/hello_1_all.deb (--unpack):\n ${said}\n`;
   const { options } = await hostWith({
     ...installed,
@@ -202,7 +202,7 @@ test.each([
   expect(error).toMatchObject({ code, message: `hello: ${said}`, retryable: code === 'DISK_FULL' });
 });
 
-test('Podman unpacks images in the folder of the step, where a kill leaves nothing for long', async () => {
+test('an image step sets TMPDIR to a folder below the step, so that a killed Podman leaves nothing behind', async () => {
   const { options, state } = await hostWith({});
   const places: (string | undefined)[] = [];
   const run: Run = async (_argv, { env }) => {
@@ -221,7 +221,7 @@ test('Podman unpacks images in the folder of the step, where a kill leaves nothi
   expect(await steps(state)).toEqual([]);
 });
 
-test('long output keeps its beginning and its end', async () => {
+test('long output of a step is cut in the middle: its first and last lines are kept', async () => {
   const noise = 'line\n'.repeat(5000);
   const { options } = await hostWith({
     ...installed,
@@ -329,7 +329,7 @@ const shortOf = (calls: readonly (readonly string[])[]): readonly string[] =>
     return argv.includes('--yes') ? ['install'] : [];
   });
 
-test('a hook before runs only while the version that it saves is installed', async () => {
+test('a "before" hook runs only while the version whose data it saves is fully installed', async () => {
   const upgrade = { ...request, hooks: [{ ...hook, when: 'before' }] } as const;
   for (const [shown, ran] of [
     ['hello\tall\t0.9\tinstall\tok\tinstalled\n', ['hook', 'install']],
@@ -342,7 +342,7 @@ test('a hook before runs only while the version that it saves is installed', asy
   }
 });
 
-test('a hook that fails ends the step, and its first lines say why', async () => {
+test('a failing hook ends the step before the installation and is reported with the first lines of its output', async () => {
   const upgrade = { ...request, hooks: [{ ...hook, when: 'before' }] } as const;
   const { options, calls } = await hostWith(
     {

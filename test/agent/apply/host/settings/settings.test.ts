@@ -20,11 +20,11 @@ test.each([
   expect(programFor(path)).toBe(program);
 });
 
-test('no record of a setting has the name of a unit', () => {
+test('settingRecord names the record of a settings file differently from any systemd unit', () => {
   expect(settingRecord('/etc/sysctl.d/50-press.conf')).toBe('sysctl.d:50-press.conf');
 });
 
-test('kernel parameters are compared with the kernel, in both spellings, and the last line of a name counts', async () => {
+test('sysctlDifferences compares the last line of each name with the kernel, in dotted and slashed spelling', async () => {
   const type = (await readFile('/proc/sys/kernel/ostype', 'utf8')).trim();
   const ports = (await readFile('/proc/sys/net/ipv4/ip_local_port_range', 'utf8')).trim();
   const find = (text: string) => sysctlDifferences(Buffer.from(text));
@@ -65,7 +65,7 @@ test.each([
   ['9223372036854775807', '9223372036854775806'],
   ['cubic', 'cubic reno'],
   ['', '0'],
-])('%j is another value than %j', (wanted, live) => {
+])('isSameValue finds %j different from %j', (wanted, live) => {
   expect(isSameValue(wanted, words(live))).toBe(false);
 });
 
@@ -75,7 +75,7 @@ test('a value in hexadecimal is the one that the kernel prints', async () => {
   expect(await differences(`net.core.rmem_max = 0x${(Number(live) + 1).toString(16)}\n`)).toHaveLength(1);
 });
 
-test('a write-only parameter is not compared, and one that does not exist yet stays as it is', async () => {
+test('sysctlDifferences skips write-only parameters and reports those that the kernel does not have', async () => {
   expect(await differences('net.ipv4.route.flush = 1\n')).toEqual([]);
   const found = await differences('net.no-such-module.x = 1\nnet.ipv4.no_such_thing = 1\n-net.none.y = 1\n');
   expect(found.map(describeSysctl)).toEqual([
@@ -85,7 +85,7 @@ test('a write-only parameter is not compared, and one that does not exist yet st
   expect(found.map(({ why }) => why)).toEqual(['missing', undefined]);
 });
 
-test('what the kernel made of a value is what counts from then on, also of patterns and lines that may fail', async () => {
+test('sysctlDifferences compares with the values that the kernel recorded after the last write, also for patterns and "-" lines', async () => {
   const text =
     'kernel.ostype = rounded\n-kernel.osrelease = refused\nkernel.os*ype = x\n-kernel.none.x = 1\n';
   const before = await recordSettings(Buffer.from(text), new Set());

@@ -35,7 +35,7 @@ const serve = async (answer: () => number) => {
 };
 
 describe.concurrent('a tcp check', () => {
-  it('passes as soon as the address accepts connections, and fails with the reason after its time', async () => {
+  it('passes as soon as the port accepts connections, and fails with the socket error after its timeout', async () => {
     const server = createNetServer();
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
@@ -68,7 +68,7 @@ describe.concurrent('a file check', () => {
     timeoutSeconds: 1,
   };
 
-  it('fails for a file that is absent or too old, and passes when it is written meanwhile', async () => {
+  it('fails for a missing, too old or future file, and passes once the file is written', async () => {
     await using host = await sandbox();
     const check = (one: HostCheck) => host.target.settle(packageOf({ checks: [one] }), never);
     const message = async () => (await check(fresh))[0]?.message;
@@ -97,13 +97,13 @@ describe.concurrent('a file check', () => {
 
 // Most of them wait: they do so together.
 describe.concurrent('an exec check', () => {
-  it("runs in the host's root, finds it in FLEET_ROOT, and sees nothing of the agent's environment", async () => {
+  it("runs in the host's root with FLEET_ROOT set and without the agent's environment", async () => {
     const script = '[ "$PWD" = "$FLEET_ROOT" ] && [ -f etc/passwd ] && [ -z "$HOME$VITEST$NODE_ENV" ]';
     const { results } = await settle([exec('root', ['/bin/sh', '-c', script])]);
     expect(results).toEqual([{ name: 'root', outcome: 'passed', message: '/bin/sh ended with 0' }]);
   });
 
-  it('fails with its code, without a program, and after its time with all its children; all are reported', async () => {
+  it('fails with the exit code, a missing program or a timeout that kills all children; every check is reported', async () => {
     const begin = performance.now();
     const { results } = await settle([
       exec('code', ['/bin/sh', '-c', 'echo what; echo why >&2; exit 3']),
@@ -126,7 +126,7 @@ describe.concurrent('an exec check', () => {
     expect(performance.now() - begin).toBeLessThan(20_000);
   });
 
-  it('keeps the first 4 KiB of what a failed program prints, without colours and without the secrets of its package', async () => {
+  it("keeps the first 4 KiB of a failed program's output, without colours and secrets", async () => {
     await using host = await sandbox();
     const value = 'pa55 "word"\nsecond line of it';
     const secrets: PackageSecrets = {
@@ -163,7 +163,7 @@ describe.concurrent('an exec check', () => {
     expect(Buffer.byteLength(endless ?? '')).toBeLessThanOrEqual(4096);
   });
 
-  it('of a program in the package says that checks run outside of the root', async () => {
+  it('reports a program of the package given by absolute path, because checks run outside of the root', async () => {
     await using host = await sandbox();
     await host.put('/opt/app/selftest', '#!/bin/sh\n', 0o755);
     const results = await host.target.settle(
@@ -176,7 +176,7 @@ describe.concurrent('an exec check', () => {
     ]);
   });
 
-  it('finds a program of the package from the root, in which it runs', async () => {
+  it('runs a program of the package that is given by a path relative to the root', async () => {
     await using host = await sandbox();
     await host.put('/opt/app/selftest', '#!/bin/sh\n', 0o755);
     const results = await host.target.settle(
@@ -210,7 +210,7 @@ describe.concurrent('an http check', () => {
     timeoutSeconds,
   });
 
-  it('passes as soon as the status comes', async () => {
+  it('passes as soon as the expected status is answered', async () => {
     let asked = 0;
     using server = await serve(() => (++asked < 3 ? 503 : 204));
     const { results } = await settle([check(server.url, 10)]);
@@ -218,7 +218,7 @@ describe.concurrent('an http check', () => {
     expect(asked).toBe(3);
   });
 
-  it('fails after its time with the last answer, and tells no secret of the URL', async () => {
+  it('fails after its timeout with the last status and without the credentials of the URL', async () => {
     using server = await serve(() => 503);
     const { results } = await settle([check(server.url, 1)]);
     expect(results[0]?.outcome).toBe('failed');
@@ -233,7 +233,7 @@ describe.concurrent('an http check', () => {
   });
 });
 
-it('a unit that nothing starts here is a skipped check, listed as a check or not', async () => {
+it('a check of a unit is skipped where no init starts units, with or without an explicit check', async () => {
   await using host = await sandbox();
   const units = [
     { name: 'watched.service', active: true },

@@ -10,7 +10,7 @@ const untilAborted = async (limit: AbortSignal) => {
   return { outcome: 'failed', message: 'no answer' } as const;
 };
 
-it('tells the reason of the last whole look where the timeout cuts off the next one', async () => {
+it('untilTimeout reports the reason of the last complete attempt when the timeout cuts off the next one', async () => {
   let looks = 0;
   const result = await untilTimeout(CHECK, false, never, async (limit) => {
     looks += 1;
@@ -20,7 +20,7 @@ it('tells the reason of the last whole look where the timeout cuts off the next 
   expect(result.message).toBe('ECONNREFUSED (tried for 0.3 s)');
 });
 
-it('tells that there was no answer where the timeout cuts off the first look', async () => {
+it('untilTimeout reports "no answer" when the timeout cuts off the first attempt', async () => {
   const result = await untilTimeout({ ...CHECK, timeoutSeconds: 0.01 }, false, never, untilAborted);
   expect(result.message).toBe('no answer (tried for 0.01 s)');
 });

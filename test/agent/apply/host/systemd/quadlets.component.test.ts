@@ -15,14 +15,14 @@ test.each([
   [`${FOLDER}/notes.txt`, false],
   ['/etc/systemd/system/web.container', false],
   [`${FOLDER}/x.constructor`, false],
-])('a quadlet of the system, %s: %s', (path, is) => {
+])('isQuadlet: %s is %s', (path, is) => {
   expect(isQuadlet(path)).toBe(is);
 });
 
 describe('a service of a quadlet', () => {
   const quadlet = `${FOLDER}/front-web.container`;
   const unit = { name: 'shop.service', names: ['shop.service'], quadlet };
-  it('is restarted by its quadlet and the drop-ins that Podman reads for that, and not by those of others', () => {
+  it('is restarted for its quadlet and the drop-ins that Podman reads for it, and not for other drop-ins', () => {
     expect(isFileOfUnit(unit, quadlet)).toBe(true);
     for (const folder of ['front-web.container.d', 'front-.container.d', 'container.d', 'team/container.d'])
       expect(isFileOfUnit(unit, `${FOLDER}/${folder}/10-port.conf`)).toBe(true);
@@ -32,14 +32,14 @@ describe('a service of a quadlet', () => {
     expect(isFileOfUnit({ ...unit, quadlet: undefined }, quadlet)).toBe(false);
   });
 
-  it('needs a daemon-reload after a change, also where no unit is listed', () => {
+  it('needs a daemon-reload after a change, even if no unit is listed', () => {
     expect(isUnitFile(`${FOLDER}/data.volume`, [])).toBe(true);
     expect(isUnitFile('/etc/other/data.volume', [])).toBe(false);
     expect(hasFragment(unit, [quadlet])).toBe(true);
     expect(hasFragment(unit, [`${quadlet}.d/10.conf`])).toBe(false);
   });
 
-  it('is only written where the root is not /, whether a generator is there or not', async () => {
+  it('is written without asking the generator when the root is not /', async () => {
     await using host = await sandbox({ services: 'systemd' });
     const wanted = readWanted(packageOf({ files: { [quadlet]: '[Container]\nImage=x\n' } }));
     expect(await readQuadlets(host.options, wanted, never)).toMatchObject({ answer: 'unknown' });

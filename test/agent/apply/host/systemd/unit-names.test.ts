@@ -14,13 +14,13 @@ test.each([
   expect([...dropInFolders(name)].join(' ')).toBe(folders);
 });
 
-test('a template has instances, and an instance a template', () => {
+test('templateOf and isTemplate tell template units from their instances', () => {
   expect(templateOf('web@1.service')).toBe('web@.service');
   expect(templateOf('web.service')).toBe('web.service');
   expect([isTemplate('web@.service'), isTemplate('web@1.service')]).toEqual([true, false]);
 });
 
-test('a list of systemctl is read with the paths that it quotes', () => {
+test('listOf splits a systemctl list with quoted and escaped paths', () => {
   expect(listOf(String.raw`/a/b.conf "/a/b c.conf" "/q\"u\$o\\x.conf"`)).toEqual([
     '/a/b.conf',
     '/a/b c.conf',

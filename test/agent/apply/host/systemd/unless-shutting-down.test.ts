@@ -19,12 +19,12 @@ const failing = async (): Promise<never> => {
   throw new FleetError('UNIT_FAILED', 'systemctl start ended with 1');
 };
 
-test('a failure on a host that stops is an interruption', async () => {
+test('unlessShuttingDown turns a failure into ABORTED while the host stops', async () => {
   await expect(unlessShuttingDown(host('stopping'), failing)).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
 test.each(['offline', 'unknown', ''])(
-  'a failure while systemd says "%s" is the machine’s, and tried again',
+  'unlessShuttingDown turns a failure into a retryable IO error while systemd answers "%s"',
   async (answer) => {
     await expect(unlessShuttingDown(host(answer), failing)).rejects.toMatchObject({
       code: 'IO',
@@ -34,13 +34,13 @@ test.each(['offline', 'unknown', ''])(
 );
 
 test.each(['running', 'degraded', 'starting'])(
-  'a failure on a host that is %s is a failure',
+  'unlessShuttingDown passes on a failure while systemd answers "%s"',
   async (answer) => {
     await expect(unlessShuttingDown(host(answer), failing)).rejects.toMatchObject({ code: 'UNIT_FAILED' });
   },
 );
 
-test('a check that failed while the host stops says nothing about the package', async () => {
+test('unlessShuttingDown turns failed checks into ABORTED while the host stops', async () => {
   const checks = async () => [{ outcome: 'failed' }];
   const bad = (all: readonly { readonly outcome: string }[]) =>
     all.some(({ outcome }) => outcome === 'failed');
@@ -48,7 +48,7 @@ test('a check that failed while the host stops says nothing about the package', 
   await expect(unlessShuttingDown(host('running'), checks, bad)).resolves.toHaveLength(1);
 });
 
-test('where there is no init nobody is asked', async () => {
+test('unlessShuttingDown does not ask systemd on a host without an init', async () => {
   const run = () => Promise.reject(new Error('nobody may be asked'));
   const options = host('', { services: 'none', run });
   await expect(unlessShuttingDown(options, failing)).rejects.toMatchObject({ code: 'UNIT_FAILED' });

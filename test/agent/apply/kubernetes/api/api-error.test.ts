@@ -24,7 +24,7 @@ const RECORDED = recorded as readonly {
 const judge = (code: number, status: Status, doing: RequestSubject = apply): FleetError =>
   toApiError({ code, status, lacksRight: false }, doing, SERVER);
 
-it('is recorded of each version that a long run asks', () => {
+it('is recorded for every version of Kubernetes that the long run tests', () => {
   const versions = Map.groupBy(
     RECORDED.flatMap(({ title, versions }) => versions.map((version) => ({ title, version }))),
     ({ title }) => title,
@@ -60,9 +60,9 @@ const CODES: readonly (readonly [string, string])[] = [
   ['', 'API_REFUSED'],
 ];
 
-describe('an answer that is no success', () => {
+describe('toApiError of an answer without success', () => {
   it.each(RECORDED.filter(({ title }) => title !== 'missing right'))(
-    '$title is judged by its fields ($versions)',
+    '$title becomes the expected code ($versions)',
     ({ title, code, status }) => {
       const [, expected] = CODES.find(([begin]) => title.startsWith(begin)) ?? [];
       expect(judge(code, status).code).toBe(expected);
@@ -93,21 +93,21 @@ describe('an answer that is no success', () => {
       'Change in the package what it names, or have the owner of that rule of the cluster allow it',
   };
 
-  it.each(Object.entries(WAYS))('says what to do: %s', (title, way) => {
+  it.each(Object.entries(WAYS))('hints at the field to correct: %s', (title, way) => {
     const found = RECORDED.filter((one) => one.title === title);
     expect(found.map(({ code, status }) => judge(code, status).hint)).toEqual(found.map(() => way));
     expect(found).not.toEqual([]);
   });
 
   it.each(RECORDED.filter(({ code }) => code !== 409))(
-    '$title says what to do ($versions)',
+    '$title has a hint without a full stop ($versions)',
     ({ code, status }) => {
       expect(judge(code, status).hint).toMatch(/^[A-Z].*[^.]$/);
       expect(judge(code, status, secret).hint).toBeDefined();
     },
   );
 
-  it('leaves a denied deletion to the owner of the rule', () => {
+  it('hints at the owner of the admission rule when a deletion is denied', () => {
     const { code, status } = RECORDED.find(
       ({ title }) => title === 'webhook denies 403',
     ) as (typeof RECORDED)[0];
@@ -116,14 +116,14 @@ describe('an answer that is no success', () => {
     );
   });
 
-  it('is a missing right only if the server says that the account lacks one', () => {
+  it('is API_DENIED only when the server states that the account lacks a right', () => {
     const { code, status } = RECORDED.find(({ title }) => title === 'missing right') as (typeof RECORDED)[0];
     expect(toApiError({ code, status, lacksRight: true }, apply, SERVER).code).toBe('API_DENIED');
     const quota = RECORDED.find(({ title }) => title === 'quota count') as (typeof RECORDED)[0];
     expect(toApiError({ ...quota, lacksRight: true }, apply, SERVER).code).toBe('API_DENIED');
   });
 
-  it('says no more than its status and fields to who asks for its cause', () => {
+  it('gives a cause only status, reason, kind, name and fields', () => {
     const { code, status } = RECORDED.find(
       ({ title }) => title === 'secret immutable',
     ) as (typeof RECORDED)[0];
@@ -149,7 +149,7 @@ describe('an answer that is no success', () => {
     expect(judge(code, { message }).code).toBe(expected);
   });
 
-  it('is worth another try unless the server has judged the object or is full', () => {
+  it('isTransientStatus is true unless the server judged the object or its storage is full', () => {
     const passing = (code: number, message: string) => isTransientStatus(code, { message });
     expect(passing(429, '')).toBe(true);
     expect(passing(503, '')).toBe(true);
@@ -161,7 +161,7 @@ describe('an answer that is no success', () => {
     expect(passing(422, '')).toBe(false);
   });
 
-  it('tells the same of an outage whatever was asked, so that it is news once', () => {
+  it('has the same message for every request during an outage', () => {
     const one = judge(503, { message: 'a' }, apply).message;
     expect(judge(503, { message: 'b' }, secret).message).toBe(one);
   });
@@ -187,7 +187,7 @@ describe('an answer that is no success', () => {
     expect(judge(422, { message: `${'x'.repeat(5000)} the end` }).message).toMatch(/the end$/);
   });
 
-  it('says that a field of a secret cannot be changed, so that it can be made again', () => {
+  it('keeps "field is immutable" for a Secret, so that the Secret can be recreated', () => {
     const causes = [{ reason: 'FieldValueForbidden', message: 'field is immutable when ...', field: 'data' }];
     const said = 'Secret "web" is invalid: data: Forbidden: field is immutable when `immutable` is set';
     const status = { message: said, reason: 'Invalid', details: { causes } };
@@ -203,13 +203,13 @@ describe('an answer that is no success', () => {
       'Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte 9',
       'illegal base64',
     ],
-  ])('says which field of a secret is not text, not what it holds: %s', (said, expected) => {
+  ])('names the field of a Secret whose value is not text, without the value: %s', (said, expected) => {
     const { message } = judge(500, { message: `failed to create typed patch object ${said}` }, secret);
     expect(message).toContain(expected);
     expect(message).not.toContain('1234');
   });
 
-  it('never repeats what the server quotes of a secret', () => {
+  it('never repeats a value of a Secret that the server quotes', () => {
     const causes = [
       { reason: 'FieldValueInvalid', message: 'Invalid value: "tellnobody"', field: 'data[key]' },
     ];

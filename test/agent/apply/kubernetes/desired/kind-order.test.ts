@@ -46,7 +46,7 @@ test('objects are applied in the same order for any order of files', () => {
   );
 });
 
-test('a custom resource that is named like a workload is not a workload', () => {
+test('stageOf: a custom resource with the kind name of a workload is not ordered as a workload', () => {
   expect(stageOf(one('plant.example/v1', 'Namespace'))).toBe(stageOf(one('plant.example/v1', 'Robot')));
   expect(stageOf(one('serving.knative.dev/v1', 'Service'))).not.toBe(stageOf(one('v1', 'Service')));
 });

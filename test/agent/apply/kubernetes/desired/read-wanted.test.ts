@@ -47,7 +47,7 @@ const map = (name: string, more = '') =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ns}\n${more}\n`;
 
 describe('the objects of a package', () => {
-  it('bear the marks of their owner, and keep their own annotations', () => {
+  it('have the annotations of their owner beside their own', () => {
     const [object] = read(map('a').replace('ns}', 'ns, annotations: {of: theirs}}'));
     expect(object).toMatchObject({
       key: '/ConfigMap/ns/a',
@@ -59,7 +59,7 @@ describe('the objects of a package', () => {
     });
   });
 
-  it('come from every YAML file and document, lists expanded, kustomization.yaml left out', () => {
+  it('are read from every YAML file and document with lists expanded, except kustomization.yaml', () => {
     const list =
       'apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b, namespace: ns}}\n- {apiVersion: v1, kind: Secret, metadata: {name: c, namespace: ns}}\n';
     const typed = 'apiVersion: v1\nkind: ConfigMapList\nitems: [{metadata: {name: d, namespace: ns}}]\n';
@@ -77,7 +77,7 @@ describe('the objects of a package', () => {
     ]);
   });
 
-  it('are refused when two have the same identity, naming both places', () => {
+  it('are refused when two have the same identity, with both places named', () => {
     const refusal = refusalOf(() =>
       read({ 'a.yaml': map('same'), 'b.yaml': `${map('other')}---\n${map('same')}` }),
     );
@@ -85,7 +85,7 @@ describe('the objects of a package', () => {
     expect(refusal.message).toContain('in a.yaml and in b.yaml (document 2)');
   });
 
-  it('are refused with a key that is there twice, without a kind, name or namespace, and of an unknown kind', () => {
+  it('are refused with a duplicate key, without kind, name or namespace, and of an unknown kind', () => {
     expect(refusalOf(() => read(`${map('a', 'data: {}')}data: {}\n`))).toMatchObject({
       code: 'YAML_SYNTAX',
       at: { file: 'app.yaml', line: 5 },
@@ -101,13 +101,13 @@ describe('the objects of a package', () => {
     });
   });
 
-  it('lose a namespace that was stamped on a kind without one', () => {
+  it('have no namespace if their kind has none', () => {
     const [object] = read('apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: stamped}\n');
     expect(object).toMatchObject({ key: '/Namespace//a', namespace: undefined });
     expect(JSON.parse(JSON.stringify(object?.object.metadata))).not.toHaveProperty('namespace');
   });
 
-  it('type scalars as Kustomize does: octal modes, but words, times and base 60 stay text', () => {
+  it('have scalars of the types that Kustomize reads: octal modes are numbers; words, times and base 60 are text', () => {
     const [object] = read(
       map(
         'a',
@@ -127,13 +127,13 @@ describe('the objects of a package', () => {
     });
   });
 
-  it('have the same hash whatever the order of their keys, and another one when a value changes', () => {
+  it('have a hash that ignores the order of keys and changes with a value', () => {
     const hashOf = (data: string) => read(map('a', `data: ${data}`))[0]?.hash;
     expect(hashOf('{a: "1", b: "2"}')).toBe(hashOf('{b: "2", a: "1"}'));
     expect(hashOf('{a: "1", b: "2"}')).not.toBe(hashOf('{a: "1", b: "3"}'));
   });
 
-  it('leave out what would make them differ from themselves for ever', () => {
+  it('contain no field that the server sets or rewrites', () => {
     const secret =
       'apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: ns, creationTimestamp: null, resourceVersion: "1"}\ndata: {b: Yg==}\nstringData: {c: c}\nstatus: {x: 1}\n';
     const [object] = read(secret);
@@ -147,7 +147,7 @@ describe('the objects of a package', () => {
     expect(read(role)[0]?.object['rules']).toBeUndefined();
   });
 
-  it('say by annotations what may be done to them', () => {
+  it('have their policy from the fleet-ferry annotations', () => {
     const policy = (annotations: string) =>
       read(map('a').replace('ns}', `ns, annotations: ${annotations}}`))[0]?.policy;
     expect(policy('{}')).toEqual({
@@ -182,7 +182,7 @@ describe('the objects of a package', () => {
 });
 
 describe('site values', () => {
-  it('go into the exact field of the exact document, as what they are', () => {
+  it('replace the field at their pointer in their document, with their JSON type', () => {
     const files = { 'app.yaml': `${map('a', 'data: {x: "1"}')}---\n${map('b', 'data: {list: [{m: 1}]}')}` };
     const objects = read(files, [
       { file: 'app.yaml', pointer: '/1/data/list/0/m', value: 7 },
@@ -195,7 +195,7 @@ describe('site values', () => {
   });
 
   it.each(['/0/spec/x', '/2/data/x', '/0', 'data/x', '/-1/data/x', '/0/data/x/y'])(
-    'that go to %s, which is not there, are refused without being told',
+    'are refused at %s, which does not exist, without their value in the message',
     (pointer) => {
       const refusal = refusalOf(() =>
         read(map('a', 'data: {x: "1"}'), [{ file: 'app.yaml', pointer, value: 'hush' }]),

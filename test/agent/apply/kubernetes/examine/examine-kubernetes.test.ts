@@ -19,15 +19,15 @@ const server = (mayDo: (right: Right) => boolean) => ({
 const examined = (mayDo: (right: Right) => boolean) =>
   examineKubernetes(async () => server(mayDo), 'fleet-agent', new AbortController().signal);
 
-describe('what the doctor says of a cluster', () => {
-  it('is its address, its version, and that the account may do everything', async () => {
+describe('examineKubernetes', () => {
+  it('finds address, version and full rights good', async () => {
     expect(await examined(() => true)).toEqual([
       { name: 'cluster', verdict: 'good', message: `${SERVER} answers, Kubernetes 1.35.0` },
       { name: 'rights', verdict: 'good', message: "the agent's account may do everything" },
     ]);
   });
 
-  it('names what the account may not do', async () => {
+  it('warns with the verbs that the account lacks on a resource', async () => {
     const [, rights] = await examined(
       ({ resource, verb }) => resource !== '*' && (resource !== 'secrets' || verb === 'list'),
     );
@@ -37,7 +37,7 @@ describe('what the doctor says of a cluster', () => {
     });
   });
 
-  it('finds that one verb is missing on one kind of workload', async () => {
+  it('warns when one verb is missing on one kind of workload', async () => {
     const [, rights] = await examined(
       ({ resource, verb }) => resource !== '*' && !(resource === 'statefulsets' && verb === 'patch'),
     );
@@ -52,7 +52,7 @@ describe('what the doctor says of a cluster', () => {
     expect(rights).toMatchObject({ verdict: 'good', message: expect.stringContaining('not everything') });
   });
 
-  it('is bad when the account may not hold the lease', async () => {
+  it('finds the rights bad when the account may not hold the lease', async () => {
     const [, rights] = await examined(({ verb, namespace }) => namespace === 'fleet-agent' && verb === 'get');
     expect(rights).toMatchObject({
       verdict: 'bad',
@@ -60,7 +60,7 @@ describe('what the doctor says of a cluster', () => {
     });
   });
 
-  it('is the reason, and what to do, when it cannot be asked', async () => {
+  it('finds an unreachable cluster bad, with the reason and the hint', async () => {
     const away = new FleetError('API_UNREACHABLE', `${SERVER} does not answer`, { hint: 'Wait' });
     const found = await examineKubernetes(
       () => Promise.reject(away),

@@ -18,7 +18,7 @@ const await0 = (live: Partial<LiveObject>) => {
   return awaitGone(api, REF, 'u', 0, signal);
 };
 
-it('reports what the server says is left in a namespace that is not deleted', async () => {
+it("awaitGone reports the server's condition of a namespace whose deletion does not end", async () => {
   const left =
     'Some content in the namespace has finalizers remaining: example.com/never in 1 resource instances';
   const conditions = [
@@ -36,7 +36,7 @@ it('reports what the server says is left in a namespace that is not deleted', as
   });
 });
 
-it('names the finalizers of any other object', async () => {
+it('awaitGone names the finalizers of any other object that is not deleted', async () => {
   const metadata = { name: 'shop', finalizers: ['example.com/never'] };
   expect((await await0({ metadata }))?.message).toContain('finalizers hold it: example.com/never');
 });

@@ -18,7 +18,7 @@ const deployment = (ready: number, annotations: Record<string, string> = {}): Li
 });
 const config: LiveObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web' } };
 
-test('a package is open when an object that it waits for is not Current, by what a look has read', () => {
+test('allCurrent is false when an object that the package waits for is not Current in what was read', () => {
   expect(allCurrent([config, deployment(2)])).toBe(true);
   expect(allCurrent([config, deployment(1)])).toBe(false);
   expect(allCurrent([deployment(1, { 'fleet-ferry/wait': 'disabled' })])).toBe(true);

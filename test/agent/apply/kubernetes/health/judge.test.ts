@@ -422,7 +422,7 @@ describe('a Pod', () => {
     ['that nobody has seen is InProgress', live('v1', 'Pod', {}), 'InProgress', 'nothing is known'],
   ]);
 
-  it('that cannot ever start is believed at once, a crash only after a while', () => {
+  it('fails at once when it can never start, and after 30 seconds when its container crashes', () => {
     expect(judge(waitingPod('InvalidImageName'), SOON)).toMatchObject({ patienceMs: 0 });
     expect(judge(waitingPod('CrashLoopBackOff'), SOON)).toMatchObject({ patienceMs: 30_000 });
   });
@@ -632,7 +632,7 @@ describe('other kinds of the cluster', () => {
     ],
   ]);
 
-  it('without a status have nothing to wait for', () => {
+  it('of kinds without a status are Current at once', () => {
     for (const [apiVersion, kind] of [
       ['v1', 'ConfigMap'],
       ['rbac.authorization.k8s.io/v1', 'Role'],
@@ -673,7 +673,7 @@ describe('a custom resource', () => {
     ],
   ]);
 
-  it('that says nothing is Current, but nothing proves it', () => {
+  it('without a status or conditions is Current but not proven', () => {
     expect(judge(custom(undefined), SOON)).toMatchObject({ status: 'Current', proven: false });
     expect(judge(custom({ conditions: [] }), SOON)).toMatchObject({ status: 'Current', proven: false });
     expect(judge(custom({ observedGeneration: 2 }), SOON)).toMatchObject({ status: 'Current', proven: true });
@@ -736,7 +736,7 @@ describe('a verdict', () => {
   );
   const anything = fc.oneof(part, value);
 
-  it('is one of six words and one line for any JSON, and never throws', () => {
+  it('has one of six statuses and a message of one line for any JSON, and never throws', () => {
     fc.assert(
       fc.property(fc.constantFrom(...kinds), anything, anything, anything, (type, metadata, spec, status) => {
         const [apiVersion, kind] = type.split(' ');

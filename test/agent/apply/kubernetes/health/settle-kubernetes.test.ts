@@ -83,8 +83,8 @@ const settled = async (
 const failedOf = (checks: readonly CheckResult[]): readonly string[] =>
   checks.filter(({ outcome }) => outcome === 'failed').map(({ name, message }) => `${name}: ${message}`);
 
-describe('waiting for a package on a cluster', () => {
-  it('ends at once when everything is Current, in one line', async () => {
+describe('settleKubernetes', () => {
+  it('passes at once with one result when every object is Current', async () => {
     const config = live('v1', 'ConfigMap', {});
     const { checks, seconds } = await settled([wantedOf(deployment()), wantedOf(config)], ({ api }) => {
       api.put(deployment());
@@ -94,7 +94,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeLessThan(1);
   });
 
-  it('hears of a Deployment that becomes available, without asking again', async () => {
+  it('sees a Deployment become available by a watch, with each kind listed once', async () => {
     const { checks, seconds, api } = await settled([wantedOf(deployment())], ({ api: cluster, clock }) => {
       cluster.put(deployment(WAITING));
       clock.at(42_000, () => cluster.put(deployment()));
@@ -106,7 +106,7 @@ describe('waiting for a package on a cluster', () => {
     expect(api.counts).toMatchObject({ list: 3, watch: 3 });
   });
 
-  it('ends as soon as only Current and Failed remain, and when something failed that nothing mends', async () => {
+  it('ends as soon as every object is Current or has finally failed', async () => {
     const failing = job({ conditions: [condition('Failed', 'True', 'BackoffLimitExceeded', 'three tries')] });
     const { checks, seconds } = await settled(
       [wantedOf(deployment()), wantedOf(failing)],
@@ -127,7 +127,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeLessThan(11);
   });
 
-  it('fails a workload by the crash of its pod after half a minute, with the exit code', async () => {
+  it('fails a Deployment whose pod crashes for 30 seconds, with the exit code', async () => {
     const { checks, seconds } = await settled([wantedOf(deployment())], ({ api }) => {
       api.put(deployment(WAITING));
       api.put(NEW_SET);
@@ -140,7 +140,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeLessThan(40);
   });
 
-  it('names the reason of an image that cannot be pulled, and how many pods suffer', async () => {
+  it('names the reason of an image that cannot be pulled and the number of pods', async () => {
     const { checks } = await settled([wantedOf(deployment())], ({ api }) => {
       api.put(deployment(WAITING));
       api.put(NEW_SET);
@@ -152,7 +152,7 @@ describe('waiting for a package on a cluster', () => {
     ]);
   });
 
-  it('takes no pod of an older revision for its own', async () => {
+  it('ignores the pods of an older revision', async () => {
     const old = {
       ...NEW_SET,
       metadata: {
@@ -190,7 +190,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeGreaterThanOrEqual(80);
   });
 
-  it('says after its time what each object waits for, with the last event', async () => {
+  it('reports after its timeout what each object waits for, with the last event', async () => {
     const stuck = live('v1', 'PersistentVolumeClaim', {
       spec: { storageClassName: 'fast' },
       status: { phase: 'Pending' },
@@ -222,7 +222,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeLessThan(63);
   });
 
-  it('does not take an object that says nothing for healthy before the window is over', async () => {
+  it('takes an object without a status for healthy only after the observation window', async () => {
     const till = custom(undefined);
     const quiet = await settled([wantedOf(till)], ({ api }) => api.put(till));
     expect(failedOf(quiet.checks)).toEqual([]);
@@ -274,7 +274,7 @@ describe('waiting for a package on a cluster', () => {
     expect(failedOf(bad.checks)[0]).toContain('FailedGetScale: no Deployment web');
   });
 
-  it('waits for a word of the controller on a custom resource that was changed, not longer than the window', async () => {
+  it('waits for the controller of a changed custom resource to observe it, at most for the window', async () => {
     const ready = custom({ conditions: [condition('Ready', 'True')] });
     const wanted = wantedOf(ready);
     const changed = new Map([[wanted.key, FIRST_VERSION]]);
@@ -286,7 +286,7 @@ describe('waiting for a package on a cluster', () => {
     expect(named.seconds).toBeLessThan(1);
   });
 
-  it('leaves out what nobody shall wait for', async () => {
+  it('leaves out objects with fleet-ferry/wait: disabled', async () => {
     const { checks } = await settled([wantedOf(deployment(), false), wantedOf(job())], ({ api }) => {
       api.put(deployment(WAITING));
       api.put(job({ conditions: [condition('Complete', 'True')] }));
@@ -308,7 +308,7 @@ describe('waiting for a package on a cluster', () => {
     ]);
   });
 
-  it('names no more than 25 of thousands that failed', async () => {
+  it('names at most 25 of thousands of failed objects', async () => {
     const many = Array.from({ length: 3000 }, (_, index) =>
       live('batch/v1', 'Job', {
         metadata: { name: `job-${index}` },
@@ -328,7 +328,7 @@ describe('waiting for a package on a cluster', () => {
     expect(JSON.stringify(checks).length).toBeLessThan(20_000);
   });
 
-  it('calls an object that is gone failed, but not a Job that removes itself when done', async () => {
+  it('fails an object that disappeared, but not a Job with ttlSecondsAfterFinished', async () => {
     const { checks, seconds } = await settled(
       [wantedOf(deployment()), wantedOf(job({}, { ttlSecondsAfterFinished: 5 }))],
       ({ api, clock }) => {
@@ -342,7 +342,7 @@ describe('waiting for a package on a cluster', () => {
     expect(seconds).toBeLessThan(40);
   });
 
-  it('does not wait for a claim that waits for its first pod', async () => {
+  it('does not wait for a claim that WaitForFirstConsumer leaves pending', async () => {
     const claim = live('v1', 'PersistentVolumeClaim', {
       spec: { storageClassName: 'local' },
       status: { phase: 'Pending' },
@@ -360,7 +360,7 @@ describe('waiting for a package on a cluster', () => {
 });
 
 describe('a server that goes away while a package settles', () => {
-  it('is waited for: the package gets its whole time', async () => {
+  it('does not count against the timeout of the package', async () => {
     const { checks, seconds } = await settled(
       [wantedOf(deployment())],
       ({ api, clock }) => {
@@ -375,7 +375,7 @@ describe('a server that goes away while a package settles', () => {
     expect(seconds).toBeGreaterThanOrEqual(70);
   });
 
-  it('for longer than a minute is no failure of the package', async () => {
+  it('is API_UNREACHABLE and retryable after more than a minute', async () => {
     const run = settled([wantedOf(deployment())], ({ api, clock }) => {
       api.put(deployment(WAITING));
       clock.at(10_000, api.goAway);
@@ -383,7 +383,7 @@ describe('a server that goes away while a package settles', () => {
     await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_UNREACHABLE') && error.retryable);
   });
 
-  it('and forgets what was (410) is listed anew', async () => {
+  it('and has compacted its history (410) is listed again', async () => {
     const { checks, api } = await settled([wantedOf(deployment())], ({ api: cluster, clock }) => {
       cluster.put(deployment(WAITING));
       clock.at(900, () => {
@@ -395,7 +395,7 @@ describe('a server that goes away while a package settles', () => {
     expect(api.counts.list).toBe(2);
   });
 
-  it('without a word is asked again before the package is blamed', async () => {
+  it('and freezes a watch is asked again before the package fails', async () => {
     const { checks } = await settled([wantedOf(deployment())], ({ api, clock }) => {
       api.put(deployment(WAITING));
       clock.at(1000, api.freeze);
@@ -404,7 +404,7 @@ describe('a server that goes away while a package settles', () => {
     expect(failedOf(checks)).toEqual([]);
   });
 
-  it('without a word and for good is unreachable, not a failed package', async () => {
+  it('and answers neither a watch nor a list is API_UNREACHABLE', async () => {
     const run = settled([wantedOf(deployment())], ({ api, clock }) => {
       api.put(deployment(WAITING));
       clock.at(1000, api.freeze);
@@ -413,7 +413,7 @@ describe('a server that goes away while a package settles', () => {
     await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_UNREACHABLE'));
   });
 
-  it('and may not be watched is listed instead', async () => {
+  it('and denies watching is listed at intervals', async () => {
     const { checks, seconds } = await settled([wantedOf(deployment())], ({ api, clock }) => {
       api.deny('watch');
       api.put(deployment(WAITING));
@@ -423,7 +423,7 @@ describe('a server that goes away while a package settles', () => {
     expect(seconds).toBeLessThan(26);
   });
 
-  it('and may not be listed says so', async () => {
+  it('and denies listing is API_DENIED', async () => {
     const run = settled([wantedOf(deployment())], ({ api }) => api.deny('list'));
     await expect(run).rejects.toSatisfy((error) => isFleetError(error, 'API_DENIED'));
   });

@@ -65,7 +65,7 @@ const errorOf = (run: Promise<unknown>): Promise<FleetError | undefined> =>
   );
 
 describe('work under a lease', () => {
-  it('holds it, renews it, and gives it back', async () => {
+  it('holds the lease, renews it, and gives it back', async () => {
     const { api, clock } = world();
     using _ = clock;
     const held = await withLease(api, optionsOf(clock, 'a'), NEVER, async (signal) => {
@@ -85,7 +85,7 @@ describe('work under a lease', () => {
     expect(api.counts.replace).toBe(12);
   });
 
-  it('makes the namespace of the agent where it is missing', async () => {
+  it('creates the missing namespace of the agent', async () => {
     const api = memoryApi();
     using clock = virtualClock();
     await withLease(api, optionsOf(clock, 'a'), NEVER, () => Promise.resolve());
@@ -93,7 +93,7 @@ describe('work under a lease', () => {
     expect(await specOf(api)).toMatchObject({ leaseTransitions: 0 });
   });
 
-  it('is BUSY while another one is alive, and names it', async () => {
+  it('is BUSY with the name of the holder while another agent renews the lease', async () => {
     const { api, clock } = world();
     using _ = clock;
     const other = new AbortController();
@@ -110,7 +110,7 @@ describe('work under a lease', () => {
     await holding;
   });
 
-  it('begins as soon as the other one gives it back', async () => {
+  it('begins as soon as the other agent gives the lease back', async () => {
     const { api, clock } = world();
     using _ = clock;
     const order: string[] = [];
@@ -126,7 +126,7 @@ describe('work under a lease', () => {
     expect(await specOf(api)).toMatchObject({ leaseTransitions: 1 });
   });
 
-  it('takes over from one that died, after its time by our own clock and no sooner', async () => {
+  it('takes over from a dead holder after the lease duration by its own clock, and no sooner', async () => {
     const { api, clock } = world();
     using _ = clock;
     api.put(leaseOf('dead'));
@@ -136,7 +136,7 @@ describe('work under a lease', () => {
     expect(clock.elapsedMs()).toBeLessThan(18_000);
   });
 
-  it('is not locked out for ever by a duration that somebody wrote', async () => {
+  it('takes over within 130 seconds from a holder with an absurd lease duration', async () => {
     const { api, clock } = world();
     using _ = clock;
     api.put(leaseOf('dead', { leaseDurationSeconds: 2_000_000_000 }));
@@ -144,7 +144,7 @@ describe('work under a lease', () => {
     expect(clock.elapsedMs()).toBeLessThan(130_000);
   });
 
-  it('goes to one only of many that want it at the same moment', async () => {
+  it('is held by one agent only when many want it at the same moment', async () => {
     const { api, clock } = world();
     using _ = clock;
     api.put(leaseOf('dead'));
@@ -165,8 +165,8 @@ describe('work under a lease', () => {
   });
 });
 
-describe('a lease that is lost', () => {
-  it('to another one stops the work, which ends with that reason', async () => {
+describe('withLease when the lease is lost', () => {
+  it('stops the work with BUSY when another agent took the lease', async () => {
     const { api, clock } = world();
     using _ = clock;
     clock.at(12_000, () => api.put(leaseOf('thief')));
@@ -177,7 +177,7 @@ describe('a lease that is lost', () => {
     expect(await specOf(api)).toMatchObject({ holderIdentity: 'thief' });
   });
 
-  it('because the server is away stops the work before others may begin', async () => {
+  it('stops the work with API_UNREACHABLE before other agents may take the lease', async () => {
     const { api, clock } = world();
     using _ = clock;
     clock.at(7000, api.goAway);
@@ -188,7 +188,7 @@ describe('a lease that is lost', () => {
     expect(clock.elapsedMs()).toBeLessThan(20_000);
   });
 
-  it('stays ours over a short outage', async () => {
+  it('keeps the lease over a short outage', async () => {
     const { api, clock } = world();
     using _ = clock;
     clock.at(7000, api.goAway);
@@ -199,7 +199,7 @@ describe('a lease that is lost', () => {
     });
   });
 
-  it('stays ours over a slow renewal on a clock that has fractions of milliseconds', async () => {
+  it('keeps the lease over a slow renewal with fractions of milliseconds on the clock', async () => {
     const { api, clock } = world();
     using _ = clock;
     clock.at(7000, api.goAway);
@@ -211,7 +211,7 @@ describe('a lease that is lost', () => {
     });
   });
 
-  it('stays ours when only the answer to a renewal got lost', async () => {
+  it('keeps the lease when only the answer to a renewal was lost', async () => {
     const { api, clock } = world();
     using _ = clock;
     // Somebody labels it: another resource version, the same holder.
@@ -223,8 +223,8 @@ describe('a lease that is lost', () => {
   });
 });
 
-describe('work that ends otherwise', () => {
-  it('gives the lease back also when its last renewal was written unheard, and leaves that of another one alone', async () => {
+describe('withLease when the work ends', () => {
+  it('gives the lease back although the answer to its last renewal was lost, and leaves that of another agent alone', async () => {
     for (const [holder, left] of [
       ['a', undefined],
       ['thief', 'thief'],
@@ -237,7 +237,7 @@ describe('work that ends otherwise', () => {
     }
   });
 
-  it('throws its own error, and gives the lease back', async () => {
+  it('throws the error of the work and gives the lease back', async () => {
     const { api, clock } = world();
     using _ = clock;
     const run = withLease(api, optionsOf(clock, 'a'), NEVER, () => Promise.reject(new Error('its own')));
@@ -245,7 +245,7 @@ describe('work that ends otherwise', () => {
     expect(await specOf(api)).not.toHaveProperty('holderIdentity');
   });
 
-  it('by its signal gives the lease back', async () => {
+  it('gives the lease back when its signal stops the work', async () => {
     const { api, clock } = world();
     using _ = clock;
     const controller = new AbortController();
@@ -254,7 +254,7 @@ describe('work that ends otherwise', () => {
     expect(await specOf(api)).not.toHaveProperty('holderIdentity');
   });
 
-  it('while it waits for the lease is stopped as asked', async () => {
+  it('is ABORTED when its signal stops it while it waits for the lease', async () => {
     const { api, clock } = world();
     using _ = clock;
     api.put(leaseOf('dead'));
@@ -265,17 +265,17 @@ describe('work that ends otherwise', () => {
   });
 });
 
-describe('a fleet on a cluster', () => {
+describe('kubernetesExclusive', () => {
   const who = { namespace: 'fleet', fleet: 'acme', who: 'a', place: () => 'p1' };
 
-  it('has one lease, named after it', async () => {
+  it('takes the lease named after the fleet', async () => {
     const { api, clock } = world();
     using _ = clock;
     const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { clock });
     expect(await exclusive(NEVER, () => specOf(api))).toMatchObject({ holderIdentity: 'a, p1' });
   });
 
-  it('takes it at once from an earlier process of the same place, and from no other', async () => {
+  it('takes the lease at once from an earlier process in the same place, and from no other holder', async () => {
     for (const [left, place, atOnce] of [
       ['a, process 7 on old-pod, p1', 'p1', true],
       ['a, process 7 on old-pod, p1', 'p2', false],
@@ -293,7 +293,7 @@ describe('a fleet on a cluster', () => {
     }
   });
 
-  it('has holders of different names where no place can be known', async () => {
+  it('names each holder differently when the place is unknown', async () => {
     const { api, clock } = world();
     using _ = clock;
     const us = { ...who, place: () => undefined };
@@ -306,7 +306,7 @@ describe('a fleet on a cluster', () => {
     expect(holders[0]).not.toBe(holders[1]);
   });
 
-  it('gets BUSY at once for the next packages of the same look, and asks anew at the next', async () => {
+  it('is BUSY without waiting for the next packages of the same look, and asks again at the next look', async () => {
     const { api, clock } = world();
     using _ = clock;
     const other = new AbortController();

@@ -26,7 +26,7 @@ describe('maps and lists that the package empties', () => {
     ]);
   });
 
-  it('stay where another manager has written a member, and where the server names another place', () => {
+  it('stay when another manager owns a member or the server names another path', () => {
     const ours = { ...OURS, fieldsV1: { 'f:spec': { 'f:a': {} } } };
     const theirs = { manager: 'kubectl-edit', fieldsV1: { 'f:spec': { 'f:b': {} } } };
     expect(emptied(live({ a: 1, b: 2 }, ours, theirs), wanted({}), all)).toEqual([]);
@@ -34,7 +34,7 @@ describe('maps and lists that the package empties', () => {
     expect(emptied(live({ a: 1 }, ours), wanted({}), (path) => path === 'spec')).toHaveLength(2);
   });
 
-  it('are named without the index of an item', () => {
+  it('are asked for by a path without the index of the item', () => {
     const fieldsV1 = { 'f:spec': { 'f:items': { 'k:{"name":"a"}': { 'f:set': { 'f:x': {} } } } } };
     const before = live({ items: [{ name: 'a', set: { x: 1 } }] }, { ...OURS, fieldsV1 });
     const seen: string[] = [];
@@ -42,7 +42,7 @@ describe('maps and lists that the package empties', () => {
     expect(seen).toEqual(['spec.items.set']);
   });
 
-  it('stay if nothing of them is ours', () => {
+  it('stay when the agent owns none of their fields', () => {
     expect(emptied(live({ a: 1 }), wanted({}), all)).toEqual([]);
     expect(emptied(live({}, { ...OURS, fieldsV1: { 'f:spec': {} } }), wanted({}), all)).toEqual([]);
   });

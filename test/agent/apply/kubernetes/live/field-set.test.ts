@@ -43,7 +43,7 @@ const SPEC = {
   finalizers: ['theirs', 'keep'],
 };
 
-test('a field set names values by key, wherever they stand in their list', () => {
+test('extractFields finds list items by their key, at any position in the list', () => {
   expect(pathsOf(OURS)).toEqual([
     'spec.replicas',
     'spec.containers[name=app].name',
@@ -54,7 +54,7 @@ test('a field set names values by key, wherever they stand in their list', () =>
   expect(extractFields(OURS, { spec: turned })).toEqual(extractFields(OURS, { spec: SPEC }));
 });
 
-test('a fingerprint changes with our fields, and with nothing that others add beside them', () => {
+test("a fingerprint changes with the agent's fields, and not with fields that others add", () => {
   const before = fingerprint(live(SPEC));
   expect(fingerprint(live({ ...SPEC, added: true }))).toBe(before);
   expect(fingerprint({ ...live(SPEC), status: { ready: 1 } })).toBe(before);
@@ -65,7 +65,7 @@ test('a fingerprint changes with our fields, and with nothing that others add be
   expect(fingerprint(live(SPEC, [lost, entry('kubectl-edit', OURS)]))).not.toBe(before);
 });
 
-test('what kubectl applied from the client becomes ours; what people edited does when told to be strict', () => {
+test('toMigrate takes over fields of kubectl\'s client-side apply, and with "strict" those of other people too', () => {
   const object = live(SPEC, [
     entry('fleet-agent', { 'f:spec': { 'f:replicas': {} } }, 'Apply'),
     entry('kubectl-client-side-apply', { 'f:spec': { 'f:old': {} } }),
@@ -93,14 +93,14 @@ test('what kubectl applied from the client becomes ours; what people edited does
   expect(migration(live(SPEC), 'strict')).toBeUndefined();
 });
 
-test('two field sets united have all of both', () => {
+test('unite returns the fields of both field sets', () => {
   const other = { 'f:spec': { 'f:containers': { 'k:{"name":"app"}': { 'f:ports': {} } } }, 'f:data': {} };
   expect(new Set(pathsOf(unite(OURS, other)))).toEqual(
     new Set([...pathsOf(OURS), 'spec.containers[name=app].ports', 'data']),
   );
 });
 
-test('differences are paths without values; absent, null and empty are three things; status and versions do not count', () => {
+test('differences are paths without values, tell absent from null from empty, and ignore status and versions', () => {
   const dry = live({ ...SPEC, replicas: 3, empty: {}, none: null });
   expect(differences(live(SPEC), dry)).toEqual(['spec.empty', 'spec.none', 'spec.replicas']);
   expect(

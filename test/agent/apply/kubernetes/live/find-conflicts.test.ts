@@ -26,7 +26,7 @@ const PORTS = (port: number): Record<string, unknown> => ({
   'f:ports': { [`k:{"port":${port},"protocol":"TCP"}`]: { '.': {}, 'f:port': {}, 'f:name': {} } },
 });
 
-test('an item whose key was edited is in the way of its list, at the place that the server names', () => {
+test('findConflicts replaces the list whose item has an edited key, at the path that the server names', () => {
   const live = object(
     { ours: 1, ports: [{ name: 'http', port: 81, protocol: 'TCP' }] },
     { 'f:spec': PORTS(81) },
@@ -45,12 +45,12 @@ test('an item whose key was edited is in the way of its list, at the place that 
     expect(findConflicts(live, wanted, elsewhere), elsewhere).toEqual([]);
 });
 
-test('an item of the package that says its key by a default is no addition', () => {
+test('an item of the package whose key has a default is no addition', () => {
   const live = object({ ports: [{ name: 'http', port: 80, protocol: 'TCP' }] }, { 'f:spec': PORTS(80) });
   expect(additionsOf(live, object({ ports: [{ name: 'http', port: 80 }] }))).toEqual([]);
 });
 
-test('of additions in additions the outermost place is corrected, and never a whole spec', () => {
+test('additionsOf names the outermost place of nested additions, and never a whole spec', () => {
   const fields = {
     'f:spec': {
       'f:host': {},

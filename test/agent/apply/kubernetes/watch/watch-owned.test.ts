@@ -46,14 +46,14 @@ const watched = async (
   return told;
 };
 
-describe('watching what we own', () => {
-  it('tells when somebody takes a field of ours', async () => {
+describe('watchOwned', () => {
+  it('reports an object when another manager takes a field of the agent', async () => {
     const taken = { 'f:spec': { 'f:template': { 'f:image': {} } } };
     const told = await watched(({ api, clock }) => clock.at(5000, () => api.put(object({}, taken))));
     expect(told).toEqual([[KEY]]);
   });
 
-  it('tells when somebody deletes it, begins to, or makes another one', async () => {
+  it('reports an object that is deleted, is being deleted, or was replaced', async () => {
     const deletionTimestamp = '2026-03-01T10:01:00Z';
     const told = await watched(({ api, clock }) => {
       clock.at(5000, () => api.put(object({ deletionTimestamp })));
@@ -64,7 +64,7 @@ describe('watching what we own', () => {
     expect(told).toEqual([[KEY], [KEY], [KEY]]);
   });
 
-  it('keeps silent about a status, fields of others, and our own applying', async () => {
+  it('ignores a changed status, fields of others, and applies of the agent', async () => {
     const status = {
       manager: 'kube-controller-manager',
       operation: 'Update',
@@ -82,7 +82,7 @@ describe('watching what we own', () => {
     expect(told).toEqual([]);
   });
 
-  it('tells of many at once, in one order', async () => {
+  it('reports many objects at once, sorted by key', async () => {
     using clock = virtualClock();
     const api = memoryApi();
     const controller = new AbortController();
@@ -97,7 +97,7 @@ describe('watching what we own', () => {
     expect(told).toEqual([['a', 'b', 'c'].map((name) => `apps/Deployment/web/${name}`)]);
   });
 
-  it('finds what happened while the server was away or forgot', async () => {
+  it('reports what happened while the server was away or compacted its history', async () => {
     const told = await watched(({ api, clock }) => {
       clock.at(5000, api.goAway);
       clock.at(6000, () => api.put(object({}, { 'f:spec': {} })));
@@ -110,7 +110,7 @@ describe('watching what we own', () => {
     expect(told).toEqual([[KEY], [KEY]]);
   });
 
-  it('lists now and then where watching is denied; where listing is, it asks again when a role may have been granted', async () => {
+  it('lists at intervals where watching is denied, and asks again later where listing is denied', async () => {
     const told = await watched(({ api, clock }) => {
       api.deny('watch');
       clock.at(5000, () => api.drop(object()));
@@ -130,7 +130,7 @@ describe('watching what we own', () => {
     expect(later).toEqual([[KEY]]);
   });
 
-  it('asks nothing while nothing happens', async () => {
+  it('sends one list and one watch in a day without changes', async () => {
     using clock = virtualClock();
     const api = memoryApi();
     api.put(object());
@@ -141,7 +141,7 @@ describe('watching what we own', () => {
   });
 });
 
-describe('watches', () => {
+describe('watchedGroups', () => {
   const refs = (kind: string, ...namespaces: string[]): readonly ObjectRef[] =>
     namespaces.map((namespace) => ({ apiVersion: 'v1', kind, namespace, name: 'x' }));
   const shown = (owned: readonly ObjectRef[], most: number): readonly string[] =>
@@ -149,7 +149,7 @@ describe('watches', () => {
       ({ type, namespace, watch }) => `${type.kind} ${namespace ?? '*'} ${watch}`,
     );
 
-  it('are one for each kind and namespace while there are few', () => {
+  it('has one group for each kind and namespace while these are few', () => {
     expect(shown([...refs('Secret', 'a', 'b'), ...refs('ConfigMap', 'a')], 4)).toEqual([
       'ConfigMap a true',
       'Secret a true',
@@ -157,13 +157,13 @@ describe('watches', () => {
     ]);
   });
 
-  it('are one for a kind of many namespaces, and lists for what is beyond them', () => {
+  it('has one group for a kind of many namespaces, and groups without a watch beyond the limit', () => {
     const owned = [...refs('Secret', 'a', 'b', 'c'), ...refs('ConfigMap', 'a'), ...refs('Service', 'b')];
     expect(shown(owned, 3)).toEqual(['ConfigMap a true', 'Service b true', 'Secret * true']);
     expect(shown(owned, 2)).toEqual(['ConfigMap * true', 'Service * true', 'Secret * false']);
   });
 
-  it("know their objects by the inventory's keys", () => {
+  it('maps each group to the keys of its objects in the inventory', () => {
     const [group] = watchedGroups(refs('Secret', 'a'));
     expect([...(group?.keys ?? [])]).toEqual(['/Secret/a/x']);
   });

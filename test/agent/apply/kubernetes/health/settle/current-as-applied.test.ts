@@ -28,8 +28,8 @@ const noted = (object: Live): ReadonlySet<string> => {
 
 const leaving = { metadata: { name: 'x', deletionTimestamp: '2026-03-01T10:00:00Z', finalizers: ['held'] } };
 
-describe('what an application answered', () => {
-  it('status is cached for kinds that no later step changes', () => {
+describe('noteApplied', () => {
+  it('caches the answered status of kinds that no later step changes', () => {
     for (const object of [
       live('v1', 'ConfigMap', {}),
       live('v1', 'Service', { spec: { type: 'ClusterIP', clusterIP: '10.0.0.1' } }),
@@ -48,7 +48,7 @@ describe('what an application answered', () => {
       expect([...noted(object)], JSON.stringify(object)).toEqual([]);
   });
 
-  it('is forgotten when it is answered otherwise, and is of one package only', () => {
+  it('forgets a status when a later answer differs, and keeps it for one package only', () => {
     const desired = {} as DesiredPackage;
     const object = live('v1', 'ConfigMap', {});
     noteApplied(desired, wantedOf(object), object as unknown as LiveObject, true);
@@ -57,7 +57,7 @@ describe('what an application answered', () => {
     expect(currentAsApplied(desired).size).toBe(0);
   });
 
-  it('spares the question, and is counted with what was asked for', async () => {
+  it('spares listing the object when settling, and counts it as healthy', async () => {
     const api = memoryApi();
     const map = wantedOf(live('v1', 'ConfigMap', {}));
     const settle = (objects: readonly WantedObject[]) =>
