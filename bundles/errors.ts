@@ -59,6 +59,7 @@ export const CODES = {
   OUT_OF_BOUNDS: input,
   IMAGE_UNPINNED: input,
   IMAGE_UNKNOWN: input,
+  CONTENT_UNJUDGED: input,
   CHART_UNPINNED: input,
   CONTENT_UNPINNED: input,
   CONTENT_INVALID: input,

@@ -107,7 +107,10 @@ export const assembleKubernetes = (
     owns,
     images,
     unknown: files.flatMap((file) => file.made.unknown),
-    suspects: files.flatMap(({ made }) => made.suspects ?? []),
+    // What a template of the platform fetches is the platform's own decision.
+    suspects: files.flatMap(({ path, made }) =>
+      (made.suspects ?? []).filter(({ code }) => path.startsWith(MANIFESTS) || code !== 'CONTENT_UNJUDGED'),
+    ),
     ...defined({
       needsSecrets: secrets.some((one) => one.encrypted.length + one.filled.length > 0) ? true : undefined,
     }),

@@ -3,6 +3,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { findImages } from '../images/find-images.ts';
+import { findUnjudged } from '../images/find-unjudged.ts';
 import { type ImageRules, imageRules } from '../images/image-rules.ts';
 import type { ImageField } from '../images/image-search.ts';
 import {
@@ -136,7 +137,10 @@ const prepare = (
     if (foreign) problems.push(foreign);
     if (isEncrypted) continue;
     stampNamespace(object, namespace);
-    suspects.push(...pinImages(object, { offline, imageLocks, rules }, images, problems));
+    suspects.push(
+      ...findUnjudged(object),
+      ...pinImages(object, { offline, imageLocks, rules }, images, problems),
+    );
   }
   const prepared = objects.map(toPrepared);
   return {
