@@ -175,6 +175,7 @@ export const CODES = {
   APPROVAL_MISSING: refused,
   NOTHING_AWAITING: missing,
   GATE_CLOSED: waits,
+  VALUES_CHANGED: attention,
   CHECK_REFUSED: refused,
   WAIT_TIMED_OUT: waits,
   WILL_NOT_COMPLY: failed,

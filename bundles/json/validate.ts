@@ -11,6 +11,7 @@ export type DocumentName = SchemaName;
 
 /** Names in `critical` that this version understands (docs/bundle-format.md sections 4, 5, 7, 12 and 16). */
 const KNOWN_CRITICAL: ReadonlySet<unknown> = new Set([
+  'approvalSiteValues',
   'approvalWorkspaces',
   'blobs',
   'debs',

@@ -16,6 +16,7 @@ import { openSignerState } from '../keys/signer/state/open-state.ts';
 import { SIGNER_ROLES, type SignerRole } from '../keys/remote/protocol.ts';
 import { createSignerServer } from '../keys/signer/serve-signer.ts';
 import { createSigner } from '../keys/signer/signer.ts';
+import { parseValuesRule } from '../keys/signer/values-rule.ts';
 
 export default class Signer extends FleetCommand {
   static override description =
@@ -67,6 +68,10 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
       description:
         'Share or number of agents that must comply before a promotion, by signed reports, like prod=95% or prod=3, of the agents of the environment before. With prod=95%:12h their reports are at most that old',
     }),
+    'site-values': Flags.string({
+      description:
+        'What other values of a site need: decided, a change that the audit key signed; or approved=2, also the approvals of so many people by their own keys',
+    }),
   };
 
   async run(): Promise<void> {
@@ -74,6 +79,8 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     const clock = this.readClock(flags.now);
     const limits = parseLimits(flags.limit ?? []);
     const chain = withEvidence(parseChain(flags.chain ?? []), flags.evidence ?? []);
+    const rule = flags['site-values'];
+    const values = rule === undefined ? undefined : parseValuesRule(rule);
     const directory = await openKeyDirectory(flags.keys);
     const { root, roots } = directory;
     checkRootExpiry(root, clock());
@@ -81,7 +88,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     using state = await openSignerState(flags.state);
     const log = pino({ ...LOG_OPTIONS }, logDestination());
     const { keys, authority } = await openSignerKeys(directory, roles);
-    const signer = createSigner({ roots, root, keys, authority, state, limits, chain, clock, log });
+    const signer = createSigner({ roots, root, keys, authority, state, limits, chain, values, clock, log });
     await using _ = await listenOnSocket(createSignerServer(signer, log), flags.listen);
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
     const links = chain.map(({ environment, promotedFrom }) => `${environment}=${promotedFrom}`);

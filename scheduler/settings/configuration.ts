@@ -13,6 +13,7 @@ import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
 import { type AlarmSettings, readAlarmSettings } from './alarm-settings.ts';
+import { readValuesReview, type ValuesReview } from './values-review.ts';
 import { type Allowance, parseAllowance } from './allowance.ts';
 import { isDatabaseUrl } from './database-url.ts';
 import { flagOf, SETTING_NAMES, SETTINGS, type Setting, variableOf } from './settings.ts';
@@ -60,6 +61,8 @@ export type Configuration = { readonly [setting in Setting]: string | undefined 
   /** How people sign in at the page; undefined: with tokens only. File names are absolute. */
   readonly signIn: SignIn | undefined;
   readonly roles: SchedulerConfig['roles'];
+  /** How many people approve changes of the values of sites; undefined: nobody has to. */
+  readonly siteValues: ValuesReview | undefined;
   /** undefined: no commit statuses are set. */
   readonly commitStatuses: CommitStatuses | undefined;
   /** undefined: alarms are not sent. */
@@ -125,6 +128,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
     factLabels: said.factLabels,
     roles: said.roles,
+    siteValues: said.siteValues && readValuesReview(said.siteValues),
     signIn: said.signIn && {
       ...said.signIn,
       ...defined({

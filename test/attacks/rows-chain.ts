@@ -120,4 +120,14 @@ export const CHAIN: readonly AttackRow[] = [
       ['SCHEMA', 'no clock shows'],
     ],
   ),
+  rowOf(
+    'H57',
+    'values nobody decided',
+    'other values of a site in the hands of an intruder at the hub: without a decision, with one about others, with one of last week, or without approvals of other people',
+    '`SIGNER_REFUSED`, `APPROVAL_MISSING`',
+    [
+      ['SIGNER_REFUSED', 'need the change'],
+      ['APPROVAL_MISSING', 'need so many approvals'],
+    ],
+  ),
 ];

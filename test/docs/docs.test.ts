@@ -151,7 +151,7 @@ const calls: readonly Call[] = FILES.flatMap((file) => {
 /** The longest run of words that is a verb: 'reports import' before 'reports'. */
 const verbOf = ({ program, words }: Call): string | undefined => {
   const ids = PROGRAMS[program] ?? [];
-  return [2, 1].map((count) => words.slice(0, count).join(':')).find((id) => ids.includes(id));
+  return [3, 2, 1].map((count) => words.slice(0, count).join(':')).find((id) => ids.includes(id));
 };
 
 /** The program alone, its flags, or a topic such as 'sites', of which one speaks in a sentence. */

@@ -24,6 +24,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     to: 'prod',
     shared: digest,
     stage: 'pilot',
+    about: 'site-values',
     workspaces: ['production'],
     person: 'ada',
     reason: 'seen in qa for a week',

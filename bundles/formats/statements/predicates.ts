@@ -44,6 +44,8 @@ export type SupportRequest = NonNullable<SiteAgent['support']>;
 
 /** Entry of `critical` in approvals that are limited to workspaces: older readers would count them for everything. */
 export const APPROVAL_WORKSPACES = 'approvalWorkspaces';
+/** In `critical` of an approval of values of sites: older readers would count it for an environment. */
+export const APPROVAL_SITE_VALUES = 'approvalSiteValues';
 
 export type DecisionKind = DecisionPredicate['decision'];
 

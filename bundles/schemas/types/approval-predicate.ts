@@ -14,6 +14,10 @@ export type ApprovalPredicate = {
    */
   readonly stage?: string;
   /**
+   * With `site-values` it approves a proposed change of values of sites: `shared` and the subject are the digest of its document. `critical` has `approvalSiteValues` then.
+   */
+  readonly about?: 'site-values';
+  /**
    * It approves only what changes in these workspaces; absent: everything. `critical` has `approvalWorkspaces` then.
    */
   readonly workspaces?: readonly string[];

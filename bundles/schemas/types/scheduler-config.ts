@@ -188,6 +188,18 @@ export type SchedulerConfig = {
     readonly idleMinutes?: number;
   };
   /**
+   * Review of changes of the values of sites: they wait until enough people approved them. Without it they are made at once.
+   */
+  readonly siteValues?: {
+    readonly approvals?: Approvals;
+    /**
+     * By editableBy of the site input, in place of approvals.
+     */
+    readonly roles?: {
+      readonly [k: string]: Approvals1;
+    };
+  };
+  /**
    * For serve: who may what of those who sign in. Of several entries for one person all count.
    */
   readonly roles?: readonly {
@@ -352,4 +364,38 @@ export type SchedulerConfig = {
    * Items: <url>[#branch]=<directory or url#ref>: this directory, or this repository at this ref, replaces that repository.
    */
   readonly maps?: readonly string[];
+};
+/**
+ * Approvals that a change of values without a rule of their role needs.
+ */
+export type Approvals = {
+  /**
+   * Number of approvals by different keys of the root's bundle role; give each person one key. 0: none.
+   */
+  readonly required: number;
+  /**
+   * Fingerprints of the keys that count, as root inspect shows them. Without it all of that role.
+   */
+  readonly from?: readonly string[];
+  /**
+   * An approval of the person who proposed the change does not count.
+   */
+  readonly notAuthor?: boolean;
+};
+/**
+ * How many approvals a change needs, and whose.
+ */
+export type Approvals1 = {
+  /**
+   * Number of approvals by different keys of the root's bundle role; give each person one key. 0: none.
+   */
+  readonly required: number;
+  /**
+   * Fingerprints of the keys that count, as root inspect shows them. Without it all of that role.
+   */
+  readonly from?: readonly string[];
+  /**
+   * An approval of the person who proposed the change does not count.
+   */
+  readonly notAuthor?: boolean;
 };

@@ -31,6 +31,8 @@ export type SigningKey = {
    *   statements of its bundles. A local key ignores it.
    */
   readonly sign: (bytes: Uint8Array, evidence?: readonly Uint8Array[]) => Promise<Buffer>;
+  /** The key of a signer process, which judges the evidence. */
+  readonly judges?: true;
 };
 
 const isP256 = (key: KeyObject): boolean =>

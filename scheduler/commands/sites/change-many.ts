@@ -1,11 +1,15 @@
 import { FleetError, formatError, type Place } from '#bundles/errors';
 import type { Hub } from '../../hub/hub.ts';
+import { judgeProposal } from '../../hub/promote/values/judge-proposal.ts';
+import { proposeValues, shortId } from '../../hub/promote/values/propose-values.ts';
+import { rulesFor } from '../../hub/promote/values/rules-for.ts';
 import { checkValues, type KnownNeeds } from '../../hub/sites/check-values.ts';
 import { formatValues } from '../../hub/sites/list-sites.ts';
 import { type PlannedSite, planValues, setManyValues } from '../../hub/sites/set-many-values.ts';
 import { writeSites } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { findSite, type ValueChange } from '../../hub/sites/set-values.ts';
+import type { ValuesReview } from '../../settings/values-review.ts';
 import { appendToLog } from '../append-to-log.ts';
 
 type Asked = { readonly change: ValueChange; readonly at?: Place };
@@ -14,10 +18,14 @@ export type ManyOptions = {
   readonly dryRun: boolean;
   readonly allowUnknown: boolean;
   readonly now: Date;
+  /** Changes that need approvals are proposed, and not made; undefined: none does. */
+  readonly review: ValuesReview | undefined;
+  /** Name of the change in the audit log; 'sites set' without. */
+  readonly change?: string;
 };
 
 /** Where a command prints: results, and remarks to people. */
-type Speaker = { readonly log: (line: string) => void; readonly say: (line: string) => void };
+export type Speaker = { readonly log: (line: string) => void; readonly say: (line: string) => void };
 
 /**
  * Checks changes of many sites, prints what differs, and unless it is a dry run makes them: in one transaction, with one statement a
@@ -28,7 +36,7 @@ type Speaker = { readonly log: (line: string) => void; readonly say: (line: stri
 export const changeMany = async (
   hub: Hub,
   asked: readonly Asked[],
-  { dryRun, allowUnknown, now }: ManyOptions,
+  { dryRun, allowUnknown, now, review, change = 'sites set' }: ManyOptions,
   speaker: Speaker,
 ): Promise<unknown> => {
   const changes = await checkAll(hub, asked, allowUnknown, speaker);
@@ -40,7 +48,9 @@ export const changeMany = async (
     speaker.log(`${count} would change; nothing was changed`);
     return { dryRun, sites: planned.map(toJson) };
   }
-  const rows = await setManyValues(hub.store, changes, await siteSigner(hub), now);
+  const proposed = await proposeReviewed(hub, changes, { review, now, allowUnknown }, speaker);
+  if (proposed) return { dryRun, ...proposed };
+  const rows = await setManyValues(hub.store, { changes, signer: await siteSigner(hub), now, change });
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
   const written = await writeSites(hub, named, { now, command: 'sites set' });
@@ -52,6 +62,31 @@ export const changeMany = async (
   );
   const versions = new Map(rows.map(({ name, version }) => [name, version]));
   return { dryRun, sites: planned.map((one) => ({ ...toJson(one), version: versions.get(one.site) })) };
+};
+
+/**
+ * Proposes changes that the review wants approvals of. @returns the answer for --json; undefined: they may be made at once
+ * @throws FleetError VALUES_CHANGED
+ */
+export const proposeReviewed = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+  { review, now, allowUnknown }: Pick<ManyOptions, 'review' | 'now' | 'allowUnknown'>,
+  speaker: Speaker,
+): Promise<{ readonly proposal: string; readonly waits: readonly string[] } | undefined> => {
+  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
+    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
+  );
+  if ((await rulesFor(hub, review, touched)).length === 0) return undefined;
+  const proposal = await proposeValues(hub.store, changes, { now, allowUnknown });
+  if (!proposal) return undefined;
+  for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
+  const { conditions } = await judgeProposal(hub, proposal, review);
+  const id = shortId(proposal.row.id);
+  const waits = conditions.map(({ name, wanted }) => `${name}: ${wanted}`);
+  speaker.log(`proposed as ${id}; it waits for ${waits.join(', ')}. Nothing was changed yet`);
+  speaker.log(`Approve it with: fleet-scheduler sites values approve ${id} --key <the approver's key>`);
+  return { proposal: proposal.row.id, waits };
 };
 
 const MAX_NAMED = 50;

@@ -37,6 +37,7 @@ export default class SitesImport extends FleetCommand {
       dryRun: flags['dry-run'],
       allowUnknown: flags['allow-unknown'],
       now: this.readNow(flags.now),
+      review: configuration.siteValues,
     };
     return await changeMany(hub, readValuesCsv(text, args.csv, sites), options, {
       log: (line) => this.log(line),

@@ -12,11 +12,11 @@ import { checkValues } from '../../hub/sites/check-values.ts';
 import { parseSelect, selectAgents } from '../../hub/sites/select-sites.ts';
 import { parseFreshness } from '../../hub/sites/set-terms.ts';
 import { parseValue, setValues } from '../../hub/sites/set-values.ts';
-import { readConfiguration } from '../../settings/configuration.ts';
+import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
-import { changeMany, type ManyOptions } from './change-many.ts';
+import { changeMany, type ManyOptions, proposeReviewed } from './change-many.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -97,7 +97,7 @@ export default class SitesSet extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     if (flags['dry-run']) {
       await using hub = await openHub(configuration);
-      return await changeMany(hub, [{ change }], this.#manyOptions(flags), this.#speaker);
+      return await changeMany(hub, [{ change }], this.#manyOptions(flags, configuration), this.#speaker);
     }
     const place = `${change.site}${change.agent === undefined ? '' : `/${change.agent}`}`;
     const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
@@ -114,6 +114,17 @@ export default class SitesSet extends FleetCommand {
     if (terms.channel && !flags['allow-unreleased'])
       checkReleased(terms.channel, await readReleased(hub.layout));
     const set = await checkValues(hub, change, flags['allow-unknown']);
+    const proposed = await proposeReviewed(
+      hub,
+      [{ ...change, set }],
+      { review: configuration.siteValues, now, allowUnknown: flags['allow-unknown'] },
+      this.#speaker,
+    );
+    if (proposed) {
+      if (terms.channel !== undefined || terms.freshness !== undefined)
+        this.say('channel and freshness were not changed: set them without values');
+      return { site: change.site, changed: false, ...proposed };
+    }
     const { site, changed, absent } = await setValues(
       hub.store,
       { ...change, set },
@@ -157,12 +168,12 @@ export default class SitesSet extends FleetCommand {
         ? agents.map((agent) => ({ change: { site, agent, ...values } }))
         : [{ change: { site, ...values } }],
     );
-    return await changeMany(hub, asked, this.#manyOptions(flags), this.#speaker);
+    return await changeMany(hub, asked, this.#manyOptions(flags, configuration), this.#speaker);
   }
 
-  #manyOptions(flags: ManyFlags): ManyOptions {
+  #manyOptions(flags: ManyFlags, { siteValues: review }: Pick<Configuration, 'siteValues'>): ManyOptions {
     const now = this.readNow(flags.now);
-    return { dryRun: flags['dry-run'], allowUnknown: flags['allow-unknown'], now };
+    return { dryRun: flags['dry-run'], allowUnknown: flags['allow-unknown'], now, review };
   }
 
   get #speaker() {

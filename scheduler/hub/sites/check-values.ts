@@ -20,7 +20,7 @@ type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>
 export type KnownNeeds = Map<string, Needs | undefined>;
 
 /** The site inputs of a channel's newest release. */
-type Needs = { readonly release: string; readonly inputs: Properties };
+export type Needs = { readonly release: string; readonly inputs: Properties };
 
 /**
  * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
@@ -64,8 +64,9 @@ export const checkValues = async (
   return fitted;
 };
 
-const readNeeds = async (
-  { keys, layout: directory }: Hub,
+/** Reads the site inputs of the newest releases of channels into `needs`. @returns the same map */
+export const readNeeds = async (
+  { keys, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
   channels: readonly Channel[],
   needs: KnownNeeds,
 ): Promise<KnownNeeds> => {

@@ -1,24 +1,18 @@
 import { compareBytes } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import type { SiteAgent, SiteValues, SupportRequest } from '#bundles/formats/statements/predicates';
-import type { SigningKey } from '#bundles/trust/keys/key';
-import type { TrustRoot } from '#bundles/trust/root/root';
 import { signNewer } from '../../release/sign/sign-newer.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { toSiteAgent } from './agent-record.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 import { openRequests } from './open-requests.ts';
-import type { OwnStatement } from './refuse-older.ts';
+import { recordValues } from './record-values.ts';
 import { readSecretSets, type StoredSet, unreadableBy } from './secret-sets.ts';
+import { showDecision } from './show-decision.ts';
 import { signSite } from './sign-site.ts';
+import type { SiteSigner } from './site-signer.ts';
 
-/** The root and the release key, which signs site statements. */
-export type SiteSigner = {
-  readonly root: TrustRoot;
-  readonly release: SigningKey;
-  /** Refuses to follow a statement that is not the newest one that the layout has. @throws FleetError ROLLBACK */
-  readonly checkOwn: (own: OwnStatement, floor: number) => Promise<void>;
-};
+export type { SiteSigner } from './site-signer.ts';
 
 export const siteValuesOf = (row: SiteRow | undefined, fleet: string, site: string): SiteValues =>
   row ? (parseJson(row.site_values) as SiteValues) : { fleet, site, values: {}, agents: {} };
@@ -62,9 +56,10 @@ export const issueSite = async (
     sealed: sets.map(({ name, digest }) => ({ name, digest })),
     values: values ?? siteValuesOf(before, signer.root.fleet, site),
   };
+  const evidence = await showDecision(before, order.values, signer);
   const signed = await signNewer(Math.max(before?.version ?? 0, floor) + 1, async (version) => ({
     version,
-    ...(await signSite({ ...order, version }, signer.root, signer.release, now)),
+    ...(await signSite({ ...order, version, evidence }, signer.root, signer.release, now)),
   }));
   const row: SiteRow = {
     name: site,
@@ -81,5 +76,6 @@ export const issueSite = async (
     .values(row)
     .onConflict((conflict) => conflict.column('name').doUpdateSet(columns))
     .execute();
+  await recordValues(tx, before, row, signer.by);
   return row;
 };

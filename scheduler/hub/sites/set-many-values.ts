@@ -1,10 +1,11 @@
 import { compareBytes } from '#bundles/digest';
+import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { type Change, noteChange } from '../changes/note-change.ts';
-import type { Store } from '../store/open-store.ts';
+import { type Change, type NotedChange, noteChange } from '../changes/note-change.ts';
+import type { By, Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
-import { changedValues, changeValues, findSite, type ValueChange } from './set-values.ts';
+import { changeValues, findSite, type ValueChange } from './set-values.ts';
 
 /** One site's changes, all of which its next statement has. */
 export type PlannedSite = {
@@ -29,15 +30,24 @@ export const planValues = async (
     let row: SiteRow | undefined;
     for (const { agent } of own) row = await findSite(db, site, agent);
     if (!row) continue;
-    let values = siteValuesOf(row, fleet, site);
-    const noted = own.flatMap((change) => {
-      const before = values;
-      values = changeValues(before, change);
-      return changedValues(before, values, change);
-    });
-    if (noted.length > 0) planned.push({ site, row, after: values, changes: noted });
+    const before = siteValuesOf(row, fleet, site);
+    const after = own.reduce(changeValues, before);
+    const noted = decidedValues(before, after);
+    if (noted.length > 0) planned.push({ site, row, after, changes: noted });
   }
   return planned;
+};
+
+export type ManyChanges = {
+  readonly changes: readonly ValueChange[];
+  readonly signer: SiteSigner;
+  readonly now: Date;
+  /** Name in the audit log; 'sites set' without. */
+  readonly change?: string;
+  /** Person and reason; undefined: those of the store. */
+  readonly by?: By;
+  /** Runs first in the transaction, and ends it by an error. */
+  readonly within?: (tx: Tx) => Promise<void>;
 };
 
 /**
@@ -46,15 +56,15 @@ export const planValues = async (
  */
 export const setManyValues = (
   store: Store,
-  changes: readonly ValueChange[],
-  signer: SiteSigner,
-  now: Date,
+  { changes, signer, now, change = 'sites set', by = store.by, within }: ManyChanges,
 ): Promise<readonly SiteRow[]> =>
   store.transact(async (tx) => {
+    await within?.(tx);
     const issued: SiteRow[] = [];
     for (const { site, after, changes: noted } of await planValues(tx, signer.root.fleet, changes)) {
-      for (const one of noted) await noteChange(tx, { change: 'sites set', ...one }, store.by, now);
-      issued.push(await issueSite(tx, site, signer, now, after));
+      const decided: NotedChange[] = [];
+      for (const one of noted) decided.push(await noteChange(tx, { change, ...one }, by, now));
+      issued.push(await issueSite(tx, site, { ...signer, by, decided }, now, after));
     }
     return issued;
   });

@@ -1,9 +1,10 @@
 import { FleetError } from '#bundles/errors';
+import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { didYouMean } from '#bundles/nearest-name';
-import { type Change, noteChange } from '../changes/note-change.ts';
+import { type NotedChange, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
@@ -97,9 +98,11 @@ export const setValues = (
     const absent = describeAbsentValue(before, change);
     if (!moved && canonicalJson(after, 'doubles') === canonicalJson(before, 'doubles'))
       return { site: row, changed: false, absent };
-    for (const noted of [...changedValues(before, after, change), ...terms])
-      await noteChange(tx, { change: 'sites set', ...noted }, store.by, now);
-    return { site: await issueSite(tx, site, signer, now, after), changed: true, absent };
+    const decided: NotedChange[] = [];
+    for (const noted of [...decidedValues(before, after), ...terms])
+      decided.push(await noteChange(tx, { change: 'sites set', ...noted }, store.by, now));
+    const issued = await issueSite(tx, site, { ...signer, decided }, now, after);
+    return { site: issued, changed: true, absent };
   });
 
 /** The record of a site, and of an agent that it has enrolled. @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
@@ -125,32 +128,6 @@ export const findSite = async (
 };
 
 const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
-
-/** The values that differ, for the audit log; those that seem to be secrets without their text. */
-export const changedValues = (
-  before: SiteValues,
-  after: SiteValues,
-  { site, agent }: ValueChange,
-): readonly Omit<Change, 'change'>[] => {
-  const of = (values: SiteValues) =>
-    (agent === undefined ? values.values : (values.agents[agent] ?? {})) as Readonly<Record<string, Json>>;
-  const [old, now] = [of(before), of(after)];
-  const textIn = (values: Readonly<Record<string, Json>>, name: string): string | undefined =>
-    Object.hasOwn(values, name) ? canonicalJson(values[name] ?? null, 'doubles') : undefined;
-  const isSameText = (name: string): boolean => textIn(old, name) === textIn(now, name);
-  const pick = (values: Readonly<Record<string, Json>>): Record<string, Json> =>
-    Object.fromEntries(
-      Object.entries(values).flatMap(([name, value]) =>
-        isSameText(name) ? [] : [[name, SECRET_NAME.test(name) ? 'withheld' : value]],
-      ),
-    );
-  const differing = { old: pick(old), new: pick(now) };
-  if (Object.keys({ ...differing.old, ...differing.new }).length === 0) return [];
-  return [{ about: agent === undefined ? site : `${site}/${agent}`, ...differing }];
-};
-
-/** Names of site values that may hold a secret although secret sets are for those. */
-const SECRET_NAME = /passw|secret|token|credential|(^|[^a-z])(key|pin)s?$|[a-z]Key$/i;
 
 export const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
   const apply = (values: SiteValues['values']): SiteValues['values'] =>

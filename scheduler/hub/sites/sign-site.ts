@@ -20,6 +20,8 @@ export type SiteContent = {
   readonly agents: readonly SiteAgent[];
   readonly values: SiteValues;
   readonly sealed: readonly SealedSet[];
+  /** For a signer process (showDecision). */
+  readonly evidence?: readonly Uint8Array[];
 };
 
 export type SignedSite = {
@@ -39,7 +41,7 @@ export type SignedSite = {
  *   key; SCHEMA; NOT_NEWER, SIGNER_UNREACHABLE from a remote signer
  */
 export const signSite = async (
-  { site, version, agents, values, sealed }: SiteContent,
+  { site, version, agents, values, sealed, evidence }: SiteContent,
   root: TrustRoot,
   key: SigningKey,
   now: Date,
@@ -62,7 +64,7 @@ export const signSite = async (
     'site',
     predicate,
   );
-  const statement = await signPayload(payload, key);
+  const statement = await signPayload(payload, key, evidence);
   const what = `the new statement of site ${site}`;
   const verified = verifyStatement([statement], root.roles.release, PREDICATES.site, what);
   return {

@@ -1,14 +1,39 @@
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Hub } from '../hub.ts';
-import type { SiteSigner } from './issue-site.ts';
-import { refuseOlder } from './refuse-older.ts';
+import type { NotedChange } from '../changes/note-change.ts';
+import type { By } from '../store/open-store.ts';
+import { type OwnStatement, refuseOlder } from './refuse-older.ts';
+
+/** The root and the release key, which signs site statements. */
+export type SiteSigner = {
+  readonly root: TrustRoot;
+  readonly release: SigningKey;
+  /** Refuses to follow a statement that is not the newest one that the layout has. @throws FleetError ROLLBACK */
+  readonly checkOwn: (own: OwnStatement, floor: number) => Promise<void>;
+  /** Person and reason of what is signed; undefined: the program, by a rule. */
+  readonly by?: By;
+  /** Opens the audit key, for a signer process that asks for the decision about values; undefined: there is none. */
+  readonly audit?: () => Promise<SigningKey>;
+  /** Changes noted about the values of this statement. */
+  readonly decided?: readonly NotedChange[];
+  /** Signed approvals of the values, and the document that they approve. */
+  readonly approved?: readonly Uint8Array[];
+};
 
 /**
- * The newest root, the key that signs site statements, and the layout that the database must not be behind.
+ * The newest root, the key that signs site statements, the layout that the database must not be behind, and who decides.
  * @throws FleetError as KeyDirectory.key
  */
-export const siteSigner = async ({ keys, layout }: Pick<Hub, 'keys' | 'layout'>): Promise<SiteSigner> => ({
+export const siteSigner = async ({
+  keys,
+  layout,
+  store,
+}: Pick<Hub, 'keys' | 'layout'> & Partial<Pick<Hub, 'store'>>): Promise<SiteSigner> => ({
   root: keys.root,
   release: await keys.key('release'),
   checkOwn: async (own, floor) => refuseOlder(await openOrStartLayout(layout), own, floor),
+  ...(store && { by: store.by }),
+  audit: () => keys.key('audit'),
 });

@@ -8,6 +8,7 @@ import { addPendingChanges } from './add-pending-changes.ts';
 import { addVersions } from './add-versions.ts';
 import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
+import { addSiteValues } from './add-site-values.ts';
 import { addSupport } from './add-support.ts';
 import { addArrivals, addAttention } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
@@ -440,4 +441,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0035-support': { up: addSupport },
+  '0036-site-values': { up: addSiteValues },
 };

@@ -42,6 +42,8 @@ export type Tables = {
   pending_change: PendingChangeRow;
   support_request: SupportRequestRow;
   support_bundle: SupportBundleRow;
+  site_values_version: SiteValuesVersionRow;
+  values_proposal: ValuesProposalRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -601,4 +603,33 @@ export type SupportBundleRow = {
   readonly source: string;
   /** The tar, Base64. */
   readonly file: string;
+};
+
+/** A values document of a site, and the decision that made it. */
+export type SiteValuesVersionRow = {
+  readonly site: string;
+  /** Of the first site statement that names it. */
+  readonly version: number;
+  readonly digest: Digest;
+  /** The site-values document, canonical JSON. */
+  readonly document: string;
+  readonly at: Timestamp;
+  /** null: the program, by a rule; or the document is older than this record. */
+  readonly person: string | null;
+  readonly reason: string | null;
+};
+
+/** A change of values that waits for review, or waited. */
+export type ValuesProposalRow = {
+  /** Digest of the document, which approvals name. */
+  readonly id: Digest;
+  /** Canonical JSON: a ProposedValues. */
+  readonly document: string;
+  readonly person: string;
+  readonly at: Timestamp;
+  readonly state: 'waiting' | 'applied' | 'rejected';
+  /** Person who rejected it, or gave the last approval. */
+  readonly ended_by: string | null;
+  readonly ended_reason: string | null;
+  readonly ended_at: Timestamp | null;
 };

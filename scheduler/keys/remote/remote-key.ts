@@ -24,6 +24,7 @@ export const openRemoteKey = async (socket: string, role: string): Promise<Signi
   const known = parseKey(await ask(client, socket, `/v1/keys/${path}`), socket);
   return {
     public: known,
+    judges: true,
     sign: async (bytes, evidence = []) => {
       const request: SignRequest = { bytes: toBase64(bytes), evidence: evidence.map(toBase64) };
       const answer = await ask(client, socket, `/v1/sign/${path}`, JSON.stringify(request));

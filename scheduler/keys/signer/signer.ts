@@ -8,6 +8,7 @@ import { takeRestated } from './evidence/take-restated.ts';
 import type { EvidenceState } from './state/evidence-state.ts';
 import { judgeRequest } from './judge/judge-request.ts';
 import type { ChainLink } from './chain.ts';
+import type { ValuesRule } from './values-rule.ts';
 import { type Limits, HOUR_MS, LINE_LIMIT } from './limits.ts';
 import type { SignerState } from './state/open-state.ts';
 import type { SignerRole } from '../remote/protocol.ts';
@@ -32,6 +33,8 @@ export type SignerParts = {
   readonly state: SignerState;
   readonly limits: Limits;
   readonly chain: readonly ChainLink[];
+  /** Rule for other values of a site; undefined: none. */
+  readonly values?: ValuesRule | undefined;
   readonly clock: () => Date;
   readonly log: Logger;
 };
@@ -106,14 +109,15 @@ const takeTurns = () => {
 };
 
 const permit = async (
-  { roots, root, authority, state, limits, chain, clock }: SignerParts,
+  { roots, root, authority, state, limits, chain, values, clock }: SignerParts,
   role: SignerRole,
   bytes: Buffer,
   evidence: readonly Buffer[],
 ): Promise<string> => {
   const now = clock();
   checkRootExpiry(root, now);
-  const judged = await judgeRequest(role, bytes, { roots, root, now, state, chain, evidence }, authority);
+  const judging = { roots, root, now, state, chain, values, evidence };
+  const judged = await judgeRequest(role, bytes, judging, authority);
   remember(state, judged, limits, now);
   return judged.what;
 };
@@ -123,7 +127,7 @@ const permit = async (
  * @throws FleetError TOO_MANY if a limit for the last hour is reached, with nothing written; DISK_FULL, IO
  */
 const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date): void => {
-  const { what, limited, order, revoked, released, promoted, named, agents, acknowledged } = permit;
+  const { what, limited, order, revoked, released, promoted, named, agents, acknowledged, values } = permit;
   const isLearned = promoted || acknowledged || revoked?.digests.length || released?.shared.length;
   if (!limited && !order && !isLearned) return;
   const at = now.getTime();
@@ -146,6 +150,7 @@ const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date)
     if (released) state.addReleased(released.environment, released.shared, at);
     if (named) state.evidence.addNamed(named);
     if (agents) state.evidence.setAgents(agents.site, agents.agents, at);
+    if (values) state.setValues(values.site, values.digest);
     if (acknowledged) state.evidence.acknowledge(acknowledged.agent, acknowledged.seq);
     if (promoted) state.setPromoted(promoted.environment, promoted.shared);
     if (revoked) state.addRevoked(revoked.channel, revoked.digests);

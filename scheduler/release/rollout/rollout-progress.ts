@@ -46,9 +46,10 @@ export const progressOf = (
   const approvals = new Map<string, Set<string>>();
   for (const entry of entries) {
     if (entry.kind === 'approval' && entry.candidate === plan.candidate) {
-      const { to, stage, workspaces } = entry.predicate;
+      const { to, stage, workspaces, about } = entry.predicate;
       // A stage is about the whole environment, so an approval that is limited to workspaces counts for none.
-      if (to !== plan.environment || stage === undefined || workspaces !== undefined) continue;
+      if (to !== plan.environment || stage === undefined || workspaces !== undefined || about !== undefined)
+        continue;
       approvals.set(stage, (approvals.get(stage) ?? new Set()).add(entry.signer));
     }
     if (entry.kind !== 'decision') continue;

@@ -9,8 +9,9 @@ import type { AuditEntry } from '../../load/releases/audit-log.ts';
 export const environmentOf = (entry: AuditEntry): string | undefined => {
   switch (entry.kind) {
     case 'promotion':
-    case 'approval':
       return entry.predicate.to;
+    case 'approval':
+      return entry.predicate.about === undefined ? entry.predicate.to : undefined;
     case 'decision':
       return entry.predicate.environment;
     case 'change':
@@ -43,6 +44,7 @@ const describeSubject = (entry: AuditEntry): string => {
     case 'promotion':
       return `promotion ${entry.predicate.number} from ${entry.predicate.from} (${entry.predicate.mode})`;
     case 'approval':
+      if (entry.predicate.about === 'site-values') return `approval of values of ${entry.predicate.to}`;
       return `approval${ofStage(entry.predicate)}${forWorkspaces(entry.predicate)}`;
     case 'decision': {
       const { decision, only, rollback } = entry.predicate;

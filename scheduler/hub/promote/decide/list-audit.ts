@@ -107,7 +107,8 @@ const listed = (entry: AuditEntry, ended: Digest | null): ListedEntry => {
       return { ...common, environment: to, what: kind, promotion: { number: promotion, from, mode } };
     }
     case 'approval': {
-      const { to, stage = null, workspaces = null } = entry.predicate;
+      const { to, stage = null, workspaces = null, about } = entry.predicate;
+      if (about !== undefined) return { ...common, environment: null, what: kind, about: to };
       return { ...common, environment: to, what: kind, stage, workspaces };
     }
     case 'decision': {

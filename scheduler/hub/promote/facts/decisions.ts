@@ -44,7 +44,12 @@ export const foldDecisions = (entries: readonly GateEntry[], { from, to, shared 
   for (const { kind, predicate, payload, signer, at } of entries) {
     switch (kind) {
       case 'approval':
-        if (predicate.to === to && predicate.shared === shared && predicate.stage === undefined) {
+        if (
+          predicate.to === to &&
+          predicate.shared === shared &&
+          predicate.stage === undefined &&
+          predicate.about === undefined
+        ) {
           const { person, workspaces } = predicate;
           approvals.set(signer, defined({ payload, person, signer, at, workspaces }));
         }

@@ -134,7 +134,7 @@ const whyNotCounted = (
   asks: string | null,
 ): string | undefined =>
   whyKeyNot(wanted, signer, keys) ??
-  (wanted.notAuthor && person === asks ? 'asks for the promotion' : undefined) ??
+  (wanted.notAuthor && person === asks ? 'is the person who asks' : undefined) ??
   (workspaces && whyLimited(wanted, workspaces, changes));
 
 /** Why an approval that is limited to these workspaces does not count; undefined: it counts. */

@@ -118,8 +118,11 @@ export const siteEvidence = async (
 const concerns = (entry: AuditEntry, site: string, environments: ReadonlySet<string>): boolean => {
   switch (entry.kind) {
     case 'promotion':
-    case 'approval':
       return environments.has(entry.predicate.to);
+    case 'approval':
+      return entry.predicate.about === undefined
+        ? environments.has(entry.predicate.to)
+        : entry.predicate.to === site;
     case 'decision':
       return environments.has(entry.predicate.environment);
     case 'change': {

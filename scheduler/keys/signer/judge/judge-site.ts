@@ -5,6 +5,7 @@ import { parseDocument } from '#bundles/json/validate';
 import { checkFields } from './check-fields.ts';
 import { checkMoves } from './check-moves.ts';
 import { checkNewer } from './check-newer.ts';
+import { checkValues } from './check-values.ts';
 import { checkTimes } from '../check-time.ts';
 import type { Judging, Permit } from './judging.ts';
 import type { ReadStatement } from './read-payload.ts';
@@ -30,11 +31,18 @@ export const judgeSite = (statement: ReadStatement, judging: Judging): Permit =>
   checkTimes(said, now, what);
   checkMoves(said, judging, what);
   const line = `site:${audience.site}`;
+  const values = statement.subjects.find(({ name }) => name === 'site-values')?.digest;
   const signed = { version, payload: statement.digest, previous: null };
   const news = checkNewer(state.signed(line), signed, what);
+  if (news === 'newer' && values !== undefined)
+    checkValues(
+      { site: audience.site, digest: values, what, isFirst: state.signed(line).length === 0 },
+      judging,
+    );
   return news === 'again'
     ? { what, limited: undefined }
     : {
+        ...(values !== undefined && { values: { site: audience.site, digest: values } }),
         what,
         limited: 'site',
         order: { line, signed },

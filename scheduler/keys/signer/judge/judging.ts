@@ -3,6 +3,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import type { NamedBundle } from '../state/evidence-state.ts';
 import type { ChainLink } from '../chain.ts';
+import type { ValuesRule } from '../values-rule.ts';
 import type { SignedVersion, SignerState } from '../state/open-state.ts';
 
 /** Inputs of a signer's decision. */
@@ -14,10 +15,12 @@ export type Judging = {
   readonly now: Date;
   readonly state: Pick<
     SignerState,
-    'signed' | 'revoked' | 'promoted' | 'releasedSince' | 'wasPromoted' | 'evidence'
+    'signed' | 'revoked' | 'promoted' | 'releasedSince' | 'wasPromoted' | 'evidence' | 'valuesOf'
   >;
   /** Of the signer's own configuration; empty: releases are not judged by promotions. */
   readonly chain: readonly ChainLink[];
+  /** Rule for other values of a site; undefined: none. */
+  readonly values?: ValuesRule | undefined;
   /** Signature files and revocation lists from the request. Untrusted until verified. */
   readonly evidence: readonly Buffer[];
 };
@@ -42,6 +45,8 @@ export type Permit = {
   readonly named?: readonly NamedBundle[] | undefined;
   /** The agents of a site from now on. */
   readonly agents?: { readonly site: string; readonly agents: readonly SiteAgent[] };
+  /** The values document of a site from now on. */
+  readonly values?: { readonly site: string; readonly digest: Digest };
   /** Events that a receipt acknowledges. */
   readonly acknowledged?: { readonly agent: string; readonly seq: number };
   readonly revoked?: { readonly channel: string; readonly digests: readonly Digest[] };

@@ -22,6 +22,9 @@ export type SignedVersion = {
   readonly previous: Digest | null;
 };
 
+/** Digests of values documents; `before` null: there was none. */
+export type SignedValues = { readonly digest: Digest; readonly before: Digest | null };
+
 /** The persistent state of a signer: versions and digests, what it knows of agents and their reports, but no private keys. */
 export type SignerState = Disposable & {
   /** The newest versions of a line, newest first. */
@@ -39,6 +42,9 @@ export type SignerState = Disposable & {
   readonly wasPromoted: (environment: string, shared: Digest) => boolean;
   /** State about agents and their reports. */
   readonly evidence: EvidenceState;
+  /** The values document of the newest statement signed for a site, and the one before it; undefined: none is known. */
+  readonly valuesOf: (site: string) => SignedValues | undefined;
+  readonly setValues: (site: string, digest: Digest) => void;
   readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
   readonly setPromoted: (environment: string, shared: Digest) => void;
   readonly addSigned: (line: string, signed: SignedVersion) => void;
@@ -64,8 +70,13 @@ const CHAIN_SCHEMA = `
   CREATE TABLE promoted (environment TEXT PRIMARY KEY, shared TEXT NOT NULL) WITHOUT ROWID;
   PRAGMA user_version = 2;
 `;
+/** The values document of each site's newest statement, and the one before it. */
+const VALUES_SCHEMA = `
+  CREATE TABLE site_values (site TEXT PRIMARY KEY, digest TEXT NOT NULL, before TEXT) WITHOUT ROWID;
+  PRAGMA user_version = 6;
+`;
 /** The steps from each version of the state to the next. */
-const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, RESTATED_SCHEMA, PAST_AGENTS_SCHEMA];
+const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, RESTATED_SCHEMA, PAST_AGENTS_SCHEMA, VALUES_SCHEMA];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
@@ -119,6 +130,10 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
     .prepare('SELECT 1 FROM promoted_before WHERE environment = ? AND shared = ?')
     .pluck();
   const rememberPromoted = db.prepare('INSERT OR IGNORE INTO promoted_before VALUES (?, ?)');
+  const values = db.prepare('SELECT digest, before FROM site_values WHERE site = ?');
+  const setValues = db.prepare(
+    'INSERT INTO site_values VALUES (?, ?, NULL) ON CONFLICT (site) DO UPDATE SET before = digest, digest = excluded.digest WHERE digest <> excluded.digest',
+  );
   const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
   const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
   return {
@@ -135,6 +150,8 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
       rememberPromoted.run(environment, shared);
     },
     wasPromoted: (environment, shared) => promotedBefore.get(environment, shared) !== undefined,
+    valuesOf: (site) => values.get(site) as SignedValues | undefined,
+    setValues: (site, digest) => void setValues.run(site, digest),
     evidence: openEvidence(db),
     commit: (work) => {
       try {

@@ -23,7 +23,7 @@ const append = async (hub: TestHub, about: string) => {
 
 const aboutsOf = async (hub: TestHub): Promise<readonly string[]> => {
   const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
-  return entries.map(({ predicate }) => ('about' in predicate ? predicate.about : ''));
+  return entries.map(({ predicate }) => ('about' in predicate ? (predicate.about ?? '') : ''));
 };
 
 it('I3: an older log of the layout is put back, whole and valid: nothing is appended to it', async () => {

@@ -17,6 +17,7 @@ import { DEFAULT_LIMITS, type Limits } from '../../../../scheduler/keys/signer/l
 import { openSignerState, type SignerState } from '../../../../scheduler/keys/signer/state/open-state.ts';
 import type { SignerRole } from '../../../../scheduler/keys/remote/protocol.ts';
 import { createSigner, type Signer } from '../../../../scheduler/keys/signer/signer.ts';
+import type { ValuesRule } from '../../../../scheduler/keys/signer/values-rule.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export const NOW = new Date('2026-11-21T08:00:00Z');
@@ -92,10 +93,12 @@ export const startSigner = async (
     limits = DEFAULT_LIMITS,
     clock = () => NOW,
     chain = [],
+    values,
   }: {
     readonly limits?: Limits;
     readonly clock?: () => Date;
     readonly chain?: readonly ChainLink[];
+    readonly values?: ValuesRule | undefined;
   } = {},
 ): Promise<TestSigner> => {
   const folder = await temporaryDirectory();
@@ -121,6 +124,7 @@ export const startSigner = async (
     state,
     limits,
     chain,
+    values,
     clock,
     log,
   });

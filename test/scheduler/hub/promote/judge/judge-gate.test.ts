@@ -282,7 +282,7 @@ describe('approvals', () => {
     expect(condition(verdict, 'approvals')).toMatchObject({
       met: false,
       found: '1: ann',
-      holding: { first: ['bob: asks for the promotion'] },
+      holding: { first: ['bob: is the person who asks'] },
       changedBy: ['person'],
     });
     expect(verdict.approvals).toEqual([entries[0]?.payload]);

@@ -1,0 +1,63 @@
+import { compareBytes } from '../../digest.ts';
+import { canonicalJson, type Json } from '../../json/canonical.ts';
+import type { SiteValues } from '../../schemas/types/site-values.ts';
+import { WITHHELD } from './changed-values.ts';
+import { namesSecretValue } from './names-secret-value.ts';
+
+/** Values that differ, of the site or of one of its agents, as a change statement names them. */
+export type DecidedValues = {
+  /** '<site>' or '<site>/<agent>' */
+  readonly about: string;
+  readonly old: { readonly [name: string]: Json };
+  readonly new: { readonly [name: string]: Json };
+};
+
+/** A value that differs between two documents of a site; `agent` undefined: of the site. */
+export type ValueDifference = {
+  readonly agent: string | undefined;
+  readonly name: string;
+  readonly old: Json | undefined;
+  readonly new: Json | undefined;
+};
+
+/** Values that people give, which differ between two documents: of the site first, then of agents, sorted by name. */
+export const valueDifferences = (before: SiteValues, after: SiteValues): readonly ValueDifference[] => {
+  const agents = [...new Set([...Object.keys(before.agents), ...Object.keys(after.agents)])];
+  return [undefined, ...agents.toSorted(compareBytes)].flatMap((agent) => {
+    const [old, now] = [valuesAt(before, agent), valuesAt(after, agent)];
+    const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].toSorted(compareBytes);
+    return names.flatMap((name) =>
+      textOf(own(old, name)) === textOf(own(now, name))
+        ? []
+        : [{ agent, name, old: own(old, name), new: own(now, name) }],
+    );
+  });
+};
+
+/** The same by site and agent, for the audit log: values that seem to be secrets without their text. */
+export const decidedValues = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
+  const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
+  const shown = (differing: readonly ValueDifference[], side: 'old' | 'new') =>
+    Object.fromEntries(
+      differing.flatMap((one) => {
+        const { name, [side]: value } = one;
+        return value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const];
+      }),
+    );
+  return [...byAgent].map(([agent, differing]) => ({
+    about: agent === undefined ? after.site : `${after.site}/${agent}`,
+    old: shown(differing, 'old'),
+    new: shown(differing, 'new'),
+  }));
+};
+
+type Values = Readonly<Record<string, Json>>;
+
+const valuesAt = ({ values, agents }: SiteValues, agent: string | undefined): Values =>
+  agent === undefined ? values : (own(agents, agent) ?? {});
+
+const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
+
+const textOf = (value: Json | undefined): string | undefined =>
+  value === undefined ? undefined : canonicalJson(value, 'doubles');

@@ -1,0 +1,178 @@
+import { APPROVAL_SITE_VALUES, type ApprovalPredicate } from '#bundles/formats/statements/predicates';
+import { FleetError } from '#bundles/errors';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { formatTime } from '#bundles/time';
+import type { SigningKey } from '#bundles/trust/keys/key';
+import type { ProposedValue } from '../../../model/proposed-values.ts';
+import { appendEntry } from '../../../release/audit/append-entry.ts';
+import { openReleases } from '../../../release/write/open-releases.ts';
+import { noteChange } from '../../changes/note-change.ts';
+import type { Hub } from '../../hub.ts';
+import { checkValues } from '../../sites/check-values.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
+import { setManyValues } from '../../sites/set-many-values.ts';
+import { findSite } from '../../sites/set-values.ts';
+import { siteSigner } from '../../sites/site-signer.ts';
+import { valuesAt } from '../../sites/values-at.ts';
+import type { By } from '../../store/open-store.ts';
+import type { SiteRow, Tx } from '../../store/tables.ts';
+import { signApproval } from '../decide/approve-for.ts';
+import { LOCK_WAIT_MS } from '../decide/chain.ts';
+import { approvalFiles, type JudgedProposal, judgeProposal } from './judge-proposal.ts';
+import { changesOf, findProposal, type Proposal, shortId, whoseOf } from './propose-values.ts';
+import type { ValuesReview } from '../../../settings/values-review.ts';
+
+export type Approving = {
+  /** The id of a waiting proposal, or its first digits. */
+  readonly id: string;
+  /** The approver's own key, one of the root's bundle role. */
+  readonly key: SigningKey;
+  readonly person: string;
+  readonly reason: string;
+  readonly now: Date;
+};
+
+export type ApprovedValues = JudgedProposal & {
+  /** Sites with another statement; undefined: the proposal waits for more approvals. */
+  readonly applied: readonly SiteRow[] | undefined;
+};
+
+/**
+ * Signs a person's approval of a proposal, and makes the change once all that is needed is there: judged again by the releases, rules and values as
+ * they are now. A call after a kill makes the change of approvals that are in the log.
+ * @throws FleetError NOTHING_AWAITING; VALUES_CHANGED if a value is another than when it was proposed; SITE_VALUES if one does not fit any more;
+ *   USAGE for the author; UNKNOWN_KEY, BUSY; the codes of appendEntry
+ */
+export const approveValues = async (
+  hub: Hub,
+  { id, key, person, reason, now }: Approving,
+  review: ValuesReview | undefined,
+): Promise<ApprovedValues> => {
+  const proposal = await findProposal(hub.store.db, id);
+  const { row, proposed } = proposal;
+  const before = await judgeProposal(hub, proposal, review);
+  if (person === row.person && !before.conditions.every(({ met }) => met))
+    throw new FleetError('USAGE', `${person} proposed ${shortId(row.id)}, and an author does not approve`, {
+      hint: 'Let somebody else approve it, with their own key and --person',
+    });
+  const predicate: ApprovalPredicate = {
+    fleet: hub.keys.root.fleet,
+    to: proposed.changes[0]?.site ?? 'site',
+    shared: row.id,
+    about: 'site-values',
+    person,
+    reason,
+    time: formatTime(now),
+    critical: [APPROVAL_SITE_VALUES],
+  };
+  {
+    using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
+    const statement = await signApproval(row.id, predicate, key);
+    await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
+  }
+  const judged = await judgeProposal(hub, proposal, review);
+  if (!judged.conditions.every(({ met }) => met)) return { ...judged, applied: undefined };
+  return { ...judged, applied: await applyProposal(hub, judged, { person, reason }, now) };
+};
+
+const applyProposal = async (
+  hub: Hub,
+  { row, proposed, approvals }: JudgedProposal,
+  last: { readonly person: string; readonly reason: string },
+  now: Date,
+): Promise<readonly SiteRow[]> => {
+  const changes = [];
+  for (const change of changesOf(proposed)) {
+    await findSite(hub.store.db, change.site, change.agent);
+    changes.push({ ...change, set: await checkValues(hub, change, proposed.allowUnknown === true) });
+  }
+  const approved = [...(await approvalFiles(hub, approvals)), Buffer.from(row.document)];
+  const names = approvals.map(({ person }) => person).join(', ');
+  const by: By = {
+    person: proposed.person,
+    reason: `${proposed.reason ?? ''} (proposal ${shortId(row.id)}, approved by ${names})`
+      .trim()
+      .slice(0, 1000),
+  };
+  return setManyValues(hub.store, {
+    changes,
+    signer: { ...(await siteSigner(hub)), approved },
+    now,
+    by,
+    within: async (tx) => {
+      await checkUnchanged(tx, { row, proposed });
+      await endProposal(tx, row.id, { state: 'applied', ...last, now });
+    },
+  });
+};
+
+/** Rejects a proposal: its change is never made. @throws FleetError NOTHING_AWAITING */
+export const rejectValues = (
+  hub: Hub,
+  id: string,
+  by: { readonly person: string; readonly reason: string },
+  now: Date,
+): Promise<Proposal> =>
+  hub.store.transact(async (tx) => {
+    const proposal = await findProposal(tx, id);
+    const { row, proposed } = proposal;
+    await endProposal(tx, row.id, { state: 'rejected', ...by, now });
+    const about = proposed.changes[0]?.site ?? 'sites';
+    const old = { proposal: row.id, person: row.person };
+    await noteChange(tx, { change: 'sites values reject', about, old, new: null }, by, now);
+    return proposal;
+  });
+
+type Ending = {
+  readonly state: 'applied' | 'rejected';
+  readonly person: string;
+  readonly reason: string;
+  readonly now: Date;
+};
+
+const endProposal = async (
+  tx: Tx,
+  id: Proposal['row']['id'],
+  { state, person, reason, now }: Ending,
+): Promise<void> => {
+  const { numUpdatedRows } = await tx
+    .updateTable('values_proposal')
+    .set({ state, ended_by: person, ended_reason: reason, ended_at: formatTime(now) })
+    .where('id', '=', id)
+    .where('state', '=', 'waiting')
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows === 0n) await findProposal(tx, id);
+};
+
+/** Checks that each value is what it was when the change was proposed. @throws FleetError VALUES_CHANGED, with the name of who changed it */
+const checkUnchanged = async (tx: Tx, { row, proposed }: Proposal): Promise<void> => {
+  for (const [site, own] of Map.groupBy(proposed.changes, (one) => one.site)) {
+    const found = await findSite(tx, site, undefined);
+    const values = siteValuesOf(found, proposed.fleet, site);
+    for (const one of own) {
+      const present = one.agent === null ? values.values : (values.agents[one.agent] ?? {});
+      const now = Object.hasOwn(present, one.name) ? present[one.name] : undefined;
+      if (textOf(now) === textOf(one.old)) continue;
+      throw await changedSince(tx, row.person, one);
+    }
+  }
+};
+
+const changedSince = async (
+  tx: Tx,
+  author: string,
+  { site, agent, name }: ProposedValue,
+): Promise<FleetError> => {
+  const now = await valuesAt(tx, site);
+  const newest = now?.values.find((one) => one.agent === agent && one.name === name);
+  const who = newest ? `${newest.person ?? 'a rule'} changed` : 'somebody removed';
+  const when = newest?.since ?? now?.since;
+  return new FleetError(
+    'VALUES_CHANGED',
+    `${who} the value ${name} of ${whoseOf({ site, agent })} at ${when}, after ${author} proposed this`,
+    { hint: 'Reject this proposal, and set the value again if it is still meant' },
+  );
+};
+
+const textOf = (value: Json | undefined): string | undefined =>
+  value === undefined ? undefined : canonicalJson(value, 'doubles');

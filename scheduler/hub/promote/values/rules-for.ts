@@ -1,0 +1,57 @@
+import { compareBytes } from '#bundles/digest';
+import { isRecord } from '#bundles/is-record';
+import { formatChannel } from '#bundles/names';
+import type { ProposedValue } from '../../../model/proposed-values.ts';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { type KnownNeeds, type Needs, readNeeds } from '../../sites/check-values.ts';
+import { enrolledAgents } from '../../sites/enrolled-agents.ts';
+import type { ValuesReview } from '../../../settings/values-review.ts';
+
+/** A rule that changes have to meet. `role` undefined: of all values without a rule of their own. */
+export type Rule = {
+  readonly role: string | undefined;
+  readonly approvals: NonNullable<ValuesReview['approvals']>;
+};
+
+/**
+ * The rules of the review that these changes fall under, by the `editableBy` that releases of the site's agents have now; without duplicates.
+ * @param review undefined: changes need no approval
+ */
+export const rulesFor = async (
+  hub: Hub,
+  review: ValuesReview | undefined,
+  changes: readonly Pick<ProposedValue, 'site' | 'agent' | 'name'>[],
+): Promise<readonly Rule[]> => {
+  if (!review) return [];
+  const known: KnownNeeds = new Map();
+  const rules = new Map<string, Rule>();
+  for (const [site, own] of Map.groupBy(changes, (one) => one.site)) {
+    const agents = await enrolledAgents(hub.store.db, site);
+    for (const { agent, name } of own) {
+      const channels = agents
+        .filter((one) => agent === null || one.name === agent)
+        .map((one) => channelOf(one));
+      const needs = await readNeeds(hub, channels, known);
+      const roles = new Set(
+        channels.map((channel) => editableBy(needs.get(formatChannel(channel))?.inputs, name)),
+      );
+      for (const role of roles.size === 0 ? [undefined] : roles) {
+        const approvals =
+          role !== undefined && Object.hasOwn(review.roles, role) ? review.roles[role] : undefined;
+        if (approvals) rules.set(`role ${role}`, { role, approvals });
+        else if (review.approvals) rules.set('', { role: undefined, approvals: review.approvals });
+      }
+    }
+  }
+  return [...rules]
+    .toSorted(([a], [b]) => compareBytes(a, b))
+    .map(([, rule]) => rule)
+    .filter(({ approvals }) => approvals.required > 0);
+};
+
+const editableBy = (inputs: Needs['inputs'] | undefined, name: string): string | undefined => {
+  const schema = inputs && Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+  const role = isRecord(schema) ? schema['x-editable-by'] : undefined;
+  return typeof role === 'string' ? role : undefined;
+};

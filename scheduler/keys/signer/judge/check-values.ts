@@ -1,0 +1,124 @@
+import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { type Digest, digestOf } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import { changeState } from '#bundles/formats/statements/change-state';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { parseSiteValues } from '#bundles/formats/statements/site-values';
+import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
+import { parseDocument } from '#bundles/json/validate';
+import { PREDICATES } from '#bundles/media-types';
+import { parseTime } from '#bundles/time';
+import { verifyStatement } from '#bundles/trust/statements/verify-statement';
+import { proposedValue, readProposal } from '../../../model/proposed-values.ts';
+import { checkNear } from '../check-time.ts';
+import type { ValuesRule } from '../values-rule.ts';
+import { findBytes, findStatements } from './find-evidence.ts';
+import type { Judging } from './judging.ts';
+
+type Asked = {
+  readonly site: string;
+  readonly digest: Digest;
+  readonly what: string;
+  readonly isFirst: boolean;
+};
+
+/**
+ * Checks that somebody decided the values of a site statement, if the signer has a rule: each value that differs from those of the statement before
+ * is in a change that the audit key signed, and in a document that enough people approved. The values of the statement before, or of the one before
+ * it, are signed again, because the newest may never have been stored. A site that was signed for before its values were known is not judged.
+ * @throws FleetError SIGNER_REFUSED, APPROVAL_MISSING; UNKNOWN_KEY, BAD_SIGNATURE for evidence
+ */
+export const checkValues = ({ site, digest, what, isFirst }: Asked, judging: Judging): void => {
+  const { values: rule, state, evidence, root } = judging;
+  if (!rule) return;
+  const known = state.valuesOf(site);
+  if (known === undefined && !isFirst) return;
+  if (digest === known?.digest || digest === known?.before) return;
+  const empty: SiteValues = { fleet: root.fleet, site, values: {}, agents: {} };
+  const started = canonicalBytes(empty, 'doubles');
+  if (known === undefined && digest === digestOf(started)) return;
+  const after = findBytes(evidence, digest);
+  const before = known
+    ? [known.digest, known.before].map((one) => one && findBytes(evidence, one)).find((bytes) => bytes)
+    : started;
+  if (!before || !after)
+    throw new FleetError('SIGNER_REFUSED', `${what} has other values, and the request shows no decision`, {
+      hint: 'Set values with sites set, sites import or sites values; after a restore of an older database start the signer once without --site-values',
+    });
+  const documents = [parseSiteValues(before, site), parseSiteValues(after, site)] as const;
+  checkDecided(...documents, { judging, what });
+  if (rule.approvals > 0) checkApproved(...documents, { judging, what, rule });
+};
+
+type Context = { readonly judging: Judging; readonly what: string };
+
+const checkDecided = (before: SiteValues, after: SiteValues, { judging, what }: Context): void => {
+  const { root, evidence, now } = judging;
+  const decided = findStatements(evidence, ({ predicateType }) => predicateType === PREDICATES.change).map(
+    (file) => {
+      const name = `the decision about ${what}`;
+      const keys = { keys: root.audit, threshold: 1 };
+      const { predicate } = verifyStatement([file], keys, PREDICATES.change, name);
+      const change = parseDocument('change-predicate', predicate, name);
+      checkNear(parseTime(change.time), now, name);
+      return change;
+    },
+  );
+  for (const { about, old, new: next } of decidedValues(before, after)) {
+    const wanted = canonicalJson([changeState(old), changeState(next)]);
+    const found = decided.some(
+      (one) =>
+        one.fleet === root.fleet && one.about === about && canonicalJson([one.old, one.new]) === wanted,
+    );
+    if (!found)
+      throw new FleetError('SIGNER_REFUSED', `${what} has other values of ${about} than anybody decided`, {
+        hint: 'Look up who uses the socket of this signer',
+      });
+  }
+};
+
+const checkApproved = (
+  before: SiteValues,
+  after: SiteValues,
+  { judging: { root, evidence }, what, rule }: Context & { readonly rule: ValuesRule },
+): void => {
+  const differences = valueDifferences(before, after);
+  if (differences.length === 0) return;
+  const approvers = new Map<Digest, Map<string, string>>();
+  for (const file of findStatements(evidence, ({ predicateType }) => predicateType === PREDICATES.approval)) {
+    const name = `the approval of ${what}`;
+    const keys = { keys: root.roles.bundle.keys, threshold: 1 };
+    const { predicate, signers } = verifyStatement([file], keys, PREDICATES.approval, name);
+    const approval = parseDocument('approval-predicate', predicate, name);
+    if (approval.about !== 'site-values' || approval.fleet !== root.fleet) continue;
+    const known = approvers.get(approval.shared) ?? new Map<string, string>();
+    approvers.set(approval.shared, known.set(signers[0] ?? '', approval.person));
+  }
+  let most = 0;
+  for (const [digest, people] of approvers) {
+    const bytes = findBytes(evidence, digest);
+    const proposal = bytes && readProposal(bytes);
+    if (!proposal || proposal.fleet !== root.fleet) continue;
+    const isCovered = differences.every((one) => {
+      const proposed = proposedValue(proposal, after.site, one.agent, one.name);
+      return proposed !== undefined && textOf(proposed) === textOf(one);
+    });
+    const counted = [...people.values()].filter((person) => person !== proposal.person).length;
+    if (isCovered) most = Math.max(most, counted);
+  }
+  if (most < rule.approvals)
+    throw new FleetError(
+      'APPROVAL_MISSING',
+      `${what} has other values, and ${most} of ${rule.approvals} people approved them`,
+      { hint: 'Propose them with sites set, and let others approve: fleet-scheduler sites values approve' },
+    );
+};
+
+type Sides = { readonly old?: Json | undefined; readonly new?: Json | undefined };
+
+/** Equal for equal values; an absent one differs from null. */
+const textOf = ({ old, new: next }: Sides): string =>
+  canonicalJson(
+    [...(old === undefined ? [] : [{ old }]), ...(next === undefined ? [] : [{ new: next }])],
+    'doubles',
+  );

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { addDays } from '#bundles/time';
+import { fingerprint } from '#bundles/trust/keys/key';
+import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
+import { approveValues, rejectValues } from '../../../../../scheduler/hub/promote/values/approve-values.ts';
+import { judgeProposal } from '../../../../../scheduler/hub/promote/values/judge-proposal.ts';
+import {
+  findProposal,
+  proposeValues,
+  readProposals,
+} from '../../../../../scheduler/hub/promote/values/propose-values.ts';
+import { rulesFor } from '../../../../../scheduler/hub/promote/values/rules-for.ts';
+import { setManyValues } from '../../../../../scheduler/hub/sites/set-many-values.ts';
+import type { ValueChange } from '../../../../../scheduler/hub/sites/set-values.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
+import { valuesAt } from '../../../../../scheduler/hub/sites/values-at.ts';
+import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
+import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
+import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
+import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
+import { NOW } from '../../test-hub.ts';
+import { INPUTS, release, type ValuesHub, valuesHub } from './values-hub.ts';
+
+const approvals = (required: number, from: readonly string[] = []) => ({ required, from, notAuthor: true });
+const ONE: ValuesReview = { approvals: approvals(1), roles: {} };
+const PLANT = { site: 'plant-7', unset: [] };
+
+const as = (hub: ValuesHub, person: string, reason: string | null = 'why'): ValuesHub => ({
+  ...hub,
+  store: { ...hub.store, by: { person, reason } },
+});
+
+const propose = async (hub: ValuesHub, person: string, set: ValueChange['set'], now = NOW) => {
+  const proposal = await proposeValues(as(hub, person).store, [{ ...PLANT, set }], {
+    now,
+    allowUnknown: false,
+  });
+  if (!proposal) throw new Error('nothing differs');
+  return proposal;
+};
+
+const approve = (
+  hub: ValuesHub,
+  id: string,
+  { by = hub.bob, person = 'bob', review = ONE, now = NOW } = {},
+) => approveValues(hub, { id, key: by, person, reason: 'looked', now }, review);
+
+const valuesNow = async (hub: ValuesHub) => (await valuesAt(hub.store.db, 'plant-7'))?.document.values;
+const verdict = (work: Promise<unknown>) =>
+  work.then(
+    () => 'done',
+    (error: { code?: string; message: string }) => `${error.code}: ${error.message}`,
+  );
+
+describe('a change of values that needs an approval', () => {
+  it('waits until another person approves it with their own key, and is made then', async () => {
+    await using hub = await valuesHub();
+    const { row } = await propose(hub, 'ann', { line: 7 });
+    expect(await valuesNow(hub)).toEqual({});
+    expect(await verdict(approve(hub, row.id, { person: 'ann' }))).toMatch(
+      /^USAGE: ann proposed .*author does not/,
+    );
+    const { applied } = await approve(hub, row.id);
+    expect(applied).toMatchObject([{ name: 'plant-7', version: 2 }]);
+    const now = await valuesAt(hub.store.db, 'plant-7');
+    expect(now?.values).toMatchObject([
+      { name: 'line', value: 7, person: 'ann', reason: expect.stringContaining('approved by bob') as string },
+    ]);
+    expect(await readProposals(hub.store.db, 'waiting')).toEqual([]);
+    expect(await verdict(approve(hub, row.id))).toMatch(/^NOTHING_AWAITING/);
+    await appendChanges(hub, { command: 'test', now: NOW });
+    const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+    expect(
+      entries.map(({ kind, predicate }) => [kind, 'change' in predicate ? predicate.change : '']),
+    ).toEqual(
+      expect.arrayContaining([
+        ['approval', ''],
+        ['change', 'sites values propose'],
+        ['change', 'sites set'],
+      ]),
+    );
+  });
+
+  it('counts keys, and only those that the rule of its role names', async () => {
+    await using hub = await valuesHub();
+    const review = { approvals: undefined, roles: { network: approvals(1, [fingerprint(hub.eve.public)]) } };
+    const of = (name: string) => rulesFor(hub, review, [{ site: 'plant-7', agent: null, name }]);
+    expect(await of('line')).toEqual([]);
+    expect(await of('gate')).toMatchObject([{ role: 'network' }]);
+    const { row } = await propose(hub, 'ann', { gate: '10.0.0.1' });
+    const first = await approve(hub, row.id, { review });
+    expect(first.applied).toBeUndefined();
+    expect(first.conditions).toMatchObject([
+      {
+        name: 'approvals of role network',
+        met: false,
+        holding: { first: [expect.stringMatching(/^bob: the key/)] },
+      },
+    ]);
+    expect((await approve(hub, row.id, { by: hub.eve, person: 'eve', review })).applied).toHaveLength(1);
+    const two = await propose(hub, 'ann', { line: 3 });
+    const both = { approvals: approvals(2), roles: {} };
+    await approve(hub, two.row.id, { review: both });
+    expect((await approve(hub, two.row.id, { review: both, now: addDays(NOW, 1) })).applied).toBeUndefined();
+    expect(await verdict(approve(hub, two.row.id, { by: newSigningKey(), review: both }))).toMatch(
+      /^UNKNOWN_KEY/,
+    );
+  });
+
+  it('outlives a restart of the hub', async () => {
+    await using hub = await valuesHub();
+    const { row } = await propose(hub, 'ann', { line: 7 });
+    await using store = await openStore(hub.db, hub.store.fleet, { by: { person: 'bob', reason: null } });
+    const again = { ...hub, store };
+    expect(
+      (await judgeProposal(again, await findProposal(store.db, row.id.slice(7, 15)), ONE)).conditions,
+    ).toMatchObject([{ met: false }]);
+    expect((await approve(again, row.id)).applied).toHaveLength(1);
+  });
+
+  it('that somebody else edits already is refused with their name, also when a value changed meanwhile', async () => {
+    await using hub = await valuesHub();
+    const { row } = await propose(hub, 'ann', { line: 7 });
+    expect(await verdict(propose(hub, 'carl', { line: 8 }))).toMatch(
+      /^VALUES_CHANGED: ann proposed another value line of plant-7/,
+    );
+    await propose(hub, 'carl', { gate: 'x' });
+    const signer = await siteSigner(hub);
+    const by = { person: 'dora', reason: 'urgent' };
+    await setManyValues(hub.store, { changes: [{ ...PLANT, set: { line: 9 } }], signer, now: NOW, by });
+    expect(await verdict(approve(hub, row.id))).toMatch(
+      /^VALUES_CHANGED: dora changed the value line of plant-7 at .*, after ann proposed this/,
+    );
+    expect(await valuesNow(hub)).toEqual({ line: 9 });
+    await rejectValues(hub, row.id, { person: 'ann', reason: 'dora was first' }, NOW);
+    expect((await propose(hub, 'carl', { line: 8 })).row.state).toBe('waiting');
+  });
+
+  it('is judged again by the release of the day when it is made', async () => {
+    await using hub = await valuesHub();
+    const { row } = await propose(hub, 'ann', { line: 7 });
+    await release(hub, 2, { ...INPUTS, line: { type: 'string' } });
+    expect(await verdict(approve(hub, row.id))).toMatch(/^SITE_VALUES: .*line must be string/);
+    expect(await valuesNow(hub)).toEqual({});
+    expect(await readProposals(hub.store.db, 'waiting')).toHaveLength(1);
+  });
+
+  it('that nobody can count as approval of a candidate: the log says what it is about', async () => {
+    await using hub = await valuesHub();
+    const { row } = await propose(hub, 'ann', { line: 7 });
+    await approve(hub, row.id, { review: { approvals: approvals(2), roles: {} } });
+    const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+    const [entry] = entries.filter(({ kind }) => kind === 'approval');
+    expect(entry?.predicate).toMatchObject({
+      about: 'site-values',
+      shared: row.id,
+      critical: ['approvalSiteValues'],
+    });
+  });
+});
