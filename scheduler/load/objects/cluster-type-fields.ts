@@ -1,16 +1,12 @@
-import { isMap } from 'yaml';
-import { given, onlyWith, enumOf } from '../../model/yaml/schema-rules.ts';
+import { has, implies, is, keeping } from '../../model/yaml/field-rules.ts';
 import {
-  childOf,
   count,
   fields,
   flag,
   list,
   name,
-  narrowed,
   oneOf,
   optional,
-  refuse,
   required,
   shortList,
   text,
@@ -22,74 +18,74 @@ const platformName = textLike(
   /^[a-z0-9]+\/[a-z0-9]+(?:\/[a-z0-9.]+)?$/,
   'is not a platform like linux/amd64',
 );
-const read = fields({
-  target: optional(
-    oneOf('kubernetes', 'host'),
-    'kubernetes',
-    'What the agent applies packages to: a Kubernetes API, or a Debian host.',
-  ),
-  reconciler: optional(
-    text,
-    'fleet',
-    'Template that delivers the manifests. `fleet` is our own agent; `flux`, `argocd` and others are built in.',
-  ),
-  namespaceService: optional(
-    text,
-    undefined,
-    'Template for what every assignment gets from the platform. Default: `namespace` on Kubernetes, `none` on hosts.',
-  ),
-  configType: optional(
-    text,
-    undefined,
-    'Template that writes the platform configuration. Default: `configmap` on Kubernetes, `env-file` on hosts.',
-  ),
-  platforms: optional(
-    list(platformName),
-    [],
-    'OCI platforms that every image is carried for. Without any, the whole index travels.',
-  ),
-  offline: optional(
-    flag,
-    false,
-    'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
-  ),
-  debianBase: optional(
-    name,
-    undefined,
-    'DebianBase of its hosts. Required where packages name Debian packages without an address.',
-  ),
-  requirements: optional(
-    fields({
-      diskBytes: optional(count, undefined, 'Free disk space in bytes.'),
-      kubernetes: optional(text, undefined, 'Kubernetes version range. Helm renders for its first version.'),
-      agent: optional(text, undefined, 'Version range of fleet-agent.'),
-    }),
-    {},
-    'What a cluster or host must have before the agent applies a bundle.',
-  ),
-  reboot: optional(
-    fields({
-      windows: required(
-        shortList(window, 64, 1),
-        'Times in which a reboot may begin, each `<cron> for <duration>`, in the time zone of the host. The windows in the configuration of an agent limit them further.',
-      ),
-    }),
-    undefined,
-    'Lets the agent reboot a host that needs it. Only for hosts; without it a person reboots.',
-  ),
-});
-
 /** The spec of a ClusterType. */
-export const clusterTypeFields = narrowed(
-  read,
-  onlyWith(given('reboot'), enumOf('target', 'host')),
-  (spec, node, path, reading) =>
-    spec.reboot === undefined || spec.target === 'host'
-      ? spec
-      : refuse(
-          reading,
-          isMap(node) ? childOf(node, 'reboot') : node,
-          `${path}.reboot is for hosts, and target is ${spec.target}`,
-          'The agent does not reboot nodes of a cluster: leave them to kured, which drains them first',
+export const clusterTypeFields = keeping(
+  fields({
+    target: optional(
+      oneOf('kubernetes', 'host'),
+      'kubernetes',
+      'What the agent applies packages to: a Kubernetes API, or a Debian host.',
+    ),
+    reconciler: optional(
+      text,
+      'fleet',
+      'Template that delivers the manifests. `fleet` is our own agent; `flux`, `argocd` and others are built in.',
+    ),
+    namespaceService: optional(
+      text,
+      undefined,
+      'Template for what every assignment gets from the platform. Default: `namespace` on Kubernetes, `none` on hosts.',
+    ),
+    configType: optional(
+      text,
+      undefined,
+      'Template that writes the platform configuration. Default: `configmap` on Kubernetes, `env-file` on hosts.',
+    ),
+    platforms: optional(
+      list(platformName),
+      [],
+      'OCI platforms that every image is carried for. Without any, the whole index travels.',
+    ),
+    offline: optional(
+      flag,
+      false,
+      'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
+    ),
+    debianBase: optional(
+      name,
+      undefined,
+      'DebianBase of its hosts. Required where packages name Debian packages without an address.',
+    ),
+    requirements: optional(
+      fields({
+        diskBytes: optional(count, undefined, 'Free disk space in bytes.'),
+        kubernetes: optional(
+          text,
+          undefined,
+          'Kubernetes version range. Helm renders for its first version.',
         ),
+        agent: optional(text, undefined, 'Version range of fleet-agent.'),
+      }),
+      {},
+      'What a cluster or host must have before the agent applies a bundle.',
+    ),
+    reboot: optional(
+      fields({
+        windows: required(
+          shortList(window, 64, 1),
+          'Times in which a reboot may begin, each `<cron> for <duration>`, in the time zone of the host. The windows in the configuration of an agent limit them further.',
+        ),
+      }),
+      undefined,
+      'Lets the agent reboot a host that needs it. Only for hosts; without it a person reboots.',
+    ),
+  }),
+  [
+    implies(has('reboot'), is('target', 'host')),
+    ({ target }, path) => [
+      `${path}.reboot is for hosts, and target is ${target}`,
+      'The agent does not reboot nodes of a cluster: leave them to kured, which drains them first',
+    ],
+    'reboot',
+  ],
 );

@@ -1,15 +1,13 @@
 import { isMap } from 'yaml';
 import { freeRecord } from '../../model/yaml/free-value.ts';
-import { given, onlyWith } from '../../model/yaml/schema-rules.ts';
+import { has, implies, keeping } from '../../model/yaml/field-rules.ts';
 import {
   BAD,
   childOf,
   fields,
   flag,
-  narrowed,
   optional,
   record,
-  refuse,
   required,
   type Shape,
   shape,
@@ -26,7 +24,7 @@ export const SELECTOR =
 export const SITE_SELECTOR =
   'Labels that the agent or its site must have, all of them; `site` and `agent` select by name.';
 
-const configFields = narrowed(
+const configFields = keeping(
   fields({
     selector: optional(record(text), {}, SELECTOR),
     siteSelector: optional(
@@ -41,16 +39,14 @@ const configFields = narrowed(
     ),
     values: required(freeRecord, 'The values, as YAML 1.2. Mappings are merged key by key across layers.'),
   }),
-  onlyWith(given('fixed'), given('siteSelector')),
-  (read, node, path, reading) =>
-    read.fixed !== undefined && read.siteSelector === undefined
-      ? refuse(
-          reading,
-          node,
-          `${path}.fixed is about values of sites, and there is no siteSelector`,
-          'Write a siteSelector, or leave fixed out',
-        )
-      : read,
+  [
+    implies(has('fixed'), has('siteSelector')),
+    (_config, path) => [
+      `${path}.fixed is about values of sites, and there is no siteSelector`,
+      'Write a siteSelector, or leave fixed out',
+    ],
+    'fixed',
+  ],
 );
 
 /** A Config's spec with the place of each key. */

@@ -10,7 +10,7 @@ import type { Revision } from '../../model/location.ts';
 import { SHARED_KINDS } from '../../model/promotion.ts';
 import { blockText } from '../../model/yaml/block-text.ts';
 import { freeRecord, freeValue } from '../../model/yaml/free-value.ts';
-import { given } from '../../model/yaml/schema-rules.ts';
+import { has, keeping, not } from '../../model/yaml/field-rules.ts';
 import {
   BAD,
   count,
@@ -114,25 +114,26 @@ const schema: Shape<Value> = shape({ type: ['object', 'string'] }, (node, path, 
 );
 
 const repositoryFields = (about: string) =>
-  fields({
-    repo: required(text, REPO),
-    branch: optional(text, undefined, 'Branch to read. Not together with `ref`.'),
-    ref: optional(
-      text,
-      undefined,
-      'Branch, tag or commit to read. Without `branch` and `ref` the default branch.',
-    ),
-    path: optional(text, '.', about),
-  });
+  keeping(
+    fields({
+      repo: required(text, REPO),
+      branch: optional(text, undefined, 'Branch to read. Not together with `ref`.'),
+      ref: optional(
+        text,
+        undefined,
+        'Branch, tag or commit to read. Without `branch` and `ref` the default branch.',
+      ),
+      path: optional(text, '.', about),
+    }),
+    [not(has('branch', 'ref')), (_folder, path) => [`${path} has a branch and a ref`, 'Keep one of them']],
+  );
 
 /** @param about describes the path in the repository */
 const repositoryFolder = (about: string): Shape<RepositoryFolder> => {
   const inner = repositoryFields(about);
-  return shape({ ...inner.schema, not: given('branch', 'ref') }, (node, path, reading) => {
+  return shape(inner.schema, (node, path, reading) => {
     const read = inner(node, path, reading);
     if (read === BAD) return BAD;
-    if (read.branch !== undefined && read.ref !== undefined)
-      return refuse(reading, node, `${path} has a branch and a ref`, 'Keep one of them');
     return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
   });
 };

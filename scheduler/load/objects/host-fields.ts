@@ -3,7 +3,7 @@ import { type Digest, digestFromHex } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import {
   BAD,
-  count,
+  between,
   narrowed,
   optional,
   type Reading,
@@ -30,9 +30,7 @@ export const mode = textLike(
 );
 
 /** Time that something may take: at most a day. */
-export const seconds = narrowed(count, { minimum: 1, maximum: 86_400 }, (value, node, path, reading) =>
-  value >= 1 && value <= 86_400 ? value : refuse(reading, node, `${path} must be from 1 to 86400`),
-);
+export const seconds = between(1, 86_400);
 
 /** Name of a user or group. */
 export const account = textLike(

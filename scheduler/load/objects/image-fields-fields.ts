@@ -1,10 +1,9 @@
 import type { ImageParts, KindFields } from '../../model/images/image-fields.ts';
 import { type JsonPath, parseJsonPath } from '../../model/json-path.ts';
-import { nonEmpty } from '../../model/yaml/schema-rules.ts';
+import { hasEntries, keeping, someRule } from '../../model/yaml/field-rules.ts';
 import {
   BAD,
   fields,
-  narrowed,
   optional,
   refuse,
   required,
@@ -73,21 +72,18 @@ const parts: Shape<ImageParts> = fields({
 const GROUP = 'API group of the kind, without the version. Leave it out for `v1`.';
 const KIND = 'Kind of the objects.';
 
-const kindFields = fields({
-  group: optional(group, '', GROUP),
-  kind: required(kind, KIND),
-  paths: optional(shortList(jsonPath), [], 'JSONPaths (RFC 9535) of fields that hold an image name.'),
-  parts: optional(shortList(parts), [], 'Images that are written in parts, in fields of one mapping.'),
-});
-
 /** Refuses an entry without any field, which would have no effect. */
-const describedFields: Shape<KindFields> = narrowed(
-  kindFields,
-  { anyOf: [nonEmpty('paths'), nonEmpty('parts')] },
-  (read, node, path, reading) => {
-    if (read.paths.length + read.parts.length > 0) return read;
-    return refuse(reading, node, `${path} names no field of kind ${read.kind}`, 'Give it paths or parts');
-  },
+const describedFields: Shape<KindFields> = keeping(
+  fields({
+    group: optional(group, '', GROUP),
+    kind: required(kind, KIND),
+    paths: optional(shortList(jsonPath), [], 'JSONPaths (RFC 9535) of fields that hold an image name.'),
+    parts: optional(shortList(parts), [], 'Images that are written in parts, in fields of one mapping.'),
+  }),
+  [
+    someRule(hasEntries('paths'), hasEntries('parts')),
+    (read, path) => [`${path} names no field of kind ${read.kind}`, 'Give it paths or parts'],
+  ],
 );
 
 /** The spec of an ImageFields: image fields outside of pod templates. */

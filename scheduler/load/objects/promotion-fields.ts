@@ -1,10 +1,11 @@
 import { isSeq } from 'yaml';
 import { DURATION, durationSeconds } from '../../model/duration.ts';
 import type { AgentSelector, Share } from '../../model/promotion.ts';
-import { given } from '../../model/yaml/schema-rules.ts';
+import { has, keeping, someRule } from '../../model/yaml/field-rules.ts';
 import { attestationFields } from './image-policy-fields.ts';
 import {
   BAD,
+  between,
   count,
   fields,
   flag,
@@ -32,15 +33,8 @@ const seconds: Shape<number> = shape(durationText.schema, (node, path, reading) 
   return value === BAD ? BAD : (durationSeconds(value) ?? BAD);
 });
 
-const ranged = (least: number, most: number): Shape<number> =>
-  narrowed(count, { minimum: least, maximum: most }, (value, node, path, reading) =>
-    value >= least && value <= most
-      ? value
-      : refuse(reading, node, `${path} must be from ${least} to ${most}, not ${value}`),
-  );
-
-const percent = ranged(1, 100);
-const number = ranged(1, 1_000_000);
+const percent = between(1, 100);
+const number = between(1, 1_000_000);
 
 const labels = narrowed(record(text), { minProperties: 1 }, (value, node, path, reading) =>
   Object.keys(value).length > 0
@@ -209,26 +203,23 @@ export const promotionFields = fields({
   ),
 });
 
-const stageFields = fields({
-  name: required(name, 'Name of the stage.'),
-  selector: optional(selector, undefined, 'Agents with these labels. Without it all.'),
-  percent: optional(percent, undefined, 'Share of the selected agents. Without it all of them.'),
-  soak: optional(seconds, 0, 'How long the stage must have complied before the next begins.'),
-  maxFailures: optional(share, { count: 0 }, 'More failed agents than this stop the rollout.'),
-  approvals: optional(
-    count,
-    0,
-    'Number of approvals that the stage needs before it begins. The first stage begins with the release and takes none.',
-  ),
-});
-
-const stage = narrowed(
-  stageFields,
-  { anyOf: [given('selector'), given('percent')] },
-  (read, node, path, reading) =>
-    read.selector || read.percent !== undefined
-      ? read
-      : refuse(reading, node, `${path} selects no agents`, 'Give it a selector, a percent or both'),
+const stage = keeping(
+  fields({
+    name: required(name, 'Name of the stage.'),
+    selector: optional(selector, undefined, 'Agents with these labels. Without it all.'),
+    percent: optional(percent, undefined, 'Share of the selected agents. Without it all of them.'),
+    soak: optional(seconds, 0, 'How long the stage must have complied before the next begins.'),
+    maxFailures: optional(share, { count: 0 }, 'More failed agents than this stop the rollout.'),
+    approvals: optional(
+      count,
+      0,
+      'Number of approvals that the stage needs before it begins. The first stage begins with the release and takes none.',
+    ),
+  }),
+  [
+    someRule(has('selector'), has('percent')),
+    (_stage, path) => [`${path} selects no agents`, 'Give it a selector, a percent or both'],
+  ],
 );
 
 /** The spec of a RolloutPolicy. */

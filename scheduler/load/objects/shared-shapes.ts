@@ -1,13 +1,11 @@
 import type { LabelSelector } from '../../model/model.ts';
-import { nonEmpty, enumOf } from '../../model/yaml/schema-rules.ts';
+import { hasEntries, implies, is, keeping, not } from '../../model/yaml/field-rules.ts';
 import {
   fields,
   list,
-  narrowed,
   oneOf,
   optional,
   record,
-  refuse,
   required,
   ruled,
   type Schema,
@@ -17,7 +15,7 @@ import {
 } from '../../model/yaml/shape.ts';
 
 /** An expression of Kubernetes' label selector, with any of the four operators. */
-const expression: Shape<LabelSelector['matchExpressions'][number]> = narrowed(
+const expression: Shape<LabelSelector['matchExpressions'][number]> = keeping(
   fields({
     key: required(text, 'Name of the label.'),
     operator: required(
@@ -26,18 +24,14 @@ const expression: Shape<LabelSelector['matchExpressions'][number]> = narrowed(
     ),
     values: optional(list(text), [], 'Values of the label, at least one with `In` and `NotIn`.'),
   }),
-  {
-    anyOf: [
-      { allOf: [enumOf('operator', 'In', 'NotIn'), nonEmpty('values')] },
-      { properties: { operator: { enum: ['Exists', 'DoesNotExist'] }, values: { maxItems: 0 } } },
-    ],
-  },
-  (read, node, path, reading) => {
-    const wantsValues = read.operator === 'In' || read.operator === 'NotIn';
-    if (wantsValues === read.values.length > 0) return read;
-    const rule = wantsValues ? 'needs at least one of values' : 'has no values';
-    return refuse(reading, node, `${path}: the operator ${read.operator} ${rule}`);
-  },
+  [
+    implies(is('operator', 'In', 'NotIn'), hasEntries('values')),
+    ({ operator }, path) => `${path}: the operator ${operator} needs at least one of values`,
+  ],
+  [
+    implies(is('operator', 'Exists', 'DoesNotExist'), not(hasEntries('values'))),
+    ({ operator }, path) => `${path}: the operator ${operator} has no values`,
+  ],
 );
 
 const labelSelector: Shape<LabelSelector> = fields({

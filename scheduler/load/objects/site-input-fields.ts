@@ -1,16 +1,7 @@
 import { LABEL } from '#bundles/names';
 import { freeRecord, freeValue } from '../../model/yaml/free-value.ts';
-import { exactlyOne, given, onlyWith } from '../../model/yaml/schema-rules.ts';
-import {
-  fields,
-  flag,
-  narrowed,
-  optional,
-  refuse,
-  required,
-  text,
-  textLike,
-} from '../../model/yaml/shape.ts';
+import { has, implies, keeping, oneRule } from '../../model/yaml/field-rules.ts';
+import { fields, flag, optional, required, text, textLike } from '../../model/yaml/shape.ts';
 import type { KubernetesInput } from '../../model/site-input.ts';
 
 const role = textLike(LABEL, 'is not a role', 'Write a DNS label, like site');
@@ -52,8 +43,13 @@ const object = fields({
 
 const pointer = textLike(/^\//, 'is not a JSON pointer', 'Write it like /spec/replicas');
 
+const TOGETHER = (_input: unknown, path: string): readonly [string, string] => [
+  `${path}: object and pointer belong together`,
+  'Name both',
+];
+
 /** A site input of a deployment target on a cluster. */
-export const kubernetesInput = narrowed(
+export const kubernetesInput = keeping(
   fields({
     name: required(inputName, 'Name of the value in the site values.'),
     schema: required(freeRecord, 'JSON Schema of the value.'),
@@ -71,22 +67,15 @@ export const kubernetesInput = narrowed(
       'For `configMap`: pods that read the ConfigMap restart when its content changes.',
     ),
   }),
-  {
-    ...exactlyOne('configMap', 'object'),
-    allOf: [onlyWith(given('object'), given('pointer')), onlyWith(given('pointer'), given('object'))],
-  },
-  (read, node, path, reading) => {
-    if ((read.configMap === undefined) === (read.object === undefined))
-      return refuse(
-        reading,
-        node,
-        `${path}: either configMap or object says where the value of ${read.name} goes`,
-        'Write configMap: {name, key}, or object: {kind, name} with a pointer',
-      );
-    if ((read.object === undefined) !== (read.pointer === undefined))
-      return refuse(reading, node, `${path}: object and pointer belong together`, 'Name both');
-    return read;
-  },
+  [
+    oneRule(has('configMap'), has('object')),
+    ({ name }, path) => [
+      `${path}: either configMap or object says where the value of ${name} goes`,
+      'Write configMap: {name, key}, or object: {kind, name} with a pointer',
+    ],
+  ],
+  [implies(has('object'), has('pointer')), TOGETHER],
+  [implies(has('pointer'), has('object')), TOGETHER],
 );
 
 /** The input with one place that it goes to. */

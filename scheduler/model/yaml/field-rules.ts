@@ -1,7 +1,7 @@
-import type { Node } from 'yaml';
+import { isMap, type Node } from 'yaml';
 import { defined } from '#bundles/defined';
 import { nonEmpty, given, onlyWith, enumOf } from './schema-rules.ts';
-import { type Bad, narrowed, type Reading, refuse, type Schema, type Shape } from './shape.ts';
+import { type Bad, childOf, narrowed, type Reading, refuse, type Schema, type Shape } from './shape.ts';
 
 /** A rule between the fields of a mapping: its JSON Schema, and the same for fields that were read. A null field is absent. */
 export type Rule = { readonly schema: Schema; readonly holds: (fields: Fields) => boolean };
@@ -63,15 +63,18 @@ export const implies = (when: Rule, rule: Rule): Rule => ({
   holds: (fields) => !when.holds(fields) || rule.holds(fields),
 });
 
-/** A rule and the message, with a hint if any, for fields that break it. */
+/** A rule, the message with a hint if any for fields that break it, and the field to point at instead of the mapping. */
 export type Stated<T> = readonly [
   rule: Rule,
-  says: (fields: T) => string | readonly [message: string, hint: string],
+  says: (fields: T, path: string) => string | readonly [message: string, hint: string],
+  field?: keyof T & string,
 ];
 
 /** The same shape for fields that keep the rules; the first rule that they break is the mistake. */
 export const keeping = <T extends object>(like: Shape<T>, ...stated: readonly Stated<T>[]): Shape<T> =>
-  narrowed(like, schemaOf(stated), (value, node, _path, reading) => judge(value, stated, node, reading));
+  narrowed(like, schemaOf(stated), (value, node, path, reading) =>
+    judge(value, stated, { node, path, reading }),
+  );
 
 const schemaOf = <T>([first, ...others]: readonly Stated<T>[]): Schema => ({
   ...first?.[0].schema,
@@ -81,11 +84,12 @@ const schemaOf = <T>([first, ...others]: readonly Stated<T>[]): Schema => ({
 const judge = <T extends object>(
   value: T,
   stated: readonly Stated<T>[],
-  node: Node | null,
-  reading: Reading,
+  { node, path, reading }: { node: Node | null; path: string; reading: Reading },
 ): T | Bad => {
   const broken = stated.find(([rule]) => !rule.holds(value as Fields));
   if (!broken) return value;
-  const [message, hint] = [broken[1](value)].flat();
-  return refuse(reading, node, message ?? '', hint);
+  const [, says, field] = broken;
+  const [message, hint] = [says(value, path)].flat();
+  const at = field !== undefined && isMap(node) ? childOf(node, field) : node;
+  return refuse(reading, at, message ?? '', hint);
 };

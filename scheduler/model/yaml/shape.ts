@@ -184,6 +184,14 @@ export const count: Shape<number> = shape(WHOLE, (node, path, reading) => {
   return refuse(reading, node, `${path} must be a whole number, not ${kindOf(found)}`);
 });
 
+/** An integer from `least` to `most`. */
+export const between = (least: number, most: number): Shape<number> =>
+  narrowed(count, { minimum: least, maximum: most }, (value, node, path, reading) =>
+    value >= least && value <= most
+      ? value
+      : refuse(reading, node, `${path} must be from ${least} to ${most}, not ${value}`),
+  );
+
 export const list = <T>(item: Shape<T>): Shape<readonly T[]> =>
   shape({ type: 'array', items: item.schema }, (node, path, reading) => {
     const found = resolve(node, reading);

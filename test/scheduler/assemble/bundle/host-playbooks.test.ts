@@ -82,7 +82,7 @@ describe('a playbook of a host package', () => {
     ['content: x, variables: {a-b: 1}', '"a-b" is not a variable of Ansible', 6],
     ['content: x, config: true, variables: {platform_config: 1}', 'has platform_config twice', 6],
     ['content: x, vaultPassword: /run/none', 'which is not under secrets', 6],
-    ['content: x, timeoutSeconds: 0', 'must be from 1 to 86400', 6],
+    ['content: x, timeoutSeconds: 0', 'must be from 1 to 86400, not 0', 6],
     [
       'content: "- {hosts: all, tasks: [{debug: {}, when: b}]}", variables: {b: "no"}',
       'asks whether b is true',

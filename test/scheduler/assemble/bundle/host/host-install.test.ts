@@ -79,6 +79,6 @@ test.each([0, 86_401])('a hook with a limit of %d seconds is refused', async (li
     install(`    hooks: [{package: hello, after: /opt/dump, timeoutSeconds: ${limit}}]\n`),
   ).rejects.toMatchObject({
     code: 'FIELD_INVALID',
-    message: 'spec.install.hooks[0].timeoutSeconds must be from 1 to 86400',
+    message: `spec.install.hooks[0].timeoutSeconds must be from 1 to 86400, not ${limit}`,
   });
 });
