@@ -11,7 +11,7 @@ const DOCKERFILES = {
   'fleet-scheduler': 'deploy/images/Dockerfile.scheduler',
 } as const;
 
-const PROGRAMS = Object.keys(DOCKERFILES) as readonly (keyof typeof DOCKERFILES)[];
+export const PROGRAMS = Object.keys(DOCKERFILES) as readonly (keyof typeof DOCKERFILES)[];
 
 export type ImagesOptions = {
   /** A folder with `dist`, the built programs. */
@@ -50,19 +50,6 @@ export const buildImages = async (options: ImagesOptions): Promise<Readonly<Reco
 
 /** Of a built image, in podman's store. */
 export const imageName = (name: string): string => `localhost/${name}:${VERSION}`;
-
-/** Pushes the images that buildImages has built. @param prefix ghcr.io/fleet-ferry @throws FleetError IO if podman fails */
-export const pushImages = async (prefix: string, podman: ImagesOptions['podman']): Promise<void> => {
-  for (const name of PROGRAMS) {
-    const { code, stderr } = await podman([
-      'push',
-      '--quiet',
-      imageName(name),
-      `docker://${prefix}/${name}:${VERSION}`,
-    ]);
-    if (code !== 0) throw new FleetError('IO', `podman push ended with ${code}: ${stderr.trim()}`);
-  }
-};
 
 /** The podman on this machine. */
 export const ownPodman: ImagesOptions['podman'] = (words) =>

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -7,7 +7,12 @@ const REPOSITORY = join(import.meta.dirname, '../..');
 const FOLDER = join(REPOSITORY, '.github/workflows');
 
 type Step = { readonly uses?: string; readonly run?: string };
-type Job = { readonly steps?: readonly Step[]; readonly permissions?: object; readonly uses?: string };
+type Job = {
+  readonly steps?: readonly Step[];
+  readonly environment?: string;
+  readonly permissions?: object;
+  readonly uses?: string;
+};
 type Workflow = { readonly permissions?: object; readonly jobs: Readonly<Record<string, Job>> };
 
 const workflows = readdirSync(FOLDER).map((name) => {
@@ -43,7 +48,22 @@ describe('workflows', () => {
       scripts: object;
     };
     const named = steps.flatMap(({ step }) => [...(step.run ?? '').matchAll(/npm run (?:-s )?(\S+)/g)]);
-    expect(named.map(([, script]) => script)).toEqual(['release']);
+    expect([...new Set(named.map(([, script]) => script))]).toEqual(['release']);
     expect(Object.keys(scripts)).toContain('release');
+  });
+
+  it('gives secrets to jobs of an environment alone, which asks its reviewers first', () => {
+    const jobs = workflows.flatMap(({ workflow }) => Object.values(workflow.jobs));
+    const withSecrets = jobs.filter((job) => JSON.stringify(job).includes('secrets.'));
+    expect(withSecrets.map(({ environment }) => environment)).toEqual(['release']);
+  });
+});
+
+describe('CODEOWNERS', () => {
+  it('names paths that exist', () => {
+    const lines = readFileSync(join(REPOSITORY, '.github/CODEOWNERS'), 'utf8').split('\n');
+    const paths = lines.flatMap((line) => /^(\/\S+)/.exec(line)?.[1] ?? []);
+    expect(paths).not.toEqual([]);
+    expect(paths.filter((path) => !existsSync(join(REPOSITORY, path)))).toEqual([]);
   });
 });

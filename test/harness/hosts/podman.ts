@@ -14,6 +14,8 @@ export type Podman = AsyncDisposable & {
    * network, and plain HTTP is spoken with a registry on the loopback only.
    */
   readonly podman: (args: readonly string[], options?: Omit<RunOptions, 'env'>) => Promise<Outcome>;
+  /** A folder for PATH with a program `podman` that is this one, for what starts podman itself. */
+  readonly bin: string;
 };
 
 /** @param program parts.podman. Needs root. */
@@ -39,8 +41,14 @@ export const openPodman = async (program: string): Promise<Podman> => {
     CONTAINERS_REGISTRIES_CONF: await write('registries.conf', REGISTRIES),
   };
   const podman: Podman['podman'] = (args, options) => runCommand([program, ...args], { ...options, env });
+  const bin = join(folder.path, 'bin');
+  await mkdir(bin);
+  const words = Object.entries(env).map(([name, value]) => `${name}='${value}'`);
+  await writeFile(join(bin, 'podman'), `#!/bin/sh\nexec env ${words.join(' ')} ${program} "$@"\n`, {
+    mode: 0o755,
+  });
   const moved = cleanup.move();
-  return { podman, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  return { podman, bin, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 };
 
 /** Limits as they are, because raising one takes a capability that root of a container lacks; no systemd, no network. */

@@ -1,9 +1,11 @@
-import { mkdir } from 'node:fs/promises';
+import { copyFile, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { VERSION } from '#bundles/version';
 import { buildNpm } from '../../../bundling/npm/build-npm.ts';
 import { buildImages, imageName } from '../../../bundling/release/build-images.ts';
+import { pushImages } from '../../../bundling/release/push-images.ts';
+import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { importAgentBase } from '../../harness/hosts/agent-base-image.ts';
 import { asRoot } from '../../harness/hosts/as-root.ts';
 import { copyBuiltPrograms } from '../../harness/run/built-programs.ts';
@@ -57,8 +59,8 @@ it('the npm package installs without network and scripts, and its three programs
   expect(status.stderr).not.toMatch(/better_sqlite3|Cannot find module/);
 });
 
-describeWith(['podman', 'busybox', 'nodeBase'], 'images of the three programs', (paths) => {
-  it('start as the user they say, with the version of the package, and are the same from the same programs', async () => {
+describeWith(['podman', 'busybox', 'nodeBase', 'dockerRegistry'], 'images of the three programs', (paths) => {
+  it('start as the user they say, with the version of the package, are the same from the same programs, and are pushed as lists of architectures', async () => {
     await using builder = await openPodman(paths.podman);
     const base = 'localhost/node-base:24';
     await importAgentBase(builder, base, { busybox: paths.busybox, libraries: paths.nodeBase });
@@ -94,6 +96,24 @@ describeWith(['podman', 'busybox', 'nodeBase'], 'images of the three programs', 
         { env: { HOME: '/', ...Object.fromEntries(variables) } },
       );
       expect([started.stderr, started.stdout]).toEqual(['', expect.stringContaining(VERSION)]);
+    }
+    await using registry = await startRegistry(paths.dockerRegistry);
+    const files = join(folder.path, 'files');
+    await mkdir(files);
+    for (const [name, archive] of archives)
+      for (const architecture of ['amd64', 'arm64'])
+        await copyFile(archive, join(files, `${name}_${VERSION}_${architecture}.oci.tar`));
+    const prefix = `${registry.host}/fleet-ferry`;
+    const pushed = await pushImages({ files, prefix, podman });
+    expect(pushed).toEqual(archives.map(([name]) => `${prefix}/${name}:${VERSION}`));
+    for (const [name] of archives) {
+      const answer = await fetch(`${registry.url}/v2/fleet-ferry/${name}/manifests/${VERSION}`, {
+        headers: { accept: 'application/vnd.oci.image.index.v1+json' },
+      });
+      const { manifests } = (await answer.json()) as { readonly manifests: readonly unknown[] };
+      expect(manifests).toContainEqual(
+        expect.objectContaining({ platform: expect.objectContaining({ architecture: 'amd64' }) }),
+      );
     }
   });
 });

@@ -12,8 +12,10 @@ import { findNode } from '../../../bundling/debian/node-build.ts';
 import { nodeVersion } from '../../../bundling/debian/node-deb.ts';
 import { reportPackage } from '../../../bundling/debian/report-package.ts';
 import { writeAptRepository } from '../../../bundling/release/apt-repository.ts';
-import { ARTIFACTS_PREDICATE, buildRelease } from '../../../bundling/release/build-release.ts';
+import { buildFiles } from '../../../bundling/release/build-files.ts';
+import { joinFiles } from '../../../bundling/release/join-files.ts';
 import { type Gpg, openGpg } from '../../../bundling/release/open-gpg.ts';
+import { ARTIFACTS_PREDICATE, signFiles } from '../../../bundling/release/sign-files.ts';
 import type { Sbom } from '../../../bundling/sbom.ts';
 import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
@@ -34,13 +36,11 @@ let gpg: Gpg;
 const stack = new AsyncDisposableStack();
 
 const at = (...names: readonly string[]): string => join(folder.path, ...names);
-const release = async (out: string): Promise<readonly string[]> =>
-  buildRelease({
+const release = async (out: string): Promise<readonly string[]> => {
+  await buildFiles({
     programs: at('programs'),
-    out: at(out),
+    out: at(out, 'files'),
     epoch: EPOCH,
-    key: loadSigningKey(generatePrivateKey()),
-    gpg,
     images: { 'fleet-agent': at('image.tar') },
     debs: {
       compression: 'none',
@@ -51,6 +51,8 @@ const release = async (out: string): Promise<readonly string[]> =>
       ),
     },
   });
+  return signFiles({ out: at(out), epoch: EPOCH, key: loadSigningKey(generatePrivateKey()), gpg });
+};
 let names: readonly string[];
 const said: string[] = [];
 const sbom = async (file: string): Promise<Sbom> => JSON.parse(await readFile(file, 'utf8')) as Sbom;
@@ -72,7 +74,7 @@ it('a release has packages, images and a list of components of each, with the di
     `fleet-export_${VERSION}.cdx.json`,
     `fleet-export_${VERSION}_amd64.deb`,
     `fleet-ferry-${VERSION}.cdx.json`,
-    `fleet-ferry-${VERSION}.tgz`,
+    `fleet-ferry-${VERSION}_amd64.tgz`,
     `fleet-node_${NODE}.cdx.json`,
     `fleet-node_${NODE}_amd64.deb`,
     `fleet-scheduler_${VERSION}.cdx.json`,
@@ -87,6 +89,20 @@ it('a release built twice has the same bytes, its signatures aside', async () =>
   expect(await release('two')).toEqual(names);
   for (const file of ['files/SHA256SUMS', 'apt/dists/stable/Release'])
     expect(await readFile(at('two', file), 'utf8')).toBe(await readFile(at('one', file), 'utf8'));
+});
+
+it('files of two machines are joined where those of one name have the same bytes', async () => {
+  await mkdir(at('arm'));
+  const [shared, own] = [`fleet-agent_${VERSION}.cdx.json`, `fleet-agent_${VERSION}_arm64.deb`];
+  await cp(at('one/files', shared), at('arm', shared));
+  await writeFile(at('arm', own), 'for arm64');
+  await joinFiles([at('one/files'), at('arm')], at('joined'));
+  const joined = await readdir(at('joined'));
+  expect(joined).toEqual(expect.arrayContaining([shared, own, `fleet-agent_${VERSION}_amd64.deb`]));
+  await writeFile(at('arm', shared), 'of another commit');
+  await expect(joinFiles([at('one/files'), at('arm')], at('joined'))).rejects.toMatchObject({
+    code: 'DIGEST_MISMATCH',
+  });
 });
 
 it('the list of a program names every package of its notices, SQLite, the page and its own Node, in the form of CycloneDX', async () => {
