@@ -40,7 +40,7 @@ export const fetchSurveyed = async (
   const rest = copy.map(({ digest, size }) => ({
     size: Math.max(0, size - partialBytes(agent.state, digest)),
   }));
-  await checkSpace(agent, rest, demanded);
+  await checkSpace(agent, rest, demanded, `, as the release asks for ${demanded} free bytes at first`);
   await checkImageSpace(agent, plan.tasks, copy);
   const { begin, advance, end } = agent.progress ?? NO_PROGRESS;
   const counted = countedBlobs(source.blobs, advance);

@@ -11,13 +11,15 @@ export const onDisk = (size: number): number => Math.ceil(size / BLOCK) * BLOCK;
 
 /**
  * Checks that there is room for all blobs, before the first byte is copied.
- * @param demanded bytes that the bundle asks for beyond its own size; 0 for nothing
+ * @param demanded least number of free bytes; 0 for no such limit
+ * @param why end of a sentence about it
  * @throws FleetError DISK_FULL with the numbers
  */
 export const checkSpace = async (
   { state, freeBytes }: Agent,
   blobs: readonly Pick<Descriptor, 'size'>[],
   demanded: number,
+  why = '',
 ): Promise<void> => {
   if (blobs.length === 0) return;
   const total = blobs.reduce((sum, { size }) => sum + onDisk(size), 0);
@@ -26,7 +28,7 @@ export const checkSpace = async (
   if (free >= needed) return;
   throw new FleetError(
     'DISK_FULL',
-    `this needs ${needed} bytes in ${state.directory}, ${RESERVED_BYTES} of them to spare, and ${free} are free there`,
+    `this needs ${needed} bytes in ${state.directory}, ${RESERVED_BYTES} of them to spare${demanded > total ? why : ''}, and ${free} are free there`,
     { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
   );
 };

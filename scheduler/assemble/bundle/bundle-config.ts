@@ -156,7 +156,10 @@ const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['site
   return defined({ schema, fields, configs: configs.length > 0 ? configs : undefined });
 };
 
-/** Disk space in bytes: twice the size of packages and images, because the old ones stay until the new ones are healthy. */
+/**
+ * Disk space in bytes for a first release: twice the size of packages and files, because the old ones stay until the new ones are
+ * healthy. Of an image this has the manifest's size only: the agent checks the disk that its provider stores images on.
+ */
 const requirementsOf = (
   { requirements }: ClusterType,
   { uncompressed }: Layers,

@@ -58,7 +58,11 @@ export const clusterTypeFields = keeping(
     ),
     requirements: optional(
       fields({
-        diskBytes: optional(count, undefined, 'Free disk space in bytes.'),
+        diskBytes: optional(
+          count,
+          undefined,
+          'Free bytes on the disk of an agent before its first release, without images, which are counted where they are stored. Default: twice the size of packages and files.',
+        ),
         kubernetes: optional(
           text,
           undefined,

@@ -484,6 +484,28 @@ describe('a medium is refused, and nothing changes, when', () => {
     expect(await storedBlobs(world.agent.state)).toEqual(new Set());
   });
 
+  it('a new machine has less room than the release asks for; a later release asks for its own bytes', async () => {
+    await using world = await createWorld();
+    const demanding = (version: number) =>
+      world.medium({
+        release: {
+          version,
+          bundle: packTestBundle(world.fleet, [onePackage('app', `${version}`)], CHANNEL, undefined, {
+            diskBytes: 1e9,
+          }),
+        },
+      });
+    const having = (free: number) => ({ ...world.agent, freeBytes: async () => free });
+    const first = await demanding(1);
+    expect(await refusedWith(world, first, having(1e9))).toBe('DISK_FULL');
+    expect(world.events().at(-1)?.message).toContain(
+      'as the release asks for 1000000000 free bytes at first',
+    );
+    await importMedium(having(2e9), first);
+    const { packages } = await importMedium(having(1e8), await demanding(2));
+    expect(packages).toMatchObject([{ assignment: 'app', outcome: 'configured' }]);
+  });
+
   it('it contains no release', async () => {
     await using world = await createWorld();
     expect(await refusedWith(world, join(world.folder, 'request'))).toBe('MEDIUM_EMPTY');

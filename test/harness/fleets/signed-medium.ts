@@ -155,6 +155,7 @@ export const packTestBundle = (
   packages: readonly TestPackage[],
   channel: Channel = CHANNEL,
   reboot?: RebootPolicy,
+  requirements: BundleConfig['requirements'] = {},
 ): TestBundle => {
   const blobs = new Map<Digest, Buffer>();
   const add = (mediaType: string, bytes: Buffer): Descriptor => {
@@ -210,7 +211,7 @@ export const packTestBundle = (
       },
       fields: inputs.map(({ schema: _, ...field }) => field),
     },
-    requirements: {},
+    requirements,
     ...(reboot && { reboot }),
     closure: [...new Map(closure.map((entry) => [entry.digest, entry])).values()],
     critical: closure.length > 0 ? ['blobs'] : [],
