@@ -1,15 +1,18 @@
+import { resolve } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { parseTime } from '#bundles/time';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { FleetCommand } from '#cli/fleet-command';
 import { openDestination } from '../deliver/send/open-destination.ts';
 import { noteChange } from '../hub/changes/note-change.ts';
 import { openHub } from '../hub/open-hub.ts';
-import { putBack, readBackup } from '../hub/upkeep/backup/backup.ts';
+import { type Backup, putBack, readBackup } from '../hub/upkeep/backup/backup.ts';
 import { moveNumbersPast } from '../hub/upkeep/backup/move-past.ts';
 import type { RepeatedChanges } from '../hub/upkeep/backup/repeat-changes.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
+import { beginRestore, endRestore, RESTORE } from '../release/write/unfinished-restore.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags, hubFlags, registryFlags } from '../settings/configuration-flags.ts';
 import { appendToLog } from './append-to-log.ts';
@@ -32,10 +35,16 @@ const describeChanges = ({ agents, tokens, sessions, lost }: RepeatedChanges): r
   ),
 ];
 
+/** Where nothing is restored yet there is nothing to keep others from. */
+const beginInPlace = async (layout: string, from: string, { at }: Backup): Promise<void> => {
+  await openLayout(layout);
+  await beginRestore(layout, { from: `${resolve(from)} --in-place`, at });
+};
+
 export default class Restore extends FleetCommand {
   static override summary = 'Restore a backup without reusing numbers';
   static override description =
-    "Copies the layout and the SQLite database of a backup to empty places. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been issued since the backup: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup. Agents and tokens that were revoked after the backup, as the audit log says, are revoked again, all sessions end, and other changes that the database lacks are named.\n\nWith --in-place nothing is copied: for a layout and a database that were restored in another way, such as pg_restore. Stop every hub before.";
+    "Copies the layout and the SQLite database of a backup to empty places. Then it makes sure that the next releases, leases and site statements have higher numbers than any that may have been issued since the backup: it reads those of the layout, of agents' reports, and of the registry, whose newer entries of the audit log it reads back, and adds a second's worth for each second since the backup. Agents and tokens that were revoked after the backup, as the audit log says, are revoked again, all sessions end, and other changes that the database lacks are named.\n\nWith --in-place nothing is copied: for a layout and a database that were restored in another way, such as pg_restore. Stop every hub before.\n\nIf interrupted, the same call continues. Until it has ended, no other command writes to the layout or the database.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26',
     '<%= config.bin %> <%= command.id %> /backup/2026-11-26 --in-place',
@@ -72,8 +81,9 @@ export default class Restore extends FleetCommand {
       throw new FleetError('USAGE', `the backup is of ${backup.at}: more than ten years old`, {
         hint: 'Correct "at" in its backup.json, or the clock of this machine',
       });
-    if (!flags['in-place']) await putBack(args.folder, backup, { layout, db }, signal);
-    await using hub = await openHub(configuration, { by: personAndReason(flags) });
+    if (flags['in-place']) await beginInPlace(layout, args.folder, backup);
+    else await putBack(resolve(args.folder), backup, { layout, db }, signal);
+    await using hub = await openHub(configuration, { restoring: true, by: personAndReason(flags) });
     const { registry } = configuration;
     await using stack = new AsyncDisposableStack();
     const access = registryOptions({ ...configuration, env: process.env });
@@ -82,7 +92,7 @@ export default class Restore extends FleetCommand {
     const moved = await moveNumbersPast(hub, {
       now,
       signal,
-      command: 'restore',
+      command: RESTORE,
       destination,
       margin: PER_SECOND * seconds,
       backup: backup.numbers,
@@ -101,7 +111,8 @@ export default class Restore extends FleetCommand {
     for (const line of describeChanges(moved.changes)) this.say(line);
     const change = { change: 'restore', about: 'hub', old: null, new: { backupAt: backup.at } };
     await hub.store.transact((tx) => noteChange(tx, change, hub.store.by, now));
-    for (const line of await appendToLog(hub, 'restore', now)) this.say(line);
+    for (const line of await appendToLog(hub, RESTORE, now)) this.say(line);
+    await endRestore(layout);
     return { at: backup.at, ...moved };
   }
 }

@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { completeLayout, openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import { openKeyDirectory } from '../keys/key-directory.ts';
+import { refuseUnfinishedRestore } from '../release/write/unfinished-restore.ts';
 import { type Configuration, requireSetting } from '../settings/configuration.ts';
 import { describeDatabase } from '../settings/database-url.ts';
 import type { Hub } from './hub.ts';
@@ -12,15 +13,21 @@ import { type By, openStore, storeExists } from './store/open-store.ts';
  * @param by who changes something; undefined: nobody does, or the program by a rule
  * @param create creates a missing database. Only for commands that may enrol the first site: for others a wrong path would
  *   look like a fleet without sites.
- * @throws FleetError USAGE for a missing setting; KEY_MISSING; SITE_MISSING if there is no database; WRONG_FLEET,
+ * @param restoring this is the restore that others wait for
+ * @throws FleetError USAGE for a missing setting; LAYOUT_INVALID if a restore did not end; KEY_MISSING; SITE_MISSING if there is no database; WRONG_FLEET,
  *   STORE_CORRUPT, PERMISSION; MEDIUM_MISSING if the database has sites but the layout does not exist
  */
 export const openHub = async (
   configuration: Configuration,
-  { create = false, by }: { readonly create?: boolean; readonly by?: By } = {},
+  {
+    create = false,
+    restoring = false,
+    by,
+  }: { readonly create?: boolean; readonly restoring?: boolean; readonly by?: By } = {},
 ): Promise<Hub> => {
   const layout = requireSetting(configuration, 'layout');
   const db = requireSetting(configuration, 'db');
+  if (!restoring) await refuseUnfinishedRestore(layout);
   const keys = await openKeyDirectory(requireSetting(configuration, 'keys'));
   if (!create && !(await storeExists(db))) {
     throw new FleetError(

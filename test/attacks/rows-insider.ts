@@ -99,4 +99,10 @@ export const INSIDER: readonly AttackRow[] = [
     'the database alone is an older copy, and a command is repeated until its number is above the one of the layout, so that revoked agents and old values are signed again',
     'ROLLBACK',
   ),
+  row(
+    'I16',
+    'interrupted restore',
+    'a restore is killed, or ends because the registry is out of reach, after the old layout is in place and before its numbers are raised, and the next build gives out numbers again',
+    'LAYOUT_INVALID',
+  ),
 ];

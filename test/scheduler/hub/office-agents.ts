@@ -18,7 +18,7 @@ import { dropDatabase, hubDatabaseAt } from './test-database.ts';
 import { ask, chain, type Happening, report, type TestAgent, testAgent } from './test-hub.ts';
 
 /** A hub over the layout of an office that really builds. */
-export const hubOf = async (office: ChainOffice): Promise<Hub> => {
+export const hubOf = async (office: Pick<ChainOffice, 'folder' | 'keys' | 'layout'>): Promise<Hub> => {
   const db = await hubDatabaseAt(join(office.folder, 'hub.db'), 'halden');
   const store = await openStore(db, 'halden');
   const { keys, layout } = office;

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs';
-import { copyFile, readdir } from 'node:fs/promises';
+import { createReadStream, existsSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import SQLite from 'better-sqlite3';
 import { FleetError, toFleetError } from '#bundles/errors';
@@ -10,6 +10,7 @@ import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { keepDatabasePrivate } from '#cli/keep-private';
+import { beginRestore, readUnfinishedRestore } from '../../../release/write/unfinished-restore.ts';
 import { isDatabaseUrl } from '../../../settings/database-url.ts';
 import type { Hub } from '../../hub.ts';
 import { sqliteError } from '../../store/sqlite-dialect.ts';
@@ -97,19 +98,32 @@ export const readBackup = async (folder: string, fleet: string): Promise<Backup>
 };
 
 /**
- * Puts a backup where nothing is. @throws FleetError USAGE if the layout or the database is there already; DISK_FULL, PERMISSION, IO
+ * Puts a backup where nothing is, after a file that keeps others from writing there (unfinished-restore.ts). A call after an
+ * interruption continues: what was there at its end is complete, and has changed since.
+ * @throws FleetError USAGE if the layout or the database is there already, or comes from another backup; DISK_FULL, PERMISSION, IO
  */
 export const putBack = async (
   folder: string,
-  { database }: Backup,
+  { at, database }: Backup,
   { layout, db }: { readonly layout: string; readonly db: string },
   signal: AbortSignal,
 ): Promise<void> => {
-  for (const place of [join(layout, 'index.json'), ...(isDatabaseUrl(db) ? [] : [db])])
-    if (existsSync(place))
-      throw new FleetError('USAGE', `${place} is there already`, {
-        hint: 'Move it away first; --in-place works on the existing one',
-      });
+  const index = join(layout, 'index.json');
+  const before = await readUnfinishedRestore(layout);
+  if (before === undefined) {
+    for (const place of [index, ...(isDatabaseUrl(db) ? [] : [db])])
+      if (existsSync(place))
+        throw new FleetError('USAGE', `${place} is there already`, {
+          hint: 'Move it away first; --in-place works on the existing one',
+        });
+  } else if (before.at !== at)
+    throw new FleetError(
+      'USAGE',
+      `${layout} is being restored from the backup of ${before.at} in ${before.from}`,
+      {
+        hint: 'Finish that, or remove what it has copied: the layout and the database',
+      },
+    );
   if ((database === null) !== isDatabaseUrl(db))
     throw new FleetError(
       'USAGE',
@@ -118,12 +132,12 @@ export const putBack = async (
         hint: 'Give the --db of the same kind',
       },
     );
-  await copyLayout(join(folder, LAYOUT), layout, signal);
-  if (database === null) return;
+  await beginRestore(layout, { from: folder, at });
+  if (!existsSync(index)) await copyLayout(join(folder, LAYOUT), layout, signal);
+  if (database === null || existsSync(db)) return;
   try {
     await createDirectory(dirname(db), 0o700);
-    keepDatabasePrivate(db);
-    await copyFile(join(folder, database), db);
+    await writeFileAtomically(db, createReadStream(join(folder, database)), 0o600);
   } catch (error) {
     throw toFleetError(error, `writing ${db}`);
   }
