@@ -6,6 +6,7 @@ import { publishLayout } from '#bundles/transport/publish/publish-layout';
 import { addDays } from '#bundles/time';
 import { openLayoutDestination } from '../../../../../scheduler/deliver/send/layout-destination.ts';
 import { backUp, putBack, readBackup } from '../../../../../scheduler/hub/upkeep/backup/backup.ts';
+import { endRestore } from '../../../../../scheduler/release/write/unfinished-restore.ts';
 import { copyLayout } from '../../../../../scheduler/hub/upkeep/backup/copy-layout.ts';
 import { moveNumbersPast } from '../../../../../scheduler/hub/upkeep/backup/move-past.ts';
 import { pauseOrResume } from '../../../../../scheduler/hub/promote/decide/decide-about.ts';
@@ -69,7 +70,9 @@ const backedUp = async () => {
     await using stack = new AsyncDisposableStack();
     const destination = asks ? stack.use(await openLayoutDestination(registry, later(5))) : undefined;
     const options = { now: later(5), signal, command: 'restore', margin, destination };
-    return { ...place, moved: await moveNumbersPast(hub, { ...options, backup: backup.numbers }) };
+    const moved = await moveNumbersPast(hub, { ...options, backup: backup.numbers });
+    await endRestore(place.layout);
+    return { ...place, moved };
   };
   return { office, folder, db, publish, restore };
 };
@@ -193,6 +196,7 @@ describe('a restored backup', () => {
     expect(await receiptOn(stick, hub, agent)).toMatchObject({ to: 4 });
     const place = { layout: join(hub.path, 'restored'), db: join(hub.path, 'restored.db') };
     await putBack(folder, await readBackup(folder, 'acme'), place, signal);
+    await endRestore(place.layout);
     const store = await openStore(place.db, 'acme');
     await using restored: Hub = {
       keys: hub.keys,
