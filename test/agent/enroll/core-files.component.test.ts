@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 const UNITS = join(import.meta.dirname, '../../../deploy');
 
 it.each(globSync('{systemd,debian}/*.service', { cwd: UNITS }).toSorted())(
-  '%s holds keys, tokens or secrets in memory, and leaves no core file',
+  'the unit %s has LimitCORE=0, because its program holds keys, tokens or secrets in memory',
   (name) => {
     // The runner's programs may raise their own limit, so that it is soft there.
     expect(readFileSync(join(UNITS, name), 'utf8')).toMatch(/^LimitCORE=0(:infinity)?$/m);

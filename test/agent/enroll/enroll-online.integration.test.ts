@@ -16,7 +16,7 @@ import { testEdge } from '../world.ts';
 const told = ({ state }: OnlineWorld) => readOutbox(state).map(({ line }) => JSON.parse(line).type);
 
 describe('an enrolment at a hub', () => {
-  it('brings root, order and certificate in one go', async () => {
+  it('receives root, site statement and certificate in one request', async () => {
     await using it = await createOnlineWorld();
     expect(await it.enroll()).toMatchObject({
       fleet: 'halden',
@@ -31,7 +31,7 @@ describe('an enrolment at a hub', () => {
     expect(told(it)).toEqual(['enrolled', 'imported']);
   });
 
-  it('done again with the same words brings the next certificate, for the same key', async () => {
+  it('repeated with the same arguments receives the next certificate for the same key', async () => {
     await using it = await createOnlineWorld();
     const { fingerprint } = await it.enroll();
     expect(await it.enroll()).toMatchObject({ fingerprint });
@@ -67,7 +67,7 @@ describe('an enrolment at a hub', () => {
     expect(it.hub.asked).toEqual(['GET /v1/roots']);
   });
 
-  it('with a wrong token leaves nothing behind, so that another word can be tried', async () => {
+  it('with a wrong token stores no identity, so that another site or token can be tried', async () => {
     await using it = await createOnlineWorld();
     const wrong = it.enroll({ site: 'plant-8' }, 'wrong');
     await expect(wrong).rejects.toMatchObject({
@@ -79,7 +79,7 @@ describe('an enrolment at a hub', () => {
     expect(await it.enroll()).toMatchObject({ siteVersion: 1 });
   });
 
-  it('that an outage cut off goes on with the same request', async () => {
+  it('interrupted by an outage continues with the same request', async () => {
     await using it = await createOnlineWorld();
     it.hub.mischief = ({ method }, response) => {
       if (method === 'POST') response.destroy();
@@ -120,7 +120,7 @@ describe('an enrolment at a hub', () => {
 });
 
 describe('a certificate', () => {
-  it('is due at two thirds of its life, and renewed over the connection that it opens', async () => {
+  it('is due for renewal after two thirds of its life, and is renewed over its own connection', async () => {
     await using it = await createOnlineWorld();
     it.hub.issuedAt = addDays(TODAY, -70);
     await it.enroll();

@@ -45,7 +45,7 @@ const place = async () => {
 };
 
 describe('an enrolment', () => {
-  it('makes a key that only its owner can read, and a request that proves it', async () => {
+  it('creates a key that only its owner can read, and a request signed with it', async () => {
     await using it = await place();
     const { fingerprint: shown, request, fresh } = await it.ask();
     expect({ request, fresh }).toEqual({ request: REQUEST, fresh: true });
@@ -59,7 +59,7 @@ describe('an enrolment', () => {
     expect(readOutbox(it.state).map(({ line }) => JSON.parse(line).type)).toEqual(['enrolled']);
   });
 
-  it('asked again with the same words writes the same request, with the same key', async () => {
+  it('repeated with the same arguments writes the same request with the same key', async () => {
     await using it = await place();
     const first = await it.ask();
     const bytes = await readFile(join(it.medium, REQUEST));
@@ -85,7 +85,7 @@ describe('an enrolment', () => {
     });
   });
 
-  it('O9: with a one-time token signs every field and proves the token, which neither the request nor the state has', async () => {
+  it('O9: with a one-time token signs every field and proves the token, which neither the request nor the state contains', async () => {
     await using it = await place();
     const token = `ffe_${'a'.repeat(32)}`;
     await it.ask({ token, facts: { serial: 'PX-1' } });
@@ -117,7 +117,7 @@ describe('an enrolment', () => {
     expect(await readFile(join(it.medium, REQUEST), 'utf8')).toBe(bytes);
   });
 
-  it('O13: asked again after an update replaces a request that has its token in clear text', async () => {
+  it('O13: repeated after an update replaces a request that contains its token in clear text', async () => {
     await using it = await place();
     const token = `ffe_${'a'.repeat(32)}`;
     const { fingerprint: shown } = await it.ask();
@@ -134,14 +134,14 @@ describe('an enrolment', () => {
     expect(proof?.token).toBe(tokenId(hashToken(other)));
   });
 
-  it('goes on with the key that an interrupted one made', async () => {
+  it('continues with the key of an interrupted enrolment', async () => {
     await using it = await place();
     const { fingerprint: shown } = await it.ask();
     it.state.db.exec('DELETE FROM identity; DELETE FROM trust; DELETE FROM chain; DELETE FROM outbox');
     expect(await it.ask()).toMatchObject({ fingerprint: shown, fresh: true });
   });
 
-  it('without a stick makes nothing', async () => {
+  it('without a medium creates no identity', async () => {
     await using it = await place();
     await rm(it.medium, { recursive: true });
     await expect(it.ask()).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
@@ -164,7 +164,7 @@ describe('an enrolment', () => {
     await expect(loadKey(it.state.directory)).resolves.toBeDefined();
   });
 
-  it('says when the key is gone, or is not a key', async () => {
+  it('loadKey refuses a missing key (KEY_MISSING) and a file that is not a key (KEY_FORMAT)', async () => {
     await using it = await place();
     await expect(loadKey(it.state.directory)).rejects.toMatchObject({ code: 'KEY_MISSING' });
     await writeFile(keyFile(it.state.directory), 'no key', { mode: 0o600 });

@@ -15,8 +15,8 @@ const wish = ({ fleet }: OnlineWorld, more: Partial<OnlineEnrollment> = {}): Onl
   ...more,
 });
 
-describe('an enrolment that was finished before', () => {
-  it('is reported again to the same words, without a token and without the hub', async () => {
+describe('enrolledBefore', () => {
+  it('returns a finished enrolment for the same arguments, without asking the hub', async () => {
     await using it = await createOnlineWorld();
     expect(await enrolledBefore(it.state, wish(it))).toBeUndefined();
     const enrolled = await it.enroll();
@@ -26,14 +26,14 @@ describe('an enrolment that was finished before', () => {
     expect(it.hub.asked.length).toBe(asked);
   });
 
-  it('refuses other words', async () => {
+  it('refuses other arguments as ALREADY_ENROLLED', async () => {
     await using it = await createOnlineWorld();
     await it.enroll();
     const other = enrolledBefore(it.state, wish(it, { site: 'plant-8' }));
     await expect(other).rejects.toMatchObject({ code: 'ALREADY_ENROLLED' });
   });
 
-  it('that was cut off is not finished', async () => {
+  it('returns nothing for an enrolment that was interrupted', async () => {
     await using it = await createOnlineWorld();
     it.hub.mischief = ({ method }, response) => {
       if (method === 'POST') response.destroy();

@@ -5,7 +5,7 @@ import { expect, it } from 'vitest';
 import { runAgent } from '../../harness/run/run-agent.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-it('L15: of tokens that other users of the machine can read the enrolment says so -> ACCEPT', async () => {
+it('L15: enrolment warns of tokens that other users of the machine can read -> ACCEPT', async () => {
   await using folder = await temporaryDirectory('exposed');
   const at = (...names: readonly string[]): string => join(folder.path, ...names);
   const line = (agent: string, host: string) => ({

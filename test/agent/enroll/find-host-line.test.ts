@@ -17,19 +17,19 @@ const LINES = [
 const own = (facts: Readonly<Record<string, string>>, hosts = LINES) =>
   findHostLine({ fleet: 'acme', hosts }, facts, 'hosts.json').agent;
 
-test('a machine takes the line whose facts it has, whatever the case of letters', () => {
+test('findHostLine returns the line whose facts match the machine, ignoring upper and lower case', () => {
   expect(own({ serial: 'px-1' })).toBe('press-1');
   expect(own({ serial: 'PX-9', macs: '02:00:00:00:00:01 02:00:00:00:00:02' })).toBe('press-2');
   expect(own({ serial: 'PX-3', model: 'Box' })).toBe('press-3');
 });
 
-test('a MAC address of a file by hand may be spelled in any usual way', () => {
+test('findHostLine accepts a MAC address with dashes, dots or without separators', () => {
   const hosts = ['02-42-AC-11-00-02', '0242.ac11.0002', '0242AC110002'].map((mac) => line(mac, { mac }));
   for (const one of hosts)
     expect(own({ macs: '02:42:ac:11:00:01 02:42:ac:11:00:02' }, [one])).toBe(one.agent);
 });
 
-test('a machine of no line, or of two, is named with its facts', () => {
+test('findHostLine refuses a machine that matches no line or two, with its facts', () => {
   expect(() => own({ serial: 'PX-3' })).toThrow(
     'hosts.json has no line for this machine, whose facts are serial "PX-3", mac "", model ""',
   );

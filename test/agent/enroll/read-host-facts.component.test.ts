@@ -13,7 +13,7 @@ const factsOf = async (files: Readonly<Record<string, string>>) => {
   return await readHostFacts(root.path);
 };
 
-test('facts are what firmware, kernel and release say', async () => {
+test('readHostFacts reads firmware, kernel, disks and os-release', async () => {
   const facts = await factsOf({
     'sys/class/dmi/id/sys_vendor': 'Acme\n',
     'sys/class/dmi/id/product_serial': 'PX-4711\n',
@@ -42,7 +42,7 @@ test('facts are what firmware, kernel and release say', async () => {
   expect(Number(facts['memoryMib'])).toBeGreaterThan(0);
 });
 
-test('placeholders of vendors, control characters and what is absent are left out', async () => {
+test('readHostFacts leaves out placeholders of vendors, control characters and missing facts', async () => {
   const facts = await factsOf({
     'sys/class/dmi/id/product_serial': 'To be filled by O.E.M.\n',
     'sys/class/dmi/id/product_name': `Box\u001b[31m${'x'.repeat(500)}\n`,

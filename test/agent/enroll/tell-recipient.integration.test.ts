@@ -22,7 +22,7 @@ it('an agent whose site statement lacks its recipient reports it to the hub with
   expect(renewals(world)).toBe(1);
 });
 
-it('an agent that the order has right asks for no certificate', async () => {
+it('an agent whose recipient the site statement has asks for no certificate', async () => {
   await using world = await createOnlineWorld();
   await world.enroll();
   await using visitor = createVisitor(world.agent(), world.hub.url, PATIENT);
@@ -30,7 +30,7 @@ it('an agent that the order has right asks for no certificate', async () => {
   expect(renewals(world)).toBe(0);
 });
 
-it('a hub that does not want to hear it is not asked again, and still hears that the agent is there', async () => {
+it('a hub that refuses the recipient is not asked again, and still receives "present"', async () => {
   await using world = await enrolledBefore();
   await using visitor = createVisitor(world.agent(), world.hub.url, PATIENT);
   world.hub.mischief = ({ url }, response) => {
@@ -45,7 +45,7 @@ it('a hub that does not want to hear it is not asked again, and still hears that
   expect(world.hub.asked.at(-1)).toBe('POST /v1/presence as plant-7/kiosk-1');
 });
 
-it('one that could not be reached is reported when it answers again', async () => {
+it('a recipient that the hub could not receive is reported at the next visit', async () => {
   await using world = await enrolledBefore();
   await using visitor = createVisitor(world.agent(), world.hub.url, { ...PATIENT, attempts: 1 });
   world.hub.mischief = ({ url }, response) => {

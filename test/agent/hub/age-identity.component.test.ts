@@ -56,7 +56,7 @@ const isSigned = ({ recipient = '', recipientSignature = '', at }: Request, key:
   isSignedRecipient({ ...OWNER, recipient, at }, recipientSignature, parsePublicKey(key));
 
 describe('the age identity of an agent', () => {
-  it('is made at enrolment for its owner alone, and asked with, signed by the agent’s key', async () => {
+  it("is created at enrolment for its owner alone, and is in the request, signed by the agent's key", async () => {
     await using it = await place();
     const { request, recipient } = await it.ask();
     expect((await stat(ageFile(it.state.directory))).mode & 0o777).toBe(0o600);
@@ -80,14 +80,14 @@ describe('the age identity of an agent', () => {
     await expect(loadOrMakeRecipient(it.state.directory)).rejects.toMatchObject(refused);
   });
 
-  it('is made once: asked again, the request is the same', async () => {
+  it('is created once: a repeated request names the same recipient', async () => {
     await using it = await place();
     const first = await it.ask();
     expect((await it.ask()).bytes).toBe(first.bytes);
     expect(await loadOrMakeRecipient(it.state.directory)).toBe(first.recipient);
   });
 
-  it('comes at the next start to an agent that was enrolled before, and its request names it from then on', async () => {
+  it('is created at the next start of an agent that was enrolled before, and its request then names it', async () => {
     await using it = await place();
     await it.ask();
     await it.forget();
@@ -99,7 +99,7 @@ describe('the age identity of an agent', () => {
     expect((await it.ask()).request).toEqual(asked);
   });
 
-  it('that is lost is not replaced at a start, only when a person enrols again', async () => {
+  it('that is lost is not replaced at a start, but by the next enrolment command', async () => {
     await using it = await place();
     const { recipient } = await it.ask();
     await rm(ageFile(it.state.directory));
@@ -110,7 +110,7 @@ describe('the age identity of an agent', () => {
     expect(isSigned(again.request, readIdentity(it.state).key)).toBe(true);
   });
 
-  it('that takes the place of another is newer than it, also where the clock fell back', async () => {
+  it('that replaces another has a later time in the request, also when the clock was set back', async () => {
     await using it = await place();
     const first = await it.ask();
     await rm(ageFile(it.state.directory));
@@ -123,7 +123,7 @@ describe('the age identity of an agent', () => {
     expect(Date.parse(at) - Date.parse(first.request.at)).toBe(1000);
   });
 
-  it('whose signature is of an older form is signed again', async () => {
+  it('whose signature has an older form is signed again', async () => {
     await using it = await place();
     const { request, recipient } = await it.ask();
     saveRequest(it.state, canonicalJson({ ...request, recipientSignature: 'AAAA' }));

@@ -34,7 +34,7 @@ const startProxy = async (port: number) => {
 };
 
 describe('a hub', () => {
-  it('that speaks no TLS is named in words, on one line', async () => {
+  it('without TLS is HUB_UNREACHABLE with a message that says so in one line', async () => {
     const server = createServer((_request, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
@@ -49,7 +49,7 @@ describe('a hub', () => {
     }
   });
 
-  it('is reached through the proxy of the environment, and is still the one that the certificate names', async () => {
+  it('is reached through the proxy of the environment, and must still match its certificate', async () => {
     await using it = await createOnlineWorld({ host: 'hub.example' });
     const { port } = new URL(it.hub.url);
     await using proxy = await startProxy(Number(port));
@@ -64,7 +64,7 @@ describe('a hub', () => {
     });
   });
 
-  it('may be given by name or by address, whichever its certificate says', async () => {
+  it('may be given by name or by address if its certificate has it', async () => {
     for (const [named, other] of [
       ['localhost', '127.0.0.1'],
       ['127.0.0.1', 'localhost'],
@@ -81,7 +81,7 @@ describe('a hub', () => {
     }
   });
 
-  it('that listens nowhere, answers too much or is left in the middle has an error of its own each', async () => {
+  it('has different errors when nothing listens, the answer is too large, or the caller aborts', async () => {
     await using it = await createOnlineWorld();
     const authorities = [it.fleet.authority.certificate];
     await using hub = openHub(it.hub.url, { authorities }, PATIENT);
@@ -99,7 +99,7 @@ describe('a hub', () => {
     await expect(hub.get(ROOTS_PATH, 10, controller.signal)).rejects.toMatchObject({ code: 'ABORTED' });
   });
 
-  it('is given the time that a long request takes over a slow line, and no more for a short one', async () => {
+  it('has more time for a long request than for a short one', async () => {
     await using it = await createOnlineWorld();
     const authorities = [it.fleet.authority.certificate];
     const options = { ...PATIENT, attempts: 1, patience: 300 };
@@ -115,7 +115,7 @@ describe('a hub', () => {
     expect(short).toMatchObject({ reason: { code: 'HUB_UNREACHABLE' } });
   });
 
-  it('H16: that is busy is asked again after as long as it said, and no longer than it may', async () => {
+  it('H16: that is busy is asked again after its Retry-After, up to a limit', async () => {
     await using it = await createOnlineWorld();
     const waits: number[] = [];
     const sleep = async (ms: number): Promise<void> => void waits.push(ms);

@@ -61,7 +61,7 @@ const stick = (
 };
 
 describe('images of a Kubernetes bundle', () => {
-  it('go to the provider and not into the store', async () => {
+  it('are imported by the provider and not stored as blobs', async () => {
     const provider = memoryProvider();
     const layer = await putLayer(blobs, { app: 'one' });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
@@ -100,7 +100,7 @@ describe('images of a Kubernetes bundle', () => {
     return { source, mend: () => void (left = bytes), came: () => came };
   };
 
-  it('that a line breaks off arrive at later pulls, the bytes of all but the first try once', async () => {
+  it('continue after an interrupted transfer, with their bytes transferred once after the first attempt', async () => {
     const provider = memoryProvider();
     const layer = await putLayer(blobs, { app: randomBytes(2_000_000).toString('hex') });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
@@ -122,7 +122,7 @@ describe('images of a Kubernetes bundle', () => {
     expect(await storedBlobs(agent.state)).not.toContain(layer.digest);
   });
 
-  it('that a line breaks off do not go through a disk without room for them', async () => {
+  it('are not buffered for an interrupted transfer when the disk has no room', async () => {
     const layer = await putLayer(blobs, { app: randomBytes(1_000_000).toString('hex') });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
     const bundle = await kubernetesBundle(blobs, [image]);
@@ -132,7 +132,7 @@ describe('images of a Kubernetes bundle', () => {
     expect(isBegun(agent.state, layer.digest)).toBe(false);
   });
 
-  it('stay where they are when nothing here keeps images', async () => {
+  it('are left out when the machine has no image provider', async () => {
     const image = closureEntry(
       putImage(blobs, { layers: [await putLayer(blobs, { app: 'two' })] }),
       'edge.example/web',
@@ -151,7 +151,7 @@ describe('images of a Kubernetes bundle', () => {
     );
   });
 
-  it('may leave out what every provider has, and only that', async () => {
+  it('may leave out blobs that every provider has, and no others', async () => {
     const [one, other] = [memoryProvider(), memoryProvider()];
     const base = await putLayer(blobs, { base: 'base' });
     const own = await putLayer(blobs, { app: 'own' });
@@ -174,7 +174,7 @@ describe('images of a Kubernetes bundle', () => {
     expect(other.images.has(image.digest)).toBe(true);
   });
 
-  it('that were lost on the way are lost, not left out', async () => {
+  it('that are missing in the source are MISSING_BLOB and not counted as left out', async () => {
     const layer = await putLayer(blobs, { app: 'lost' });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
     const bundle = await kubernetesBundle(blobs, [image]);
@@ -184,7 +184,7 @@ describe('images of a Kubernetes bundle', () => {
     expect(await codeOf(fetchBlobs(agent, { blobs: sourceOf(blobs) }, [bundle]))).toBe('MISSING_BLOB');
   });
 
-  it('count for the disk they go to, before the first byte', async () => {
+  it('count towards the disk that they go to, before the first byte is copied', async () => {
     const provider = memoryProvider(world.folder);
     const layer = await putLayer(blobs, { app: Buffer.alloc(1 << 20) });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
@@ -198,7 +198,7 @@ describe('images of a Kubernetes bundle', () => {
     expect(await storedBlobs(agent.state)).toEqual(new Set());
   });
 
-  it('are read from a damaged medium by no provider as good', async () => {
+  it('are refused by digest when the medium is damaged', async () => {
     const layer = await putLayer(blobs, { app: 'damaged' });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/web');
     const bundle = await kubernetesBundle(blobs, [image]);
@@ -227,8 +227,8 @@ describe('images of a Kubernetes bundle', () => {
   });
 });
 
-describe('what a report says is held', () => {
-  it('counts a bundle only while its images are with the provider', async () => {
+describe('heldWithImages', () => {
+  it('lists a bundle only while its images are with the provider', async () => {
     const provider = memoryProvider();
     const image = closureEntry(
       putImage(blobs, { layers: [await putLayer(blobs, { app: 'held' })] }),
@@ -246,7 +246,7 @@ describe('what a report says is held', () => {
     expect(await heldWithImages(agent)).toEqual([]);
   });
 
-  it('counts no bundle whose images stayed on the stick, and every bundle without images', async () => {
+  it('lists no bundle whose images were left out, and every bundle without images', async () => {
     const image = closureEntry(
       putImage(blobs, { layers: [await putLayer(blobs, { app: 'left' })] }),
       'edge.example/web',
@@ -261,8 +261,8 @@ describe('what a report says is held', () => {
   });
 });
 
-describe('images of releases that are gone', () => {
-  it('are let go, but not those of what is wanted', async () => {
+describe('images of removed releases', () => {
+  it('are removed from the provider, except those of wanted bundles', async () => {
     const provider = memoryProvider();
     const agent = agentWith({ images: [provider] });
     const images = [];

@@ -22,7 +22,7 @@ test.each([
   ['.5', '0.5'],
   ['5.', '5'],
   ['18446744073709551616', '18446744073709552000'],
-])('the number %s is stored as %s', (literal, stored) => {
+])('parseManifests reads the number %s as %s', (literal, stored) => {
   expect(read(literal)).toBe(stored);
 });
 
@@ -37,7 +37,7 @@ test.each([
   '190:20:30',
   '1.2.3',
   '2026-11-28',
-])('%s is text, as for Go', (literal) => {
+])('parseManifests reads %s as text, as Go does', (literal) => {
   expect(read(literal)).toBe(JSON.stringify(literal));
 });
 
@@ -48,14 +48,17 @@ test.each([
   '12345678901234567890123',
   '.inf',
   '.nan',
-])('%s is refused with its place, because the API server would store another number or none', (literal) => {
-  expect(() => read(literal)).toThrow(
-    expect.objectContaining({ code: 'OBJECT_INVALID', at: { file: 'app.yaml', line: 3, column: 6 } }),
-  );
-  expect(read(`"${literal}"`)).toBe(`"${literal}"`);
-});
+])(
+  'parseManifests refuses %s with its place, because the API server would store another number or none',
+  (literal) => {
+    expect(() => read(literal)).toThrow(
+      expect.objectContaining({ code: 'OBJECT_INVALID', at: { file: 'app.yaml', line: 3, column: 6 } }),
+    );
+    expect(read(`"${literal}"`)).toBe(`"${literal}"`);
+  },
+);
 
-test('a key that is a long number keeps its digits', () => {
+test('parseManifests keeps all digits of a key that is a long number', () => {
   const files = new Map([['app.yaml', Buffer.from('kind: X\ndata: {9007199254740993: a}\n')]]);
   expect(parseManifests(files)[0]?.value['data']).toEqual({ '9007199254740993': 'a' });
 });

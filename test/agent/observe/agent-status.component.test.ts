@@ -33,8 +33,8 @@ const judged = (agent: Agent, config = { registry: '', hub: '', windows: [] as s
 const at = (world: World, days: number, more: Partial<Agent> = {}): Agent =>
   testAgent(world.agent.state, world.folder, { edge: testEdge(addDays(NOW, days)), ...more });
 
-describe('the status as JSON', () => {
-  it('is as its schema says, from before the first medium to a stale machine with a broken glass', async () => {
+describe('the JSON status of an agent', () => {
+  it('conforms to its schema before the first medium, after it, and on a stale machine after a break-glass import', async () => {
     await using world = await createWorld();
     expect(judged(world.agent)).toMatchObject({
       errors: [],

@@ -13,7 +13,7 @@ const asRoot = rootAccess() === 'root';
 describe.skipIf(!asRoot)(
   `a read-only file system below the root${asRoot ? '' : `${SKIPPED}needs root)`}`,
   () => {
-    it('is seen by the doctor where packages have files, or would have them first', async () => {
+    it('is reported by the doctor for folders in which packages have or would first create files', async () => {
       await using world = await createWorld();
       const root = join(world.folder, 'root');
       const config = { root, targets: ['host'] } as unknown as Config;

@@ -19,8 +19,8 @@ const said = async (it: SecretWorld) => {
   return { verdict, message };
 };
 
-describe('the doctor looks at what secrets are opened with', () => {
-  test('and is content where sets are sealed to this agent, and where there are none', async () => {
+describe("the doctor's check of the age identity", () => {
+  test('is good for sets that are sealed to this agent, and without sets', async () => {
     await using it = await createSecretWorld();
     expect(await said(it)).toEqual({ verdict: 'good', message: 'no secret sets for this site' });
     await order(it, { recipient: it.recipient });
@@ -30,7 +30,7 @@ describe('the doctor looks at what secrets are opened with', () => {
     });
   });
 
-  test('and names sets that are sealed to others', async () => {
+  test('warns of sets that are sealed to others', async () => {
     await using it = await createSecretWorld();
     await order(it, { recipient: it.recipient, unreadable: ['mqtt'] });
     expect(await said(it)).toEqual({
@@ -40,7 +40,7 @@ describe('the doctor looks at what secrets are opened with', () => {
   });
 
   test.each([undefined, 'another'])(
-    'and finds that the office knows no recipient, or another: %s',
+    'warns when the site statement has no recipient of this agent, or another: %s',
     async (how) => {
       await using it = await createSecretWorld();
       await order(it, how === undefined ? {} : { recipient: (await generateAgeIdentity()).recipient });
@@ -51,7 +51,7 @@ describe('the doctor looks at what secrets are opened with', () => {
     },
   );
 
-  test('and says that it is lost, damaged or another one, without a word of it', async () => {
+  test('is bad for a lost, damaged or replaced identity, and does not print it', async () => {
     await using it = await createSecretWorld();
     const file = ageFile(it.agent.state.directory);
     const other = await generateAgeIdentity();

@@ -21,7 +21,7 @@ const look = async (world: World, more: Partial<Parameters<typeof examine>[0]> =
 };
 
 describe('the doctor', () => {
-  it('finds nothing bad where nothing is', async () => {
+  it('finds nothing wrong on a healthy machine', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const findings = await look(world);
@@ -38,7 +38,7 @@ describe('the doctor', () => {
     ]);
   });
 
-  it('finds a clock that signatures prove wrong, a full disk, an open key and a root about to end', async () => {
+  it('finds a clock that signatures prove wrong, a full disk, a key that others can read and a root that soon expires', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const past = await look(world, { edge: testEdge(addDays(NOW, -300)), freeBytes: async () => 1 });
@@ -56,7 +56,7 @@ describe('the doctor', () => {
     expect((await look(world, { edge: testEdge(addDays(NOW, 700)) })).root.verdict).toBe('bad');
   });
 
-  it('finds an upgrade of the agent that was undone', async () => {
+  it('finds an upgrade of the agent that was rolled back', async () => {
     await using world = await createWorld();
     const folder = join(world.agent.state.directory, 'upgrade');
     await mkdir(folder);
@@ -84,7 +84,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('finds that nothing vouches for what runs, since when, why and what to do; and a broken glass', async () => {
+  it('finds a stale release with its time, cause and remedy, and a break-glass import', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const { freshness } = await look(world, { edge: testEdge(addDays(NOW, 200)) });
@@ -103,7 +103,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('asks nothing of systemd or the root where only a cluster is a target', async () => {
+  it('does not examine systemd or the root when the only target is a cluster', async () => {
     await using world = await createWorld();
     const config = { root: '/no/such', services: 'systemd', targets: ['kubernetes'] } as unknown as Config;
     expect(await look(world, { config })).toMatchObject({
@@ -112,7 +112,7 @@ describe('the doctor', () => {
     });
   });
 
-  it('looks at a machine that is not enrolled yet', async () => {
+  it('examines a machine that is not enrolled yet', async () => {
     await using world = await createWorld();
     const state = join(world.folder, 'not/yet');
     const config = { root: world.folder, services: 'none', targets: ['host'], state } as unknown as Config;
@@ -132,7 +132,7 @@ describe('the doctor', () => {
     expect(found[0]?.message).toContain(`no agent is enrolled in ${state}. Start with "fleet-agent enroll"`);
   });
 
-  it('says what to do before the first medium', async () => {
+  it('warns of the missing root before the first medium, with what to do', async () => {
     await using world = await createWorld();
     expect((await look(world)).root).toMatchObject({ verdict: 'warning' });
   });

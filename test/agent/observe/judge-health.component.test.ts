@@ -70,7 +70,7 @@ const PASSED: CheckResult = { name: 'answers', outcome: 'passed', message: 'fine
 const FAILED: CheckResult = { name: 'answers', outcome: 'failed', message: 'not fine' };
 
 describe('the health wait of a corrected package', () => {
-  it('holds no look, and no correction of another package', async () => {
+  it('delays no look and no correction of another package', async () => {
     await using world = await createWorld();
     const it = daemonOf(world);
     await it.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
@@ -113,7 +113,7 @@ describe('the health wait of a corrected package', () => {
 describe('the checks of a healthy package', () => {
   const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
 
-  it('cause no look by passing: each look waits for them, and would cause the next', async () => {
+  it('cause no further look when they pass', async () => {
     await using world = await createWorld();
     writeFileSync(join(world.folder, 'machine/mended'), '');
     const it = daemonOf(world);
@@ -122,7 +122,7 @@ describe('the checks of a healthy package', () => {
     expect(await it.verdicts()).toBe(0);
   });
 
-  it('that fail are a verdict', async () => {
+  it('make the package broken when they fail', async () => {
     await using world = await createWorld();
     writeFileSync(join(world.folder, 'machine/mended'), '');
     const it = daemonOf(world);
@@ -135,7 +135,7 @@ describe('the checks of a healthy package', () => {
     expect(findPackage(world.agent.state, 'app')).toMatchObject({ status: 'broken' });
   });
 
-  it('that fail for a moment and pass within their timeout give no verdict', async () => {
+  it('change nothing when they fail at first and pass within their timeout', async () => {
     await using world = await createWorld();
     writeFileSync(join(world.folder, 'machine/mended'), '');
     const it = daemonOf(world);
@@ -152,7 +152,7 @@ describe('a package that does not become healthy', () => {
   const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
   const mended = ({ folder }: World) => join(folder, 'machine/mended');
 
-  it('is judged after 5 s, 10 s and twice as long each time up to ten minutes, also by an agent that was restarted', async () => {
+  it('is judged after 5 s, 10 s and twice as long each time up to ten minutes, also after a restart of the agent', async () => {
     await using world = await createWorld();
     writeFileSync(mended(world), '');
     await world.release(1, [onePackage('app', 'one', { checks })]);
@@ -181,7 +181,7 @@ describe('a package that does not become healthy', () => {
     expect(findAttempt(world.agent.state, 'app', HEALTH)).toBeUndefined();
   });
 
-  it('has its drift corrected at once all the same', async () => {
+  it('still has its drift corrected at once', async () => {
     await using world = await createWorld();
     writeFileSync(mended(world), '');
     await world.release(1, [onePackage('app', 'one', { checks })]);

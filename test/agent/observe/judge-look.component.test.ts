@@ -33,7 +33,7 @@ const started = async (): Promise<World> => {
 };
 
 describe('a package is healthy', () => {
-  it('for as long as it was looked at lately, by the clock since boot or by the wall clock after another boot', async () => {
+  it('if the last look is recent, by the clock since boot or, after a boot, by the wall clock', async () => {
     await using world = await started();
     expect(statusAt(world).look).toBe('2026-11-21T08:00:00Z');
     expect(lookAt(world, after(0)).last).toMatchObject({ ageSeconds: 0 });
@@ -55,7 +55,7 @@ describe('a package is healthy', () => {
     expect(lookAt(world, after(41 * MINUTE)).looked('app')).toMatchObject({ ageSeconds: 60 });
   });
 
-  it('is independent of wall clock changes within one boot, but not after a boot with an earlier clock', async () => {
+  it('independently of wall clock changes within one boot, but not after a boot with an earlier clock', async () => {
     await using world = await started();
     expect(appAt(world, after(-300 * MINUTE, 'boot-1', MINUTE))).toMatchObject({
       status: 'healthy',
@@ -68,7 +68,7 @@ describe('a package is healthy', () => {
     });
   });
 
-  it('only while the service runs that has run here', async () => {
+  it('only while the service runs, once it has run on this machine', async () => {
     await using world = await started();
     const { directory } = world.agent.state;
     expect(statusAt(world).service).toEqual({ running: false, expected: false, todo: null });
@@ -122,7 +122,7 @@ describe('an import', () => {
     return world.medium({ site: { site: SITE, version: 1, agents }, release });
   };
 
-  it('compares live state also where it brings no news, and puts back what was deleted', async () => {
+  it('compares the live state also without a new release, and corrects a deleted file', async () => {
     await using world = await createWorld();
     const stick = await medium(world);
     expect(await importMedium(world.agent, stick)).toMatchObject({
@@ -138,7 +138,7 @@ describe('an import', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('leaves what was deleted where onDrift says so, and reports it', async () => {
+  it('reports a deleted file without correcting it when onDrift is "report"', async () => {
     await using world = await createWorld();
     const stick = await medium(world);
     await importMedium(world.agent, stick);

@@ -6,7 +6,7 @@ import { readNote, writeNote } from '../../../agent/observe/note.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 describe("the daemon's note", () => {
-  it('is read back; it is empty when the file is missing, truncated, or the disk is full', async () => {
+  it('is read as written; it is empty when the file is missing, truncated, or cannot be written', async () => {
     await using folder = await temporaryDirectory('note');
     const empty = { registry: NO_CONTACT, hub: NO_CONTACT };
     expect(readNote(folder.path)).toEqual(empty);

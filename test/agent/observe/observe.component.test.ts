@@ -27,7 +27,7 @@ const worldWithApp = async (onDrift: 'correct' | 'report' = 'correct'): Promise<
 };
 
 describe('a look at a machine', () => {
-  it('that is as it shall be changes and tells nothing', async () => {
+  it('without drift changes nothing and records no event', async () => {
     await using world = await worldWithApp();
     const count = world.events().length;
     const look = await lookAround(world.agent);
@@ -35,7 +35,7 @@ describe('a look at a machine', () => {
     expect(world.events()).toHaveLength(count);
   });
 
-  it('sets right what differs, and tells both once', async () => {
+  it('corrects drift, with one event for the drift and one for the correction', async () => {
     await using world = await worldWithApp();
     const count = world.events().length;
     writeFileSync(file(world), 'edited');
@@ -52,7 +52,7 @@ describe('a look at a machine', () => {
     expect(world.events()).toHaveLength(count + 2);
   });
 
-  it('only reports it where the policy says so: once, until it differs otherwise or no more', async () => {
+  it('only reports drift when the policy says so: once, until it changes or ends', async () => {
     await using world = await worldWithApp('report');
     const count = world.events().length;
     rmSync(file(world));
@@ -69,7 +69,7 @@ describe('a look at a machine', () => {
     expect(findPackage(world.agent.state, 'app')?.drift).toBeUndefined();
   });
 
-  it('that cannot read it says so, and never that it is in sync', async () => {
+  it('that cannot read the live state is an error, and never without drift', async () => {
     await using world = await worldWithApp();
     const count = world.events().length;
     writeFileSync(file(world), 'unreadable');
@@ -82,7 +82,7 @@ describe('a look at a machine', () => {
     expect(readStatus(world.agent, OFFLINE).packages[0]?.unreadable).toBe('IO: /opt/app cannot be read');
   });
 
-  it('that cannot compare an object runs nothing for it, says so once, and calls the package unknown until it can', async () => {
+  it('that cannot compare an object does not change it, reports it once, and makes the package unknown until it can', async () => {
     await using world = await worldWithApp();
     const setup = {
       key: 'playbook:/a/setup',
@@ -127,7 +127,7 @@ describe('a look at a machine', () => {
     expect(status()?.status).toBe('healthy');
   });
 
-  it('that only compares changes nothing', async () => {
+  it('with lookAtDrift changes nothing', async () => {
     await using world = await worldWithApp();
     const count = world.events().length;
     writeFileSync(file(world), 'edited');
@@ -143,7 +143,7 @@ describe('a broken package', () => {
   const mended = (world: World) => join(world.folder, 'machine/mended');
   const checks = [{ type: 'exec', name: 'answers', argv: ['mended'], timeoutSeconds: 1 }] as const;
 
-  it('a package whose checks fail after a correction is reported once, judged again after a pause, and reported on recovery', async () => {
+  it('whose checks fail after a correction is reported once, judged again after a pause, and reported on recovery', async () => {
     await using world = await createWorld();
     writeFileSync(mended(world), '');
     await world.release(1, [onePackage('app', 'one', { checks })]);
@@ -178,7 +178,7 @@ describe('a broken package', () => {
     expect(world.events()).toHaveLength(end);
   });
 
-  it('whose way back failed gets there once the machine is mended', async () => {
+  it('whose rollback failed is rolled back once the machine allows it', async () => {
     await using world = await createWorld();
     writeFileSync(mended(world), '');
     await world.release(1, [onePackage('app', 'refuse unless mended')]);
@@ -194,7 +194,7 @@ describe('a broken package', () => {
 });
 
 describe('the status', () => {
-  it('is unknown while a check was skipped, and the office hears so with the package', async () => {
+  it('is unknown while a check was skipped, in the status and in the package event', async () => {
     await using world = await createWorld();
     const exec = (name: string, word: string) =>
       ({ type: 'exec', name, argv: [word], timeoutSeconds: 1 }) as const;
@@ -213,7 +213,7 @@ describe('the status', () => {
     expect(readStatus(world.agent, OFFLINE).packages).toMatchObject([{ status: 'healthy', code: null }]);
   });
 
-  it('says what runs, from which release, how old it is, and what waits to be reported', async () => {
+  it('has channel, release with its age, packages and events that wait to be reported', async () => {
     await using world = await worldWithApp();
     expect(readStatus(world.agent, OFFLINE)).toMatchObject({
       agent: 'plant-7/kiosk-1',
@@ -226,7 +226,7 @@ describe('the status', () => {
     });
   });
 
-  it('says stale when the release has expired, and what runs goes on running', async () => {
+  it('is stale when the release has expired, while its packages keep running', async () => {
     await using world = await worldWithApp();
     const late = { ...world.agent, edge: testEdge(addDays(NOW, 400)) };
     expect(readStatus(late, OFFLINE).release).toMatchObject({ stale: true });
@@ -234,7 +234,7 @@ describe('the status', () => {
     expect(live(world)).toEqual({ '/opt/app': 'one' });
   });
 
-  it('says what is wanted where that is not what runs', async () => {
+  it('has the wanted release when another one runs', async () => {
     await using world = await worldWithApp();
     const checks = [{ type: 'exec', name: 'x', argv: ['false'], timeoutSeconds: 1 }] as const;
     await world.release(2, [onePackage('app', 'two', { checks })]);

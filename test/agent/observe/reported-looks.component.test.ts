@@ -29,8 +29,8 @@ const worldWithTwo = async (): Promise<World> => {
   return world;
 };
 
-describe('what an agent reports of its looks', () => {
-  it('is the time of the last one, whenever the report is written', async () => {
+describe('reportedLooks', () => {
+  it('has the time of the last look, not of the report', async () => {
     await using world = await worldWithTwo();
     await lookAround(agentAt(world, 5));
     expect(reportedLooks(agentAt(world, 90))).toEqual({
@@ -50,7 +50,7 @@ describe('what an agent reports of its looks', () => {
     expect(reportedLooks(agentAt(world, 6), 0)).toMatchObject({ lookedAt: at(0), looks: { packages: {} } });
   });
 
-  it('counts by the clock since boot, and fits the time of the report when the wall clock was set', async () => {
+  it('counts by the clock since boot, relative to the time of the report after the wall clock was set', async () => {
     await using world = await worldWithTwo();
     await lookAround(agentAt(world, 5));
     const set = { ...world.agent, edge: edgeAt(15, addDays(NOW, 30)) };
@@ -61,7 +61,7 @@ describe('what an agent reports of its looks', () => {
     });
   });
 
-  it('says whether the service runs', async () => {
+  it('has whether the service runs', async () => {
     await using world = await worldWithTwo();
     const service = () => reportedLooks(world.agent).looks.service;
     const lock = await holdServiceLock(world.agent.state.directory);
@@ -72,7 +72,7 @@ describe('what an agent reports of its looks', () => {
 });
 
 describe('a look for a report', () => {
-  it('reports drift and changes nothing, whatever the policy says', async () => {
+  it('reports drift and changes nothing, with any policy', async () => {
     await using world = await worldWithTwo();
     writeFileSync(join(world.folder, 'machine/live/opt/app'), 'edited');
     const count = world.events().length;
@@ -92,7 +92,7 @@ describe('a look for a report', () => {
 });
 
 describe('checks that passed when a package was applied', () => {
-  it('are tried at each look; one that fails makes the package broken, with an event', async () => {
+  it('are repeated at each look; a failing one makes the package broken, with an event', async () => {
     await using world = await worldWithTwo();
     let passes = true;
     const dying: Agent = {

@@ -52,7 +52,7 @@ const worldWithEvents = async (): Promise<World> => {
 };
 
 describe('an exported report', () => {
-  it('holds every event that is not acknowledged, signed, with floors and what a delta may assume', async () => {
+  it('contains every event without a receipt, signed, with floors and the bundles that a delta may assume', async () => {
     await using world = await worldWithEvents();
     const [report, ...rest] = await exported(world);
     if (!report) throw new Error('no report');
@@ -76,7 +76,7 @@ describe('an exported report', () => {
     });
   });
 
-  it('is written again over the same range until more happens, and then replaced by the longer one', async () => {
+  it('is written with the same range until more happens, and then replaced by the longer one', async () => {
     await using world = await worldWithEvents();
     const first = await exported(world);
     expect(await exported(world)).toEqual(first);
@@ -90,7 +90,7 @@ describe('an exported report', () => {
     ]);
   });
 
-  it('is several where there are many events, each one whole and in one chain', async () => {
+  it('is split into reports of 1,000 events that form one chain', async () => {
     await using world = await worldWithEvents();
     const { db } = world.agent.state;
     db.transaction(() => {
@@ -120,7 +120,7 @@ describe('an exported report', () => {
     for (const report of reports) await verified(world, report);
   });
 
-  it('waits until the agent has a root, and needs a directory', async () => {
+  it('is refused before the agent has a root, and when the target is not a directory', async () => {
     await using world = await createWorld();
     await expect(exported(world)).rejects.toMatchObject({ code: 'NOT_ENROLLED' });
     const key = await loadKey(world.agent.state.directory);
@@ -196,7 +196,7 @@ describe('a stick that somebody prepared', () => {
 });
 
 describe('a receipt', () => {
-  it('lets go of what it acknowledges, and the chain goes on behind it', async () => {
+  it('removes the events that it acknowledges, and the chain continues after them', async () => {
     await using world = await worldWithEvents();
     const result = await importMedium(world.agent, await receiptFor(world, 2));
     expect(result.acknowledged).toBe(2);
@@ -209,7 +209,7 @@ describe('a receipt', () => {
     if (report) await verified(world, report);
   });
 
-  it('brought again changes and tells nothing', async () => {
+  it('imported again changes nothing', async () => {
     await using world = await worldWithEvents();
     const medium = await receiptFor(world, 2);
     await importMedium(world.agent, medium);
@@ -218,7 +218,7 @@ describe('a receipt', () => {
     expect(world.events()).toEqual(events);
   });
 
-  it('about other events than ours lets go of nothing, and is reported', async () => {
+  it('about other events acknowledges nothing and is recorded as RECEIPT_INVALID', async () => {
     await using world = await worldWithEvents();
     const result = await importMedium(world.agent, await receiptFor(world, 2, 'something else'));
     expect(result).toMatchObject({ acknowledged: 0, contradictingReceipts: 1 });
@@ -229,7 +229,7 @@ describe('a receipt', () => {
     expect(world.events()).toHaveLength(5);
   });
 
-  it('from before the enrolment is about the agent that had the name before, and no contradiction', async () => {
+  it('from before the enrolment is ignored as that of an earlier agent with the same name', async () => {
     await using world = await worldWithEvents();
     const count = world.events().length;
     for (const to of [2, 99]) {
@@ -242,7 +242,7 @@ describe('a receipt', () => {
     expect(world.events()).toHaveLength(count);
   });
 
-  it('by a key that may not sign it refuses the medium', async () => {
+  it('signed by a key without that role refuses the medium', async () => {
     await using world = await worldWithEvents();
     const forged = { ...world.fleet, keys: { ...world.fleet.keys, receipt: world.fleet.keys.release } };
     const predicate = { fleet: world.fleet.name, agent: NAME, from: 1, to: 2, head: digestOf('x') };

@@ -28,7 +28,7 @@ const happen = (world: OnlineWorld, count: number): void => {
 };
 
 describe('reports over the network', () => {
-  it('arrive once each, and leave the outbox for a receipt that fits', async () => {
+  it('arrive once each, and leave the outbox for a matching receipt', async () => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     expect(await hub.visit()).toBe(true);
@@ -42,7 +42,7 @@ describe('reports over the network', () => {
     expect([...it.hub.events.keys()]).toEqual([1, 2, 3]);
   });
 
-  it('stand for the word that this agent is there, which goes alone where nothing waits', async () => {
+  it('replace "present", which is sent alone when nothing waits', async () => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     it.hub.asked.length = 0;
@@ -52,7 +52,7 @@ describe('reports over the network', () => {
     expect(it.hub.asked.slice(1)).toEqual(['POST /v1/presence as plant-7/kiosk-1']);
   });
 
-  it('say when an agent without events last looked, in place of the sign of life, at most as often as it is configured', async () => {
+  it('report when an agent without events last looked, instead of "present", at most at the configured interval', async () => {
     await using it = await enrolled();
     const hours = (count: number, boot = 'boot-1'): Agent =>
       it.agent({
@@ -108,7 +108,7 @@ describe('reports over the network', () => {
     expect(waiting(it)).toEqual([]);
   });
 
-  it('go in batches that a satellite line carries in about a minute', async () => {
+  it('go in batches that a satellite link transfers in about a minute', async () => {
     await using it = await enrolled();
     const agent = it.agent();
     it.state.db.transaction(() => {
@@ -126,7 +126,7 @@ describe('reports over the network', () => {
     expect(Math.max(...bytes)).toBeLessThan(600_000);
   });
 
-  it('survive a hub that takes them and dies before it answers', async () => {
+  it('survive a hub that stores them and dies before it answers', async () => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1 });
     it.hub.bend = () => ({ receipts: [] });
@@ -173,7 +173,7 @@ describe('reports over the network', () => {
     { name: 'a strange status', status: 404, body: '', code: 'HUB_REFUSED', tries: 1 },
     { name: 'trouble of its own', status: 500, body: '', code: 'HUB_UNREACHABLE', tries: 3 },
     { name: 'too many', status: 429, body: '', code: 'HUB_UNREACHABLE', tries: 3 },
-  ])('that are answered with $name stay', async ({ status, body, code, tries }) => {
+  ])('stay in the outbox after an answer with $name', async ({ status, body, code, tries }) => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, PATIENT);
     it.hub.asked.length = 0;

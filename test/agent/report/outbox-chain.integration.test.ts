@@ -42,7 +42,7 @@ const chainOf = (world: World): void => {
   }
 };
 
-test('the outbox is one chain without a gap for any order of operations', async () => {
+test('the outbox is one chain without a gap after any order of operations', async () => {
   const names = fc.constantFrom(...Object.keys(OPERATIONS));
   await fc.assert(
     fc.asyncProperty(fc.array(names, { minLength: 1, maxLength: 12 }), async (steps) => {

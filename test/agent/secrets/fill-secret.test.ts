@@ -38,7 +38,7 @@ const dataOf = (annotations: string): unknown =>
   wanted(secret(annotations), secretsOf(SET))[0]?.object['data'];
 
 describe('a Secret that names a sealed set', () => {
-  it('gets every key of it, or those that are named, under the names that are said', () => {
+  it('has every key of the set, or those that are named, under the given names', () => {
     expect(dataOf('fleet-ferry/secret-set: db')).toEqual(SET);
     expect(dataOf('fleet-ferry/secret-set: db, fleet-ferry/secret-keys: password')).toEqual({
       password: SET.password,
@@ -49,7 +49,7 @@ describe('a Secret that names a sealed set', () => {
     });
   });
 
-  it('is remembered by a keyed hash, which a changed value and another identity make another one', () => {
+  it('is remembered by a keyed hash that changes with a value and with the identity', () => {
     const hashOf = (secrets: PackageSecrets) =>
       wanted(secret('fleet-ferry/secret-set: db'), secrets)[0]?.hash ?? '';
     const hash = hashOf(secretsOf(SET));
@@ -61,7 +61,7 @@ describe('a Secret that names a sealed set', () => {
     expect(plain?.hash).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('makes its package another one when the sealed file is another one', () => {
+  it('changes the package id when the sealed file changes', () => {
     const idOf = (secrets?: PackageSecrets) => packageId(packageWith('a: b', secrets));
     expect(idOf(secretsOf(SET))).not.toBe(idOf());
     expect(idOf(secretsOf(SET, 'two'))).not.toBe(idOf(secretsOf(SET)));
@@ -83,7 +83,7 @@ describe('a Secret that names a sealed set', () => {
     expect(await verdict(async () => wanted(yaml, secretsOf(SET)))).toBe(code);
   });
 
-  it('is refused where nothing was opened', async () => {
+  it('is refused as SECRET_MISSING when no set was opened', async () => {
     expect(await verdict(async () => wanted(secret(set)))).toBe('SECRET_MISSING');
   });
 });
@@ -91,7 +91,7 @@ describe('a Secret that names a sealed set', () => {
 describe('the sets that a package uses', () => {
   const used = (yaml: string) => setsUsed('kubernetes', new Map([['a.yaml', Buffer.from(yaml)]]));
 
-  it('are those that its Secrets name, however they are written', () => {
+  it('are those that its Secrets name, in any YAML style', () => {
     const flow = secret('fleet-ferry/secret-set: web');
     const block = 'kind: Secret\nmetadata:\n  annotations:\n    "fleet-ferry/secret-set": "db"\n';
     const list = 'kind: List\nitems:\n  - {metadata: {annotations: {fleet-ferry/secret-set: inner}}}\n';
@@ -99,7 +99,7 @@ describe('the sets that a package uses', () => {
     expect(used('kind: ConfigMap\ndata: {a: secret-set}\n')).toEqual([]);
   });
 
-  it('count as all where the package cannot be read, until it says why when it is applied', () => {
+  it('are all sets when the package cannot be parsed', () => {
     expect(used('a: [fleet-ferry/secret-set\n')).toBe('all');
     expect(setsUsed('host', new Map([['package.json', Buffer.from('{"secrets":')]]))).toBe('all');
     expect(setsUsed('host', new Map())).toEqual([]);

@@ -29,7 +29,7 @@ const noTraces = async (it: SecretWorld): Promise<void> => {
 };
 
 describe('a secret of a host package', () => {
-  test('becomes a file that only its owner can read, and leaves no trace in the state', async () => {
+  test('becomes a file that only its owner can read, and is nowhere in the state directory', async () => {
     await using it = await createSecretWorld();
     const secrets = { db: await it.seal('db', { password: ONE }) };
     const { packages } = await it.take({ secrets, packages: [secretPackage('app', 'db', 'password')] });
@@ -53,7 +53,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('sealed anew with the same content changes nothing on the machine', async () => {
+  test('sealed again with the same content changes nothing on the machine', async () => {
     await using it = await createSecretWorld();
     const packages = [secretPackage('app', 'db', 'password')];
     await it.take({ secrets: { db: await it.seal('db', { password: ONE }) }, packages });
@@ -66,7 +66,7 @@ describe('a secret of a host package', () => {
     expect(findPackage(it.agent.state, 'app')?.status).toBe('healthy');
   });
 
-  test('goes with its package, and nothing of it is kept', async () => {
+  test('is removed with its package', async () => {
     await using it = await createSecretWorld();
     const secrets = { db: await it.seal('db', { password: ONE }) };
     await it.take({
@@ -80,7 +80,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('that somebody changed or deleted is corrected, and reported without content', async () => {
+  test('that was edited or deleted is corrected, and reported without its content', async () => {
     await using it = await createSecretWorld();
     const secrets = { db: await it.seal('db', { password: ONE }) };
     await it.take({ secrets, packages: [secretPackage('app', 'db', 'password')] });
@@ -95,7 +95,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('that a boot took from memory is there again before anything else, also where drift is only reported', async () => {
+  test('that a boot removed from memory is written again before anything else, also with onDrift "report"', async () => {
     await using it = await createSecretWorld();
     const agent = { ...it.agent, policy: { ...it.agent.policy, onDrift: 'report' as const } };
     const secrets = { db: await it.seal('db', { password: ONE }) };
@@ -110,7 +110,7 @@ describe('a secret of a host package', () => {
     expect(it.events().length).toBe(events);
   });
 
-  test('that somebody deleted is there again, and reported', async () => {
+  test('that was deleted is written again and reported', async () => {
     await using it = await createSecretWorld();
     const secrets = { db: await it.seal('db', { password: ONE }) };
     await it.take({ secrets, packages: [secretPackage('app', 'db', 'password')] });
@@ -132,7 +132,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('is taken back with its package: what ran before ran with the secret of before', async () => {
+  test('is rolled back with its package to the former secret', async () => {
     await using it = await createSecretWorld();
     const packages = [secretPackage('app', 'db', 'password')];
     const first = await it.seal('db', { password: ONE });
@@ -147,7 +147,7 @@ describe('a secret of a host package', () => {
     await noTraces(it);
   });
 
-  test('a secret set with which the package fails is rolled back, and tried again when it changes', async () => {
+  test('that makes the package fail is rolled back, and tried again when the set changes', async () => {
     await using it = await createSecretWorld();
     const check = ['/bin/sh', '-c', `grep -q first "${it.at('/run/app/password')}"`];
     const packages = [
@@ -171,7 +171,7 @@ describe('a secret of a host package', () => {
 });
 
 describe('a check that prints a secret', () => {
-  test('is reported with a placeholder for the secret, which is written down nowhere', async () => {
+  test('is reported with a placeholder for the secret, which is stored nowhere', async () => {
     await using it = await createSecretWorld();
     const script = `cat "${it.at('/run/app/password')}" >&2; echo " is wrong" >&2; exit 1`;
     const argv = ['/bin/sh', '-c', script];
@@ -189,7 +189,7 @@ describe('a check that prints a secret', () => {
 describe('a package whose secret cannot be had', () => {
   const two = [secretPackage('app', 'db', 'password'), { id: 'plain', files: { '/opt/plain': 'x' } }];
 
-  test('is failed by name when the set is sealed to others, and the other packages go on', async () => {
+  test('fails with SECRET_UNREADABLE when the set is sealed to others, while other packages are applied', async () => {
     await using it = await createSecretWorld();
     const { recipient } = await generateAgeIdentity();
     const db = await it.seal('db', { password: ONE }, { to: [recipient] });
@@ -203,7 +203,7 @@ describe('a package whose secret cannot be had', () => {
     expect(again.packages).toMatchObject([{ assignment: 'app', outcome: 'created' }]);
   });
 
-  test('is failed when the site has no such set or key, and comes up when the set comes', async () => {
+  test('fails with SECRET_MISSING without such a set or key, and is applied when the set comes', async () => {
     await using it = await createSecretWorld();
     const without = await it.take({ packages: two });
     expect(without.packages).toMatchObject([{ code: 'SECRET_MISSING' }, { outcome: 'created' }]);
@@ -216,7 +216,7 @@ describe('a package whose secret cannot be had', () => {
     await noTraces(it);
   });
 
-  test('of a bundle that lies about its content is refused as ever, and an honest one after it is known well', async () => {
+  test('in a bundle with wrong content is refused, and applied from a correct bundle afterwards', async () => {
     await using it = await createSecretWorld();
     const app = secretPackage('app', 'db', 'password');
     const db = await it.seal('db', { password: ONE });
@@ -238,7 +238,7 @@ describe('a package whose secret cannot be had', () => {
     expect(existsSync(it.at('/run'))).toBe(false);
   });
 
-  test('fails when the age identity is missing, and succeeds when it is restored and a person retries', async () => {
+  test('fails when the age identity is missing, and succeeds when it is restored and an operator retries', async () => {
     await using it = await createSecretWorld();
     const file = ageFile(it.agent.state.directory);
     const identity = await readFile(file);
@@ -275,7 +275,7 @@ describe('an agent that was enrolled anew', () => {
 });
 
 describe('the sealed files of a site', () => {
-  test('must all come with its statement, or be here already', async () => {
+  test('must all come with the site statement or be stored already', async () => {
     await using it = await createSecretWorld();
     const db = await it.seal('db', { password: ONE });
     const lost = await it.bring({
@@ -295,7 +295,7 @@ describe('the sealed files of a site', () => {
     expect(findPackage(it.agent.state, 'app')?.status).toBe('healthy');
   });
 
-  test('are collected when neither the statement in force nor a package names them', async () => {
+  test('are removed when neither the site statement nor a package names them', async () => {
     await using it = await createSecretWorld();
     const packages = [secretPackage('app', 'db', 'password')];
     const sealed = await Promise.all(

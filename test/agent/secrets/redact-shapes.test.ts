@@ -33,7 +33,7 @@ describe('secrets by their form', () => {
     expect(redactShapes(text)).toBe(shown);
   });
 
-  it('have several lines, and no end where the text was cut', () => {
+  it('may have several lines, and no end where the text was cut', () => {
     const edge = (word: string): string => `-----${word} EC PRIVATE KEY-----`;
     const key = `${edge('BEGIN')}\nMHcC\n${edge('END')}`;
     expect(redactShapes(`a\n${key}\nb`)).toBe('a\n[secret]\nb');
@@ -47,11 +47,11 @@ describe('secrets by their form', () => {
     'secret plant-7/db was read',
     'http://hub.example:8443/v1/status',
     'PrivateKeyFile /etc/x is not there',
-  ])('leaves alone: %s', (text) => {
+  ])('are not found in: %s', (text) => {
     expect(redactShapes(text)).toBe(text);
   });
 
-  it('knows names of secrets', () => {
+  it('have names that namesSecret recognizes', () => {
     const names = ['DB_PASSWORD', 'apiKey', 'clientSecret', 'X-Auth-Token', 'pass', 'PIN'];
     expect(names.filter(namesSecret)).toEqual(names);
     expect(['PATH', 'PORT', 'TOKEN_FILE', 'SPIN'].filter(namesSecret)).toEqual([]);
@@ -65,7 +65,7 @@ describe('secrets by their form', () => {
     ['spaces', 'token  '],
     ['quotes', 'secret="'],
     ['beginnings', '-----BEGIN PRIVATE KEY-----\n'],
-  ])('take time in proportion to the text: %s', (_, piece) => {
+  ])('are found in time proportional to the text: %s', (_, piece) => {
     const take = (bytes: number): number => {
       const text = piece.repeat(bytes / piece.length);
       const begin = process.cpuUsage();
@@ -81,7 +81,7 @@ describe('known secrets', () => {
   const value = Buffer.from('k9-Wert/ü+1');
   const known = secretForms([value]);
 
-  it('are found as programs print them', () => {
+  it('are found raw, URL-encoded, as JSON, Base64 and hexadecimal, and between colours', () => {
     const inside = Buffer.from(`user:${value.toString()}:x`).toString('base64');
     const texts = [
       value.toString(),
@@ -100,7 +100,7 @@ describe('known secrets', () => {
     }
   });
 
-  it('are found at every place inside of Base64', () => {
+  it('are found at every offset within Base64', () => {
     for (const before of ['', 'a', 'ab', 'abc']) {
       for (const after of ['', 'x', 'xy', 'xyz']) {
         const text = Buffer.from(`${before}${value.toString()}${after}`).toString('base64');

@@ -12,7 +12,7 @@ const ONE = 'MARKER-first-password-8c1f';
 const TWO = 'MARKER-second-password-77ab';
 
 describe('sealed secrets from a registry', () => {
-  test('come with the site’s order, and a changed one is fetched alone', async () => {
+  test('come with the site statement, and only a changed set is fetched again', async () => {
     await using it = await createSecretWorld();
     await using server = await startRegistryServer();
     await using registry = server.open();

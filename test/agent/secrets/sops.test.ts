@@ -17,7 +17,7 @@ const open = async (text: string, by: () => Promise<string> = async () => identi
 };
 
 describe('a document that SOPS encrypted', () => {
-  it('is decrypted with every value of its type, without its sops block, in its namespace', async () => {
+  it('is decrypted with the type of every value, without its sops block, in its namespace', async () => {
     expect(await open(encrypted)).toEqual([
       {
         apiVersion: 'v1',
@@ -49,7 +49,7 @@ describe('a document that SOPS encrypted', () => {
     });
   });
 
-  it('is left alone where none is: nobody is asked for an identity', async () => {
+  it('is passed on unchanged when it is not encrypted, without asking for an identity', async () => {
     const never = () => Promise.reject(new Error('nobody should ask'));
     const plain = 'kind: ConfigMap\ndata: {sops: "ENC[AES256_GCM,x]"}\n';
     expect(await open(plain, never)).toEqual([{ kind: 'ConfigMap', data: { sops: 'ENC[AES256_GCM,x]' } }]);
@@ -64,7 +64,7 @@ describe('a document that SOPS encrypted', () => {
 });
 
 describe('a file in SOPS’ binary form', () => {
-  it('gives its bytes', async () => {
+  it('is decrypted to its bytes', async () => {
     expect((await openBinary(Buffer.from(binary), identity)).toString()).toBe('bin\0ary');
   });
 

@@ -12,7 +12,7 @@ import { createWorld, onePackage, storedBlobs } from '../world.ts';
 const LOOSE = Buffer.from('brought by a pull that was cut');
 
 describe('what nothing pins', () => {
-  it('goes, but not while it is being brought in', async () => {
+  it('is removed, but not while a pull is bringing it in', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const { state } = world.agent;
@@ -25,7 +25,7 @@ describe('what nothing pins', () => {
     expect(await storedBlobs(state)).toEqual(kept);
   });
 
-  it('goes on a full disk, which ends each look at its first write', async () => {
+  it('is removed on a full disk, where the look fails at its first write', async () => {
     await using world = await createWorld(undefined, { freeBytes: async () => 0 });
     const { state } = world.agent;
     await state.blobs.write(digestOf(LOOSE), LOOSE.byteLength, LOOSE);
@@ -37,7 +37,7 @@ describe('what nothing pins', () => {
     expect(await state.blobs.size(digestOf(LOOSE))).toBeUndefined();
   });
 
-  it('of half-written files goes when nobody writes them', async () => {
+  it('in half-written files is removed when no process writes them', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     const { state } = world.agent;

@@ -21,7 +21,7 @@ const keep = (before: Contact) => {
 const away = new FleetError('HUB_UNREACHABLE', 'it does not answer');
 
 describe('a contact', () => {
-  it('is reported to the log when it fails, fails otherwise, and works again, and at no other time', () => {
+  it('is logged when it fails, fails with another error, and works again, and at no other time', () => {
     const { keeper, lines, saved } = keep(NO_CONTACT);
     keeper.worked();
     expect([keeper.failed(away), keeper.failed(away)]).toEqual([1, 2]);
@@ -32,7 +32,7 @@ describe('a contact', () => {
     expect(saved.at(-1)).toEqual({ good: '2026-11-21T08:00:00Z', failing: null, next: null });
   });
 
-  it('that failed before a restart keeps since when, and is reported and tried as if for the first time', () => {
+  it('that failed before a restart keeps its start time, and is logged and counted as a first failure', () => {
     const since = '2026-11-20T08:00:00Z';
     const failing = { since, code: 'HUB_UNREACHABLE', message: 'it does not answer', failures: 40 };
     const { keeper, lines } = keep({ good: null, failing, next: null });

@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 const modeOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777;
 
 describe('a state directory', () => {
-  it('is created with all folders above it for its user alone, and kept as it is afterwards', async () => {
+  it('is created with its parents, for its user alone, and kept when it exists', async () => {
     await using folder = await temporaryDirectory('state');
     const path = join(folder.path, 'plant/agent');
     createStateDirectory(path);
@@ -15,7 +15,7 @@ describe('a state directory', () => {
     expect([await modeOf(path), await modeOf(join(folder.path, 'plant'))]).toEqual([0o700, 0o700]);
   });
 
-  it('below a file is refused by name', async () => {
+  it('below a file is refused with its path', async () => {
     await using folder = await temporaryDirectory('state');
     const file = join(folder.path, 'file');
     await writeFile(file, '');

@@ -43,7 +43,7 @@ const leave = (state: State, number: number): Digest => {
   return digest;
 };
 
-it('keeps the documents of the last hundred bundles, and of those that packages run', async () => {
+it('the state keeps the documents of the last hundred bundles and of those that packages run', async () => {
   await using world = await createWorld();
   const { state } = world.agent;
   await world.release(1, [onePackage('app', 'one')]);
@@ -63,7 +63,7 @@ it('keeps the documents of the last hundred bundles, and of those that packages 
   expect(readSiteValues(state, current?.siteValues as Digest)).toBeDefined();
 });
 
-it('keeps no plan of an operation that has ended', async () => {
+it('the state keeps no plan of an operation that has ended', async () => {
   await using world = await createWorld();
   const { state } = world.agent;
   await world.release(1, [onePackage('app', 'one'), onePackage('web', 'refuse this')]);
@@ -71,7 +71,7 @@ it('keeps no plan of an operation that has ended', async () => {
   expect(rowsIn(state, 'operation', 'plan IS NOT NULL')).toBe(0);
 });
 
-it('has an outbox and a database of one size, however often a service flaps while no hub answers', async () => {
+it('outbox and database do not grow while a service flaps and no hub answers', async () => {
   await using world = await createWorld();
   const { state } = world.agent;
   const machine = join(world.folder, 'machine');

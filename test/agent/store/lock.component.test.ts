@@ -20,7 +20,7 @@ const asOther = (work: () => unknown): unknown => {
 };
 
 describe('the lock of a state directory', () => {
-  it('has one holder, which is named to the next one', async () => {
+  it('has one holder, whose command and process the next one reads in BUSY', async () => {
     await using folder = await temporaryDirectory('lock');
     using _held = await acquireLock(folder.path, 'import', NOW);
     await expect(acquireLock(folder.path, 'run', NOW)).rejects.toMatchObject({
@@ -42,7 +42,7 @@ describe('the lock of a state directory', () => {
     expect(lock ? 'ACCEPT' : '').toBe('ACCEPT');
   });
 
-  it('is waited for as long as is said', async () => {
+  it('is waited for up to waitMs', async () => {
     await using folder = await temporaryDirectory('lock');
     const held = await acquireLock(folder.path, 'import', NOW);
     const next = acquireLock(folder.path, 'run', NOW, { waitMs: 5000 });

@@ -13,7 +13,7 @@ const ONE = 'weights of the first model';
 const TWO = 'weights of the second model';
 
 describe('a blob of a package', () => {
-  test('is stored with its release, and kept as long as a rollback can need it', async () => {
+  test('is stored with its release, and kept as long as a rollback may need it', async () => {
     await using world = await createWorld();
     const { state } = world.agent;
     const kept = async (...models: readonly string[]) =>
@@ -29,7 +29,7 @@ describe('a blob of a package', () => {
     expect(await kept(ONE, TWO)).toEqual([false, true]);
   });
 
-  test('is given to its own package and to no other', async () => {
+  test('is readable by its own package and by no other', async () => {
     await using world = await createWorld();
     const { agent } = world;
     await world.release(1, [carrying(ONE), onePackage('other', 'x', { blobs: { '/opt/other': TWO } })]);
@@ -41,7 +41,7 @@ describe('a blob of a package', () => {
     await expect(blobs?.open(digestOf(TWO))).rejects.toMatchObject({ code: 'MISSING_BLOB' });
   });
 
-  test('that belongs to an image is collected like a file, and signatures stay', async () => {
+  test('of an image is removed like a file, except its signatures', async () => {
     await using world = await createWorld();
     const { state } = world.agent;
     const [layer, signature] = [digestOf('layer'), digestOf('signature')];

@@ -22,7 +22,7 @@ const usedDirectory = async (path: string): Promise<string> => {
 };
 
 describe('the place of a lock', () => {
-  it('is the same for each process that has the lock after another', async () => {
+  it('is the same for each process that takes the lock after another', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const first = await placeIn(directory);
@@ -33,7 +33,7 @@ describe('the place of a lock', () => {
     expect(await placeIn(directory)).toBe(first);
   });
 
-  it('is known only while this process has the lock', async () => {
+  it('is known only while this process holds the lock', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const lock = await acquireLock(directory, 'run', NOW, { bootId: BOOT });
@@ -42,7 +42,7 @@ describe('the place of a lock', () => {
     expect(placeHeld(directory)).toBeUndefined();
   });
 
-  it('is another one in a copy, which has the same words in other files', async () => {
+  it('differs in a copy of the directory', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const first = await placeIn(directory);
@@ -53,7 +53,7 @@ describe('the place of a lock', () => {
     expect(await placeIn(directory)).toBe(first);
   });
 
-  it('is another one after a boot, on a copied disk and on another node of a shared directory, and when it comes back', async () => {
+  it('differs after a boot, on a copied disk, on another node of a shared directory, and on return', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const here = await placeIn(directory);
@@ -62,7 +62,7 @@ describe('the place of a lock', () => {
     expect(new Set([here, there, hereAgain]).size).toBe(3);
   });
 
-  it('is another one when the locked file was replaced, as by a restored backup', async () => {
+  it('differs when the lock file was replaced, as by a restored backup', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const first = await placeIn(directory);
@@ -74,7 +74,7 @@ describe('the place of a lock', () => {
     expect(await placeIn(directory)).not.toBe(first);
   });
 
-  it('is unknown without a boot id of the kernel, and for a lock file that was copied from another machine', async () => {
+  it('is unknown without a boot id of the kernel, and for a lock file copied from another machine', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     expect(await placeIn(directory, 'unknown')).toBeUndefined();
@@ -83,7 +83,7 @@ describe('the place of a lock', () => {
     expect(await placeIn(fresh)).toBeDefined();
   });
 
-  it('is made anew where the old one cannot be read', async () => {
+  it('is created again when the old one cannot be read', async () => {
     await using folder = await temporaryDirectory('place');
     const directory = await usedDirectory(folder.path);
     const first = await placeIn(directory);

@@ -8,7 +8,7 @@ import { refusal } from '../../bundles/refusal.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 describe('a state directory', () => {
-  it('is made only where it is asked for, and is durable', async () => {
+  it('is created only with "create", as a WAL database with full synchronization', async () => {
     await using folder = await temporaryDirectory('state');
     const path = join(folder.path, 'state');
     expect(refusal(() => openState(path))).toBe('NOT_ENROLLED');
@@ -52,7 +52,7 @@ describe('a state directory', () => {
     await expect(acquireLock(path, 'import', new Date())).rejects.toThrow(/belongs to user 4711/);
   });
 
-  it('of a newer agent is not touched', async () => {
+  it('of a newer agent is refused as AGENT_TOO_OLD', async () => {
     await using folder = await temporaryDirectory('state');
     {
       using state = openState(folder.path, { create: true });
@@ -61,7 +61,7 @@ describe('a state directory', () => {
     expect(refusal(() => openState(folder.path))).toBe('AGENT_TOO_OLD');
   });
 
-  it('that is damaged is said to be', async () => {
+  it('that is damaged is refused as STORE_CORRUPT', async () => {
     await using folder = await temporaryDirectory('state');
     await writeFile(join(folder.path, 'state.db'), 'x'.repeat(8192));
     expect(refusal(() => openState(folder.path))).toBe('STORE_CORRUPT');

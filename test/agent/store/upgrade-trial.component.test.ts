@@ -5,7 +5,7 @@ import { FleetError } from '#bundles/errors';
 import { confirmUpgrade, openDuringTrial, readUpgrade } from '../../../agent/store/upgrade-trial.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-it('confirms a version that is on trial', async () => {
+it('confirmUpgrade marks a version on trial as healthy', async () => {
   await using folder = await temporaryDirectory('upgrade');
   mkdirSync(join(folder.path, 'upgrade'));
   writeFileSync(join(folder.path, 'upgrade/trial'), '1.0.0\n');
@@ -13,7 +13,7 @@ it('confirms a version that is on trial', async () => {
   expect(existsSync(join(folder.path, 'upgrade/healthy'))).toBe(true);
 });
 
-it('writes nothing where no version is on trial', async () => {
+it('confirmUpgrade writes nothing when no version is on trial', async () => {
   await using folder = await temporaryDirectory('upgrade');
   confirmUpgrade(folder.path);
   mkdirSync(join(folder.path, 'upgrade'));
@@ -29,7 +29,7 @@ const withFiles = async (files: Readonly<Record<string, string>>) => {
   return folder;
 };
 
-describe('the state of an upgrade says what happened and what to do', () => {
+describe('the state of an upgrade', () => {
   it.each([
     ['no upgrade', {}, undefined],
     [
@@ -69,7 +69,7 @@ describe('the state of an upgrade says what happened and what to do', () => {
   });
 });
 
-it('a database that an upgrade has not copied yet is not opened', async () => {
+it('openDuringTrial does not open a database that the upgrade has not copied yet', async () => {
   await using folder = await withFiles({ trial: '2.0.0' });
   let opened = 0;
   const open = () => openDuringTrial(folder.path, () => (opened += 1));
@@ -82,7 +82,7 @@ it('a database that an upgrade has not copied yet is not opened', async () => {
   expect(opened).toBe(1);
 });
 
-it('a database of the other version is explained by the trial', async () => {
+it('openDuringTrial adds the hint of the trial to the refusal of a newer database', async () => {
   await using folder = await withFiles({ trial: '2.0.0', back: '', state: '' });
   const newer = new FleetError('AGENT_TOO_OLD', 'state.db was written by a newer agent', {
     hint: 'Update the agent',

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { watchWakeups, wakeDaemon } from '../../../agent/store/wake-daemon.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-it('a command is heard by the daemon beside it, until that ends', async () => {
+it('wakeDaemon wakes a watching daemon, until that ends', async () => {
   await using folder = await temporaryDirectory('neighbour');
   const end = new AbortController();
   let rings = 0;

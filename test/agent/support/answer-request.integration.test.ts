@@ -96,7 +96,7 @@ describe('a request for a support bundle', () => {
     expect(await it.exported()).toBeUndefined();
   });
 
-  it('is sent to the hub at the next visit, again when the response is lost, and then not again', async () => {
+  it('is answered to the hub at the next visit, again when the response is lost, and then not again', async () => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
@@ -115,7 +115,7 @@ describe('a request for a support bundle', () => {
     expect(await it.exported()).toBeUndefined();
   });
 
-  it('that the hub refuses for good is not sent for ever', async () => {
+  it('is not answered again after the hub refused the answer for good', async () => {
     await using it = await enrolled();
     await using hub = createVisitor(it.agent(), it.hub.url, { ...PATIENT, attempts: 1, support: it.sources });
     await hub.visit();
@@ -161,7 +161,7 @@ describe('a site statement that asks for a support bundle', () => {
 });
 
 describe('a support bundle', () => {
-  it('B4 stays within its limit, keeps the newest events, and has no secret of the agent', async () => {
+  it('B4 stays within its limit, keeps the newest events, and contains no secret of the agent', async () => {
     await using it = await enrolled();
     const agent = it.agent();
     it.state.db.transaction(() => {

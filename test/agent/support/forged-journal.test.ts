@@ -32,7 +32,7 @@ it.each([
   expect(said === `2025-11-21T08:00:00.000Z ${shown}\n` ? 'ACCEPT' : said).toBe('ACCEPT');
 });
 
-it('shows systemd, the kernel and the agent under their names', () => {
+it('a journal entry of systemd, the kernel or the agent is shown under its name', () => {
   expect(
     entry({ _PID: '1', SYSLOG_IDENTIFIER: 'systemd', _SYSTEMD_UNIT: 'init.scope', MESSAGE: 'x' }),
   ).toContain(' systemd[1]: x');

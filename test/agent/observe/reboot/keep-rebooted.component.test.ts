@@ -135,7 +135,7 @@ const machineOf = (world: World, policy: RebootPolicy | undefined) => {
 };
 
 describe('a host that needs a reboot', () => {
-  it('is rebooted within the window of the policy, once, and reported healthy after it', async () => {
+  it('is rebooted within the window of the policy, once, and reported healthy afterwards', async () => {
     await using world = await createWorld();
     const host = machineOf(world, OPEN);
     await host.release(onePackage('app', 'one'));
@@ -157,7 +157,7 @@ describe('a host that needs a reboot', () => {
     ]);
   });
 
-  it('is only reported where the release has no policy, and by commands of people', async () => {
+  it('is only reported without a reboot policy, and by looks that commands make', async () => {
     await using world = await createWorld();
     const host = machineOf(world, undefined);
     await host.release(onePackage('app', 'one'));
@@ -198,7 +198,7 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual(['boot-1']);
   });
 
-  it('is not rebooted while an operator holds it, when stale, or after a break-glass import', async () => {
+  it('is not rebooted while an operator holds the site, when stale, or after a break-glass import', async () => {
     await using world = await createWorld();
     const host = machineOf(world, { windows: ['* * * * * for 1h'] });
     await host.release(onePackage('app', 'one'));
@@ -223,7 +223,7 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual([]);
   });
 
-  it('is not rebooted while its package manager works, in the middle of an operation, or when health is judged', async () => {
+  it('is not rebooted while its package manager works, during an operation, or while health is judged', async () => {
     await using world = await createWorld();
     const host = machineOf(world, OPEN);
     await host.release(onePackage('app', 'one'));
@@ -245,7 +245,7 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual(['boot-1']);
   });
 
-  it('is not rebooted where its own configuration forbids it, and says so to commands of people, too', async () => {
+  it('is not rebooted when allowReboot is false, and shows so in its status', async () => {
     await using world = await createWorld();
     const host = machineOf(world, OPEN);
     await host.release(onePackage('app', 'one'));
@@ -262,7 +262,7 @@ describe('a host that needs a reboot', () => {
     expect(host.asked).toEqual(['boot-1']);
   });
 
-  it('does not reboot again for a cause that a reboot did not clear, nor within 12 hours for other causes', async () => {
+  it('is not rebooted again for a cause that a reboot did not clear, nor within 12 hours for other causes', async () => {
     await using world = await createWorld();
     const host = machineOf(world, { windows: ['* * * * * for 1h'] });
     await host.release(onePackage('app', 'one'));
@@ -324,7 +324,7 @@ describe('a host that needs a reboot', () => {
     expect(host.events().at(-1)).toEqual(['unchanged', 'rebooted, healthy']);
   });
 
-  it('says once that the system refuses, and asks again', async () => {
+  it('reports once that the system refuses the reboot, and asks again', async () => {
     await using world = await createWorld();
     const host = machineOf(world, OPEN);
     await host.release(onePackage('app', 'one'));
@@ -343,7 +343,7 @@ describe('a host that needs a reboot', () => {
   });
 
   it.each([false, true])(
-    'is not rebooted without end where its kernel tells no boots (told by process 1: %s)',
+    'is not rebooted endlessly when its kernel does not show boots (shown by process 1: %s)',
     async (told) => {
       await using world = await createWorld();
       const host = machineOf(world, { windows: ['* * * * * for 1h'] });
@@ -385,7 +385,7 @@ describe('a host that needs a reboot', () => {
   });
 
   it.each(['reboot need', 'reboot decided', 'reboot asked'])(
-    'survives a kill after "%s", and the power cut there is the reboot',
+    'survives a kill after "%s", also when a power cut at that point is the reboot',
     async (point) => {
       for (const isCut of [false, true]) {
         await using world = await createWorld();

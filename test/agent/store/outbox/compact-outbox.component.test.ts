@@ -77,7 +77,7 @@ const exported = async (world: World) => {
 };
 
 describe('an outbox above its budget', () => {
-  it('keeps the first and the last of what repeats, and the number of the rest', async () => {
+  it('keeps the first and the last of repeated events, and counts the others', async () => {
     await using world = await createWorld();
     tell(world.agent, repeat(50, drift, corrected));
     expect(compactOutbox(tight(world))).toBe(95);
@@ -96,7 +96,7 @@ describe('an outbox above its budget', () => {
     expect(outboxSize(world.agent.state)).toMatchObject({ events: 6, from: 1, to: 101 });
   });
 
-  it('grows the counts when it is compacted again', async () => {
+  it('adds to the counts when it is compacted again', async () => {
     await using world = await createWorld();
     for (let round = 0; round < 5; round++) {
       tell(world.agent, repeat(20, drift, corrected));
@@ -106,7 +106,7 @@ describe('an outbox above its budget', () => {
     expect(total(countsOf(world.agent))).toBe(5 * 40 - 4);
   });
 
-  it('keeps every change and the first and last of one failure, and restarts at a change', async () => {
+  it('keeps every change and the first and last of each failure between changes', async () => {
     await using world = await createWorld();
     const applied: NewEvent = {
       ...failed,
@@ -131,7 +131,7 @@ describe('an outbox above its budget', () => {
     expect(total(countsOf(world.agent))).toBe(27 - 4);
   });
 
-  it('keeps the first and the last time that a service went down and came up, whatever its messages count', async () => {
+  it('keeps the first and the last failure and recovery of a flapping service, although the counter in its messages grows', async () => {
     await using world = await createWorld();
     const flap = (round: number): readonly NewEvent[] => {
       const message = `web: web.service restarted ${round} time(s) and is activating (exit-code)`;
@@ -159,7 +159,7 @@ describe('an outbox above its budget', () => {
     expect(typesOf(world.agent)).toHaveLength(10 + 6);
   });
 
-  it('leaves an outbox within its budget alone, and one that cannot shrink until it has grown', async () => {
+  it('is not compacted within its budget, nor again before it has grown', async () => {
     await using world = await createWorld();
     tell(world.agent, repeat(50, drift, corrected));
     expect(compactOutbox(world.agent)).toBe(0);
@@ -180,7 +180,7 @@ describe('an outbox above its budget', () => {
     expect(points).toEqual(['outbox compacted']);
   });
 
-  it('is reported as one chain, signed', async () => {
+  it('is reported as one signed chain', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     tell(world.agent, repeat(50, drift, corrected));
@@ -221,7 +221,7 @@ describe('an outbox above its budget', () => {
     expect(outboxSize(world.agent.state)).toMatchObject({ from: 100, to: 101 });
   });
 
-  it('is compacted or as it was when it is killed, and continues in either case', async () => {
+  it('is compacted or unchanged when it is killed, and can be continued in either case', async () => {
     await using world = await createWorld();
     await world.release(1, [onePackage('app', 'one')]);
     tell(world.agent, repeat(50, drift, corrected));
@@ -247,7 +247,7 @@ describe('an outbox above its budget', () => {
     expect(report?.predicate).toMatchObject({ from: 1, to: all + 2 });
   });
 
-  it('says which events a line stands for, or the line is refused', () => {
+  it('compactedSpan returns the events that a line stands for, or refuses the line', () => {
     const event = { seq: 5, prev: digest('a') };
     expect(compactedSpan({ ...event, detail: { to: 9, lastHash: digest('b') } })).toEqual({
       ...event,

@@ -4,7 +4,7 @@ import { appendEvent } from '../../../../agent/store/outbox/outbox.ts';
 import { createWorld } from '../../world.ts';
 
 describe('the outbox', () => {
-  it('takes an event only together with its change', async () => {
+  it('appends an event only in the transaction of its change', async () => {
     await using world = await createWorld();
     expect(() => appendEvent(world.agent, { type: 'drift' })).toThrow('outside a transaction');
     const { db } = world.agent.state;
@@ -18,7 +18,7 @@ describe('the outbox', () => {
 });
 
 describe('the changes an event lists', () => {
-  it('are at most 200 and never too long for a report, with the rest counted', () => {
+  it('are at most 200 and short enough for a report, with the others counted', () => {
     const many = Array.from({ length: 500 }, (_, index) => ({
       key: `file:/opt/${index}`,
       outcome: 'created' as const,
