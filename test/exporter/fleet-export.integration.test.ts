@@ -7,7 +7,7 @@ import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 const PROGRAM = join(import.meta.dirname, '../../exporter/fleet-export.js');
 
 describe('the program fleet-export', () => {
-  it('runs by its name, through a link, with the Node that is found first', async () => {
+  it('runs by its name through a symbolic link, with the first Node.js in PATH', async () => {
     await using folder = await temporaryDirectory('program');
     const link = join(folder.path, 'fleet export');
     await symlink(PROGRAM, link);
@@ -25,7 +25,7 @@ describe('the program fleet-export', () => {
   it.each([
     [undefined, '1'],
     ['3', '3'],
-  ])('has its threads share one heap, unless told otherwise (%s)', async (given, expected) => {
+  ])('sets MALLOC_ARENA_MAX to 1 unless it is set (%s)', async (given, expected) => {
     await using folder = await temporaryDirectory('program');
     const bin = join(folder.path, 'bin');
     await mkdir(bin);

@@ -186,7 +186,7 @@ describe('a check that prints a secret', () => {
   });
 });
 
-describe('a package whose secret cannot be had', () => {
+describe('a package whose secret is not available', () => {
   const two = [secretPackage('app', 'db', 'password'), { id: 'plain', files: { '/opt/plain': 'x' } }];
 
   test('fails with SECRET_UNREADABLE when the set is sealed to others, while other packages are applied', async () => {
@@ -254,7 +254,7 @@ describe('a package whose secret cannot be had', () => {
   });
 });
 
-describe('an agent that was enrolled anew', () => {
+describe('an agent that was enrolled again', () => {
   test('opens sets sealed to its new identity, and no sets sealed to the old one', async () => {
     await using it = await createSecretWorld();
     const packages = [secretPackage('app', 'db', 'password')];

@@ -30,7 +30,7 @@ const commandsFor = (bad: string, good: string, out: string) =>
     [Extract, [bad, '--channel', 'prod/kiosk', '--kind', 'kubernetes', '--to', out]],
   ] as const;
 
-describe('whatever is given as a medium', () => {
+describe('an unusable path given as a medium', () => {
   let world: World;
 
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe('whatever is given as a medium', () => {
     await world[Symbol.asyncDispose]();
   });
 
-  it('ends with one clear sentence, and is left as it is, byte for byte and to the minute', async () => {
+  it('ends every command with one error message and is not modified, in content or time', async () => {
     const before = await snapshot(world.path());
     for (const [at, name] of ['nowhere', '/dev/null', ...badNames()].entries()) {
       const path = name.startsWith('/') ? name : world.path('bad', name);

@@ -11,7 +11,7 @@ it('a path with ".." through a missing folder resolves lexically', () => {
   expect(order.to).toBe('stick');
 });
 
-it('a medium is not a registry', () => {
+it('--to refuses the address of a registry', () => {
   const signal = new AbortController().signal;
   expect(() => exportRequestOf({ from: 'a', to: 'oci://edge:5000/x' }, {}, new Date(0), signal)).toThrow(
     expect.objectContaining({
@@ -21,7 +21,7 @@ it('a medium is not a registry', () => {
   );
 });
 
-it('registries without TLS may be said by the environment, which gives one text', () => {
+it('--plain-http accepts several registries in one text, as the environment gives them', () => {
   const flags = { from: 'a', to: 'b', 'plain-http': 'one:5000, two:5000' };
   const { access } = exportRequestOf(flags, {}, new Date(0), new AbortController().signal);
   expect(access?.plainHttp).toEqual(['one:5000', 'two:5000']);

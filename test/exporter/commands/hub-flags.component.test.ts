@@ -5,7 +5,7 @@ import { type FleetError, formatError } from '#bundles/errors';
 import { hubOf } from '../../../exporter/commands/hub-flags.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-test('a hub is an https address with a token in a file, and each mistake is said before anything is written', async () => {
+test('--hub needs an https URL and a token file, and refuses anything else before something is written', async () => {
   await using folder = await temporaryDirectory('hub-flags');
   const file = join(folder.path, 'token');
   await writeFile(file, 'ffd_secret\n');
@@ -24,7 +24,7 @@ test('a hub is an https address with a token in a file, and each mistake is said
     await expect(hubOf(flags)).rejects.toMatchObject({ code });
 });
 
-test('a token file with more than a token is refused without showing any of it', async () => {
+test('a token file with more than a token is refused without any of its text in the message', async () => {
   await using folder = await temporaryDirectory('hub-flags');
   const file = join(folder.path, 'token');
   for (const text of ['ffd_secret\n{"level":"info"}\n', 'Token: ffd_secret\n', '\n']) {

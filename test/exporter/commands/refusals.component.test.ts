@@ -33,8 +33,8 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const lastLine = (text: string): string => text.trimEnd().split('\n').at(-1) ?? '';
 
-describe('what a person reads', () => {
-  it('first of a medium that verify refuses: what, why, what to do', async () => {
+describe('the messages of refusals', () => {
+  it('begin with what is wrong, why, and what to do when verify refuses a medium', async () => {
     await cp(world.path('good'), world.path('damaged'), { recursive: true });
     const blob = digestOf(Buffer.alloc(50_000, 'base'));
     await writeFile(world.path('damaged/blobs/sha256', hexOf(blob)), Buffer.alloc(50_000, 'BASE'));
@@ -63,7 +63,7 @@ describe('what a person reads', () => {
     expect(detailed.out).toMatch(/^kubernetes bundle prod\/kiosk \S+: built \S+ by test from candidate/m);
   });
 
-  it('last of a medium that is sealed to others: which key file was tried, and the flag', async () => {
+  it('name the identity file that was tried and the flag when a medium is sealed to others', async () => {
     for (const [command, words] of [
       [Verify, [world.path('sealed'), '--root-sha256', root]],
       [Inspect, [world.path('sealed')]],
@@ -82,7 +82,7 @@ describe('what a person reads', () => {
     }
   });
 
-  it('of an archive that is cleaned without --keep: that it is one, and how it is cleaned', async () => {
+  it('name --keep when an archive is cleaned without it', async () => {
     await mkdir(world.path('archive'));
     await cp(world.path('good.tar'), world.path('archive/october.tar'));
     await cp(world.path('sealed/fleet/parts'), world.path('archive'), { recursive: true });
@@ -116,7 +116,7 @@ describe('evidence of a medium that cannot be opened', () => {
     await cp(world.path('sealed/fleet/parts', first), world.path('some-parts', first));
   });
 
-  it('is the refusal, signed, with the digests of what was refused, and can be looked at again', async () => {
+  it('is a signed refusal with the digests of the medium, and passes recheck', async () => {
     for (const [name, medium, reason] of [
       ['cut', 'cut.tar', 'TRUNCATED'],
       ['sealed', 'sealed', 'MEDIUM_SEALED'],
@@ -140,7 +140,7 @@ describe('evidence of a medium that cannot be opened', () => {
     }
   });
 
-  it('P15: says no more than that: a line that passed beside it is refused -> EVIDENCE_INVALID', async () => {
+  it('P15: is refused by recheck when a refused line was changed to passed -> EVIDENCE_INVALID', async () => {
     await audit(world.path('cut.tar'), 'altered');
     const file = world.path('altered/checks.ndjson');
     await writeFile(file, (await readFile(file, 'utf8')).replace('"refused"', '"passed"'));
@@ -206,7 +206,7 @@ describe('evidence of a medium that cannot be opened', () => {
       says: /: 1 of its 5 files, the same bytes; it still cannot be opened: /,
     },
   ])(
-    'tells, given $given, whether it is the one of $name that was refused',
+    'recheck of $given tells whether it is the refused medium of $name',
     async ({ name, given, code, says }) => {
       await audit(world.path(name === 'cut' ? 'cut.tar' : name), `same-${name}-${given.join('')}`);
       const media = given.map((word) => (word.startsWith('--') ? word : world.path(word)));
@@ -224,12 +224,12 @@ describe('evidence of a medium that cannot be opened', () => {
     },
   );
 
-  it('is missing where the fault is not of the medium', async () => {
-    for (const [medium, ...more] of [
-      [world.path('nowhere')],
-      [world.path('sealed'), '--identity', world.path('no-such.key')],
+  it('is not written when the error is not about the medium', async () => {
+    for (const [code, medium, ...more] of [
+      ['MEDIUM_MISSING', world.path('nowhere')],
+      ['KEY_MISSING', world.path('sealed'), '--identity', world.path('no-such.key')],
     ] as const) {
-      await audit(medium, 'none', ...more);
+      expect((await audit(medium, 'none', ...more)).err).toContain(code);
       await expect(readFile(world.path('none/checks.ndjson'))).rejects.toThrow('ENOENT');
     }
   });

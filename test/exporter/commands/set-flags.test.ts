@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { maxFileSizeOf } from '../../../exporter/commands/set-flags.ts';
 
-describe('the size of files on a medium', () => {
-  it('is taken as given', () => {
+describe('--max-file-size', () => {
+  it('is parsed as a size, and has no default for a medium that is not a set', () => {
     expect(maxFileSizeOf({ 'max-file-size': '1MiB' }, false)).toEqual({ maxFileSize: 1_048_576 });
     expect(maxFileSizeOf({}, false)).toEqual({});
   });
 
-  it('is refused where it would make countless files', () => {
+  it('refuses a size that would cut blobs into too many files', () => {
     expect(() => maxFileSizeOf({ 'max-file-size': '10' }, false)).toThrow(
       expect.objectContaining({
         code: 'USAGE',

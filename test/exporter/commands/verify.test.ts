@@ -3,7 +3,7 @@ import Verify from '../../../exporter/commands/verify.ts';
 import { runCommandClass } from '../../scheduler/commands/run-command-class.ts';
 
 describe('fleet-export verify', () => {
-  it('says what is wrong with the SHA-256 that was typed, before it looks at anything', async () => {
+  it('refuses a malformed --root-sha256 before it opens the medium', async () => {
     const { code, err } = await runCommandClass(Verify, ['nowhere', '--root-sha256', '9f2c...e1']);
     expect([code, err]).toEqual([2, expect.stringContaining('USAGE: --root-sha256 must be 64 hex digits')]);
   });

@@ -51,8 +51,8 @@ const planOf = ({
   ],
 });
 
-describe('a set of parts', () => {
-  it('contains every byte once, and no part or volume exceeds its limit, for any content', () => {
+describe('cutSet and allocateParts', () => {
+  it('put every byte into one part, within the limits of parts and media, for any content', () => {
     fc.assert(
       fc.property(orders, (order) => {
         const { partSize, sticks, sealedSize } = order;
@@ -101,7 +101,7 @@ describe('a set of parts', () => {
     );
   });
 
-  it('is the same in whatever order the blobs come', () => {
+  it('cut the same parts for any order of the blobs', () => {
     fc.assert(
       fc.property(orders, fc.infiniteStream(fc.nat()), (order, random) => {
         const items = order.sizes.map((size, at) => ({ path: `blobs/sha256/${at}`, size }));
@@ -121,7 +121,7 @@ describe('a set of parts', () => {
     );
   });
 
-  it('fills every part but the last ones: none begins while another has room for its first blob', () => {
+  it('fill every part but the last ones', () => {
     const items = Array.from({ length: 30 }, (_, at) => ({ path: `blobs/${at}`, size: 10_000 + at * 1000 }));
     const parts = allocateParts(items, {
       partSize: 100_000,
@@ -133,7 +133,7 @@ describe('a set of parts', () => {
     expect(parts.length).toBeLessThanOrEqual(Math.ceil(total / 98_000) + 1);
   });
 
-  it('of blobs that no FAT32 takes has files of at most 4 GiB - 1, on as many sticks as it needs', () => {
+  it('cut blobs into files of at most 4 GiB - 1 and use as many media as they need', () => {
     const most = 2 ** 32 - 1;
     const sizes = [20e9, 4.5e9, most, most - 2048, 3e9, 700e6, 10];
     for (const sealedSize of [plain, sealed]) {
@@ -151,13 +151,13 @@ describe('a set of parts', () => {
     }
   });
 
-  it('of nothing is one part', () => {
+  it('cut one part for no blobs', () => {
     expect(
       cutSet(planOf({ sizes: [], shared: [10] }), { partSize: 100_000, sticks: [1e9] }).parts,
     ).toHaveLength(1);
   });
 
-  it('finds how much plain there is room for in a sealed file', () => {
+  it('find the largest content that fits a sealed file', () => {
     for (const limit of [0, 199, 216, 217, 65_752, 65_753, 1_000_000]) {
       const most = plainWithin(limit, sealed);
       expect(most < 0 || sealed(most) <= limit).toBe(true);

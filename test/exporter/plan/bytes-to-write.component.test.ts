@@ -90,8 +90,8 @@ const withReceipt = async (): Promise<World> => {
   return world;
 };
 
-describe('what plan says that create will write', () => {
-  it('is what lies in the folder then: blobs, table of contents, receipts', async () => {
+describe('the number of bytes that plan predicts for create', () => {
+  it('is that of the written folder: blobs, table of contents, receipts', async () => {
     await using world = await withReceipt();
     const first = await inOnePiece(world, 'stick');
     expect(first.planned).toBe(first.written);
@@ -99,7 +99,7 @@ describe('what plan says that create will write', () => {
     expect(await inOnePiece(world, 'stick')).toEqual({ planned: 0, written: 0, all: first.all });
   });
 
-  it('leaves out what is there of the release before', async () => {
+  it('leaves out the blobs of the former release that are on the medium', async () => {
     await using world = await withReceipt();
     await inOnePiece(world, 'stick');
     await nextRelease(world);
@@ -109,14 +109,14 @@ describe('what plan says that create will write', () => {
     expect(next.all).toBe(bytesAt(world.path('stick')));
   });
 
-  it('knows how blobs are cut, the first time and where they are there', async () => {
+  it('counts blobs in pieces, and none for a medium that is up to date', async () => {
     await using world = await withReceipt();
     const first = await inOnePiece(world, 'stick', {}, 20_000);
     expect([first.planned, first.planned]).toEqual([first.written, bytesAt(world.path('stick'))]);
     expect(await inOnePiece(world, 'stick', {}, 20_000)).toMatchObject({ planned: 0, written: 0 });
   });
 
-  it('counts the headers of a tar, and a patch for what it is', async () => {
+  it('counts the headers of a tar, and a patch instead of its blob', async () => {
     await using world = await withReceipt();
     const first = await inOnePiece(world, 'one.tar');
     expect([first.planned, first.planned]).toEqual([first.written, bytesAt(world.path('one.tar'))]);
@@ -125,7 +125,7 @@ describe('what plan says that create will write', () => {
     expect(next.planned).toBe(next.written);
   });
 
-  it('goes on with a tar that was begun', async () => {
+  it('leaves out the part of a tar that an interrupted run wrote', async () => {
     await using world = await withReceipt();
     await inOnePiece(world, 'one.tar');
     const whole = await readFile(world.path('one.tar'));
@@ -135,7 +135,7 @@ describe('what plan says that create will write', () => {
     expect(rest.planned).toBeLessThan(rest.all);
   });
 
-  it('is the parts and lists of a set, on one stick and on several', async () => {
+  it('counts the parts and lists of a set, on one medium and on several', async () => {
     await using world = await withReceipt();
     const one = await inParts(world, ['stick'], { partSize: PART, stickSizes: [] });
     expect([one.planned, one.planned]).toEqual([one.written, bytesAt(world.path('stick'))]);
@@ -150,7 +150,7 @@ describe('what plan says that create will write', () => {
     });
   });
 
-  it('is a whole set where an older one is, but for the receipts beside it', async () => {
+  it('is that of a whole set when an older set is replaced, except the receipts beside it', async () => {
     await using world = await withReceipt();
     const wish = { partSize: PART, stickSizes: [] };
     await inParts(world, ['stick'], wish);
@@ -159,7 +159,7 @@ describe('what plan says that create will write', () => {
     expect([next.planned, next.all]).toEqual([next.written, bytesAt(world.path('stick'))]);
   });
 
-  it('is that of sealed parts, whose size is known before they are', async () => {
+  it('is that of sealed parts, before they are sealed', async () => {
     await using world = await withReceipt();
     const { recipient } = await generateAgeIdentity();
     const agents = [{ name: 'line-1', channel: KIOSK, key: world.agent, recipient }];

@@ -97,8 +97,8 @@ const worlds = fc.record({
   asked: fc.array(fc.nat(8), { maxLength: 2 }),
 });
 
-describe('the plan of a medium', () => {
-  it('always carries exactly documents and closures less what it says it assumes', () => {
+describe('createPlan', () => {
+  it('carries exactly the documents and closures without the assumed blobs, for any bases', () => {
     fc.assert(
       fc.property(worlds, ({ bundles: shapes, holders, asked }) => {
         const bundles = shapes.map((shape, index) => bundleOf(index, shape));
@@ -144,7 +144,7 @@ describe('the plan of a medium', () => {
     );
   });
 
-  it('writes documents first, then manifests, configs and layers, each by digest', () => {
+  it('orders documents first, then manifests, configs and layers, each by digest', () => {
     const plan = createPlan(offerOf([bundleOf(0, [[1, 2]]), bundleOf(1, [[2, 3]])]), basesOf([]), NOW);
     const order = ['document', 'manifest', 'config', 'layer'];
     const keys = plan.blobs.map(({ rank, digest }) => `${order.indexOf(rank)} ${digest}`);
@@ -152,7 +152,7 @@ describe('the plan of a medium', () => {
     expect(new Set(plan.blobs.map(({ rank }) => rank)).size).toBe(4);
   });
 
-  it('names in index.json only what is on the medium as a whole', () => {
+  it('names in index.json only the manifests that are complete on the medium', () => {
     const before = bundleOf(9, [[1, 2]]);
     const base: Base = {
       name: 'site',
@@ -166,7 +166,7 @@ describe('the plan of a medium', () => {
     expect(named).toEqual([bundle.digest, digestOf('image 4')]);
   });
 
-  it('is the same whatever the time, but for the date it was made', () => {
+  it('depends on the time only in createdAt', () => {
     const offer = offerOf([bundleOf(0, [[1]])]);
     const one = createPlan(offer, basesOf([]), NOW);
     const two = createPlan(offer, basesOf([]), new Date(NOW.getTime() + 5000));

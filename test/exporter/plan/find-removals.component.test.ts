@@ -24,7 +24,7 @@ const makeThree = async () => {
 const removalsOf = async (world: World, order: Parameters<World['plan']>[0] = {}) =>
   (await world.plan(order)).removals.map(describeRemovals);
 
-it('holds a release against the one before where nothing is known of its readers', async () => {
+it('findRemovals compares with the previous release when nothing is known of the readers', async () => {
   const { world, third } = await makeThree();
   await using _world = world;
   expect(await removalsOf(world)).toEqual([]);
@@ -34,7 +34,7 @@ it('holds a release against the one before where nothing is known of its readers
   ]);
 });
 
-it('holds it against what the medium that is filled again brought', async () => {
+it('findRemovals compares with the former content of the medium that is filled again', async () => {
   const { world, third, fourth } = await makeThree();
   await using _world = world;
   await world.export('medium');
@@ -45,7 +45,7 @@ it('holds it against what the medium that is filled again brought', async () => 
   ]);
 });
 
-it('holds it against a release or an earlier medium that --for names', async () => {
+it('findRemovals compares with a release or an earlier medium named by --for', async () => {
   const { world, third, fourth } = await makeThree();
   await using _world = world;
   await world.export('earlier');
@@ -60,7 +60,7 @@ it('holds it against a release or an earlier medium that --for names', async () 
 it.each([
   ['the one bundle that it has', false],
   ['the release that it holds itself to, where it keeps more than one bundle', true],
-])('holds it against what an agent reported: %s', async (_, keepsBoth) => {
+])('findRemovals compares with the report of an agent: %s', async (_, keepsBoth) => {
   const { world, second, third, fourth } = await makeThree();
   await using _world = world;
   const three = await third();
@@ -74,7 +74,7 @@ it.each([
   ]);
 });
 
-it('says nothing of a release that the source has no more', async () => {
+it('findRemovals returns nothing for a release that the source no longer has', async () => {
   const { world, second } = await makeThree();
   await using _world = world;
   const floors = { root: 1, site: 1, release: 9, lease: 0, time: '2026-11-21T08:00:00Z' };

@@ -3,7 +3,7 @@ import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import { openLayout, writeLayoutIndex, withReference } from '#bundles/formats/layout/layout';
 import { makeKioskWorld } from '../world.ts';
 
-it('filling a medium of a development fleet begins with a warning', async () => {
+it('a plan for a development fleet begins with the notice of the development root', async () => {
   await using world = await makeKioskWorld();
   const { notes } = await world.plan({ sites: ['plant-7'] });
   expect(notes[0]).toBe(DEV_ROOT_NOTICE);
@@ -18,7 +18,7 @@ it.each([
     'awaiting',
     'prod/kiosk: a newer build awaits approval and is not on the medium; see "fleet-scheduler approvals"',
   ],
-])('says that a newer build is not on the medium (%s)', async (tag, note) => {
+])('a plan notes that a newer build is not on the medium (%s)', async (tag, note) => {
   await using world = await makeKioskWorld();
   expect((await world.plan({ sites: ['plant-7'] })).notes).not.toContain(note);
   const layout = await openLayout(world.layout.directory);

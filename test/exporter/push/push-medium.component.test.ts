@@ -66,7 +66,7 @@ const refused = async (promise: Promise<unknown>): Promise<FleetError> => {
 
 const tagsNow = (): readonly string[] => [...registry.tags].map((it) => it.join(' ')).toSorted();
 
-test('a medium becomes what publishing would have made, and images lie under their own names', async () => {
+test('push creates the tags that publishing creates, and images under their own names', async () => {
   const pushed = await push('medium');
   expect(pushed.pointers.map(({ repository, tag, outcome }) => `${repository}:${tag} ${outcome}`)).toEqual([
     'prod/kiosk:release sent',
@@ -92,7 +92,7 @@ test('a medium becomes what publishing would have made, and images lie under the
   expect(reference).toBe(`memory.test/fleet/registry.test/web:i-${digest.slice(7)}@${digest}`);
 });
 
-test('pointers are the last that is written, and images are there before any of them', async () => {
+test('push writes pointers last, and images before any pointer', async () => {
   await push('medium');
   const puts = registry.requests.filter((request) => request.startsWith('PUT'));
   const at = (text: string): number => puts.findIndex((request) => request.startsWith(`PUT ${text}`));
@@ -100,7 +100,7 @@ test('pointers are the last that is written, and images are there before any of 
   expect(puts.slice(at('prod/kiosk:release') + 1).filter((it) => it.includes('prod/kiosk'))).toEqual([]);
 });
 
-test('a second time costs one question a pointer', async () => {
+test('push of an unchanged medium costs one request for each pointer', async () => {
   await push('medium');
   registry.requests.length = 0;
   const again = await push('medium');
@@ -108,13 +108,13 @@ test('a second time costs one question a pointer', async () => {
   expect(registry.requests.toSorted()).toEqual(['HEAD prod/kiosk:release', 'HEAD sites/plant-7:site']);
 });
 
-test('a blob that two repositories want goes over the wire once', async () => {
+test('push uploads a blob of two repositories once and mounts it in the other', async () => {
   const { images, pointers } = await push('medium');
   expect(images.freight.uploaded).toBe(3);
   expect(pointers[0]?.freight.mounted).toBe(3);
 });
 
-test('resumes after a stop at any moment, and pushes the same bytes', async () => {
+test('push resumes after a stop at any request, and writes the same bytes', async () => {
   await push('medium');
   const whole = tagsNow();
   const count = registry.requests.length;
@@ -132,7 +132,7 @@ test('resumes after a stop at any moment, and pushes the same bytes', async () =
   }
 });
 
-test('an older medium is refused before anything is sent, and goes with a reason alone', async () => {
+test('push refuses an older medium before it writes anything, and writes it with --go-back', async () => {
   await push('new');
   const before = new Map(registry.tags);
   const error = await refused(push('base'));
@@ -146,7 +146,7 @@ test('an older medium is refused before anything is sent, and goes with a reason
   expect(pointers[0]).toMatchObject({ outcome: 'sent', wentBack: true, name: 'release 1' });
 });
 
-test('another fleet’s registry is never overwritten', async () => {
+test('push never overwrites the registry of another fleet', async () => {
   await push('medium');
   const other = await makeKioskWorld(await newFleet());
   onTestFinished(() => other[Symbol.asyncDispose]());
@@ -158,20 +158,20 @@ test('another fleet’s registry is never overwritten', async () => {
   expect(error.code).toMatch(/^(ROOT_|EQUIVOCATION|SIGNATURE|WRONG)/);
 });
 
-test('the root given by hand is the one that counts', async () => {
+test('push accepts only a medium with the given root', async () => {
   const right = digestOf(world.fleet.roots[0] ?? '');
   expect((await push('medium', { pinned: right, dryRun: true })).anchored).toBe(true);
   expect((await refused(push('medium', { pinned: digestOf('other') }))).code).toBe('ROOT_UNKNOWN');
   expect(registry.tags.size).toBe(0);
 });
 
-test('what has ended is not pushed', async () => {
+test('push refuses an expired release', async () => {
   const now = new Date(NOW.getTime() + 200 * 86_400_000);
   expect((await refused(push('medium', { now }))).code).toBe('EXPIRED');
   expect(registry.tags.size).toBe(0);
 });
 
-test('a delta goes into a registry that has the base, from wherever the base lies in it', async () => {
+test('push of a delta uses the base that another repository of the registry has', async () => {
   await push('base');
   const { images } = await push('delta');
   checkReachable(registry, 'prod/kiosk');
@@ -180,14 +180,14 @@ test('a delta goes into a registry that has the base, from wherever the base lie
   expect(images.freight).toMatchObject({ uploaded: 2, there: 1 });
 });
 
-test('a dry run of a delta without its base says so, and writes nothing onto the stick', async () => {
+test('push --dry-run refuses a delta without its base, and writes nothing to the medium', async () => {
   const { code, hint } = await refused(push('delta', { dryRun: true }));
   expect(code).toBe('MISSING_BASE');
   expect(hint).toMatch(/^A push would be refused. Ask for a full medium/);
   expect(existsSync(world.path('delta', 'fleet', 'requests'))).toBe(false);
 });
 
-test('a delta without its base is refused with what is missing, a note on the stick asks for it', async () => {
+test('push refuses a delta without its base, names what is missing, and writes the need to the medium', async () => {
   const error = await refused(push('delta'));
   expect(error.code).toBe('MISSING_BASE');
   expect(error.message).toMatch(
@@ -208,13 +208,13 @@ test('a delta without its base is refused with what is missing, a note on the st
   expect(existsSync(join(folder, file))).toBe(false);
 });
 
-test('only the channels that are named go', async () => {
+test('push writes only the given channels', async () => {
   const { pointers } = await push('both', { selection: { channels: [GATE] } });
   expect(pointers.map(({ repository }) => repository)).toEqual(['prod/gate']);
   expect([...registry.tags.keys()].some((tag) => tag.startsWith('prod/kiosk'))).toBe(false);
 });
 
-test('a dry run sends nothing and counts what would go', async () => {
+test('push --dry-run writes nothing, and counts what a push uploads', async () => {
   const { pointers, images } = await push('base', { dryRun: true });
   expect(pointers).toMatchObject([{ outcome: 'planned', name: 'release 1' }]);
   expect(images.freight.uploaded).toBe(3);
@@ -228,7 +228,7 @@ test('a dry run sends nothing and counts what would go', async () => {
   expect([images, ...pointers].map(lineOf)).toEqual([sent.images, ...sent.pointers].map(lineOf));
 });
 
-test('a set of parts is pushed as a whole medium is, and without one of its parts nothing is', async () => {
+test('push accepts a set of parts as a whole medium, and refuses it without one of its parts', async () => {
   await fillForm(world.path('layout'), world.path('set'), 'set');
   const parts = world.path('set', 'fleet', 'parts');
   const [first = ''] = await readdir(parts);

@@ -49,7 +49,7 @@ it('a delta without its base is refused with the hint to push the base first', a
   expect(await hintOf({})).toContain('push the one first that this one builds on');
 });
 
-it('a push of patches, which only agents apply, does not ask for a base that is present', async () => {
+it('a medium with patches is refused with the hint to leave out --binary-deltas', async () => {
   expect(await hintOf({ deltas: [delta], critical: ['deltas'] })).toContain('without --binary-deltas');
 });
 

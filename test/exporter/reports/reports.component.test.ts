@@ -24,8 +24,8 @@ const list = async (world: World, pinned = digestOf(world.fleet.roots[0] ?? ''))
   return await listReports(medium, mediumAgents(medium, pinned, NOW));
 };
 
-describe('reports on a stick', () => {
-  it('are listed by agent with their ranges, the gaps between them and how far the hub has them', async () => {
+describe('reports on a medium', () => {
+  it('are listed by agent with their ranges, gaps and the last acknowledged event', async () => {
     await using world = await makeStick();
     await world.diary.report(world.stick, 1, 8);
     await world.diary.report(world.stick, 5, 10);
@@ -43,7 +43,7 @@ describe('reports on a stick', () => {
     ]);
   });
 
-  it('are refused one by one: by another key, changed, or in the folder of another agent', async () => {
+  it('are refused one by one: signed by another key, changed, or in the folder of another agent', async () => {
     await using world = await makeStick();
     await agentDiary(LINE, newSigningKey(), 30).report(world.stick, 1, 8);
     const changed = await world.diary.report(world.stick, 9, 12);
@@ -77,7 +77,7 @@ describe('reports on a stick', () => {
     });
   });
 
-  it('that lost a half, or are not valid, are reported and stop no other', async () => {
+  it('without signature or with an invalid one are listed as refused and hide no other', async () => {
     await using world = await makeStick();
     const lone = await world.diary.report(world.stick, 1, 8);
     await rm(`${world.stick}/${lone}.sigstore.json`);
@@ -89,7 +89,7 @@ describe('reports on a stick', () => {
     expect(agents[0]?.reports).toHaveLength(1);
   });
 
-  it('are copied whole, once, and never over something else', async () => {
+  it('are copied whole, once, and never over another file', async () => {
     await using world = await makeStick();
     const path = await world.diary.report(world.stick, 1, 8);
     await writeFile(`${world.stick}/fleet/reports/holiday.jpg`, 'not ours');

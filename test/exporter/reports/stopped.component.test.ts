@@ -41,7 +41,7 @@ const READERS: readonly (readonly [name: string, read: Reader])[] = [
   ['reports --to', (medium, folder) => copyReports(medium, folder)],
 ];
 
-describe('a command on a stick with hundreds of junk reports', () => {
+describe('a command on a medium with hundreds of junk reports', () => {
   for (const [name, read] of READERS)
     it(`O19: ${name} ends at the next read after SIGTERM -> ABORTED`, async () => {
       await using world = await crowded();
@@ -63,7 +63,7 @@ describe('a command on a stick with hundreds of junk reports', () => {
       expect(reads).toBeLessThan(ENOUGH + 2);
     });
 
-  it('clean follows the chain of events whatever the names of the reports are', async () => {
+  it('clean follows the chain of events, with any file names of the reports', async () => {
     await using world = await makeKioskWorld();
     await world.export('stick', { sites: ['plant-7'] });
     const stick = world.path('stick');

@@ -3,7 +3,7 @@ import { fairLimit } from '../../../exporter/serve/registry-handler.ts';
 
 const later = () => Promise.withResolvers<void>();
 
-test('limits one client to its share, and a later client does not wait behind its queue', async () => {
+test('fairLimit limits one client to its share, and a later client does not wait behind its queue', async () => {
   const limit = fairLimit(3, 2);
   const begun: string[] = [];
   const gate = later();
@@ -20,7 +20,7 @@ test('limits one client to its share, and a later client does not wait behind it
   expect(begun.toSorted()).toEqual(['a', 'a', 'a', 'a', 'a', 'b', 'c']);
 });
 
-test('a work that fails gives its place back', async () => {
+test('fairLimit frees the place of work that fails', async () => {
   const limit = fairLimit(1, 1);
   await expect(limit('a')(async () => Promise.reject(new Error('gone')))).rejects.toThrow('gone');
   expect(await limit('a')(async () => 'done')).toBe('done');

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { compareBytes } from '#bundles/digest';
 import { pageOf } from '../../../exporter/serve/page-of.ts';
 
-test('the pages of a list are the list, whatever their size', () => {
+test('pageOf: the pages of a list together are the list, for any page size', () => {
   fc.assert(
     fc.property(fc.uniqueArray(fc.string({ minLength: 1 })), fc.integer({ min: 1, max: 9 }), (items, n) => {
       const sorted = items.toSorted(compareBytes);

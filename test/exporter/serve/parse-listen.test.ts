@@ -9,12 +9,12 @@ test.each([
   ['[fe80::1%eth0]:5000', { host: '[fe80::1%eth0]', port: 5000, loopback: false }],
   ['0.0.0.0:5000', { host: '0.0.0.0', port: 5000, loopback: false }],
   ['edge.example:80', { host: 'edge.example', port: 80, loopback: false }],
-])('%s is an address', (text, listen) => {
+])('parseListen reads %s', (text, listen) => {
   expect(parseListen(text)).toEqual(listen);
 });
 
 test.each(['', '5000', ':5000', 'edge.example', '127.0.0.1:70000', 'http://edge:5000', '::1:5000'])(
-  '%j is none',
+  'parseListen refuses %j',
   (text) => {
     const parse = () => {
       try {

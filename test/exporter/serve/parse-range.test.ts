@@ -4,7 +4,7 @@ import { parseRange } from '../../../exporter/serve/parse-range.ts';
 
 const bytes = Buffer.from(Array.from({ length: 64 }, (_, at) => at));
 
-test('a range is never outside of the blob, and is what the header says', () => {
+test('parseRange returns the range of the header, limited to the blob', () => {
   fc.assert(
     fc.property(fc.nat(80), fc.nat(80), fc.nat(64), (first, last, size) => {
       const range = parseRange(`bytes=${first}-${last}`, size);
@@ -15,7 +15,7 @@ test('a range is never outside of the blob, and is what the header says', () => 
   );
 });
 
-test('a range without one of its ends goes to the end of the blob', () => {
+test('parseRange of a suffix or an open range ends at the end of the blob', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 64 }), (length) => {
       const range = parseRange(`bytes=-${length}`, 64);
@@ -29,7 +29,7 @@ test('a range without one of its ends goes to the end of the blob', () => {
   expect(parseRange('bytes=0-', 0)).toBe('unsatisfiable');
 });
 
-test('whatever else is in the header does not count', () => {
+test('parseRange ignores any other header, and several ranges', () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       const range = parseRange(text, 64);

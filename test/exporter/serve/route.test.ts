@@ -6,7 +6,7 @@ import { anyCharacter } from '../../harness/fleets/any-character.ts';
 const DIGEST = `sha256:${'ab'.repeat(32)}` as const;
 const of = (path: string) => routeOf(new URL(`http://registry${path}`));
 
-test('a repository may be called as parts of the API are', () => {
+test('route finds repositories that are named like parts of the API', () => {
   expect(of(`/v2/a/manifests/blobs/manifests/${DIGEST}`)).toEqual({
     kind: 'manifest',
     repository: 'a/manifests/blobs',
@@ -29,7 +29,7 @@ const segment = fc.oneof(
 );
 const odd = fc.array(segment).map((segments) => segments.map((one) => `/${one}`).join(''));
 
-test('no path is too odd for an answer', () => {
+test('route answers any path', () => {
   fc.assert(
     fc.property(odd, (path) => {
       expect(typeof of(path).kind).toBe('string');

@@ -62,7 +62,7 @@ const imageTag = async (): Promise<string> =>
   (await json<{ tags: string[] }>('/v2/registry.test/web/tags/list')).tags[0] ?? '';
 
 describe('a medium as a registry', () => {
-  test('names what the signed statements lead to, and nothing else', async () => {
+  test('lists the tags to which the signed statements lead, and no others', async () => {
     expect((await get('/v2/')).status).toBe(200);
     expect(await json('/v2/_catalog')).toEqual({
       repositories: ['prod/kiosk', 'registry.test/web', 'sites/plant-7'],
@@ -73,7 +73,7 @@ describe('a medium as a registry', () => {
     expect(tags[0]).toBe(`b-${hexOf(world.first)}`);
   });
 
-  test('gives manifests by tag and by digest, and their heads alone', async () => {
+  test('answers manifests by tag and by digest, and their HEAD', async () => {
     const tag = await imageTag();
     const byTag = await get(`/v2/registry.test/web/manifests/${tag}`);
     const bytes = Buffer.from(await byTag.arrayBuffer());
@@ -85,14 +85,14 @@ describe('a medium as a registry', () => {
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(bytes.byteLength)]);
   });
 
-  test('answers a mirror of containerd that names the registry beside the path', async () => {
+  test('answers containerd, which names the registry in "ns"', async () => {
     const tag = await imageTag();
     expect((await get(`/v2/web/manifests/${tag}?ns=registry.test`)).status).toBe(200);
     expect((await get(`/v2/web/manifests/${tag}?ns=other.test`)).status).toBe(404);
     expect((await get(`/v2/web/manifests/${tag}`)).status).toBe(404);
   });
 
-  test('puts images below a path where that is wanted', async () => {
+  test('serves images below a path if one is given', async () => {
     const other = await readServedContent(medium, { ...ORDER, imagesAt: 'mirror/of' });
     const at = await start(other, 'mirror/of');
     const tag = await imageTag();
@@ -101,7 +101,7 @@ describe('a medium as a registry', () => {
     expect((await fetch(`${at}/v2/registry.test/web/manifests/${tag}`)).status).toBe(404);
   });
 
-  test('gives blobs whole and in ranges', async () => {
+  test('answers blobs as a whole and in ranges', async () => {
     const path = `/v2/registry.test/web/blobs/${BIG}`;
     const whole = Buffer.from(await (await get(path)).arrayBuffer());
     expect(digestOf(whole)).toBe(BIG);
@@ -130,7 +130,7 @@ describe('a medium as a registry', () => {
       expect((await get(path, { headers: { range } })).status).toBe(200);
   });
 
-  test('lists referrers, also of one kind alone', async () => {
+  test('lists referrers, filtered by artifact type on request', async () => {
     const path = `/v2/prod/kiosk/referrers/${world.first}`;
     const { manifests } = await json<{ manifests: Descriptor[] }>(path);
     expect(manifests).toHaveLength(1);
@@ -158,7 +158,7 @@ describe('a medium as a registry', () => {
     expect((await json<{ tags: string[] }>('/v2/prod/kiosk/tags/list?n=0')).tags).toEqual([]);
   });
 
-  test('is not written to', async () => {
+  test('refuses to be written to', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const answer = await get('/v2/prod/kiosk/blobs/uploads/', { method });
       expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
@@ -166,7 +166,7 @@ describe('a medium as a registry', () => {
     }
   });
 
-  test('says in the API’s words what it has not', async () => {
+  test('answers missing content with the error codes of the API', async () => {
     const none = `sha256:${'0'.repeat(64)}`;
     for (const [path, status, code] of [
       ['/v2/nobody/tags/list', 404, 'NAME_UNKNOWN'],
@@ -184,14 +184,14 @@ describe('a medium as a registry', () => {
     }
   });
 
-  test('a blob of the medium that no statement leads to is not served', async () => {
+  test('does not serve a blob of the medium to which no statement leads', async () => {
     const stranger = Buffer.from('what somebody laid there');
     await writeFile(world.path('medium', 'blobs', 'sha256', hexOf(digestOf(stranger))), stranger);
     for (const repository of ['prod/kiosk', 'registry.test/web'])
       expect((await get(`/v2/${repository}/blobs/${digestOf(stranger)}`)).status).toBe(404);
   });
 
-  test('a channel that leans on a base is not served, the others are, and of a delta alone nothing is', async () => {
+  test('does not serve a channel without its base, and refuses a medium without any other', async () => {
     await using delta = await openMedium(world.path('delta'));
     const error = await readServedContent(delta, ORDER).catch((it: unknown) => it);
     expect(isFleetError(error, 'MISSING_BASE')).toBe(true);
@@ -201,7 +201,7 @@ describe('a medium as a registry', () => {
     expect(filled.notes).toHaveLength(1);
   });
 
-  test('a root that the medium does not have is refused', async () => {
+  test('refuses a root that the medium does not have', async () => {
     const right = digestOf(world.fleet.roots[0] ?? '');
     expect((await readServedContent(medium, { ...ORDER, pinned: right })).root.digest).toBe(right);
     const error = await readServedContent(medium, { ...ORDER, pinned: BIG }).catch((it: unknown) => it);
@@ -209,7 +209,7 @@ describe('a medium as a registry', () => {
   });
 });
 
-test('what nobody signed is not served', async () => {
+test('refuses a medium without signed root or release', async () => {
   await using stranger = await makeKioskWorld(await newFleet());
   for (const [name, change] of [
     ['rootless', (documents: Document[]) => documents.filter(({ role }) => role !== 'root')],
@@ -235,7 +235,7 @@ test('what nobody signed is not served', async () => {
 const rootOf = ({ fleet }: World): Buffer => fleet.roots[0] ?? Buffer.alloc(0);
 const REFUSALS = { rootless: 'ROOT_UNKNOWN', unsigned: 'CHANNEL_MISSING', foreign: 'UNKNOWN_KEY' };
 
-test('a set of parts is served from where its parts lie', async () => {
+test('serves a set of parts from its parts', async () => {
   await fillForm(world.path('layout'), world.path('set'), 'set');
   await using opened = await openMedium(world.path('set'));
   const at = await start(await readServedContent(opened, { ...ORDER, selection: { channels: [KIOSK] } }));
@@ -246,7 +246,7 @@ test('a set of parts is served from where its parts lie', async () => {
   expect(digestOf(await (await fetch(`${at}/v2/registry.test/web/blobs/${BIG}`)).bytes())).toBe(BIG);
 });
 
-test('a blob that was damaged never arrives whole, in no range either', async () => {
+test('never sends a damaged blob completely, nor any range of it', async () => {
   await world.export('damaged', { channels: [KIOSK] });
   const file = world.path('damaged', 'blobs', 'sha256', hexOf(BIG));
   const bytes = await readFile(file);

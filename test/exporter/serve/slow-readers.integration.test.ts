@@ -62,8 +62,8 @@ const serve = async (limits: { transfers: number; share: number; pace: MinRate }
 
 const NEVER: MinRate = { bytes: 1, ms: 3_600_000 };
 
-describe('a client that takes no bytes', () => {
-  it('has its share of the transfers, and no other client waits for it', async () => {
+describe('a client that reads nothing', () => {
+  it('blocks only its share of the transfers, and no other client', async () => {
     const { stick, read } = await serve({ transfers: 3, share: 2, pace: NEVER });
     const stuck = Array.from({ length: 6 }, () => stick('127.0.0.2'));
     await Promise.all(stuck.slice(0, 2).map((socket) => once(socket, 'readable')));
@@ -71,7 +71,7 @@ describe('a client that takes no bytes', () => {
     expect((await read('127.0.0.3', SMALL)).toString()).toBe('small');
   });
 
-  it('is cut off when its time is over, and its place is free', async () => {
+  it('is disconnected after its time, and its place is free', async () => {
     const { stick, read, broken } = await serve({ transfers: 1, share: 1, pace: { bytes: 1, ms: 50 } });
     const stuck = stick('127.0.0.2');
     await once(stuck, 'readable');
@@ -79,7 +79,7 @@ describe('a client that takes no bytes', () => {
     expect(broken).toHaveLength(1);
   });
 
-  it('or only sips is cut off as well: what counts is how much it takes in a while', async () => {
+  it('or only a little is disconnected as well, by the bytes that it reads in the interval', async () => {
     const pace = { bytes: BLOB.byteLength, ms: 60 };
     const { stick, read, broken } = await serve({ transfers: 1, share: 1, pace });
     const sipping = stick('127.0.0.2');

@@ -51,11 +51,11 @@ const read = async (
   return size;
 };
 
-describe('blobs copied one after the other', () => {
+describe('oneAhead', () => {
   const sizes = { one: 40 * MIB, two: 3 * MIB, three: 5 * MIB };
   const order = NAMES.map((name) => wanted(name, sizes[name]));
 
-  it('are each asked for when the one before is near its end, and once', async () => {
+  it('requests each blob once, when the one before is almost read', async () => {
     const { source, asked, open } = talking(sizes);
     await using ahead = oneAhead(source, order);
     const size = await read(ahead.source, 'one', (count) => {
@@ -68,7 +68,7 @@ describe('blobs copied one after the other', () => {
     expect(open.size).toBe(0);
   });
 
-  it('are asked for anew in another order, and what nobody came for is closed', async () => {
+  it('requests blobs again in another order, and closes those that were not read', async () => {
     const { source, asked, open } = talking(sizes);
     await using ahead = oneAhead(source, order);
     await read(ahead.source, 'one');
@@ -79,7 +79,7 @@ describe('blobs copied one after the other', () => {
     expect(asked).toEqual(['one', 'two', 'three', 'two', 'three']);
   });
 
-  it('leave nothing open behind them, read to the end or not', async () => {
+  it('closes every stream, read to the end or not', async () => {
     const { source, open } = talking(sizes);
     {
       await using ahead = oneAhead(source, order);
@@ -89,7 +89,7 @@ describe('blobs copied one after the other', () => {
     expect(open.size).toBe(0);
   });
 
-  it('fail each in its own turn', async () => {
+  it('reports the failure of a blob when that blob is read', async () => {
     const { source } = talking(sizes, 'two');
     await using ahead = oneAhead(source, order);
     expect(await read(ahead.source, 'one')).toBe(sizes.one);
@@ -97,7 +97,7 @@ describe('blobs copied one after the other', () => {
     expect(await read(ahead.source, 'three')).toBe(sizes.three);
   });
 
-  it('are stopped together', async () => {
+  it('stops all streams together', async () => {
     const { source, open } = talking(sizes);
     await using ahead = oneAhead(source, order);
     const stop = new AbortController();

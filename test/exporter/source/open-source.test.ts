@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { openSource } from '../../../exporter/source/open-source.ts';
 
-describe('where releases come from', () => {
+describe('openSource', () => {
   it.each(['localhost:5000/fleet', 'registry.example/fleet', 'registry.example:443/team/fleet'])(
-    'is asked whether it is a registry, without the scheme: %s',
+    'hints at oci:// for an address without a scheme: %s',
     async (where) => {
       await expect(openSource(where)).rejects.toMatchObject({
         code: 'USAGE',
@@ -13,7 +13,7 @@ describe('where releases come from', () => {
   );
 
   it.each(['releases', './releases/prod', '/srv/fleet.d/releases', '../out.old/layout'])(
-    'is a folder, which is missing: %s',
+    'refuses a missing folder: %s',
     async (where) => {
       await expect(openSource(where)).rejects.toMatchObject({ code: 'MEDIUM_MISSING' });
     },

@@ -34,8 +34,8 @@ const makeSource = (texts: readonly string[]) => {
 
 const TEXTS = Array.from({ length: 20 }, (_, at) => `receipt ${at}`);
 
-describe('documents that are about to be judged', () => {
-  it('are read several at a time, each once', async () => {
+describe('readAhead', () => {
+  it('reads several documents at a time, each once', async () => {
     const { blobs, seen } = makeSource(TEXTS);
     const documents = TEXTS.map((text) => offered(text));
     await readAhead(() => blobs, [...documents, ...documents]);
@@ -43,7 +43,7 @@ describe('documents that are about to be judged', () => {
     expect(seen.reads).toEqual(TEXTS.map((text) => digestOf(text)));
   });
 
-  it('and are wrong are left to who judges them', async () => {
+  it('ignores documents that are missing or wrong, which their later reader refuses', async () => {
     const { blobs, memory, seen } = makeSource(TEXTS);
     memory.content.set(digestOf('receipt 3'), Buffer.from('receipt X'));
     memory.content.delete(digestOf('receipt 5'));
@@ -54,7 +54,7 @@ describe('documents that are about to be judged', () => {
     expect(seen.reads).toHaveLength(TEXTS.length - 2);
   });
 
-  it('are not read ahead when they are large or too many', async () => {
+  it('skips large documents, and documents beyond a total size', async () => {
     const { blobs, seen } = makeSource(['small']);
     const many = Array.from({ length: 3000 }, (_, at) => offered(`statement ${at}`, 64 << 10));
     await readAhead(() => blobs, [offered('small'), offered('large', 1 << 20)]);
@@ -72,7 +72,7 @@ describe('documents that are about to be judged', () => {
     expect(asked).toBe(512);
   });
 
-  it('end it where the network does, and where somebody stops', async () => {
+  it('stops when the network fails and when it is aborted', async () => {
     const gone: BlobSource = {
       name: 'registry',
       size: async () => Promise.reject(new FleetError('REGISTRY_UNREACHABLE', 'it is gone')),

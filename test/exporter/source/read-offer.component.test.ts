@@ -8,8 +8,8 @@ import { writeSignedLayout } from '../../harness/fleets/signed-layout.ts';
 import { refused } from '../refused.ts';
 import { bundleOf, GATE, KIOSK, makeKioskWorld, makeWorld } from '../world.ts';
 
-describe('reading what a source offers', () => {
-  it('takes all channels when nothing is named', async () => {
+describe('readOffer', () => {
+  it('takes all channels without a selection', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
     const { plan } = await world.plan();
@@ -19,7 +19,7 @@ describe('reading what a source offers', () => {
     ]);
   });
 
-  it('takes the channels that the agents of a named site follow, with its order and values', async () => {
+  it('takes the channels of the agents of a given site, with its statement and values', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
     const { plan } = await world.plan({ sites: ['plant-7'] });
@@ -30,14 +30,14 @@ describe('reading what a source offers', () => {
     );
   });
 
-  it('says which agents of a site find nothing for their channel', async () => {
+  it('names the agents of a site whose channel is not selected', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 4, bundles: [bundleOf('gate')] });
     const { plan } = await world.plan({ sites: ['plant-7'], channels: [GATE] });
     expect(plan.sites).toMatchObject([{ agents: [{ name: 'line-1', carried: false }] }]);
   });
 
-  it('brings every root, each once, when releases were signed under different ones', async () => {
+  it('takes every root once when releases were signed under different roots', async () => {
     await using world = await makeKioskWorld();
     const later = await rotate(world.fleet, 'lease');
     await writeSignedLayout(later, world.path('layout')).release({
@@ -51,7 +51,7 @@ describe('reading what a source offers', () => {
     expect(roots).toHaveLength(2);
   });
 
-  it('brings the lease of each channel', async () => {
+  it('takes the lease of each channel', async () => {
     await using world = await makeKioskWorld();
     await world.layout.lease({ channel: KIOSK, version: 3 });
     const { plan, notes } = await world.plan({ sites: ['plant-7'] });
@@ -66,7 +66,7 @@ describe('reading what a source offers', () => {
     ['a release before', { release: digestOf('another') }, 'LEASE_MISMATCH'],
     ['an end that is past', { issuedAt: addDays(NOW, -3), expires: addDays(NOW, -1) }, 'ended at'],
     ['a key that may sign none', { key: newSigningKey() }, 'UNKNOWN_KEY'],
-  ])('leaves a lease aside, says so and goes on: %s', async (_, more, why) => {
+  ])('leaves out a lease with a note: %s', async (_, more, why) => {
     await using world = await makeKioskWorld();
     await world.layout.lease({ channel: KIOSK, version: 3, ...more });
     const { plan, notes } = await world.plan();
@@ -75,7 +75,7 @@ describe('reading what a source offers', () => {
     expect(plan.bundles).toHaveLength(1);
   });
 
-  it('exports an ended release with a live lease of it, and not without', async () => {
+  it('takes an expired release with a valid lease of it, and refuses it without', async () => {
     await using world = await makeKioskWorld();
     const later = addDays(NOW, 200);
     expect(await refused(world.plan({ now: later }))).toBe('EXPIRED');
@@ -83,7 +83,7 @@ describe('reading what a source offers', () => {
     expect((await world.plan({ now: later })).plan.leases).toMatchObject([{ version: 1 }]);
   });
 
-  it('can be cut down to the leases and the roots', async () => {
+  it('takes only leases and roots with leaseOnly', async () => {
     await using world = await makeKioskWorld();
     expect(await refused(world.plan({ leaseOnly: true }))).toBe('CHANNEL_MISSING');
     await world.layout.lease({ channel: KIOSK, version: 3 });
@@ -96,7 +96,7 @@ describe('reading what a source offers', () => {
     expect(await refused(world.export('medium', { leaseOnly: true }))).toBe('USAGE');
   });
 
-  it('refuses channels and sites that are not there, and says what is', async () => {
+  it('refuses missing channels and sites, with those that exist in the hint', async () => {
     await using world = await makeKioskWorld();
     expect(await refused(world.plan({ channels: [GATE] }))).toBe('CHANNEL_MISSING');
     await expect(world.plan({ channels: [GATE] })).rejects.toMatchObject({ hint: 'It has prod/kiosk' });
@@ -110,7 +110,7 @@ describe('reading what a source offers', () => {
     });
   });
 
-  it('says of a site without agents that it follows no channel, and takes its order with one that is named', async () => {
+  it('refuses a site without agents, and takes its statement with a given channel', async () => {
     await using world = await makeKioskWorld();
     await world.layout.site({ site: 'plant-7', version: 2, agents: [] });
     await expect(world.plan({ sites: ['plant-7'] })).rejects.toMatchObject({
@@ -141,7 +141,7 @@ describe('reading what a source offers', () => {
     await expect(readFile(world.path('medium', 'index.json'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('exports a release for agents that are newer than this program', async () => {
+  it('takes a release for agents that are newer than this program', async () => {
     await using world = await makeWorld();
     await world.layout.release({
       channel: KIOSK,
@@ -152,7 +152,7 @@ describe('reading what a source offers', () => {
     expect(await refused(world.export('medium'))).toBeUndefined();
   });
 
-  it('says which blob a source lacks before it writes the first', async () => {
+  it('refuses a source that lacks a blob before the first blob is written', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.plan();
     const layer = plan.blobs.findLast(({ size }) => size === 50_000);
@@ -164,7 +164,7 @@ describe('reading what a source offers', () => {
     await expect(readFile(world.path('medium', 'oci-layout'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  it('never lets a damaged source blob onto a medium, whichever reader comes first', async () => {
+  it('never writes a damaged source blob to a medium, with or without reading back', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.plan();
     const layer = plan.blobs.findLast(({ size }) => size === 50_000);

@@ -56,7 +56,7 @@ describeWith(['dockerRegistry'], 'an export from a registry', ({ dockerRegistry 
   };
   const about = (lines: readonly string[], digest: string) => lines.filter((one) => one.endsWith(digest));
 
-  it('asks for each manifest once, and where manifests are', async () => {
+  it('planning from a registry requests each manifest once, from its repository', async () => {
     const { plan, lines } = await asked({ channels: [KIOSK] });
     const manifests = plan.blobs.filter(({ rank }) => rank === 'manifest');
     expect(manifests).toHaveLength(1 + IMAGES);
@@ -64,7 +64,7 @@ describeWith(['dockerRegistry'], 'an export from a registry', ({ dockerRegistry 
       expect(about(lines, digest)).toEqual([`GET /v2/fleet/prod/kiosk/manifests/${digest}`]);
   });
 
-  it('asks for nothing twice, neither what is read nor what is only looked for', async () => {
+  it('planning from a registry requests no digest twice', async () => {
     for (const order of [
       { channels: [KIOSK] },
       { channels: [KIOSK, GATE] },
@@ -83,7 +83,7 @@ describeWith(['dockerRegistry'], 'an export from a registry', ({ dockerRegistry 
     }
   });
 
-  it('reads no layer to plan', async () => {
+  it('planning from a registry reads no layer', async () => {
     const { plan, lines } = await asked({ channels: [KIOSK] });
     const layers = plan.blobs.filter(({ size }) => size === 50_000 || size === 700);
     expect(layers).toHaveLength(1 + IMAGES);
@@ -91,13 +91,13 @@ describeWith(['dockerRegistry'], 'an export from a registry', ({ dockerRegistry 
       expect(about(lines, digest)).toEqual([`HEAD /v2/fleet/prod/kiosk/blobs/${digest}`]);
   });
 
-  it('plans the same as from the folder that was published', async () => {
+  it('planning from a registry results in the same plan as from the published folder', async () => {
     const { plan } = await asked({ channels: [KIOSK, GATE], sites: ['plant-7'] });
     const { plan: expected } = await world.plan({ channels: [KIOSK, GATE], sites: ['plant-7'] });
     expect(plan).toEqual(expected);
   });
 
-  it('says which layer or manifest is missing before it copies any', async () => {
+  it('planning from a registry names a missing layer or manifest before anything is copied', async () => {
     const { plan } = await asked({ channels: [KIOSK] });
     const layer = plan.blobs.find(({ size }) => size === 700);
     const image = plan.blobs.findLast(({ rank }) => rank === 'manifest');
@@ -112,7 +112,7 @@ describeWith(['dockerRegistry'], 'an export from a registry', ({ dockerRegistry 
     }
   });
 
-  it('never plans with a document or manifest that is not what its digest says', async () => {
+  it('planning from a registry refuses a document or manifest whose digest differs', async () => {
     const { plan } = await asked({ channels: [KIOSK] });
     const read = plan.blobs.filter(({ rank }) => rank === 'manifest' || rank === 'document');
     expect(read.length).toBeGreaterThan(IMAGES + 5);

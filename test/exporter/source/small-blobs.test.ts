@@ -30,8 +30,8 @@ const counted = (contents: readonly Buffer[], lie = false) => {
   return { source, asked };
 };
 
-describe('small blobs that come over the network', () => {
-  it('are fetched once, whichever repository has them', async () => {
+describe('small blobs of several repositories', () => {
+  it('are fetched once from the first repository that is asked', async () => {
     const [a, b] = [counted([SMALL]), counted([SMALL])];
     const { over } = keepSmallBlobs();
     const [first, second] = [over(a.source), over(b.source)];
@@ -43,7 +43,7 @@ describe('small blobs that come over the network', () => {
     ]);
   });
 
-  it('are kept only when they are right, and large ones never', async () => {
+  it('are kept only if their digest is correct, and large blobs never', async () => {
     const wrong = counted([SMALL], true);
     const source = keepSmallBlobs().over(wrong.source);
     for (let twice = 0; twice < 2; twice++)
@@ -56,7 +56,7 @@ describe('small blobs that come over the network', () => {
   });
 });
 
-describe('a small blob that several ask for at once', () => {
+describe('a small blob that several readers request at once', () => {
   /** A repository whose answers come when the test says so. */
   const slow = () => {
     const asked: PromiseWithResolvers<Buffer | undefined>[] = [];
@@ -77,7 +77,7 @@ describe('a small blob that several ask for at once', () => {
   const digest = digestOf(SMALL);
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it('is fetched once, from whichever repository, and never looked for', async () => {
+  it('is fetched once from one repository, without a request for its size', async () => {
     const [a, b] = [slow(), slow()];
     const { over } = keepSmallBlobs();
     const [first, second] = [over(a.source), over(b.source)];
@@ -89,7 +89,7 @@ describe('a small blob that several ask for at once', () => {
     expect([a.asked.length, b.asked.length]).toEqual([1, 0]);
   });
 
-  it('is asked for again by who did not give it up, does not lack it or has not the damaged one', async () => {
+  it('is requested again by the second reader when the first was stopped, or found it missing or damaged', async () => {
     for (const fail of ['stopped', 'missing', 'damaged']) {
       const [a, b] = [slow(), slow()];
       const { over } = keepSmallBlobs();
@@ -107,7 +107,7 @@ describe('a small blob that several ask for at once', () => {
     }
   });
 
-  it('is not asked for again by all of them when the network is gone', async () => {
+  it('is not requested again by every reader when the network fails', async () => {
     const { source, asked } = slow();
     const shared = keepSmallBlobs().over(source);
     const reads = [1, 2, 3].map(() => readBlob(shared, digest, 100));
@@ -121,7 +121,7 @@ describe('a small blob that several ask for at once', () => {
     expect(await again).toEqual(SMALL);
   });
 
-  it('is refused by who takes less, and goes to who takes it', async () => {
+  it('is refused to a reader with a lower limit, and read by the others', async () => {
     const { source, answer } = slow();
     const shared = keepSmallBlobs().over(source);
     const reads = [100, 3].map((maxBytes) => readBlob(shared, digest, maxBytes));
@@ -131,8 +131,8 @@ describe('a small blob that several ask for at once', () => {
   });
 });
 
-describe('reading in parallel', () => {
-  it('gives results in the order of the items, and of several failures the first by that order', async () => {
+describe('readInParallel', () => {
+  it('returns results in the order of the items, and throws the first failure in that order', async () => {
     const slow = async (item: number): Promise<number> => {
       await new Promise((resolve) => setTimeout(resolve, item % 2 === 0 ? 4 : 0));
       return item * 2;
@@ -145,7 +145,7 @@ describe('reading in parallel', () => {
     await expect(readInParallel([2, 3, 4], failing)).rejects.toMatchObject({ message: 'item 2' });
   });
 
-  it('stops when it is asked to', async () => {
+  it('stops when its signal is aborted', async () => {
     const stop = new AbortController();
     const seen: number[] = [];
     const work = readInParallel(

@@ -4,7 +4,7 @@ import { openedBlobs } from '../../../exporter/verify/verify-medium.ts';
 import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
 import { byOneQuestion } from '../../bundles/formats/layout/one-question.ts';
 
-it('what was read is noted, however the source is asked', async () => {
+it('openedBlobs records each blob that was read, from any kind of source', async () => {
   const memory = blobsInMemory();
   const [read] = [memory.put('read'), memory.put('not read')];
   for (const source of [memory, byOneQuestion(memory)]) {

@@ -6,7 +6,7 @@ import { verifyMedium } from '../../../exporter/verify/verify-medium.ts';
 import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { makeKioskWorld } from '../world.ts';
 
-it('an auditor is shown who built each bundle from which candidate and which commits', async () => {
+it('verifyMedium returns builder, candidate and commits of each bundle', async () => {
   await using world = await makeKioskWorld();
   await world.export('medium');
   await using open = await openMedium(world.path('medium'));
@@ -21,7 +21,7 @@ it('an auditor is shown who built each bundle from which candidate and which com
   expect(filled?.bundles.map(({ built }) => built)).toEqual([{ builder, builtAt, candidate }]);
 });
 
-it('a source is reported with its commit, or with the digest of its files where there is none', () => {
+it('formatProvenance shows the commit of a source, or the digest of its files without a commit', () => {
   const digest = `sha256:${'a'.repeat(64)}` as const;
   const lines = formatProvenance({
     channel: 'prod/kiosk',

@@ -39,8 +39,8 @@ const tarOf = async (folder: string, tar: string, more: readonly TarEntry[] = []
 
 const LAYER = hexOf(digestOf(Buffer.alloc(50_000, 'base')));
 
-describe('verifying a medium', () => {
-  it('accepts what was exported, as a folder and a tar, under the root given by hand', async () => {
+describe('verifyMedium', () => {
+  it('accepts an exported medium, as a folder and a tar, with the given root', async () => {
     await using world = await makeKioskWorld();
     await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
     await world.export('medium', { sites: ['plant-7'] });
@@ -68,7 +68,7 @@ describe('verifying a medium', () => {
     }
   });
 
-  it('says that a medium only agrees with itself when no root was given', async () => {
+  it('is not anchored without a given root, and advises to give one', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     const { ok, anchored, advice } = await verify(world.path('medium'));
@@ -76,7 +76,7 @@ describe('verifying a medium', () => {
     expect(advice.join()).toContain('--root-sha256');
   });
 
-  it('refuses a fleet that is not the one known by its root', async () => {
+  it('refuses a fleet with another root than the given one', async () => {
     await using world = await makeKioskWorld();
     await writeSignedLayout(await newFleet('acme'), world.path('impostor')).release({
       channel: KIOSK,
@@ -94,7 +94,7 @@ describe('verifying a medium', () => {
     expect(await codes(world.path('medium'), undefined, addDays(NOW, 181))).toContain('EXPIRED');
   });
 
-  it('finds every flipped byte of every blob', async () => {
+  it('refuses a medium with a flipped byte in any of its blobs', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium');
     for (const { digest } of plan.blobs) {
@@ -110,7 +110,7 @@ describe('verifying a medium', () => {
     expect(await codes(world.path('medium'))).toEqual([]);
   });
 
-  it('finds a blob that is missing, cut short or too long', async () => {
+  it('refuses a blob that is missing, too short or changed', async () => {
     await using world = await makeKioskWorld();
     await world.export('whole');
     const layer = `medium/blobs/sha256/${LAYER}`;
@@ -127,7 +127,7 @@ describe('verifying a medium', () => {
     }
   });
 
-  it('refuses a tar that was cut short anywhere, with one code', async () => {
+  it('refuses a tar that was cut off anywhere as TRUNCATED, and one with more bytes as TRAILING', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium.tar');
     const bytes = await readFile(world.path('medium.tar'));
@@ -139,7 +139,7 @@ describe('verifying a medium', () => {
     expect(await refused(openMedium(world.path('longer.tar')))).toBe('TRAILING');
   });
 
-  it('accepts a delta, and refuses one that hides what it leaves out', async () => {
+  it('accepts a delta, and refuses one that does not list what it leaves out', async () => {
     await using world = await makeKioskWorld();
     await world.export('base');
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -180,7 +180,7 @@ describe('verifying a medium', () => {
     expect(advice.join()).toContain('1 file under blobs/ belongs to nothing');
   });
 
-  it('says nothing of stray blobs where a bundle is refused, whose blobs all would be', async () => {
+  it('does not report stray blobs when a bundle is refused', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     await rm(world.path('medium/blobs/sha256', LAYER));
@@ -189,7 +189,7 @@ describe('verifying a medium', () => {
     expect(await codes(world.path('medium.tar'))).toEqual(['MISSING_BLOB']);
   });
 
-  it('refuses a table of contents that points elsewhere', async () => {
+  it('refuses a table of contents without its documents, or with wrong ones', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     const swap = (role: string) => (medium: Medium) => ({
@@ -209,7 +209,7 @@ describe('verifying a medium', () => {
     expect(await codes(world.path('fresh'))).toEqual(['MISSING_BLOB']);
   });
 
-  it('has nothing to verify on a stick that nobody filled', async () => {
+  it('refuses an empty medium and a missing path', async () => {
     await using world = await makeKioskWorld();
     await appendFile(world.path('empty'), '');
     await rm(world.path('empty'));
@@ -218,7 +218,7 @@ describe('verifying a medium', () => {
     expect(await refused(verify(world.path('nowhere')))).toBe('MEDIUM_MISSING');
   });
 
-  it('judges leases as an agent would: with the release they are about, and alone', async () => {
+  it('checks leases as an agent does: with their release, and alone', async () => {
     await using world = await makeKioskWorld();
     await world.layout.lease({ channel: KIOSK, version: 3 });
     await world.export('medium');
@@ -242,7 +242,7 @@ describe('verifying a medium', () => {
     });
   });
 
-  it('says that an ended release lives by its lease, and refuses it when that has ended too', async () => {
+  it('accepts an expired release with a valid lease, and refuses it when the lease has expired too', async () => {
     await using world = await makeKioskWorld();
     const later = addDays(NOW, 200);
     await world.layout.lease({ channel: KIOSK, version: 1, issuedAt: later, expires: addDays(later, 30) });

@@ -23,7 +23,7 @@ const makeSet = async (): Promise<World & { readonly parts: readonly string[] }>
 };
 
 describe('verifying a set of parts', () => {
-  it('checks each part against the list of its stick, and all blobs', async () => {
+  it('checks each part against the list of its medium, and all blobs', async () => {
     await using world = await makeSet();
     const result = await verify(world.path('set'));
     expect(refusals(result)).toEqual([]);
@@ -31,7 +31,7 @@ describe('verifying a set of parts', () => {
     expect(said).toEqual(expect.arrayContaining(['part 1', 'part 2', 'part 3', 'set', 'blobs']));
   });
 
-  it('names the part that is damaged or cut short, and it alone', async () => {
+  it('names the part that is damaged or too short, and no other', async () => {
     await using world = await makeSet();
     const second = world.path(world.parts[1] ?? '');
     const bytes = await readFile(second);
@@ -51,7 +51,7 @@ describe('verifying a set of parts', () => {
     expect(cut.find(({ what }) => what === 'part 2')?.message).toContain(second);
   });
 
-  it('says which parts are not here, and looks at one alone when it is asked to', async () => {
+  it('refuses a set with missing parts, and verifies one part alone on request', async () => {
     await using world = await makeSet();
     await mkdir(world.path('mailed'));
     const [last = ''] = world.parts.slice(-1);
@@ -71,7 +71,7 @@ describe('verifying a set of parts', () => {
     );
   });
 
-  it('finds what is missing among parts that are all here', async () => {
+  it('finds a damaged blob although all parts are present', async () => {
     await using world = await makeSet();
     await mkdir(world.path('other'));
     for (const part of world.parts) await cp(world.path(part), world.path('other', part.slice(16)));

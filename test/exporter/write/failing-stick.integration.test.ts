@@ -119,7 +119,7 @@ const fillWhileFailing = async (
   }
 };
 
-describe.each(FAILURES)('a stick that $what', ({ concerns, errno, codes, usual = FORMS }) => {
+describe.each(FAILURES)('a medium that $what', ({ concerns, errno, codes, usual = FORMS }) => {
   it.each(ALL ? FORMS : usual)(
     'at any call of an export is the old medium or the new one: %s',
     async (form) => {
@@ -157,7 +157,7 @@ describe.each(FAILURES)('a stick that $what', ({ concerns, errno, codes, usual =
 describe.each([
   { what: 'nothing', leaves: false, usual: ['directory', 'sealed'] as const },
   { what: 'an empty folder', leaves: true, usual: ['tar', 'set'] as const },
-])('a stick that is pulled, which leaves $what where it was mounted', ({ leaves, usual }) => {
+])('a medium that is pulled out, which leaves $what where it was mounted', ({ leaves, usual }) => {
   it.each(ALL ? FORMS : usual)(
     'is the old medium or the new one, and is not called filled: %s',
     async (form) => {

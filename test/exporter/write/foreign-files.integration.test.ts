@@ -120,9 +120,9 @@ const clean = async (root: string): Promise<void> => {
   await removeLeftovers(await look(), look);
 };
 
-describe('what we did not write', () => {
+describe('a file that this program did not write', () => {
   it.each(FORMS)(
-    'survives create, clean and create again, or nothing is changed: %s',
+    'survives create, clean and create again, or the medium is refused unchanged: %s',
     async (form) => {
       await mkdir(world.path('elsewhere'), { recursive: true });
       await writeFile(world.path('elsewhere', hex('theirs')), 'mine');
@@ -165,7 +165,7 @@ describe('what we did not write', () => {
     600_000,
   );
 
-  it('is an image that somebody copied onto the medium with another tool', async () => {
+  it('that is an image copied onto the medium with another tool makes create refuse it', async () => {
     const root = world.path('with-image');
     cpSync(world.path('directory'), root, { recursive: true });
     const index = JSON.parse(readFileSync(join(root, 'index.json'), 'utf8')) as { manifests: object[] };
@@ -177,12 +177,15 @@ describe('what we did not write', () => {
     expect(filesOf(root)).toEqual(before);
   });
 
-  it.each(['.partial', '.lock'])('is a file beside a tar under the name of our own: %s', async (ending) => {
-    const folder = world.path(`beside${ending}`);
-    await mkdir(folder);
-    await writeFile(join(folder, `plant-7.tar${ending}`), 'half of a film');
-    expect(await refused(fill('tar', join(folder, 'plant-7.tar')))).toBe('MEDIUM_INVALID');
-    expect(everything(folder)).toEqual([`plant-7.tar${ending}`]);
-    expect(lookAt(join(folder, `plant-7.tar${ending}`))).toBe('file: half of a film');
-  });
+  it.each(['.partial', '.lock'])(
+    'with the name of our temporary file beside a tar makes create refuse it: %s',
+    async (ending) => {
+      const folder = world.path(`beside${ending}`);
+      await mkdir(folder);
+      await writeFile(join(folder, `plant-7.tar${ending}`), 'half of a film');
+      expect(await refused(fill('tar', join(folder, 'plant-7.tar')))).toBe('MEDIUM_INVALID');
+      expect(everything(folder)).toEqual([`plant-7.tar${ending}`]);
+      expect(lookAt(join(folder, `plant-7.tar${ending}`))).toBe('file: half of a film');
+    },
+  );
 });

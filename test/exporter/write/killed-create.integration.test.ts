@@ -83,9 +83,9 @@ const killAt = (world: World, to: string, form: Form, n: number): boolean => {
   return signal === 'SIGKILL';
 };
 
-describe('an export that is killed before any change it makes', () => {
+describe('create that is killed before any of its changes', () => {
   it.each([...SCENARIOS, ...(LONG ? MORE : [])])(
-    'leaves the old medium or the new one, and goes on: $from to $to',
+    'leaves the old or the new medium, and completes it when repeated: $from to $to',
     async (scenario) => {
       await using world = await makeKioskWorld();
       await prepareWorld(world, scenario);

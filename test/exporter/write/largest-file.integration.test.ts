@@ -44,8 +44,8 @@ const writeWith = async (world: World, size: number): Promise<string> => {
   );
 };
 
-describe('a tar that the file system does not keep', () => {
-  it('is refused on FAT32 from 4 GiB on, before a byte of it is written, with what to do', async () => {
+describe('a tar that is too large for the file system', () => {
+  it('is refused on FAT32 from 4 GiB on before it is written, with what to do', async () => {
     await using world = await makeKioskWorld();
     const said = await onFat(() => writeWith(world, FAT_MAX_FILE));
     expect(said).toMatch(
@@ -61,7 +61,7 @@ describe('a tar that the file system does not keep', () => {
     expect(await writeWith(world, FAT_MAX_FILE)).toMatch(/^SIZE_MISMATCH: /);
   });
 
-  it('is reported in one sentence when only the write fails with EFBIG, and its file is removed', async () => {
+  it('is reported in one message when the write fails with EFBIG, and its file is removed', async () => {
     await using world = await makeKioskWorld();
     const words = ['create', '--from', world.path('layout'), '--channel', 'prod/kiosk'];
     const to = world.path('out/medium.tar');

@@ -69,8 +69,8 @@ const recipient = await identityToRecipient(await generateIdentity());
 
 const FORMS: readonly Form[] = ['directory', 'tar', 'set', 'sealed'];
 
-describe('what is said to be safe to unplug', () => {
-  it.each(FORMS)('lasts, new and over an older one: %s', async (form) => {
+describe('a medium that is reported safe to unplug', () => {
+  it.each(FORMS)('is durable with all its names, new and over an older one: %s', async (form) => {
     await using world = await makeWorld();
     const place = world.path('stick');
     await mkdir(place);
@@ -94,7 +94,7 @@ describe('what is said to be safe to unplug', () => {
     }
   });
 
-  it('would be found lost if its names were not synced', async () => {
+  it('without synced folder names would be found lost by this test', async () => {
     await using world = await makeWorld();
     const stick = newStick(world.path());
     touched = stick.touch;
@@ -104,7 +104,7 @@ describe('what is said to be safe to unplug', () => {
     expect(stick.lost()).toMatchObject({ unnamed: [world.path('a')] });
   });
 
-  it('lasts where an agent leaves a report in a folder of its own', async () => {
+  it('is durable with a report that an agent writes into a new folder', async () => {
     await using world = await makeWorld();
     const stick = newStick(world.path());
     touched = stick.touch;

@@ -145,13 +145,13 @@ const isWhole = (to: string, form: Form): boolean => {
   return true;
 };
 
-describe.each(FORMS)('a large medium that is read back behind the writing: a %s', (form) => {
+describe.each(FORMS)('a large medium that is read back while it is written: a %s', (form) => {
   let count = 0;
   const newMedium = (): string =>
     world.path(`changed-${form}-${(count += 1)}`, form === 'tar' ? 'medium.tar' : 'medium');
 
   it.each(casesOf([0, 3_000_000, 6_000_000], (index) => index === (form === 'tar' ? 1 : 2)))(
-    'blames the stick that changes what was written to it, %i bytes before the end',
+    'names the medium that changed written bytes, %i bytes before the end',
     async (before) => {
       const to = newMedium();
       let changed = 0;
@@ -176,7 +176,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
   );
 
   if (form === 'tar')
-    it.each(['header', 'padding', 'end'])('blames the stick that changes its %s', async (what) => {
+    it.each(['header', 'padding', 'end'])('names the medium that changed its %s', async (what) => {
       const to = newMedium();
       const { plan } = await world.plan();
       const size = plan.blobs.at(-1)?.size ?? 0;
@@ -217,7 +217,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       // Each damage in one form, every second one of a form read back.
       (index) => [0, 3, 5, 6].includes(index % 8) && Math.floor(index / 2) % 2 === FORMS.indexOf(form),
     ),
-  )('blames the source of which a blob $lie, read back: $readBack', async ({ lie, readBack }) => {
+  )('names the source of which a blob $lie, read back: $readBack', async ({ lie, readBack }) => {
     const [layer] = world.layers;
     if (!layer) throw new Error('there is no layer');
     const kept = `${layer.file}.kept`;
@@ -238,7 +238,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     expect(await isRight(to)).toBe(true);
   });
 
-  it('is stopped by Ctrl-C with one message, and resumes at the next run', async () => {
+  it('is interrupted by Ctrl-C with one message, and resumes at the next run', async () => {
     for (const megabytes of casesOf([1, 20, 38], (index) => index === (form === 'tar' ? 2 : 0))) {
       const to = mediumOf(`stopped-${megabytes}`, form);
       await mkdir(dirname(to), { recursive: true });
@@ -279,7 +279,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
       ],
       (index) => index === FORMS.indexOf(form),
     ),
-  )('says what the system says when it cannot be read back: $errno', async ({ errno, code, exit }) => {
+  )("reports the system's error when it cannot be read back: $errno", async ({ errno, code, exit }) => {
     const to = mediumOf(errno, form);
     process.env['TEST_ERRNO'] = errno;
     const outcome = await create(to, [], ['--import', FAIL]);
@@ -291,7 +291,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     expect(isWhole(to, form)).toBe(true);
   });
 
-  it('is killed at any moment, and the next run makes it whole', async () => {
+  it('is completed by the next run after a kill at any moment', async () => {
     const { env } = process;
     const calmMs = calm[form]?.ms ?? 0;
     let kills = 0;
@@ -311,7 +311,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
   }, 1_200_000);
 
   it.each(casesOf([true, false], (index) => index === 0 || form === 'tar'))(
-    'tells each byte as often as it said it would, read back: %s',
+    'reports the progress of each byte as often as announced, read back: %s',
     async (readBack) => {
       const to = newMedium();
       const tellAll = async (): Promise<readonly Told[]> => {
@@ -350,7 +350,7 @@ describe.each(FORMS)('a large medium that is read back behind the writing: a %s'
     },
   );
 
-  it('shows a script how far it is, forwards and to the end', () => {
+  it('reports progress as JSON that grows up to the total', () => {
     const { said = '' } = calm[form] ?? {};
     const lines = said.split('\n').filter((line) => line.startsWith('{"phase":"writing"'));
     const done = lines.map((line) => JSON.parse(line) as { readonly done: number; readonly total: number });

@@ -25,8 +25,8 @@ const tarOf = async (entries: readonly Entry[]): Promise<Buffer> =>
     ).map((chunk) => Buffer.from(chunk)),
   );
 
-describe('the spans of an archive', () => {
-  it('are all of its bytes, each once and in their order, with the digests that they have', async () => {
+describe('tarSpans', () => {
+  it('cover all bytes of a tar once, in order, with their digests', async () => {
     const property = fc.asyncProperty(contents, async (bytes) => {
       const entries = entriesOf(bytes);
       const tar = await tarOf(entries);
@@ -41,7 +41,7 @@ describe('the spans of an archive', () => {
     await fc.assert(property, { numRuns: runs(60) });
   });
 
-  it('find every byte that is changed, and say whose it is', async () => {
+  it('find every changed byte in exactly one span', async () => {
     const entries = entriesOf([Buffer.alloc(700, 'a'), Buffer.alloc(0), Buffer.alloc(512, 'c')]);
     const tar = await tarOf(entries);
     const spans = tarSpans('a.tar', entries);

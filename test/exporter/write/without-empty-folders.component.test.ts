@@ -24,7 +24,7 @@ it.each([
   expect(await listed(folder.path)).toEqual(left);
 });
 
-it('folders with something in them stay, and so does all that succeeded', async () => {
+it('withoutEmptyFolders keeps folders with content, and all folders of work that succeeded', async () => {
   await using folder = await temporaryDirectory();
   const path = join(folder.path, 'new/blobs');
   const work = (end: () => void) =>

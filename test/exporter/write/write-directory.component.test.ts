@@ -25,7 +25,7 @@ const releaseOn = async (path: string): Promise<number | undefined> => {
 };
 
 describe('a medium in a folder', () => {
-  it('holds documents, closure and index under names that FAT32 keeps', async () => {
+  it('has documents, closure and index under names that FAT32 keeps', async () => {
     await using world = await makeKioskWorld();
     await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
     const { plan, written, changes } = await world.export(
@@ -47,7 +47,7 @@ describe('a medium in a folder', () => {
     expect(await releaseOn(world.path('medium'))).toBe(1);
   });
 
-  it('has no sentence of an earlier visit once it is filled again, and leaves a folder of that name alone', async () => {
+  it('loses the FLEET-STATUS.txt of an earlier visit when it is filled again, but not a folder of that name', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {});
     const status = world.path('medium/FLEET-STATUS.txt');
@@ -59,7 +59,7 @@ describe('a medium in a folder', () => {
     expect((await stat(status)).isDirectory()).toBe(true);
   });
 
-  it('cuts blobs over the part size into numbered pieces that read as one', async () => {
+  it('has blobs above the part size in numbered pieces, which are read as one', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {}, { maxFileSize: 20_000 });
     const pieces = [...filesOf(world.path('medium'))].filter(([path]) => path.startsWith('fleet/chunks/'));
@@ -74,7 +74,7 @@ describe('a medium in a folder', () => {
     expect(await releaseOn(world.path('medium'))).toBe(1);
   });
 
-  it('puts receipts where the agent looks and among the documents', async () => {
+  it('has receipts where the agent reads them, and among the documents', async () => {
     await using world = await makeKioskWorld();
     await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
     const { plan } = await world.export('medium', { sites: ['plant-7'] });
@@ -85,7 +85,7 @@ describe('a medium in a folder', () => {
     expect(copy).toEqual(await readFile(world.path('medium/blobs/sha256', name)));
   });
 
-  it('replaces a blob that is a link to its content by the content', async () => {
+  it('has content instead of a link when a blob was replaced by a link', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {});
     const [first = ''] = [...filesOf(world.path('medium')).keys()].filter((path) =>
@@ -97,7 +97,7 @@ describe('a medium in a folder', () => {
     expect(await releaseOn(world.path('medium'))).toBe(1);
   });
 
-  it('puts the receipt that reaches furthest there, and keeps a genuine one that only the medium has', async () => {
+  it('has the receipt of the highest event, and keeps a valid receipt that only the medium has', async () => {
     await using world = await makeKioskWorld();
     const agent = 'plant-7/line-1';
     const receiptsOn = async (path: string) => {
@@ -126,7 +126,7 @@ describe('a medium in a folder', () => {
     expect(await receiptsOn(world.path('medium'))).toBe(1);
   });
 
-  it('is left untouched by a second run, at any later time', async () => {
+  it('is not changed by a second run, at any later time', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', { sites: ['plant-7'] });
     const before = digestsOf(world.path('medium'));
@@ -135,7 +135,7 @@ describe('a medium in a folder', () => {
     expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
-  it('becomes the next medium, and blobs that only the previous one needed are removed', async () => {
+  it('becomes the next medium, without the blobs that only the former one needed', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {}, { maxFileSize: 20_000 });
     await second(world);
@@ -146,7 +146,7 @@ describe('a medium in a folder', () => {
     expect(changes).toEqual(['prod/kiosk 1 -> 2']);
   });
 
-  it("touches nothing that is not ours: a person's files, requests and reports", async () => {
+  it('keeps files of other people, requests and reports', async () => {
     await using world = await makeKioskWorld();
     const mine = [
       'holiday.jpg',
@@ -167,7 +167,7 @@ describe('a medium in a folder', () => {
     for (const path of mine) expect(await readFile(world.path('medium', path), 'utf8')).toBe(path);
   });
 
-  it('repairs a blob that was damaged, a table of contents that was, and sweeps half-written files', async () => {
+  it('is repaired when a blob or the table of contents is damaged, and loses temporary files', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium');
     const before = digestsOf(world.path('medium'));
@@ -182,7 +182,7 @@ describe('a medium in a folder', () => {
     expect(digestsOf(world.path('medium'))).toEqual(before);
   });
 
-  it('stopped after any number of bytes, is either the old or the new medium, and can be resumed', async () => {
+  it('is either the old or the new medium when the run is stopped after any number of bytes, and can be resumed', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium', {}, { maxFileSize: 20_000 });
     await second(world);
@@ -207,7 +207,7 @@ describe('a medium in a folder', () => {
     expect(digestsOf(world.path('medium'))).toEqual(digestsOf(world.path('fresh')));
   });
 
-  it('refuses to take a release back, unless only somebody claims the newer one', async () => {
+  it('refuses an older release, unless the newer one on it is not signed', async () => {
     await using world = await makeKioskWorld();
     await using other = await makeKioskWorld();
     await second(world);
@@ -222,7 +222,7 @@ describe('a medium in a folder', () => {
     expect(await refused(other.export('medium'))).toBeUndefined();
   });
 
-  it("refuses another fleet's medium, and a layout that is not a medium", async () => {
+  it('of another fleet is refused, and so is a layout that is not a medium', async () => {
     await using world = await makeKioskWorld();
     await writeSignedLayout(await newFleet('other'), world.path('other')).release({
       channel: KIOSK,

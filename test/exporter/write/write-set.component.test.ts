@@ -42,7 +42,7 @@ const entriesOf = async (path: string): Promise<ReadonlyMap<string, Buffer>> => 
 };
 
 describe('a medium as a set of parts', () => {
-  it('holds everything in parts under their limit, and is verified like any other medium', async () => {
+  it('has all files in parts within their limit, and is verified like any other medium', async () => {
     await using world = await makeSetWorld();
     const { set, written } = await world.exportSet(['stick']);
     expect(set?.count).toBeGreaterThan(1);
@@ -57,7 +57,7 @@ describe('a medium as a set of parts', () => {
     expect(await releaseOn(world.path('stick'))).toBe(1);
   });
 
-  it('begins each part with its label, the layout, the table of contents and what all of them have', async () => {
+  it('begins each part with its label, the layout, the table of contents and the shared files', async () => {
     await using world = await makeSetWorld();
     const { set } = await world.exportSet(['stick']);
     const head = ['fleet/part.json', 'oci-layout', 'index.json', 'fleet/medium.json'];
@@ -75,7 +75,7 @@ describe('a medium as a set of parts', () => {
     }
   });
 
-  it('is the same set, byte for byte, on another day and another stick', async () => {
+  it('has the same bytes on another day and another medium', async () => {
     await using world = await makeSetWorld();
     await world.exportSet(['one']);
     await world.exportSet(['two'], {}, { now: new Date(NOW.getTime() + 86_400_000) });
@@ -96,7 +96,7 @@ describe('a medium as a set of parts', () => {
     }
   });
 
-  it('a second run changes nothing', async () => {
+  it('is not changed by a second run', async () => {
     await using world = await makeSetWorld();
     await world.exportSet(['stick']);
     const before = digestsOf(world.path('stick'));
@@ -105,7 +105,7 @@ describe('a medium as a set of parts', () => {
     expect(digestsOf(world.path('stick'))).toEqual(before);
   });
 
-  it('makes a damaged part again, and that part alone', async () => {
+  it('has a damaged part written again, and no other part', async () => {
     await using world = await makeSetWorld();
     const { set } = await world.exportSet(['stick']);
     const before = digestsOf(world.path('stick'));
@@ -116,7 +116,7 @@ describe('a medium as a set of parts', () => {
     expect(digestsOf(world.path('stick'))).toEqual(before);
   });
 
-  it('goes on with the next part after an interruption, though a sealed one is never the same twice', async () => {
+  it('resumes at the next part after an interruption, although sealed parts differ each time', async () => {
     await using world = await makeSetWorld();
     const identity = await generateIdentity();
     const order = { sites: [], sealTo: [await identityToRecipient(identity)] };
@@ -146,7 +146,7 @@ describe('a medium as a set of parts', () => {
     expect(written).toBeGreaterThan(0);
   });
 
-  it('goes onto several sticks, each with its own parts, which together are the medium', async () => {
+  it('goes onto several media, each with its own parts, which together are the medium', async () => {
     await using world = await makeSetWorld();
     const { set } = await world.exportSet(['a', 'b', 'c'], { stickSizes: [2 * PART] });
     expect(set?.sticks).toBeGreaterThan(1);
@@ -161,7 +161,7 @@ describe('a medium as a set of parts', () => {
     expect(open.parts?.missing.length).toBeGreaterThan(0);
   });
 
-  it('says how many sticks it needs, and writes them one after the other', async () => {
+  it('is refused with the number of media it needs, or written to them one after the other', async () => {
     await using world = await makeSetWorld();
     const stickSizes = [2 * PART];
     await expect(world.exportSet(['a'], { stickSizes })).rejects.toMatchObject({
@@ -176,7 +176,7 @@ describe('a medium as a set of parts', () => {
     expect(await refused(world.exportSet(['s9'], { stickSizes, stick: 9 }))).toBe('USAGE');
   });
 
-  it('writes no volume of a set over another one of it', async () => {
+  it('refuses to write a medium of the set over another medium of it', async () => {
     await using world = await makeSetWorld();
     const stickSizes = [2 * PART];
     await world.exportSet(['s1'], { stickSizes, stick: 1 });
@@ -189,7 +189,7 @@ describe('a medium as a set of parts', () => {
     expect((await world.exportSet(['s1'], { stickSizes, stick: 1 })).written).toBe(0);
   });
 
-  it('asks for the next stick at the same place, and takes none that is another of the set', async () => {
+  it('waits for the next medium at the same path, and refuses one of the same set', async () => {
     await using world = await makeSetWorld();
     const asked: (string | undefined)[] = [];
     const { set } = await world.exportSet(['place'], {
@@ -209,7 +209,7 @@ describe('a medium as a set of parts', () => {
     expect(await releaseOn(...sticks)).toBe(1);
   });
 
-  it('replaces an older set, a directory medium, and is replaced by one', async () => {
+  it('replaces an older set and a directory medium, and is replaced by one', async () => {
     await using world = await makeSetWorld();
     const requests = world.path('stick/fleet/requests/a.json');
     await world.exportSet(['stick']);
@@ -233,7 +233,7 @@ describe('a medium as a set of parts', () => {
     expect(await releaseOn(world.path('stick'))).toBe(2);
   });
 
-  it("leaves what is not ours: a stranger's file under a part's name", async () => {
+  it("refuses another person's file under the name of a part", async () => {
     await using world = await makeSetWorld();
     const { set } = await world.exportSet(['other']);
     const name = basename(set?.parts[0]?.path ?? '');
@@ -248,7 +248,7 @@ describe('a medium as a set of parts', () => {
     expect(readFileSync(world.path('stick/fleet/parts/notes.txt'), 'utf8')).toBe('mine');
   });
 
-  it('writes single parts as files, to be sent again', async () => {
+  it('can be written as single parts, to be sent again', async () => {
     await using world = await makeSetWorld();
     const { set } = await world.exportSet(['stick']);
     const mailed = await world.exportSet(['mail'], { parts: [2] });
@@ -262,14 +262,14 @@ describe('a medium as a set of parts', () => {
     expect(await refused(world.exportSet(['mail'], { parts: [99] }))).toBe('USAGE');
   });
 
-  it('refuses parts too small for their own beginning, and a tar', async () => {
+  it('is refused with parts too small for their shared files, and as a tar', async () => {
     await using world = await makeSetWorld();
     expect(await refused(world.exportSet(['stick'], { partSize: 5000 }))).toBe('USAGE');
     expect(await refused(world.exportSet(['a.tar']))).toBe('USAGE');
     expect(existsSync(world.path('stick'))).toBe(false);
   });
 
-  it('keeps a second export off the stick', async () => {
+  it('refuses a second export to the same medium as BUSY', async () => {
     await using world = await makeSetWorld();
     const seen: unknown[] = [];
     const onBytes = (): void => {

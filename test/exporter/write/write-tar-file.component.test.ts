@@ -18,7 +18,7 @@ const pathsIn = async (path: string): Promise<readonly string[]> => {
 };
 
 describe('a medium in one tar', () => {
-  it('is the same bytes when it is made twice, and whether or not it is read back', async () => {
+  it('has the same bytes each time, whether it is read back or not', async () => {
     await using world = await makeKioskWorld();
     await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
     await world.export('a.tar', { sites: ['plant-7'] });
@@ -43,7 +43,7 @@ describe('a medium in one tar', () => {
     );
   });
 
-  it('replaces an older medium atomically, and resumes a stopped or killed run', async () => {
+  it('replaces an older medium atomically, and resumes an interrupted run', async () => {
     await using world = await makeKioskWorld();
     await world.export('out/a.tar');
     const before = await readFile(world.path('out/a.tar'));
@@ -58,7 +58,7 @@ describe('a medium in one tar', () => {
     expect(before.equals(await readFile(world.path('out/a.tar')))).toBe(false);
   });
 
-  it('resumes after the last valid entry, for a file cut or damaged at any position', async () => {
+  it('resumes after the last valid entry, for a partial file cut or damaged at any position', async () => {
     await using world = await makeKioskWorld();
     await world.export('a.tar');
     const whole = await readFile(world.path('a.tar'));
@@ -81,7 +81,7 @@ describe('a medium in one tar', () => {
     expect(whole.equals(await readFile(world.path('b.tar')))).toBe(true);
   });
 
-  it('does not go on with what was written of another medium', async () => {
+  it('does not resume from the partial file of another medium', async () => {
     await using world = await makeKioskWorld();
     await world.export('a.tar');
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -91,7 +91,7 @@ describe('a medium in one tar', () => {
     expect((await readFile(world.path('fresh.tar'))).equals(await readFile(world.path('b.tar')))).toBe(true);
   });
 
-  it('does not overwrite a file that is not a medium, and is not cut into pieces', async () => {
+  it('does not overwrite a file that is not a medium, and refuses to be cut into pieces', async () => {
     await using world = await makeKioskWorld();
     await writeFile(world.path('thesis.tar'), 'three years of work');
     expect(await refused(world.export('thesis.tar'))).toBe('MEDIUM_INVALID');

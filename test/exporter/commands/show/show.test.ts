@@ -3,7 +3,7 @@ import { formatBytes } from '#cli/format-bytes';
 import { parseSize } from '../../../../exporter/commands/show/parse-size.ts';
 import { refusal } from '../../../bundles/refusal.ts';
 
-describe('sizes and tables', () => {
+describe('parseSize and formatBytes', () => {
   it.each([
     ['1', 1],
     ['1000000', 1_000_000],
@@ -12,12 +12,12 @@ describe('sizes and tables', () => {
     ['1KiB', 1024],
     ['100KB', 100_000],
     ['100kB', 100_000],
-  ])('reads %s', (text, bytes) => {
+  ])('parse %s', (text, bytes) => {
     expect(parseSize(text)).toBe(bytes);
   });
 
   it.each(['', '0', '-5', '4Gb', '1.5GiB', '4 GiB', '1KiB-1024', '999999999TiB', 'GiB'])(
-    'refuses %j as a size',
+    'refuse %j as a size',
     (text) => {
       expect(refusal(() => parseSize(text))).toBe('USAGE');
     },
@@ -33,7 +33,7 @@ describe('sizes and tables', () => {
     [1_384_120, '1.32 MiB'],
     [540_075_520, '515.1 MiB'],
     [2 ** 50, '1024.0 TiB'],
-  ])('writes %d', (bytes, text) => {
+  ])('format %d', (bytes, text) => {
     expect(formatBytes(bytes)).toBe(text);
   });
 });

@@ -63,7 +63,7 @@ const mediumAt = async (path: string): Promise<Medium> =>
   parseMedium(await readFile(join(path, 'fleet/medium.json')));
 
 describe('a medium with patches', () => {
-  it('carries a patch for a layer that is much like the one before, and names what it is made of', async () => {
+  it('carries a patch for a layer that is similar to the former one, and names its base', async () => {
     await using world = await makeKioskWorld();
     const { held, bases } = await twoReleases(world, imageWith(base), imageWith(changed('new')));
     const { plan } = await world.export('stick', { bases, binaryDeltas: true });
@@ -88,7 +88,7 @@ describe('a medium with patches', () => {
     expect(made.equals(changed('new'))).toBe(true);
   });
 
-  it('does the same for the packed layer of a host package, and in a tar', async () => {
+  it('carries a patch for the packed layer of a host package, also in a tar', async () => {
     await using world = await makeKioskWorld();
     const { bases } = await twoReleases(world, bundleWith(base, 'one'), bundleWith(changed('x'), 'two'));
     await world.export('stick.tar', { bases, binaryDeltas: true });
@@ -98,7 +98,7 @@ describe('a medium with patches', () => {
     expect(digestOf(await medium.readFile(patch.path, 1 << 20))).toBe(patch.digest);
   });
 
-  it('is the same each time, and the next one takes away the patches that it does not name', async () => {
+  it('has the same patches each time, and removes those that it no longer names', async () => {
     await using world = await makeKioskWorld();
     const { bases } = await twoReleases(world, imageWith(base), imageWith(changed('new')));
     for (const name of ['a', 'b']) await world.export(name, { bases, binaryDeltas: true });
@@ -109,7 +109,7 @@ describe('a medium with patches', () => {
     expect((await mediumAt(world.path('a'))).deltas).toBeUndefined();
   });
 
-  it('sends a blob whole when it has no similar base, is small, or not all agents have the base', async () => {
+  it('carries a blob whole when it has no similar base, is small, or not all agents have the base', async () => {
     await using world = await makeKioskWorld();
     const other = await twoReleases(world, imageWith(base), imageWith(noise(90_000, 2), noise(700, 3)));
     expect((await world.plan({ bases: other.bases, binaryDeltas: true })).plan.deltas).toBeUndefined();
@@ -124,7 +124,7 @@ describe('a medium with patches', () => {
     expect((await world.plan({ bases, binaryDeltas: true })).plan.deltas).toBeUndefined();
   });
 
-  it('carries whole what an import asked for: the patch may be what failed', async () => {
+  it('carries a blob whole that an import asked for, because the patch may have failed', async () => {
     await using world = await makeKioskWorld();
     const { bases } = await twoReleases(world, imageWith(base), imageWith(changed('new')));
     await world.export('stick', { bases, binaryDeltas: true });
@@ -147,7 +147,7 @@ describe('a set of parts with patches', () => {
     return { world, exported, bases };
   };
 
-  it('has them as blobs of its parts, whole, and verifies', async () => {
+  it('stores each patch as one blob of its parts, from which the layer can be made', async () => {
     const { world, exported } = await fill(['stick']);
     await using _ = world;
     await using medium = await openMedium(world.path('stick'));
@@ -171,14 +171,14 @@ describe('a set of parts with patches', () => {
     expect(exported.set?.count).toBe(parts.length);
   });
 
-  it('is the same set each time, over one stick or made again after it was lost', async () => {
+  it('has the same digest when it is made again on another medium', async () => {
     const { world, exported, bases } = await fill(['stick']);
     await using _ = world;
     const again = await world.exportSet(['other'], { partSize: 45_000 }, { bases, binaryDeltas: true });
     expect(again.set?.set).toBe(exported.set?.set);
   });
 
-  it('says of the part that is not here nothing about its patches when it is asked to', async () => {
+  it('finds the part of each patch also when only one part is present', async () => {
     const { world } = await fill(['stick']);
     await using _ = world;
     const numbers = async (path: string) => {
@@ -198,7 +198,7 @@ describe('a set of parts with patches', () => {
     }
   });
 
-  it('is sealed like any other', async () => {
+  it('can be sealed like any other set', async () => {
     await using world = await makeSetWorld();
     const { identity, recipient } = await generateAgeIdentity();
     const agents = [{ name: 'line-1', channel: KIOSK, key: world.agent, recipient }];
@@ -213,7 +213,7 @@ describe('a set of parts with patches', () => {
     );
   });
 
-  it('carries whole what a patch for would be too long for a part, and never cuts one', async () => {
+  it('carries a blob whole when its patch would be too long for a part', async () => {
     const half = Buffer.concat([base.subarray(0, 50_000), noise(40_000, 7)]);
     await using world = await makeSetWorld();
     const { bases } = await twoReleases(world, imageWith(base), imageWith(half));

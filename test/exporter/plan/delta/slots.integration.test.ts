@@ -13,7 +13,7 @@ import { NOW } from '../../../harness/fleets/signed-fleet.ts';
 import { KIOSK, makeKioskWorld } from '../../world.ts';
 
 describeWith(['dockerRegistry'], 'the slots of a bundle in a registry', ({ dockerRegistry }) => {
-  it('cost one question for each manifest', async () => {
+  it('cost one request for each manifest', async () => {
     await using world = await makeKioskWorld();
     await using registry = await startRegistry(dockerRegistry);
     await using line = await startFaultyRegistry(registry.host);

@@ -14,11 +14,11 @@ test.each([
   ['.tmp-01234567', 2],
   [`${'a'.repeat(32)}.001`, 4],
   ['medium.json', 2],
-])('%s takes %i entries of a folder of FAT', (name, count) => {
+])('%s takes %i directory entries of FAT', (name, count) => {
   expect(entriesOf(name)).toBe(count);
 });
 
-test('a folder of FAT keeps 10,919 blobs beside the temporary files of a run', async () => {
+test('a FAT folder takes 10,919 blobs beside the temporary files of a run', async () => {
   const root = await temporaryDirectory();
   expect(await lackOfEntries(root, blobs(0, 10_919), onFat)).toBeUndefined();
   expect(await lackOfEntries(root, blobs(0, 10_920), onFat)).toBe(
@@ -28,7 +28,7 @@ test('a folder of FAT keeps 10,919 blobs beside the temporary files of a run', a
   expect(await lackOfEntries(root, blobs(0, 20_000))).toBeUndefined();
 });
 
-test('files of the medium before count until they are removed, and those of both once', async () => {
+test('files of the former medium count until they are removed, and files of both media once', async () => {
   const root = await temporaryDirectory();
   await mkdir(join(root, 'blobs/sha256'), { recursive: true });
   for (const path of blobs(0, 4)) await writeFile(join(root, path), '');

@@ -32,7 +32,7 @@ if (canMount) describe(title, tests);
 else describe.skip(`${title} (a small stick can be mounted by root only)`, tests);
 
 function tests(): void {
-  it('is reported before another one of the set is written', () =>
+  it('is reported for any medium of a set before the first one is written', () =>
     withSticks(['8m', '40k'], async (world, [large = '', small = '']) => {
       const set = ['--part-size', '60000', '--stick-size', '60000', '--to', large, '--to', small];
       const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', ...set, ...NOW];
@@ -47,7 +47,7 @@ function tests(): void {
       expect(planned.err).toMatch(/Note: \S+stick-2 has [\d.]+ KiB free, [\d.]+ KiB are needed/);
     }));
 
-  it('is reported by plan in the words of create, for a tar and a folder', () =>
+  it('is reported by plan with the words of create, for a tar and a folder', () =>
     withSticks(['40k'], async (world, [stick = '']) => {
       for (const to of [stick, `${stick}/medium.tar`]) {
         const words = ['--from', world.path('layout'), '--channel', 'prod/kiosk', '--to', to, ...NOW];
@@ -61,7 +61,7 @@ function tests(): void {
       }
     }));
 
-  it('takes a set that fits, again without a change, and one that does not fit is refused with true numbers', () =>
+  it('is enough for a set that fits and for its second run; a set that does not fit is refused with its true size', () =>
     withSticks(['400k', '68k'], async (world, [stick = '', full = '']) => {
       const words = [
         '--from',

@@ -5,8 +5,8 @@ const KIB = 1024;
 const blobs = (count: number, size: number) =>
   Array.from({ length: count }, (_, at) => ({ path: `blobs/sha256/${String(at).padStart(64, '0')}`, size }));
 
-describe('the space that files take on a medium', () => {
-  it('is that of whole clusters, of the files and of their folders', () => {
+describe('clusterBytesOf', () => {
+  it('counts whole clusters of the files and their folders', () => {
     const files = [
       ...blobs(15, 1000),
       { path: 'oci-layout', size: 30 },
@@ -16,18 +16,18 @@ describe('the space that files take on a medium', () => {
     expect(clusterBytesOf(files, 128 * KIB)).toBe(20 * 128 * KIB + 2 * 128 * KIB + 160 * KIB);
   });
 
-  it('has the clusters that a FAT image of 4 MiB takes: mkfs.fat and mtools put 28 such files into its 31 clusters', () => {
+  it('counts the clusters of a 4 MiB FAT image that mkfs.fat and mtools fill with 28 files', () => {
     const cluster = 128 * KIB;
     const files = [...blobs(27, 1000), { path: 'fleet/medium.json', size: 1000 }];
     expect(clusterBytesOf(files, cluster) - 2 * cluster - (31 * cluster) / 16).toBe(31 * cluster);
   });
 
-  it('is little more than their bytes for large files, and nothing for none', () => {
+  it('is close to the size of large files, and 0 for no files', () => {
     expect(clusterBytesOf([{ path: 'file', size: 2 ** 32 }], 32 * KIB)).toBe(2 ** 32 + 64 * KIB + (1 << 20));
     expect(clusterBytesOf([], 32 * KIB)).toBe(0);
   });
 
-  it('counts the names of a folder, which take clusters of their own', () => {
+  it('counts the clusters of the names in a large folder', () => {
     const many = clusterBytesOf(blobs(10_000, 1), 4 * KIB);
     // 10,000 names of 6 entries of 32 bytes.
     expect(many - 10_000 * 4 * KIB).toBeGreaterThanOrEqual(10_000 * 6 * 32);

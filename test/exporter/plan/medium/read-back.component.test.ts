@@ -9,7 +9,7 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 
 describe('reading back', () => {
   it.each([0, 1, 4096, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3_333_333])(
-    'gives every byte of a file of %d bytes, in order',
+    'returns every byte of a file of %d bytes in order',
     async (size) => {
       await using folder = await temporaryDirectory('read-back');
       const path = join(folder.path, 'file');
@@ -22,7 +22,7 @@ describe('reading back', () => {
     },
   );
 
-  it('tells another size, other content and a missing file', async () => {
+  it('detects another size, other content and a missing file', async () => {
     await using folder = await temporaryDirectory('read-back');
     const path = join(folder.path, 'file');
     await writeFile(path, 'abc');
@@ -32,7 +32,7 @@ describe('reading back', () => {
     expect(await holds(folder.path, 4096, digestOf('abc'))).toBe(false);
   });
 
-  it('can be left half-way and begun again, several at a time', async () => {
+  it('can be stopped half-way and repeated, several times in parallel', async () => {
     await using folder = await temporaryDirectory('read-back');
     const path = join(folder.path, 'file');
     const bytes = Buffer.alloc(5 << 20, 'x');
@@ -42,7 +42,7 @@ describe('reading back', () => {
     expect(found).toEqual([true, true, true]);
   });
 
-  it('gives any piece of any file, to where that ends, past the memory and from it', async () => {
+  it('returns any range of any file up to its end, from the device and from the page cache', async () => {
     await using folder = await temporaryDirectory('read-back');
     const path = join(folder.path, 'file');
     const whole = Buffer.alloc((2 << 20) + 9000);

@@ -8,11 +8,11 @@ import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts'
 const deviceOf = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.dev;
 const isMounted = ![undefined, deviceOf('/')].includes(deviceOf('/media'));
 
-describe('where a medium goes', () => {
+describe('openTarget', () => {
   it
     .skipIf(isMounted)
     .each(['/media/stikc', '/media/ada/stikc/', '/media/stikc/plant-7.tar', '/run/media/nobody/stikc'])(
-    'is not a new folder where sticks are mounted: %s',
+    'refuses a missing folder where removable media are mounted: %s',
     async (path) => {
       await expect(openTarget(path)).rejects.toMatchObject({
         code: 'MEDIUM_MISSING',
@@ -23,7 +23,7 @@ describe('where a medium goes', () => {
     },
   );
 
-  it.each(['fleet', 'blobs'])('is not the folder %s of another medium', async (name) => {
+  it.each(['fleet', 'blobs'])('refuses the folder %s of another medium', async (name) => {
     await using folder = await temporaryDirectory();
     await mkdir(join(folder.path, 'fleet'));
     await writeFile(join(folder.path, 'fleet/medium.json'), '{}');
@@ -33,7 +33,7 @@ describe('where a medium goes', () => {
     });
   });
 
-  it('may be a tar of no bytes, which is what FAT has of one whose stick was pulled', async () => {
+  it('accepts an empty tar, as FAT leaves it after a medium was pulled out, and refuses other content', async () => {
     await using folder = await temporaryDirectory();
     const path = join(folder.path, 'plant-7.tar');
     await writeFile(path, '');
@@ -43,7 +43,7 @@ describe('where a medium goes', () => {
     await expect(openTarget(path)).rejects.toMatchObject({ code: 'MEDIUM_INVALID' });
   });
 
-  it('may be a new folder or file elsewhere', async () => {
+  it('accepts a new folder or file elsewhere', async () => {
     await using folder = await temporaryDirectory();
     for (const [name, form] of [
       ['media/stick', 'directory'],

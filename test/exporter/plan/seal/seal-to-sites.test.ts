@@ -16,8 +16,8 @@ const agentOf = (name: string, at?: number): SiteAgent => {
   return { name, ...(recipient !== undefined && { recipient }) } as SiteAgent;
 };
 
-describe('a medium that is sealed to its sites', () => {
-  it('opens for the agents of the sites and the recipients that the office names, and for no others', async () => {
+describe('sealToSites', () => {
+  it('seals to the agents of the sites and to the given recipients, and to no others', async () => {
     const sites = [
       { site: 'plant-7', agents: [agentOf('line-1', 0)] },
       { site: 'plant-9', agents: [agentOf('line-1', 1)] },
@@ -33,7 +33,7 @@ describe('a medium that is sealed to its sites', () => {
     expect(stranger.code).toBe('NOT_A_RECIPIENT');
   });
 
-  it('is not made while an agent has told no recipient: it could not read it', async () => {
+  it('refuses agents that have reported no recipient', async () => {
     const sites = [{ site: 'plant-7', agents: [agentOf('line-1', 0), agentOf('line-2'), agentOf('line-3')] }];
     const error = await refusal(() => sealToSites(sites, []));
     expect(error.code).toBe('RECIPIENT_MISSING');
@@ -41,7 +41,7 @@ describe('a medium that is sealed to its sites', () => {
     expect(error.hint).toContain('fleet-agent enroll');
   });
 
-  it('needs somebody to open it', async () => {
+  it('refuses to seal without a recipient', async () => {
     const error = await refusal(() => sealToSites([], []));
     expect(error).toMatchObject({ code: 'RECIPIENT_MISSING', subject: '--encrypt' });
     expect(error.hint).toContain('--site');

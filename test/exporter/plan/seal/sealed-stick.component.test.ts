@@ -51,8 +51,8 @@ const tellingIn = (files: ReadonlyMap<string, Buffer>, allowed: RegExp): readonl
       .filter((found) => !allowed.test(found)),
   );
 
-describe('a sealed stick', () => {
-  it('shows nobody which sites, channels and images are on it', async () => {
+describe('a sealed medium', () => {
+  it('shows no site, channel or image to someone without an identity', async () => {
     // What an agent wrote is there from before, and so is a receipt of a medium that was not sealed.
     await world.exportSet(['open']);
     const receipt = `fleet/receipts/${agentFolder('plant-7/line-1')}.sigstore.json`;
@@ -72,7 +72,7 @@ describe('a sealed stick', () => {
     expect([...files.keys()].filter((path) => path.endsWith('.tar.age')).length).toBeGreaterThan(1);
   });
 
-  it('opens for its agent as the same medium, and for nobody else', async () => {
+  it('opens for its agent as the same medium, and for no one else', async () => {
     await world.exportSet(['sealed'], {}, { sealTo: [] });
     const path = world.path('sealed');
     await using medium = await openMedium(path, { unseal: (bytes) => openAge(bytes, [agent.identity]) });
@@ -84,7 +84,7 @@ describe('a sealed stick', () => {
     expect((await refusal(() => openMedium(path))).code).toBe('MEDIUM_SEALED');
   });
 
-  it('takes a part that was sealed again, alone, for the one that it lost', async () => {
+  it('is completed by a part that was lost and sealed again', async () => {
     await world.exportSet(['first'], {}, { sealTo: [] });
     await world.exportSet(['again'], { parts: [2] }, { sealTo: [] });
     const [first, again] = [await bytesOf(world.path('first')), await bytesOf(world.path('again'))];
@@ -96,7 +96,7 @@ describe('a sealed stick', () => {
     expect(medium.parts).toMatchObject({ missing: [], damaged: [] });
   });
 
-  it('adds a recipient when it is sealed again, and lists no recipient twice', async () => {
+  it('has one more recipient when it is sealed again, and lists no recipient twice', async () => {
     const office = await generateAgeIdentity();
     await world.exportSet(['more'], {}, { sealTo: [] });
     const { written } = await world.exportSet(['more'], {}, { sealTo: [office.recipient] });
@@ -120,7 +120,7 @@ describe('a sealed stick', () => {
     expect((await refusal(() => openAs(gone.identity))).code).toBe('NOT_A_RECIPIENT');
   });
 
-  it('with leases alone is for the agents of the sites that it was asked for', async () => {
+  it('with only leases opens for the agents of its sites', async () => {
     await world.layout.lease({ channel: KIOSK, version: 1 });
     await world.exportSet(['leases'], {}, { sealTo: [], leaseOnly: true });
     await using medium = await openMedium(world.path('leases'), {
@@ -129,7 +129,7 @@ describe('a sealed stick', () => {
     expect(medium.medium?.documents.map(({ role }) => role).toSorted()).toEqual(['lease', 'root']);
   });
 
-  it('is not a base that can be read: the error says what else to name', async () => {
+  it('cannot be a base without an identity: the error names a release as alternative', async () => {
     await world.exportSet(['base'], {}, { sealTo: [] });
     const error = await refusal(() => world.exportSet(['delta'], {}, { bases: [world.path('base')] }));
     expect(error.code).toBe('MEDIUM_SEALED');
@@ -150,7 +150,7 @@ describe('a sealed stick', () => {
     expect(written).toBe(0);
   });
 
-  it('is not written for an agent that has told no recipient', async () => {
+  it('is not written for an agent that has reported no recipient', async () => {
     await world.layout.site({
       site: 'plant-8',
       version: 1,

@@ -52,7 +52,7 @@ const prune = (order: Partial<PruneRequest>): Promise<Pruned> =>
 const countOf = (path: string, kind: string): number =>
   [...registry.tags.keys()].filter((tag) => tag.startsWith(`${path}:${kind}-`)).length;
 
-test('the newest releases stay by their numbers, with all they need', async () => {
+test('prune keeps the releases with the highest numbers and everything that they need', async () => {
   expect([countOf('prod/kiosk', 'r'), countOf('registry.test/web', 'i')]).toEqual([3, 3]);
   await prune({ keep: 2 });
   expect([countOf('prod/kiosk', 'r'), countOf('prod/kiosk', 'b'), countOf('prod/kiosk', 'i')]).toEqual([
@@ -68,7 +68,7 @@ test('the newest releases stay by their numbers, with all they need', async () =
   expect((await prune({ keep: 1 })).repositories.every(({ tags }) => tags.length === 0)).toBe(true);
 });
 
-test('without the word nothing is removed', async () => {
+test('prune without --yes removes nothing and lists what it would remove', async () => {
   const before = new Map(registry.tags);
   const { repositories } = await prune({ remove: false });
   expect(registry.tags).toEqual(before);
@@ -79,7 +79,7 @@ test('without the word nothing is removed', async () => {
   ]);
 });
 
-test('leaves foreign tags, pointers and other channels unchanged', async () => {
+test('prune leaves foreign tags, pointers and other channels unchanged', async () => {
   const [, image] = [...registry.tags].find(([tag]) => tag.startsWith('registry.test/web:i-')) ?? [];
   if (!image) throw new Error('there is no image');
   const theirs = ['registry.test/web:latest', 'prod/kiosk:theirs', `elsewhere/app:i-${'0'.repeat(64)}`];
@@ -89,7 +89,7 @@ test('leaves foreign tags, pointers and other channels unchanged', async () => {
     expect(registry.tags.has(tag)).toBe(true);
 });
 
-test('keeps images under their own names when the registry has no catalog', async () => {
+test('prune keeps images under their own names when the registry has no catalog', async () => {
   const quiet = { ...registry, repositories: async () => undefined };
   const order = { keep: 1, pinned: undefined, remove: true, signal };
   const error = await pruneRegistry(quiet, { ...order, channels: undefined }).catch((it: unknown) => it);
@@ -99,7 +99,7 @@ test('keeps images under their own names when the registry has no catalog', asyn
   expect([countOf('prod/kiosk', 'r'), countOf('registry.test/web', 'i')]).toEqual([1, 3]);
 });
 
-test('somebody who pushes meanwhile loses nothing', async () => {
+test('prune removes nothing of a channel whose pointer changes meanwhile', async () => {
   const now = registry.tags.get('prod/kiosk:release');
   const [, older] =
     [...registry.tags].find(([tag, it]) => tag.startsWith('prod/kiosk:r-') && it !== now) ?? [];
@@ -116,7 +116,7 @@ test('somebody who pushes meanwhile loses nothing', async () => {
   expect(registry.tags.size).toBe(before);
 });
 
-test('stopped anywhere, the same again ends as it would have', async () => {
+test('prune that was stopped at any point ends with the same tags when it is repeated', async () => {
   const start = new Map(registry.tags);
   await prune({});
   const whole = new Map(registry.tags);

@@ -34,8 +34,8 @@ const paths = async (world: World, anchored = true) =>
 
 const both = (path: string): readonly string[] => [`${path}.ndjson`, `${path}.sigstore.json`];
 
-describe('cleaning a stick', () => {
-  it('finds reports that a receipt acknowledges, back along the chain, and no others', async () => {
+describe('cleaning a medium', () => {
+  it('finds the reports that a receipt acknowledges, back along the chain, and no others', async () => {
     await using world = await makeStick();
     const { stick, diary } = world;
     const old = [
@@ -49,7 +49,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world, false)).toEqual([]);
   });
 
-  it('removes the leftover statement of a report whose events a killed run had removed, and no other', async () => {
+  it('removes the leftover statement of a report whose events an interrupted run removed, and no other', async () => {
     await using world = await makeStick();
     const { stick, diary } = world;
     const halves = [await diary.report(stick, 1, 8), await diary.report(stick, 9, 25)];
@@ -58,7 +58,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world)).toEqual([`${halves[0]}.sigstore.json`]);
   });
 
-  it('keeps what the receipt is not for: another life of the machine, a gap, a receipt by a stranger', async () => {
+  it('keeps reports of a former enrolment, after a gap, or with a receipt by an unknown key', async () => {
     await using world = await makeStick();
     const { stick, diary } = world;
     await agentDiary(LINE, world.agent, 30, 'another life').report(stick, 1, 7);
@@ -72,7 +72,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world)).toEqual([]);
   });
 
-  it('finds files of killed runs by our names only, and parts of earlier sets', async () => {
+  it('finds temporary files by the names of the program only, and parts of earlier sets', async () => {
     await using world = await makeStick();
     const ours = ['.tmp-0123abcd', 'fleet/.tmp-0123abcd', 'blobs/sha256/.tmp-0123abcd'];
     const others = ['.tmp-notours', 'fleet/.temporary', 'photos/.tmp-0123abcd'];
@@ -112,7 +112,7 @@ describe('cleaning a stick', () => {
     expect((await readdir(elsewhere)).length).toBe(3);
   });
 
-  it('finds a need that the agent has answered by a later report of its own', async () => {
+  it('finds a need that the agent has answered by a later report', async () => {
     await using world = await makeStick();
     const need = `${REQUESTS_FOLDER}/${agentFolder(LINE)}-needs.json`;
     const layer = digestOf(Buffer.alloc(50_000, 'base'));
@@ -142,7 +142,7 @@ describe('cleaning a stick', () => {
     expect(await paths(world)).toEqual([]);
   });
 
-  it('removes exactly those, and what came to be wanted meanwhile stays', async () => {
+  it('removes exactly these files, except those that are needed in the meantime', async () => {
     await using world = await makeStick();
     const path = await world.diary.report(world.stick, 1, 8);
     await world.diary.receipt(world.stick, 8, world.fleet.keys.receipt);

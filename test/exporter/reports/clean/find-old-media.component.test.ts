@@ -28,8 +28,8 @@ const archive = async (world: World, count: number): Promise<void> => {
   }
 };
 
-describe('cleaning an archive', () => {
-  it('keeps the newest media of each set of sites and channels, by what they say', async () => {
+describe('findOldMedia', () => {
+  it('keeps the newest media of each set of sites and channels, by their content', async () => {
     await using world = await makeKioskWorld();
     await archive(world, 4);
     await world.layout.release({ channel: GATE, version: 1, bundles: [bundleOf('gate')] });
@@ -39,7 +39,7 @@ describe('cleaning an archive', () => {
     expect((await old(world, 9)).paths).toEqual([]);
   });
 
-  it('touches nothing that is not a medium, damaged, or not signed by this fleet', async () => {
+  it('leaves files alone that are no medium, damaged, or not signed by this fleet', async () => {
     await using world = await makeKioskWorld();
     await archive(world, 2);
     await writeFile(world.path('archive/backup.tar'), Buffer.alloc(2048));
@@ -60,7 +60,7 @@ describe('cleaning an archive', () => {
     );
   });
 
-  it('does not choose between fleets, and says where no archive is', async () => {
+  it('refuses an archive of two fleets without a root, and a missing archive', async () => {
     await using world = await makeKioskWorld();
     await archive(world, 1);
     const other = writeSignedLayout(await newFleet('other'), world.path('other'));
@@ -74,7 +74,7 @@ describe('cleaning an archive', () => {
     ).toBe('MEDIUM_MISSING');
   });
 
-  it('keeps the medium that a delta counts on', async () => {
+  it('keeps the medium on which a delta is based', async () => {
     await using world = await makeKioskWorld();
     await archive(world, 1);
     await world.export('base');

@@ -31,8 +31,8 @@ const report = async (
 const second = (world: World): Promise<readonly Digest[]> =>
   world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
 
-describe('what the readers of a medium have', () => {
-  it("leaves out what an agent's signed report says it holds, and names that base", async () => {
+describe('the bases of a medium', () => {
+  it("leave out what an agent's signed report lists, and are named on the medium", async () => {
     await using world = await makeKioskWorld();
     await second(world);
     const { plan } = await world.plan({ bases: [await report(world, [world.first])] });
@@ -41,7 +41,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.bundles[0]?.why).toEqual(['plant-7/line-1 has 1 of 7 blobs']);
   });
 
-  it('leaves out what an earlier medium carried, as a folder and as a tar', async () => {
+  it('leave out what an earlier medium carried, as a folder and as a tar', async () => {
     await using world = await makeKioskWorld();
     await world.export('earlier');
     await world.export('earlier.tar');
@@ -52,7 +52,7 @@ describe('what the readers of a medium have', () => {
     }
   });
 
-  it('builds on an earlier delta, whose own base counts too', async () => {
+  it('may be an earlier delta, including its own base', async () => {
     await using world = await makeKioskWorld();
     await world.export('one');
     await second(world);
@@ -62,7 +62,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.assumed).toBe(50_000);
   });
 
-  it('prefers the reports on a medium that came back to what was once sent on it', async () => {
+  it('prefer the reports on a returned medium to what was once sent on it', async () => {
     await using world = await makeKioskWorld();
     await world.export('stick');
     const { statement } = await writeReport('acme', 'plant-7/line-1', world.agent, []);
@@ -72,7 +72,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.assumed).toBe(0);
   });
 
-  it('leaves a blob out only if everybody has it', async () => {
+  it('leave out a blob only if every agent has it', async () => {
     await using world = await makeKioskWorld();
     const other = newSigningKey();
     await world.layout.site({
@@ -88,7 +88,7 @@ describe('what the readers of a medium have', () => {
     expect((await world.plan({ bases: [full, empty] })).plan.assumed).toBe(0);
   });
 
-  it('does not let an agent of one channel speak for another', async () => {
+  it('of one channel do not count for agents of another', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 1, bundles: [bundleOf('gate')] });
     const { plan } = await world.plan({ bases: [await report(world, [world.first])], channels: [GATE] });
@@ -96,7 +96,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.bundles[0]?.why).toEqual(['no base: everything']);
   });
 
-  it('uses the newest report of an agent in any order: a replayed old report changes nothing', async () => {
+  it('use the newest report of an agent in any order: a replayed old report changes nothing', async () => {
     await using world = await makeKioskWorld();
     const old = await report(world, [world.first], { name: 'old.json', to: 4 });
     const now = await report(world, [], { name: 'new.json', from: 5, to: 9 });
@@ -105,7 +105,7 @@ describe('what the readers of a medium have', () => {
     expect((await world.plan({ bases: [old, now] })).plan.assumed).toBe(0);
   });
 
-  it('sends everything again, and says so, when the source lost the base', async () => {
+  it('leave nothing out, with a note, when the source no longer has the base', async () => {
     await using world = await makeKioskWorld();
     const base = await report(world, [world.first]);
     await second(world);
@@ -115,7 +115,7 @@ describe('what the readers of a medium have', () => {
     expect(notes.join()).toContain(`plant-7/line-1 holds ${world.first.slice(0, 19)}`);
   });
 
-  it('believes no report that the agent did not sign, or that is of another fleet, site or agent', async () => {
+  it('refuse a report that the agent did not sign, or of another fleet, site or agent', async () => {
     await using world = await makeKioskWorld();
     const cases = {
       UNKNOWN_KEY: await report(world, [], { name: 'a.json', key: newSigningKey() }),
@@ -128,7 +128,7 @@ describe('what the readers of a medium have', () => {
       expect(await refused(world.plan({ bases: [path] }))).toBe(code);
   });
 
-  it('refuses a report with a flipped byte, a release in its place, and files that are nothing at all', async () => {
+  it('refuse a report with a flipped byte, a release instead of a report, and other files', async () => {
     await using world = await makeKioskWorld();
     const { statement } = await writeReport('acme', 'plant-7/line-1', world.agent, [world.first]);
     const json = JSON.parse(statement.toString()) as { dsseEnvelope: { payload: string } };
@@ -150,13 +150,13 @@ describe('what the readers of a medium have', () => {
     expect(await refused(world.plan({ bases: [cut] }))).toBe('MEDIUM_INVALID');
   });
 
-  it('refuses to make a medium that the agent is past already', async () => {
+  it('refuse a medium that is older than the floors of the agent', async () => {
     await using world = await makeKioskWorld();
     const floors = { root: 1, site: 1, release: 7, lease: 0, time: formatTime(NOW) };
     expect(await refused(world.plan({ bases: [await report(world, [], { floors })] }))).toBe('ROLLBACK');
   });
 
-  it('sends what an import asked for, with the manifests that lead to it, and leaves the rest out', async () => {
+  it('send what an import asked for, with the manifests that lead to it, and leave out the rest', async () => {
     await using world = await makeKioskWorld();
     await world.export('stick');
     const { plan: full } = await world.plan();
@@ -182,7 +182,7 @@ describe('what the readers of a medium have', () => {
     expect(notes.join()).toContain('bad-needs.json is skipped');
   });
 
-  it('does not count what an earlier medium carried for another channel', async () => {
+  it('of an earlier medium do not count for another channel', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 1, bundles: [bundleOf('gate')] });
     await world.export('both', { channels: [KIOSK, GATE] });
@@ -195,7 +195,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.assumed).toBe(0);
   });
 
-  it('sends everything where one agent of the site has not reported, and says which', async () => {
+  it('leave nothing out when one agent of the site has not reported, and name it', async () => {
     await using world = await makeKioskWorld();
     const agents = [
       { name: 'line-1', channel: KIOSK, key: world.agent },
@@ -212,7 +212,7 @@ describe('what the readers of a medium have', () => {
     }
   });
 
-  it('sends everything where a site gets the medium too of which no report was given', async () => {
+  it('leave nothing out when another site on the medium has not reported', async () => {
     await using world = await makeKioskWorld();
     const agents = [{ name: 'line-1', channel: KIOSK, key: newSigningKey() }];
     await world.layout.site({ site: 'plant-8', version: 1, agents });
@@ -224,7 +224,7 @@ describe('what the readers of a medium have', () => {
     expect(plan.bundles[0]?.why).toEqual(['nothing is known of plant-8/line-1: everything']);
   });
 
-  it('takes an earlier medium as said of everybody, and still asks every report that is there', async () => {
+  it('of an earlier medium count for every agent, except for agents with a report', async () => {
     await using world = await makeKioskWorld();
     await world.export('earlier');
     const agents = [
@@ -239,7 +239,7 @@ describe('what the readers of a medium have', () => {
     expect((await world.plan({ bases: [earlier, none], sites: ['plant-7'] })).plan.assumed).toBe(0);
   });
 
-  it('counts on what an agent that moved has of its former channel', async () => {
+  it('include what a moved agent has of its former channel', async () => {
     await using world = await makeKioskWorld();
     await world.layout.release({ channel: GATE, version: 1, bundles: [bundleOf('gate')] });
     await world.layout.site({
@@ -256,7 +256,7 @@ describe('what the readers of a medium have', () => {
     expect(kiosk.plan.assumed).toBe(0);
   });
 
-  it('does not count on what an agent let go again when it was rolled back', async () => {
+  it('leave out nothing that an agent removed again in a rollback', async () => {
     await using world = await makeKioskWorld();
     const [two] = await second(world);
     await world.layout.release({ channel: KIOSK, version: 3, bundles: [bundleOf('two', 'kubernetes')] });
@@ -268,7 +268,7 @@ describe('what the readers of a medium have', () => {
     expect(await assumed(after, before)).toBe(50_000);
   });
 
-  it('of two reports of the same events goes by the later one', async () => {
+  it('prefer the later one of two reports of the same events', async () => {
     await using world = await makeKioskWorld();
     await second(world);
     const full = await report(world, [world.first], { name: 'full.json', time: '2026-11-01T00:00:00Z' });
@@ -276,7 +276,7 @@ describe('what the readers of a medium have', () => {
     expect((await world.plan({ bases: [later, full] })).plan.assumed).toBe(0);
   });
 
-  it('reports requested bases that match nothing on the medium, and blobs that the source lost', async () => {
+  it('report requested blobs that are on no medium, or that the source lost', async () => {
     await using world = await makeKioskWorld();
     const { plan: full } = await world.plan();
     const layer = full.blobs.find(({ size }) => size === 50_000)?.digest as Digest;
@@ -298,8 +298,8 @@ describe('what the readers of a medium have', () => {
   });
 });
 
-describe('what the office knows', () => {
-  it('uses the newest report of each agent of a site, and a full medium for an agent without a report', async () => {
+describe('the bases "site:<name>"', () => {
+  it('use the newest report of each agent of a site, and a full medium for an agent without a report', async () => {
     await using world = await makeKioskWorld();
     await second(world);
     const bases = ['site:plant-7'];
@@ -315,7 +315,7 @@ describe('what the office knows', () => {
     expect(known.plan.medium.documents.map(({ role }) => role)).not.toContain('report');
   });
 
-  it('leaves aside a report that its agent did not sign, and sends everything', async () => {
+  it('skip a report that its agent did not sign, and leave nothing out', async () => {
     await using world = await makeKioskWorld();
     await second(world);
     const { statement } = await writeReport('acme', 'plant-7/line-1', newSigningKey(), [world.first]);
@@ -327,8 +327,8 @@ describe('what the office knows', () => {
   });
 });
 
-describe('a release as what everybody has', () => {
-  it('an old release is found by its number, for any signing key, as a base of its channel', async () => {
+describe('the base "release:<channel>@<number>"', () => {
+  it('finds an older release by its number, for any signing key', async () => {
     await using world = await makeKioskWorld();
     await world.layout.keep(KIOSK);
     await second(world);
@@ -340,7 +340,7 @@ describe('a release as what everybody has', () => {
     expect(newest.plan.assumed).toBeGreaterThan(50_000);
   });
 
-  it('is refused by its number when it is missing, or when somebody else signed it', async () => {
+  it('is refused when the release is missing, or signed by an unknown key', async () => {
     await using world = await makeKioskWorld();
     await expect(world.plan({ bases: ['release:prod/kiosk@7'] })).rejects.toMatchObject({
       code: 'CHANNEL_MISSING',

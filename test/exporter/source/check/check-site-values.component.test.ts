@@ -17,7 +17,7 @@ const statement = (world: World, version: number, values: { readonly [name: stri
   });
 
 describe('site values', () => {
-  it('that a package lacks or cannot use are named by plan and create alike, and the medium is written', async () => {
+  it('that a package lacks or cannot use are noted by plan and create, and the medium is written', async () => {
     await using world = await makeKioskWorld();
     await released(world);
     const said = 'plant-7/line-1 (prod/kiosk) will not apply web: ';
@@ -30,7 +30,7 @@ describe('site values', () => {
     expect((await world.plan(IN)).notes.join()).not.toContain('will not apply');
   });
 
-  it('are not asked for where the release or the site stays at home', async () => {
+  it('are not checked without a release or without a site on the medium', async () => {
     await using world = await makeKioskWorld();
     await released(world);
     await world.plan({ channels: [KIOSK] });

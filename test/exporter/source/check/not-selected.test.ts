@@ -10,14 +10,14 @@ const offer = (rollout: Offer['channels'][number]['rollout']) =>
     channels: [{ channel, version: 5, expires: '', rollout, bundles: [] }],
   }) as unknown as Offer;
 
-it('names the agents of a medium that its release does not select yet', () => {
+it('notSelected names the agents of a medium that its release does not select yet', () => {
   expect(notSelected(offer({ selector: { ring: 'pilot' }, percent: 100 }))).toEqual([
     'prod/kiosk: release 5 does not select plant-7/b, plant-7/c yet; they stay at what they run',
   ]);
   expect(notSelected(offer({ percent: 100 }))).toEqual([]);
 });
 
-it('knows agents that a further term selects', () => {
+it('notSelected leaves out agents that a further term selects', () => {
   const rollout = {
     selector: { ring: 'pilot' },
     percent: 100,

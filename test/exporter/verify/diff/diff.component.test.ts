@@ -46,7 +46,7 @@ const yaml = (kind: string, name: string, rest: string): string =>
   `apiVersion: v1\nkind: ${kind}\nmetadata:\n  name: ${name}\n${rest}`;
 
 describe('the difference between two media', () => {
-  it('is nothing for the same content in another form', async () => {
+  it('is empty for the same content in another form', async () => {
     await using world = await makeKioskWorld();
     await world.export('one', { sites: ['plant-7'] });
     await world.export('two.tar', { sites: ['plant-7'] });
@@ -54,7 +54,7 @@ describe('the difference between two media', () => {
     expect([found.same, found.unchanged, found.bytes]).toEqual([true, ['prod/kiosk'], 0]);
   });
 
-  it('names releases, packages, images, objects as text, and the bytes that would travel', async () => {
+  it('has releases, packages, images, objects as text, and the bytes to transfer', async () => {
     await using world = await makeKioskWorld();
     await world.export('one');
     const [next] = await release(world, 2, bundleOf('two'));
@@ -77,7 +77,7 @@ describe('the difference between two media', () => {
     expect(found.bytes).toBe(plan.bundles[0]?.carried);
   });
 
-  it('takes the sticks of a set with commas between them, on either side', async () => {
+  it('takes the media of a set separated by commas, on either side', async () => {
     await using world = await makeSetWorld();
     await world.export('whole', { sites: ['plant-7'] });
     const sticks = ['a', 'b', 'c', 'd', 'e', 'f'];
@@ -98,7 +98,7 @@ describe('the difference between two media', () => {
     expect((await diff(world, 'whole', 'one,two')).same).toBe(true);
   });
 
-  it('counts of a blob that comes as a patch the bytes of the patch', async () => {
+  it('counts the bytes of a patch instead of its blob', async () => {
     await using world = await makeKioskWorld();
     const layerOf = (version: string): TestBundle => ({
       kind: 'kubernetes',
@@ -116,7 +116,7 @@ describe('the difference between two media', () => {
     expect(formatDiff(found)).toContain(', with 1 blob as a patch.');
   });
 
-  describe('of a layer that comes as a patch', () => {
+  describe('of a layer that is a patch', () => {
     /** Media `one` and `two`, of which the second has a patch for the layer of its package. */
     const patched = async (world: World): Promise<{ readonly delta: Delta }> => {
       await release(world, 2, objects({ web: { 'a.txt': textOf('one') } }));
@@ -153,7 +153,7 @@ describe('the difference between two media', () => {
       });
     });
 
-    it('is reported by digest where the patch lies', async () => {
+    it('is reported by digest when the patch does not make the layer', async () => {
       await using world = await makeKioskWorld();
       const { delta } = await patched(world);
       const lie = await createPatch(Buffer.from('something'), Buffer.from('that nobody wants'), 1000);
@@ -186,7 +186,7 @@ describe('the difference between two media', () => {
     expect(`${text}${JSON.stringify(found)}`).not.toMatch(/1234|9876/);
   });
 
-  it('shows added and removed packages, and a channel that only one of them has', async () => {
+  it('has added and removed packages, and a channel that only one medium has', async () => {
     await using world = await makeKioskWorld();
     await release(world, 2, objects({ web: { 'a.txt': 'same\n' }, old: { 'b.txt': 'gone\n' } }));
     await world.export('one');
@@ -206,7 +206,7 @@ describe('the difference between two media', () => {
     ]);
   });
 
-  it('does not let what strangers wrote move the cursor', async () => {
+  it('escapes control characters of the content', async () => {
     await using world = await makeKioskWorld();
     await world.export('one');
     await release(world, 2, objects({ web: { 'a.txt': 'x\u001b[2J\u0007\n' } }));
@@ -216,7 +216,7 @@ describe('the difference between two media', () => {
     expect(text).not.toContain('\u001b');
   });
 
-  it('of a layer that neither has is reported by digest', async () => {
+  it('of a layer that neither medium has is reported by digest', async () => {
     await using world = await makeKioskWorld();
     await world.export('one');
     const [next] = await release(world, 2, bundleOf('two'));
@@ -237,7 +237,7 @@ describe('the difference between a site and a medium', () => {
   const site = async (world: World, report: string, name = 'plant-7'): Promise<Side> =>
     siteSide(await openSource(world.path('layout')), { site: name, report, open: {}, now: NOW });
 
-  it('is what the site has by its own report, and what it lacks', async () => {
+  it('is that between the report of the site and the medium', async () => {
     await using world = await makeKioskWorld();
     const { statement } = await writeReport('acme', 'plant-7/line-1', world.agent, [world.first]);
     await writeFile(world.path('report.json'), statement);
@@ -256,7 +256,7 @@ describe('the difference between a site and a medium', () => {
     expect(found.bytes).toBeLessThan(5000);
   });
 
-  it('is not told by a report that somebody else signed, nor for a site that sent none', async () => {
+  it('is refused for a report with an unknown key, and for a site without a report', async () => {
     await using world = await makeKioskWorld();
     const forged = await writeReport('acme', 'plant-7/line-1', newSigningKey(), [world.first]);
     await writeFile(world.path('forged.json'), forged.statement);

@@ -37,19 +37,19 @@ describeWith(['cosign'], 'evidence in the hands of stock cosign', ({ cosign }) =
   });
   afterAll(() => world?.[Symbol.asyncDispose]());
 
-  it('is verified with the key of the auditor, about the checks and about the table of contents', async () => {
+  it('is verified by cosign with the key of the auditor, for checks and tables of contents', async () => {
     for (const blob of ['evidence/checks.ndjson', 'evidence/medium.json', 'medium/fleet/medium.json'])
       succeed(await run(`${VERIFY} --key auditor.pub ${blob}`));
   });
 
-  it('is refused under another key, and for checks that were changed', async () => {
+  it('is refused by cosign with another key, and for changed checks', async () => {
     expect((await run(`${VERIFY} --key stranger.pub evidence/checks.ndjson`)).code).not.toBe(0);
     await cp(world.path('evidence/checks.ndjson'), world.path('changed.ndjson'));
     await appendFile(join(world.path(), 'changed.ndjson'), '\n');
     expect((await run(`${VERIFY} --key auditor.pub changed.ndjson`)).code).not.toBe(0);
   });
 
-  it('is sound for our recheck by the same public key', async () => {
+  it('is accepted by recheck with the same public key', async () => {
     const { code, stdout } = await program('recheck', 'evidence', 'medium', '--key', 'auditor.pub');
     expect([code, stdout]).toEqual([0, expect.stringContaining('the medium passed')]);
   });

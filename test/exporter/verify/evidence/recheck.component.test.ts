@@ -43,7 +43,7 @@ const signAgain = async (world: EvidenceWorld, lines: readonly CheckLine[]): Pro
 };
 
 describe('the evidence of a verification', () => {
-  it('names for each check the statement, key, result and time', async () => {
+  it('has statement, key, result and time of each check', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     const lines = await linesOf(world);
@@ -64,7 +64,7 @@ describe('the evidence of a verification', () => {
     expect(lines.filter(({ what }) => what === 'blob')).toHaveLength(blobs.length);
   });
 
-  it('is sound years later, without the medium and without the time of today', async () => {
+  it('is valid years later without the medium', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     await rm(world.path('medium'), { recursive: true });
@@ -73,7 +73,7 @@ describe('the evidence of a verification', () => {
     expect(checks.map(({ what }) => what)).toEqual(['signature', 'checks']);
   });
 
-  it('holds no content: layers stay on the medium', async () => {
+  it('contains no layers of the medium', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     const layer = hexOf(digestOf(Buffer.alloc(50_000, 'base')));
@@ -82,7 +82,7 @@ describe('the evidence of a verification', () => {
     expect(kept.some((path) => path.endsWith(layer))).toBe(false);
   });
 
-  it('says whether a medium still is what was verified', async () => {
+  it('compared with a medium tells whether that is still unchanged', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     {
@@ -156,7 +156,7 @@ describe('the evidence of a verification', () => {
     expect(await codes(world, { keys: undefined })).toEqual(['UNKNOWN_KEY']);
   });
 
-  it('keeps a refusal as well, and says so', async () => {
+  it('of a refused medium is valid, with the refused checks', async () => {
     await using world = await makeEvidenceWorld();
     const layer = hexOf(digestOf(Buffer.alloc(50_000, 'base')));
     await writeFile(world.path('medium/blobs/sha256', layer), Buffer.alloc(50_000, 'evil'));
@@ -171,7 +171,7 @@ describe('the evidence of a verification', () => {
     expect((await world.recheck({ folder: world.path('expired') })).result).toBe('refused');
   });
 
-  it('is nothing before it is finished, and nothing where it never was', async () => {
+  it('is refused as missing before it is signed, and in a folder without evidence', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     await rm(world.path('evidence/verification.sigstore.json'));

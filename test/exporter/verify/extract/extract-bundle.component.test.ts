@@ -13,8 +13,8 @@ const extract = async (from: string, to: string, channel = KIOSK, kind: BundleKi
   return await extractBundle(open, channel, kind, to);
 };
 
-describe('extracting a bundle', () => {
-  it('writes a layout of one bundle, marked for cosign, with its statements as referrers', async () => {
+describe('extractBundle', () => {
+  it('writes a layout of one bundle, annotated for cosign, with its statements as referrers', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium.tar');
     const { bundle, statements } = await extract(world.path('medium.tar'), world.path('one'));
@@ -42,7 +42,7 @@ describe('extracting a bundle', () => {
     });
   });
 
-  it('takes the kind that was asked for', async () => {
+  it('takes the bundle of the given kind', async () => {
     await using world = await makeWorld();
     const bundles = [bundleOf('one'), bundleOf('one', 'host')];
     const [kubernetes, host] = await world.layout.release({ channel: KIOSK, version: 1, bundles });
@@ -52,7 +52,7 @@ describe('extracting a bundle', () => {
     expect((await extract(world.path('medium'), world.path('k8s'))).bundle.digest).toBe(kubernetes);
   });
 
-  it('refuses a channel that is not there, a folder in use, and a delta without its base', async () => {
+  it('refuses a missing channel, a folder in use, and a delta without its base', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     const medium = world.path('medium');

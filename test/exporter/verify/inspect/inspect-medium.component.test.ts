@@ -11,8 +11,8 @@ const inspect = async (path: string): Promise<Inspection> => {
   return await inspectMedium(open);
 };
 
-describe('inspecting a medium', () => {
-  it('shows releases, sites, sizes, bases, reports and requests', async () => {
+describe('inspectMedium', () => {
+  it('returns releases, sites, sizes, bases, reports and requests', async () => {
     await using world = await makeKioskWorld();
     await world.export('base');
     await world.layout.receipts('plant-7', [{ agent: 'plant-7/line-1', from: 1, to: 9 }]);
@@ -67,7 +67,7 @@ describe('inspecting a medium', () => {
     });
   });
 
-  it('counts a blob that comes as a patch as coming', async () => {
+  it('does not count a blob as missing when a patch brings it', async () => {
     await using world = await makeKioskWorld();
     await world.export('base');
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
@@ -83,14 +83,14 @@ describe('inspecting a medium', () => {
     expect(filled).toMatchObject({ patched: 1, bundles: [{ assumedBlobs: 0, assumedBytes: 0 }] });
   });
 
-  it('counts blobs in pieces like any other', async () => {
+  it('counts a blob in pieces as one', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium', {}, { maxFileSize: 20_000 });
     const { filled } = await inspect(world.path('medium'));
     expect(filled).toMatchObject({ chunked: 1, bytes: plan.carried, blobs: plan.blobs.length });
   });
 
-  it('has something to say about an empty stick, and about a release that cannot be read', async () => {
+  it('returns an empty medium as not filled, and a damaged release without its expiry', async () => {
     await using world = await makeKioskWorld();
     await mkdir(world.path('stick'));
     expect(await inspect(world.path('stick'))).toMatchObject({

@@ -13,8 +13,8 @@ const look = async (...paths: readonly string[]): Promise<Inspection> => {
   return await inspectMedium(medium);
 };
 
-describe('looking at a medium', () => {
-  it('sees in the beginning of a tar what it sees in all of it', async () => {
+describe('openForInspection', () => {
+  it('finds in the beginning of a tar what the whole tar has', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium.tar', { sites: ['plant-7'] });
     await using whole = await openMedium(world.path('medium.tar'));
@@ -36,7 +36,7 @@ describe('looking at a medium', () => {
     expect(await look(world.path('medium'))).toEqual(before);
   });
 
-  it('counts the blobs of a medium that does not say how many it carries', async () => {
+  it('counts the blobs of a medium whose table of contents does not count them', async () => {
     await using world = await makeKioskWorld();
     const { plan } = await world.export('medium', { sites: ['plant-7'] });
     const file = world.path('medium/fleet/medium.json');
@@ -48,14 +48,14 @@ describe('looking at a medium', () => {
     });
   });
 
-  it('says that a tar was cut short', async () => {
+  it('refuses a tar that was cut off as TRUNCATED', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium.tar');
     await truncate(world.path('medium.tar'), 20_000);
     expect(await refused(look(world.path('medium.tar')))).toBe('TRUNCATED');
   });
 
-  it('knows of sealed parts which set they are, how many, how large, and with which digests', async () => {
+  it('returns set, count, sizes and digests of sealed parts', async () => {
     await using world = await makeKioskWorld();
     const set = `sha256:${'ab'.repeat(32)}`;
     const path = `fleet/parts/${'ab'.repeat(8)}-0002.tar.age`;

@@ -30,7 +30,7 @@ const medium = () => {
   return { source, documents, add };
 };
 
-it('secret sets are shown by name and size: those here, those missing and those that no statement names', async () => {
+it('readSecretSets returns name and size of sets that are present, missing, or named by no statement', async () => {
   const { source, documents, add } = medium();
   const vpn = add('secrets', Buffer.alloc(300, 1));
   const mqtt = add('secrets', Buffer.alloc(200, 2), false);
@@ -52,7 +52,7 @@ it('secret sets are shown by name and size: those here, those missing and those 
   ]);
 });
 
-it('a statement that cannot be read names nothing', async () => {
+it('readSecretSets ignores a statement that cannot be read', async () => {
   const { source, documents, add } = medium();
   add('site', Buffer.from('no statement'));
   expect(await readSecretSets(source, documents)).toEqual([]);

@@ -26,8 +26,8 @@ const lookingBy = (say: (span: FileSpan, signal?: AbortSignal) => boolean | Prom
   return { holds, looked };
 };
 
-describe('checking behind the writing', () => {
-  it('looks at each span once, in order, as soon as all of it is there', async () => {
+describe('checkBehindWriting', () => {
+  it('checks each span once, in order, as soon as it is written completely', async () => {
     const { holds, looked } = lookingBy(() => true);
     await using check = checkBehindWriting(SPANS, {}, holds);
     check.reached(9);
@@ -43,7 +43,7 @@ describe('checking behind the writing', () => {
     expect(looked).toEqual([first, second, third, last]);
   });
 
-  it('tells the first that is wrong, and looks at none behind it', async () => {
+  it('returns the first wrong span, and checks none after it', async () => {
     const { holds, looked } = lookingBy((span) => span === first);
     await using check = checkBehindWriting(SPANS, {}, holds);
     check.reached(40);
@@ -51,14 +51,14 @@ describe('checking behind the writing', () => {
     expect(looked).toEqual([first, second]);
   });
 
-  it('has found nothing wrong where nothing was reached', async () => {
+  it('returns nothing when no span was written', async () => {
     const { holds, looked } = lookingBy(() => false);
     await using check = checkBehindWriting(SPANS, {}, holds);
     expect(await check.end()).toBeUndefined();
     expect(looked).toEqual([]);
   });
 
-  it('throws what a check threw, to who writes on and at the end', async () => {
+  it('throws the error of a check to the writer and at the end', async () => {
     const { holds, looked } = lookingBy(() => {
       throw new Error('the stick is gone');
     });
@@ -70,7 +70,7 @@ describe('checking behind the writing', () => {
     expect(looked).toEqual([first]);
   });
 
-  it('tells the bytes of a span with the span', async () => {
+  it('reports the bytes of a span with the span', async () => {
     const told: unknown[] = [];
     const holds = async ({ size }: FileSpan, { onBytes }: ReadBackOptions): Promise<boolean> => {
       onBytes?.(size);
@@ -82,7 +82,7 @@ describe('checking behind the writing', () => {
     expect(told).toEqual([first, second, third, last].map((span) => [span?.size, span]));
   });
 
-  it('stops when it is disposed of, as who writes failed: nothing is read any more', async () => {
+  it('stops checking when it is disposed of', async () => {
     const { holds, looked } = lookingBy(async (_, signal) => {
       if (!signal) return true;
       if (!signal.aborted) await once(signal, 'abort');

@@ -9,8 +9,8 @@ import { meddle } from '../meddle.ts';
 
 type File = Pick<FileHandle, 'writev'>;
 
-describe('a file system that does what it should not', () => {
-  it('takes nothing and says no error: the writing ends', async () => {
+describe('a file system with unusual behaviour', () => {
+  it('that writes nothing without an error ends the writing with EIO', async () => {
     let asked = 0;
     const nothing: File = {
       writev: (async () => {
@@ -22,7 +22,7 @@ describe('a file system that does what it should not', () => {
     await expect(writeAll(nothing, [new Uint8Array(4096)])).rejects.toMatchObject({ code: 'EIO' });
   });
 
-  it('takes a few bytes at a time: the rest follows', async () => {
+  it('that writes a few bytes at a time gets the others again', async () => {
     const taken: Buffer[] = [];
     const slow: File = {
       writev: (async (chunks: readonly Uint8Array[]) => {
@@ -36,7 +36,7 @@ describe('a file system that does what it should not', () => {
     expect(Buffer.concat(taken).equals(Buffer.concat(chunks))).toBe(true);
   });
 
-  it('refuses a direct read in the middle of a file: it is read as usual', async () => {
+  it('that refuses a direct read in the middle of a file is read through the page cache', async () => {
     await using folder = await temporaryDirectory('odd-file-systems');
     const path = join(folder.path, 'file');
     const bytes = Buffer.alloc(3 << 20, 'abc');

@@ -45,8 +45,8 @@ async function* blocksOf(bytes: Uint8Array, size: number): AsyncGenerator<Uint8A
   for (let at = 0; at < bytes.byteLength; at += size) yield bytes.subarray(at, at + size);
 }
 
-describe('a file that is written to the device', () => {
-  it('holds what the source gave, in chunks of any size, on a slow device', async () => {
+describe('writeSynced', () => {
+  it('writes what the source returns, in chunks of any size, on a slow device', async () => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     const sizes = fc.array(CHUNK_SIZE, { minLength: 1, maxLength: 12 });
@@ -66,7 +66,7 @@ describe('a file that is written to the device', () => {
     await fc.assert(property, { numRuns: runs(80) });
   });
 
-  it('is gone on with where it was cut', async () => {
+  it('resumes at the given offset', async () => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     await writeFile(path, Buffer.concat([BYTES.subarray(0, 70_000), Buffer.alloc(500, 'x')]));
@@ -79,7 +79,7 @@ describe('a file that is written to the device', () => {
     expect(reached).toEqual([BYTES.byteLength]);
   });
 
-  it('counts only as far as it was written and sent on to the device', async () => {
+  it('reports bytes only after they were written and sent to the device', async () => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     const size = 100 * MIB;
@@ -110,7 +110,7 @@ describe('a file that is written to the device', () => {
     expect(synced).toBeGreaterThan(0);
   });
 
-  it.each(['datasync', 'sync', 'writev'])('ends with what the system says of a %s', async (call) => {
+  it.each(['datasync', 'sync', 'writev'])("fails with the system's error of a %s", async (call) => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     const full = (): void => {
@@ -126,7 +126,7 @@ describe('a file that is written to the device', () => {
     expect(reached).toBeLessThan(zeros.byteLength);
   });
 
-  it('asks its source for no more when the progress callback or the device refuses', async () => {
+  it('reads no more from its source when the progress callback or the device fails', async () => {
     await using folder = await temporaryDirectory('write-synced');
     let asked = 0;
     let closed = false;
@@ -146,7 +146,7 @@ describe('a file that is written to the device', () => {
     expect(closed).toBe(true);
   });
 
-  it('ends with what its source throws, when nothing is written any more', async () => {
+  it('fails with the error of its source, after its last write has ended', async () => {
     await using folder = await temporaryDirectory('write-synced');
     const path = join(folder.path, 'file');
     let writing = 0;
