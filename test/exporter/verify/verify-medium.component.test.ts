@@ -189,7 +189,7 @@ describe('verifyMedium', () => {
     expect(await codes(world.path('medium.tar'))).toEqual(['MISSING_BLOB']);
   });
 
-  it('refuses a table of contents without its documents, or with wrong ones', async () => {
+  it('refuses a table of contents that leaves out documents or bundles, or names another fleet', async () => {
     await using world = await makeKioskWorld();
     await world.export('medium');
     const swap = (role: string) => (medium: Medium) => ({
