@@ -95,8 +95,8 @@ const mediumWith = async (
 
 const liveFile = () => readFile(at('root/etc/line.conf'), 'utf8');
 
-describe('fleet-agent, from the first start', () => {
-  it('says what it is and what to type', async () => {
+describe('fleet-agent on a new host', () => {
+  it('prints help, status and doctor before it is enrolled, and refuses a wrong flag', async () => {
     const help = await ended(start({}, ['import', '--help']));
     succeed(help);
     expect(help.out).toContain('$ fleet-agent import /media/stick');
@@ -125,7 +125,7 @@ describe('fleet-agent, from the first start', () => {
     expect(existsSync(at('state/state.db'))).toBe(false);
   });
 
-  it('enrols, imports, and shows what runs', async () => {
+  it('enrols, imports a medium, and shows what runs', async () => {
     expect(await enroll()).toMatchObject({ code: 0, out: expect.stringContaining('fingerprint') });
     expect(await enroll('--label', 'ring=1')).toMatchObject({ code: 2 });
     expect(await agent('status')).toMatchObject({
@@ -164,7 +164,7 @@ describe('fleet-agent, from the first start', () => {
     });
   });
 
-  it('tells a state that this user may not read from one that is not there', async () => {
+  it('status distinguishes a state that this user may not read from a missing one', async () => {
     await chmod(at('state'), 0);
     // root may read everything.
     const other = process.getuid?.() === 0 ? 65_534 : undefined;
@@ -182,7 +182,7 @@ describe('fleet-agent, from the first start', () => {
   });
 
   it.skipIf(process.getuid?.() !== 0)(
-    'examines the machine also when the disk of the state is full',
+    'doctor examines the machine although the disk of the state is full',
     async () => {
       const small = at('small');
       await mkdir(small);
@@ -199,7 +199,7 @@ describe('fleet-agent, from the first start', () => {
     },
   );
 
-  it('says where it looked for a kubeconfig when it finds none', async () => {
+  it('doctor names where it looked for a kubeconfig', async () => {
     const env = { HOME: at('root'), KUBECONFIG: '', FLEET_AGENT_TARGETS: 'kubernetes' };
     expect(await agentWith(env, 'doctor')).toMatchObject({
       code: 8,
@@ -207,7 +207,7 @@ describe('fleet-agent, from the first start', () => {
     });
   });
 
-  it('finds what was changed by hand, and sets it right', async () => {
+  it('diff finds an edited file, and run --once corrects it unless onDrift is "report"', async () => {
     succeed(await agent('diff'));
     await writeFile(at('root/etc/line.conf'), 'edited');
     expect(await agent('diff')).toMatchObject({ code: 8, out: expect.stringContaining('/etc/line.conf') });
@@ -220,7 +220,7 @@ describe('fleet-agent, from the first start', () => {
     expect(await liveFile()).toBe('one');
   });
 
-  it('rolls back what fails, refuses what is old, and ends with the exit code of the catalogue', async () => {
+  it('import rolls back a failing package, refuses an older release, and ends with the documented exit codes', async () => {
     const failed = await agent('import', await medium(3, 'two', 'false'), '--json');
     expect(failed.code).toBe(7);
     expect(JSON.parse(failed.out).packages).toMatchObject([{ outcome: 'failed', rolledBack: true }]);
@@ -241,7 +241,7 @@ describe('fleet-agent, from the first start', () => {
     expect(history.out).toContain('rolled-back');
   });
 
-  it('writes its reports onto the stick, and lets itself be examined', async () => {
+  it('reports export writes to a mounted medium only, and doctor ends with 0', async () => {
     const unmounted = await agent('reports', 'export', '/media/nobody/stick');
     expect(unmounted).toMatchObject({
       code: 5,
@@ -255,13 +255,13 @@ describe('fleet-agent, from the first start', () => {
     expect(await agent('doctor')).toMatchObject({ code: 0, out: expect.stringMatching(/^clock +/) });
   });
 
-  it('waits for its turn, and says who has it', async () => {
+  it('run --once ends as BUSY with the process that holds the lock', async () => {
     using _lock = await acquireLock(at('state'), 'import', NOW);
     const late = await agent('run', '--once');
     expect(late).toMatchObject({ code: 6, err: expect.stringContaining(`process ${process.pid}`) });
   });
 
-  it('as a daemon logs a JSON object a line and ends cleanly on SIGTERM', async () => {
+  it('run logs one JSON object per line and ends cleanly on SIGTERM', async () => {
     const daemon = start({}, ['run', '--interval', '1s']);
     const lines: { msg: string; level: string }[] = [];
     let text = '';
@@ -276,7 +276,7 @@ describe('fleet-agent, from the first start', () => {
     expect(lines.at(-1)).toMatchObject({ msg: 'stopped' });
   });
 
-  it('takes an import while its daemon waits for the health of a package that was corrected, or is being applied', async () => {
+  it('import is served while the daemon waits for the health of a corrected or applied package', async () => {
     const slowly = ['/bin/sh', '-c', `test ! -e ${at('slow')} || exec sleep 40`] as const;
     succeed(await agent('import', await mediumWith(90, 'ninety', slowly)));
     await writeFile(at('slow'), '');
@@ -302,7 +302,7 @@ describe('fleet-agent, from the first start', () => {
 });
 
 describe('the lock of a state directory', () => {
-  it('is asked for again each second: a holder that was asked may take it again at once', async () => {
+  it('is requested again each second while another process holds it, and at once when it is free', async () => {
     await using folder = await temporaryDirectory('lock');
     let asked = 0;
     {

@@ -14,7 +14,7 @@ import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 
 const { signal } = new AbortController();
 
-test('an agent follows a medium that is served as its registry, and applies what is on it', async () => {
+test('an agent follows a medium that is served as its registry, and applies its release', async () => {
   await using stack = new AsyncDisposableStack();
   const world = stack.use(await createWorld());
   const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);

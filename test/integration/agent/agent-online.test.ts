@@ -38,7 +38,7 @@ const until = async (what: string, holds: () => boolean | Promise<boolean>): Pro
   throw new Error(`never: ${what}`);
 };
 
-describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegistry }) => {
+describeWith(['dockerRegistry'], 'a connected agent as a process', ({ dockerRegistry }) => {
   const stack = new AsyncDisposableStack();
   let folder = '';
   let fleet: CertifiedFleet;
@@ -120,7 +120,7 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
   const logged = (message: string) =>
     log.split('\n').filter((line) => line.includes(`"msg":"${message}"`)).length;
 
-  it('waits for its enrolment, then takes up what the registry has, and tells the hub', async () => {
+  it('waits for its enrolment, then applies the release of the registry and reports to the hub', async () => {
     daemon = start('run');
     daemon.stdout.on('data', (chunk: Buffer) => {
       log += chunk.toString();
@@ -139,7 +139,7 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
     expect(types()).toEqual(['enrolled', 'imported', 'imported', 'package']);
   });
 
-  it('shows both in status, and doctor finds them well', async () => {
+  it('has registry and hub in status, and doctor finds them good', async () => {
     const { out } = await agent('status');
     expect(out).toMatch(/^Registry oci:\/\/127\.0\.0\.1:\d+\/fleet: last asked \S+Z; next at \S+Z$/m);
     expect(out).toMatch(/^Hub {6}https:\/\/localhost:\d+: last handed over \S+Z; next at \S+Z$/m);
@@ -153,12 +153,12 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
     );
   });
 
-  it('takes up the next release without being asked', async () => {
+  it('applies the next release without a command', async () => {
     await publish(await medium(2, 'two'));
     await until('release 2 runs', async () => (await live()) === 'two');
   });
 
-  it('goes on without registry and hub, lets a person import beside it, and says one line', async () => {
+  it('continues without registry and hub, serves an import by hand, and logs one line', async () => {
     await until(
       'the hub has all',
       async () => JSON.parse((await agent('status', '--json')).out).outbox.events === 0,
@@ -189,7 +189,7 @@ describeWith(['dockerRegistry'], 'an agent on line, as a process', ({ dockerRegi
     expect(Math.min(logged('registry failed'), logged('hub failed'))).toBeGreaterThan(0);
   });
 
-  it('hands over all that waited, once each, when the hub is back, and ends on SIGTERM', async () => {
+  it('delivers all waiting events once each when the hub is back, and ends on SIGTERM', async () => {
     hub.mischief = undefined;
     await until(
       'the hub has all',

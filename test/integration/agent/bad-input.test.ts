@@ -82,8 +82,8 @@ const levels = (count: number): string =>
     (_, at) => `    l${at + 1}: &l${at + 1} [${Array(10).fill(`*l${at}`).join(', ')}]\n`,
   ).join('');
 
-describe('bad input is refused by name', { timeout: 60_000 }, () => {
-  test('the platform as it is has nothing wrong', async () => {
+describe('a bad input file in a repository', { timeout: 60_000 }, () => {
+  test('is missing in the example platform, which has no problem', async () => {
     expect(await problemsOf({})).toEqual([]);
   });
 
@@ -140,7 +140,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(performance.now() - start).toBeLessThan(30_000);
   });
 
-  test('a template that would not end holds its own assignment and no other', async () => {
+  test('with an endless template holds its own assignment only', async () => {
     const problems = await problemsOf({
       'platform/base/loop.yaml': ours(
         'Template',
@@ -153,7 +153,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(problems[0]).toMatch(/loop.yaml:10:\d+: TEMPLATE_LIMIT: /);
   });
 
-  test('bytes that are no text, and text of another kind', async () => {
+  test('that is not UTF-8 is YAML_SYNTAX; a byte order mark and CRLF are accepted', async () => {
     const write =
       (bytes: Buffer): Prepare =>
       ({ platform }) =>
@@ -166,7 +166,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(await problemsOf({}, write(Buffer.from(`\ufeff${text.replaceAll('\n', '\r\n')}`)))).toEqual([]);
   });
 
-  test('a file of 100 MB', async () => {
+  test('of 100 MB is TOO_LARGE', async () => {
     const told = problemsOf({}, async ({ platform }) => {
       const file = join(platform, 'base/bad.yaml');
       await writeFile(file, '# ');
@@ -178,7 +178,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     });
   });
 
-  test('links out of the repository are not followed, as file or as folder', async () => {
+  test('outside of the repository is not reached by a link, of a file or a folder', async () => {
     const problems = await problemsOf({}, async ({ platform, shop }) => {
       await symlink('/etc/passwd', join(platform, 'base/passwd.yaml'));
       await symlink('/etc', join(shop, 'deploy/etc'));
@@ -197,19 +197,22 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(led.join('\n')).toMatch(/there is no path out|leads out/);
   });
 
-  test.each(['../../etc', '/../..', 'a/../../..'])('a path out of the repository: %s', async (path) => {
-    const problems = await problemsOf({
-      'apps/shop/deploy/shop.yaml': ours(
-        'Workload',
-        'shop',
-        `spec:\n  deploymentTargets:\n    - {name: web, environment: qa, manifests: {path: "${path}"}}\n`,
-      ),
-    });
-    expect(problems.join('\n')).toMatch(/leads out of its repository|there is no path/);
-  });
+  test.each(['../../etc', '/../..', 'a/../../..'])(
+    'outside of the repository is not reached by a path: %s',
+    async (path) => {
+      const problems = await problemsOf({
+        'apps/shop/deploy/shop.yaml': ours(
+          'Workload',
+          'shop',
+          `spec:\n  deploymentTargets:\n    - {name: web, environment: qa, manifests: {path: "${path}"}}\n`,
+        ),
+      });
+      expect(problems.join('\n')).toMatch(/leads out of its repository|there is no path/);
+    },
+  );
 
   test.each(['--upload-pack=touch /tmp/x', 'ext::sh -c true', '-oProxyCommand=true'])(
-    'a repository called %s',
+    'is not executed by a repository named %s',
     async (repo) => {
       const problems = await problemsOf({
         'platform/base/shop.yaml': ours(
@@ -225,7 +228,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     },
   );
 
-  test('a submodule is passed over, whatever it points at', async () => {
+  test('in a submodule is ignored', async () => {
     const problems = await problemsOf({}, async ({ shop }) => {
       const modules = `[submodule "--upload-pack=x"]\n\tpath = deploy/sub\n\turl = file:///etc\n`;
       await writeFile(join(shop, '.gitmodules'), modules);
@@ -237,7 +240,7 @@ describe('bad input is refused by name', { timeout: 60_000 }, () => {
     expect(problems).toEqual([]);
   });
 
-  test('a path with a line end is reported in one line', async () => {
+  test('with a line end in its name is reported in one line', async () => {
     const problems = await problemsOf({ 'platform/base/two\nlines.yaml': 'a: [1\n' });
     expect(problems.length).toBeGreaterThan(0);
     expect(problems.join('\n')).toMatch(/YAML_SYNTAX/);

@@ -22,7 +22,7 @@ describe('the agent as one file', () => {
   });
   afterAll(() => stack.disposeAsync());
 
-  it('is a program, its start file, its add-on, its lists of components and licences, and the name that people type', async () => {
+  it('is installed as a program with its add-on, component list and licences', async () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
       'LICENCES.txt',
       'better_sqlite3.node',
@@ -43,7 +43,7 @@ describe('the agent as one file', () => {
     expect(text).not.toContain(process.cwd());
   });
 
-  it('leaves no draft of compiled code that it cannot keep, which would take the space that a full disk gets back', async () => {
+  it('leaves no temporary file of compiled code that it cannot keep on a full disk', async () => {
     await using folder = await temporaryDirectory('cache');
     const start = () =>
       runCommand([join(dirname(program), 'fleet-agent'), '--version'], {
@@ -64,7 +64,7 @@ describe('the agent as one file', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   });
 
-  it('enrols by stick, imports, repairs and tells, and evaluates nothing of Kubernetes for it', async () => {
+  it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes', async () => {
     await using machine = await startMachine(program, fleet);
     const { folder, agent } = machine;
     expect(await machine.enroll()).toMatchObject({ code: 0, stderr: '' });
@@ -84,7 +84,7 @@ describe('the agent as one file', () => {
     expect((await agent(['doctor', '--json'])).stdout).toContain('"findings"');
   });
 
-  it('joins at a hub once: asked again, as by a pod that starts anew, it needs neither token nor hub', async () => {
+  it('enrols at a hub once: repeated, it needs neither token nor hub', async () => {
     await using machine = await startMachine(program, fleet);
     const certified = await createCertifiedFleet();
     const hub = await startHubServer(certified, machine.folder);

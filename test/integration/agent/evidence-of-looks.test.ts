@@ -39,7 +39,7 @@ const verdicts = async (): Promise<ReadonlySet<string>> =>
 
 const LABEL = 'etc/label-printer/label.zpl';
 
-test('a file that was deleted while nothing looked is drift at the hub after the next report', async () => {
+test('a file that was deleted between looks is drift at the hub after the next report', async () => {
   expect(await verdicts()).toEqual(new Set(['complies']));
   await rm(join(site.host, LABEL));
   await carryHome(office, site);
@@ -51,7 +51,7 @@ test('a file that was deleted while nothing looked is drift at the hub after the
   expect(await verdicts()).toEqual(new Set(['complies']));
 });
 
-test('a check that passed when the package was applied, and fails now, is a failure after the next report', async () => {
+test('a check that fails after it passed is a failure at the hub after the next report', async () => {
   await writeFile(join(site.host, 'etc/dead'), '');
   await carryHome(office, site);
   expect(await verdicts()).toEqual(new Set(['failed']));
@@ -61,7 +61,7 @@ test('a check that passed when the package was applied, and fails now, is a fail
   expect(await verdicts()).toEqual(new Set(['complies']));
 });
 
-test('a report of a machine on which nothing happened says when it looked', async () => {
+test('a report of a machine without events has the time of the last look', async () => {
   // The receipts come back, so every event is acknowledged.
   await carryOut(office, site);
   const [before] = await rows();
@@ -79,7 +79,7 @@ test('a report of a machine on which nothing happened says when it looked', asyn
   expect(after?.verdict).toBe('complies');
 });
 
-test('a service that was stopped is said by the report, the status of the office and its alarms', async () => {
+test('a stopped service is in the report, the status of the office and its alarms', async () => {
   const config = join(folder.path, 'sites', SITE, 'agent.yaml');
   const daemon = spawn(process.execPath, [programFile('agent'), 'run', '--config', config], {
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -26,14 +26,14 @@ const withGit = async (says: string) => {
   });
 };
 
-test('a disk that is full while repositories are read is the machine’s fault, and no problem of the platform', async () => {
+test('a full disk while repositories are read is DISK_FULL, and no problem of the platform', async () => {
   await expect(withGit('error: unable to write file: No space left on device')).rejects.toMatchObject({
     code: 'DISK_FULL',
     exitCode: 6,
   });
 });
 
-test('the other side’s full disk is a repository that cannot be read', async () => {
+test('a full disk of the Git server is a repository that cannot be read', async () => {
   const found = await withGit('remote: error: No space left on device');
   expect(found.problems.map(({ code }) => code)).toEqual(['SOURCE_UNREACHABLE']);
 });

@@ -13,7 +13,7 @@ if (canMount) describe(title, tests);
 else describe.skip(`${title} (a small disk can be mounted by root only)`, tests);
 
 function tests(): void {
-  it('shows its status, its history and its differences, and stores nothing', async () => {
+  it('shows status, history and differences without writing to the state', async () => {
     await using folder = await temporaryDirectory('full-state');
     const at = (name: string): string => join(folder.path, name);
     for (const name of ['disk', 'stick', 'root']) await mkdir(at(name));

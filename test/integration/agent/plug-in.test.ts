@@ -60,7 +60,7 @@ const TOO_EARLY_AFTERWARDS = /^attention .* ist installiert\. Der Stick wurde zu
 const root = async (...argv: readonly string[]): Promise<string> =>
   (await runOrFail(asRoot(argv))).stdout.trim();
 
-describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ factoryBase }) => {
+describeWith(['factoryBase'], 'a medium that is plugged into a booted host', ({ factoryBase }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let fleet: TestFleet;
@@ -177,7 +177,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await media?.[Symbol.asyncDispose]();
   });
 
-  it('is imported, applied, given the reports, unmounted and signed off', async () => {
+  it('is imported and applied, receives the reports, is unmounted and signed off', async () => {
     const stick = await plug(loops[0] ?? '', await medium());
     expect(await start(stick), await journal(stick)).toBe(0);
     const said = await sign();
@@ -193,7 +193,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect(await root('debugfs', '-R', 'ls -p fleet/reports', stick.image)).toMatch(/[0-9a-f]{32}/);
   });
 
-  it('is never writable when it is refused: one of another site', async () => {
+  it('of another site is refused without being written to', async () => {
     const before = await installed();
     const stick = await plug(loops[0] ?? '', await medium('plant-8'));
     expect(await start(stick)).not.toBe(0);
@@ -203,7 +203,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     expect([await installed(), await mounts()]).toEqual([before, '0']);
   });
 
-  it('is left alone when it is not a medium', async () => {
+  it('is ignored when it is not a medium of Fleet Ferry', async () => {
     await mkdir(join(media.path, 'photos'), { recursive: true });
     await writeFile(join(media.path, 'photos', 'holiday.jpg'), 'JFIF');
     const stick = await plug(loops[0] ?? '', join(media.path, 'photos'));
@@ -231,7 +231,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await unplug(stick);
   });
 
-  it('is installed when it is write-protected, and the sign says that no reports are on it', async () => {
+  it('is installed when it is write-protected, and the sign states that no reports are on it', async () => {
     const stick = await plug(loops[0] ?? '', await medium(), { readOnly: true });
     await start(stick);
     expect(await sign()).toMatch(/^attention .* ist installiert\. Der Stick ist schreibgeschützt/);
@@ -239,7 +239,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await unplug(stick);
   });
 
-  it('is installed when it is full, and the sign says that no reports are on it', async () => {
+  it('is installed when it is full, and the sign states that no reports are on it', async () => {
     const stick = await plug(loops[0] ?? '', await medium());
     const filled = `mkdir -p /mnt/full; mount /dev/${stick.device} /mnt/full
       dd if=/dev/zero of=/mnt/full/ballast bs=1k 2> /dev/null; umount /mnt/full`;
@@ -250,7 +250,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     await unplug(stick);
   });
 
-  it('waits for the first one when two are plugged in', async () => {
+  it('waits for another one that is being imported', async () => {
     const [first, second] = [await medium(), await medium()];
     const sticks = [await plug(loops[0] ?? '', first), await plug(loops[1] ?? '', second)];
     await Promise.all(sticks.map((stick) => start(stick)));
@@ -266,7 +266,7 @@ describeWith(['factoryBase'], 'a stick that is plugged into a booted host', ({ f
     ['after the import', 'take', 'after', 'whole', TOO_EARLY_AFTERWARDS],
   ] as const;
   it.each(LONG ? pulled : pulled.slice(0, 2))(
-    'has its sentence when it is pulled out %s',
+    'is reported with its message when it is pulled out %s',
     async (_title, phase, moment, part, sentence) => {
       const before = await installed();
       const stored = await blobs();

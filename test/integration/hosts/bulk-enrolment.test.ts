@@ -62,7 +62,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
   const enrolled = (host: FactoryHost): Promise<string> =>
     host.sh('until test -e /var/lib/fleet-agent/enrolled-at-first-boot; do sleep 0.2; done');
 
-  it('ask at their first boot, each with its own line and key, and the office takes all of them by their tokens', async () => {
+  it('enrol at their first boot, each with its line and key, and the office accepts all by their tokens', async () => {
     await writeFile(
       join(office.path, 'hosts.csv'),
       `site,name,channel,match,label.ring\nplant-7,press-1,prod/press,hostname=${NAMES[0]},canary\nplant-7,press-2,prod/press,hostname=${NAMES[1]},\nplant-7,press-3,prod/press,hostname=${ONLINE},\n`,
@@ -101,7 +101,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     ).toBe('no');
   });
 
-  it('cannot use a token of another host that was used, which is named', async () => {
+  it('are refused with a used token of another host, which is named', async () => {
     const { fleet, hosts: lines } = JSON.parse(
       await readFile(join(stick.path, 'hosts.json'), 'utf8'),
     ) as Hosts;
@@ -125,7 +125,7 @@ describeWith(['factoryBase'], 'hosts that are made from one image', ({ factoryBa
     ]);
   });
 
-  it('enrol at a hub that is out of reach at their first boot as soon as it answers, and their agents report to it', async () => {
+  it('enrol as soon as the hub answers when it was out of reach at their first boot', async () => {
     const port = await freePort();
     const host = await startFromImage(ONLINE, port);
     await host.sh('until journalctl -u fleet-agent-enroll | grep -q HUB_UNREACHABLE; do sleep 0.2; done');

@@ -71,7 +71,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(digests(again)).toEqual(digests(exporter));
   });
 
-  it('install the programs, and start no agent that is not enrolled', async () => {
+  it('install the programs, and do not start an agent that is not enrolled', async () => {
     expect((await host.exec(['/bin/sh', '-c', 'command -v node'])).code).not.toBe(0);
     const said = await installed([
       ...(await build('one', ['fleet-agent'])),
@@ -99,7 +99,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(doctor).toMatch(/^systemd +good/m);
   });
 
-  it('say in one sentence what a service lacks that somebody starts too early', async () => {
+  it('name in one message what a service lacks when it is started too early', async () => {
     const start = async (unit: string) => {
       const { code, stderr } = await host.exec(['systemctl', 'start', unit]);
       return { code, stderr };
@@ -147,7 +147,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     );
   }, 120_000);
 
-  it('has a hub and a signer that are started once they serve', async () => {
+  it('start hub and signer once they can serve', async () => {
     await sh('fleet-scheduler root init --dev --fleet acme --keys /etc/fleet-scheduler/keys');
     // The hosts of factories are installed without documentation, so the example comes from here.
     const example = readFileSync(

@@ -148,7 +148,7 @@ describeWith(['factoryBase', 'debianMirror'], 'services of Debian', ({ factoryBa
   });
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  it('are solved at build time to what apt of the host answers', async () => {
+  it('are resolved at build time to the versions that apt of the host resolves', async () => {
     for (const release of LONG ? [1, 2] : [2]) {
       const sources = mirrorSources('/mirror', release > 1);
       const said = await site.sh(`mkdir -p /tmp/sources
@@ -206,7 +206,7 @@ END
     }, TIMEOUT_MS);
 
     it.each(SHARES)(
-      'after %s per cent of the lines that dpkg logs, they reach the release',
+      'after %s per cent of the log lines of dpkg they reach the release',
       async (share) => {
         await site.applied(from());
         if (one.from > 0) await writeData();

@@ -55,7 +55,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     await sh('dpkg --purge hello libgreet half 2>/dev/null; true');
   });
 
-  it('are installed with their dependencies, upgraded with the conffile that was changed here, and removed', async () => {
+  it('are installed with their dependencies, upgraded with an edited conffile, and removed', async () => {
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], asDependency));
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
     // In its own unit, apart from the command.
@@ -77,7 +77,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
   });
 
   itOnce(
-    'run the hooks of the release: dump and migrate before and after an upgrade, restore after going back',
+    'run the hooks of the release: dump and migrate around an upgrade, restore after a rollback',
     async () => {
       const hook = (text: string) => `#!/bin/sh\nset -e\n${text}\n`;
       const release = async (version: string, migrate: string): Promise<TestPackage> => {
@@ -143,7 +143,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     },
   );
 
-  itOnce('are purged where the package says so', async () => {
+  itOnce('are purged with onRemoval: purge', async () => {
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')], { onRemoval: 'purge' }));
     await applied(nothing);
     expect(await dpkg('hello', 'libgreet')).toBe('');
@@ -185,20 +185,25 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     },
   );
 
-  itOnce('leave the host as it was when a maintainer script fails, and the failure names it', async () => {
-    const first = await apply(await packed('greeter', [hello('1.0', { scripts: FAILING }), libgreet('1.0')]));
-    expect(first.code).toBe(7);
-    expect(first.output).toMatch(/DEB_FAILED: hello: .*(?:post-installation|postinst) .*exit status 3/);
-    expect(await dpkg('hello', 'libgreet')).toBe('');
-    expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
+  itOnce(
+    'leave the host unchanged when a maintainer script fails, and the failure names the script',
+    async () => {
+      const first = await apply(
+        await packed('greeter', [hello('1.0', { scripts: FAILING }), libgreet('1.0')]),
+      );
+      expect(first.code).toBe(7);
+      expect(first.output).toMatch(/DEB_FAILED: hello: .*(?:post-installation|postinst) .*exit status 3/);
+      expect(await dpkg('hello', 'libgreet')).toBe('');
+      expect((await exec('test -e /etc/hello.conf')).code).toBe(1);
 
-    await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')]));
-    const second = await apply(
-      await packed('greeter', [hello('1.2', { scripts: FAILING }), libgreet('1.2')]),
-    );
-    expect(second.code).toBe(7);
-    expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
-  });
+      await applied(await packed('greeter', [hello('1.1'), libgreet('1.0')]));
+      const second = await apply(
+        await packed('greeter', [hello('1.2', { scripts: FAILING }), libgreet('1.2')]),
+      );
+      expect(second.code).toBe(7);
+      expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.1, ii libgreet 1.0');
+    },
+  );
 
   itOnce('are refused before anything is written when a dependency is missing', async () => {
     const { code, output } = await apply(
@@ -212,7 +217,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
   });
 
   itOnce(
-    'never take a package of the administrator, unless it is adopted; then it stays when ours leaves',
+    'do not replace a package of the administrator unless it is adopted, and then it stays after the removal',
     async () => {
       await applied(nothing);
       await buildDeb(join(site.media, 'admin'), libgreet('0.9'));
@@ -242,7 +247,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     await applied(nothing);
   });
 
-  it('at least of a version are left when the host has a newer one, and upgraded when it has an older one', async () => {
+  it('with atLeast are kept when the host has a newer version, and upgraded when it has an older one', async () => {
     const atLeast: DebPolicies = {
       packages: { hello: { atLeast: true }, libgreet: { asDependency: true, atLeast: true } },
     };
@@ -258,7 +263,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     expect(await dpkg('hello', 'libgreet')).toBe('rc hello 2.0');
   });
 
-  itOnce('are put back when somebody removes, changes or holds one', async () => {
+  itOnce('are corrected when one is removed, changed or held', async () => {
     await applied(
       await packed('greeter', [hello('2.0'), libgreet('2.0')], { packages: { hello: { hold: true } } }),
     );
@@ -275,7 +280,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
 
   // dpkg unpacks a package with "reinstreq" again, whatever else its state says: while it begins an upgrade it is half-configured, then unpacked.
   itOnce(
-    'are installed after an interrupted dpkg was repaired, and after power cuts left a dependency or the newer version half installed',
+    'are installed after an interrupted dpkg and after power cuts left packages half installed',
     async () => {
       const release = (ofHello: string, ofLibgreet: string) =>
         packed('greeter', [hello(ofHello), libgreet(ofLibgreet)], asDependency);
@@ -319,7 +324,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     expect(await dpkg('hello', 'libgreet')).toBe('ii hello 1.0, ii libgreet 1.0');
   });
 
-  it('leave programs running that a maintainer script starts, without the limits of the step', async () => {
+  it("keep programs running that a maintainer script starts, outside of the step's limits", async () => {
     const postinst = 'setsid sleep 98761 > /dev/null 2>&1 < /dev/null & echo $! > /run/daemon';
     await applied(await packed('greeter', [{ name: 'half', version: '1.0', scripts: { postinst } }]));
     const daemon = '/proc/$(cat /run/daemon)';
@@ -334,7 +339,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
   });
 
   itOnce(
-    'are named by doctor where they are not in order, with the settings of the host that take part',
+    'are named by doctor when they are not configured, with the settings of apt and dpkg that matter',
     async () => {
       await buildDeb(join(site.media, 'admin'), { name: 'half', version: '1' });
       await sh(`dpkg --unpack /media/admin/half-1.deb
@@ -349,7 +354,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     },
   );
 
-  itOnce('are installed by a unit that is no more exposed than documented, like the service', async () => {
+  itOnce('are installed by units whose systemd exposure is at most the documented one', async () => {
     const docs = await readFile(join(repository, 'docs/operations/site.md'), 'utf8');
     const rows = [...docs.matchAll(/^\| `(fleet-agent[^`]*)` \| ([0-9.]+) [A-Z]+ \|/gm)];
     expect(rows.map(([, unit]) => unit)).toEqual(['fleet-agent.service', 'fleet-agent-runner@.service']);
@@ -359,7 +364,7 @@ describeOnDebians([], 'Debian packages on a booted host without a network', ({ b
     }
   });
 
-  itOnce('are put back by the restricted service', async () => {
+  itOnce('are corrected by the restricted service', async () => {
     await applied(await packed('greeter', [hello('1.0'), libgreet('1.0')]));
     await sh('dpkg --remove hello');
     await sh(

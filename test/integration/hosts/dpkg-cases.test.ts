@@ -21,7 +21,7 @@ const triedOn = (debian: number, cases: readonly DpkgCase[], share: number): rea
   cases.filter((_, index) => LONG || index % share === (debian === 12 ? 0 : share / 2));
 
 /** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours, and what administrators do to a host. */
-describeOnDebians([], 'the plan says what dpkg then does', ({ base, debian }) => {
+describeOnDebians([], 'the plan predicts what dpkg does', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let folders = 0;

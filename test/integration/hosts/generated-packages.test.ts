@@ -72,7 +72,7 @@ const worldsOnHost = ({ start, worlds, numRuns }: HostOfWorlds): void => {
     systemctl ${hostUnit.enabled ? 'enable' : 'disable'} --quiet prop-host
     systemctl ${hostUnit.active ? 'start' : 'stop'} prop-host`);
 
-  it('nothing more runs, nothing is flagged and nothing is lost after an apply, and the host is as before after a removal', async () => {
+  it('apply without further changes, drift or loss, and their removal restores the host', async () => {
     await sh('mkdir -p /usr/local/lib/systemd/system');
     await tryWorlds({ worlds, numRuns }, async ({ before, releases }) => {
       await prepare(before);

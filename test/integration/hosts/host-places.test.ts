@@ -37,7 +37,7 @@ describeWith(['factoryBase'], 'paths of a booted host that have two names', ({ f
       'systemctl is-enabled press; systemctl is-active press; systemctl show --value -p Nice -p NeedDaemonReload press',
     );
 
-  it('a unit and its drop-in stay what they are when the release names them below /usr/lib instead of /lib', async () => {
+  it('keep a unit and its drop-in unchanged when the release names them below /usr/lib instead of /lib', async () => {
     const before = await sh('find /usr/lib/systemd /etc/systemd | sort');
     for (const folder of ['/lib/systemd/system', '/usr/lib/systemd/system', '/lib/systemd/system']) {
       const spec = inFolder(folder);
@@ -54,7 +54,7 @@ describeWith(['factoryBase'], 'paths of a booted host that have two names', ({ f
     expect(await sh('find /usr/lib/systemd /etc/systemd | sort')).toBe(before);
   });
 
-  it('a unit stays enabled where the administrator mounted its folder from another', async () => {
+  it('keep a unit enabled when its folder is a bind mount of another', async () => {
     await sh(
       'mkdir -p /data/units && cp -a /etc/systemd/system/. /data/units && mount --bind /data/units /etc/systemd/system && systemctl daemon-reload',
     );
@@ -74,7 +74,7 @@ describeWith(['factoryBase'], 'paths of a booted host that have two names', ({ f
     await sh('umount /etc/systemd/system; systemctl daemon-reload');
   });
 
-  it('settings take effect, and stay in effect, where their folder is a link', async () => {
+  it('keep settings in effect when their folder is a link', async () => {
     await sh('mkdir -p /data && mv /etc/sysctl.d /data/sysctl.d && ln -s /data/sysctl.d /etc/sysctl.d');
     const ttl = () => sh('cat /proc/sys/net/ipv4/ip_default_ttl');
     const spec = (value: number): PackageSpec => ({

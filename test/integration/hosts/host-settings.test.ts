@@ -49,7 +49,7 @@ describeWith(
       expect(await sh(`ls ${path} 2>&1`)).toContain('No such file');
     });
 
-    it('runs a timer with a drop-in, lets apt see a source, finds both changed by hand, and takes them away', async () => {
+    it('runs a timer with a drop-in, adds a source of apt, finds both edited, and removes them', async () => {
       const dropIn = '/etc/systemd/system/press-look.service.d/10-nice.conf';
       const source = '/etc/apt/sources.list.d/press.sources';
       const timed: PackageSpec = {
@@ -84,7 +84,7 @@ describeWith(
       expect(await sh('systemctl list-units --all --no-legend "press-look*"')).toBe('');
     });
 
-    it('makes the accounts before the files that belong to them, and lets settings take effect without a boot', async () => {
+    it('creates accounts before the files that belong to them, and puts settings into effect without a boot', async () => {
       expect(await apply(first)).toEqual(
         expect.arrayContaining([
           'configured setting:/etc/sysctl.d/50-press.conf: its content is not in effect yet',
@@ -98,7 +98,7 @@ describeWith(
       expect(await observe(first)).toEqual([]);
     });
 
-    it('finds a kernel parameter that was changed by hand, and sets it again', async () => {
+    it('finds a kernel parameter that was changed, and sets it again', async () => {
       await sh('echo 70 > /proc/sys/net/ipv4/ip_default_ttl');
       expect(await observe(first)).toEqual(['net.ipv4.ip_default_ttl is 70, not 80']);
       expect((await apply(first)).filter((step) => !step.startsWith('unchanged'))).toEqual([
@@ -107,7 +107,7 @@ describeWith(
       expect(await observe(first)).toEqual([]);
     });
 
-    it('looks twice and flags nothing: values in hexadecimal, a write-only parameter, several values, two files', async () => {
+    it('finds no drift for hexadecimal, write-only, multiple and repeated kernel parameters', async () => {
       const odd: PackageSpec = {
         files: {
           '/etc/sysctl.d/50-press.conf':
@@ -136,7 +136,7 @@ describeWith(
       expect(await observe(odd)).toEqual([]);
     });
 
-    it('sets a parameter that does not exist yet when its interface appears', async () => {
+    it('sets a missing parameter when its interface appears', async () => {
       const later: PackageSpec = {
         files: { '/etc/sysctl.d/50-press.conf': 'net.ipv4.conf.press0.forwarding = 1\n' },
       };
@@ -155,13 +155,13 @@ describeWith(
       await sh('ip link del press0');
     });
 
-    it('names the file of a setting that the host refuses', async () => {
+    it('names the settings file that the host refuses', async () => {
       await expect(apply(spec('net.ipv4.no_such_thing = 1\n'))).rejects.toThrow(
         /50-press\.conf could not take effect: .*systemd-sysctl ended with 1: .*no_such_thing/,
       );
     });
 
-    it('takes effect through the runner, as the restricted daemon applies it', async () => {
+    it('puts settings into effect through the runner of the restricted daemon', async () => {
       const applyRestricted = await installRestrictedDaemon(host);
       const second = spec('net.ipv4.ip_default_ttl = 90\n');
       const said = await applyRestricted({ verb: 'apply', spec: second });
@@ -174,7 +174,7 @@ describeWith(
       );
     });
 
-    it('lets a package go with its files, and keeps the account that files may belong to', async () => {
+    it('removes the files of a package and keeps its account', async () => {
       await apply(first);
       await apply(null);
       expect(await sh('ls /etc/sysctl.d /etc/sysusers.d | grep press')).toBe('');

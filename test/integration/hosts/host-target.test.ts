@@ -66,7 +66,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
   });
   const hard = `it's "$HOME" \`id\` \\ \\n # ; ü\t100% `;
 
-  it('starts and enables units, reads nothing twice, and settles', async () => {
+  it('starts and enables units, reads each state once, and settles', async () => {
     expect(await apply(spec('one'))).toEqual([
       'created directory:/etc/demo: missing',
       'created file:/etc/demo/demo.env: missing',
@@ -90,7 +90,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect([await invocation('demo'), await reloads()]).toEqual(before);
   });
 
-  it('restarts only the unit whose file changed, with no reload, and systemd and sh read the same value', async () => {
+  it('restarts only the unit whose file changed, without a daemon-reload, with the value that sh reads', async () => {
     const [demo, other, count] = [await invocation('demo'), await invocation('other'), await reloads()];
     expect(await apply(spec(hard))).toEqual([
       'configured file:/etc/demo/demo.env: content differs',
@@ -104,7 +104,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await read('. /etc/demo/demo.env; printf %s "$VALUE"')).toBe(hard);
   });
 
-  it('reloads once when a unit file changed, and restarts only that unit', async () => {
+  it('runs one daemon-reload for a changed unit file, and restarts only that unit', async () => {
     const [demo, other, count] = [await invocation('demo'), await invocation('other'), await reloads()];
     await apply(spec(hard, { comment: 'Environment=A=1\n' }));
     expect(await invocation('demo')).toBe(demo);
@@ -113,7 +113,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await observe(spec(hard, { comment: 'Environment=A=1\n' }))).toEqual([]);
   });
 
-  it('links a unit anew when its file says that another target wants it', async () => {
+  it('enables a unit again when its file names another target', async () => {
     const moved = { comment: 'Environment=A=1\n', wantedBy: 'graphical.target' };
     const links = () => sh('cd /etc/systemd/system && ls -d *.wants/other.service');
     await apply(spec(hard, moved));
@@ -122,7 +122,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await links()).toBe('multi-user.target.wants/other.service');
   });
 
-  it('finds what somebody did to units, and a fresh plan corrects it', async () => {
+  it('finds stopped, disabled, failed and outdated units, and corrects them', async () => {
     const now = spec(hard, { comment: 'Environment=A=1\n' });
     await sh('systemctl stop demo; rm /etc/systemd/system/multi-user.target.wants/other.service');
     expect(await observe(now)).toEqual(['unit:demo.service inactive', 'unit:other.service disabled']);
@@ -146,7 +146,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('systemctl is-active demo')).toBe('active');
   });
 
-  it('sees what systemctl edit and set-property wrote, and takes it away again', async () => {
+  it('finds the files of systemctl edit and set-property, and removes them', async () => {
     const now = spec(hard, { comment: 'Environment=A=1\n' });
     const edited = '/etc/systemd/system/demo.service.d/override.conf';
     const paths = [edited, '/etc/systemd/system.control/other.service.d/50-CPUWeight.conf'];
@@ -172,7 +172,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     await sh(`rmdir ${dirname(edited)}`);
   });
 
-  it('does not forget a restart when the power goes between a file and its unit', async () => {
+  it('restarts a unit after a power cut between its file and its restart', async () => {
     const next = spec('after the cut', { comment: 'Environment=A=1\n' });
     const before = await invocation('demo');
     // The directory, then the file with the value.
@@ -183,7 +183,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await apply(next)).toEqual([]);
   });
 
-  it('removes units, files and folders without a trace', async () => {
+  it('removes units, files and folders completely', async () => {
     await apply(null);
     expect(await sh('ls -d /etc/demo /etc/systemd/system/demo* /etc/systemd/system/other* 2>/dev/null')).toBe(
       '',
@@ -193,7 +193,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('find / -xdev -name ".fleet-*" 2>/dev/null')).toBe('');
   });
 
-  it('owns what it wrote before its state was lost: nothing changes, and a removal stops and deletes it', async () => {
+  it('takes over its own files after its state was lost, and removes them with the package', async () => {
     await apply(spec('one'));
     const before = [await invocation('demo'), await invocation('other')];
     await sh('rm -r /var/lib/agent');
@@ -208,7 +208,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     await sh('rmdir /etc/demo');
   });
 
-  it('sees a unit fail within the window: at once, later, and in a restart loop', async () => {
+  it('fails a unit that ends within its window: at once, later, or in a restart loop', async () => {
     const restarting = 'Restart=on-failure\nRestartSec=200ms\nStartLimitIntervalSec=0\n';
     const failing: PackageSpec = {
       files: {
@@ -240,7 +240,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('systemctl --failed --plain --no-legend')).toBe('');
   });
 
-  it('sees a unit that comes up and ends again and again, also when a look meets it running', async () => {
+  it('fails a unit that starts and ends again and again, even if a look finds it running', async () => {
     const restart = 'Restart=always\nRestartSec=100ms\nStartLimitIntervalSec=0\n';
     const looping: PackageSpec = {
       files: { '/etc/systemd/system/again.service': service('/bin/sleep 0.8', restart) },
@@ -253,7 +253,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     await apply(null);
   });
 
-  it('says UNIT_FAILED when a unit does not start, or cannot be enabled', async () => {
+  it('fails with UNIT_FAILED when a unit does not start or cannot be enabled', async () => {
     const notify: PackageSpec = {
       files: { '/etc/systemd/system/bad.service': service('/bin/false', 'Type=oneshot\n') },
       units: [unit('bad.service')],
@@ -297,7 +297,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('ls /etc/systemd/system | grep bad')).toBe('');
   });
 
-  it('knows timers, the one-shots they start, and units outside the load path', async () => {
+  it('handles timers, the one-shots they start, and units outside of the load path', async () => {
     const timer = '[Timer]\nOnActiveSec=1h\n[Install]\nWantedBy=timers.target\n';
     const once: PackageSpec = {
       files: {
@@ -328,7 +328,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('ls -d /opt/vendor /etc/systemd/system/far.service 2>/dev/null')).toBe('');
   });
 
-  it("gives a unit of the host's own its file and state back", async () => {
+  it('restores file and state of a unit that belonged to the host', async () => {
     await sh(
       `mkdir -p /usr/lib/systemd/system && printf '[Service]\\nExecStart=/bin/sleep 1001\\n[Install]\\nWantedBy=multi-user.target\\n' > /etc/systemd/system/host.service && systemctl daemon-reload && systemctl enable --now host`,
     );
@@ -345,7 +345,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     expect(await sh('systemctl is-enabled host')).toBe('enabled');
   });
 
-  it('tells units apart that it asks about together: init scripts, missing, masked and static ones', async () => {
+  it('distinguishes init scripts, missing, masked and static units in one question', async () => {
     await sh(
       `printf '#!/bin/sh\n### BEGIN INIT INFO\n# Provides: old\n# Default-Start: 2 3 4 5\n# Default-Stop: 0 1 6\n### END INIT INFO\n' > /etc/init.d/old && chmod 755 /etc/init.d/old && systemctl daemon-reload`,
     );
@@ -386,7 +386,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
     await sh('rm /etc/init.d/old && systemctl daemon-reload');
   });
 
-  it('names the file that a full or read-only disk refuses, and leaves nothing of it', async () => {
+  it('names the file that a full or read-only disk refuses, and leaves no part of it', async () => {
     await sh(
       'mkdir -p /srv/full /srv/fixed && mount -t tmpfs -o size=64k none /srv/full && mount -t tmpfs -o ro none /srv/fixed',
     );
@@ -409,7 +409,7 @@ describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => 
 
   // In every run e2e/medium-only cuts the power in an import that applies such a package.
   if (LONG)
-    it('ends where it should whenever the power is cut', async () => {
+    it('reaches the release after a power cut at any moment', async () => {
       await sh(`printf before > /etc/foreign; sync`);
       const version = (n: number): PackageSpec => ({
         directories: { '/etc/cut': {} },

@@ -34,7 +34,7 @@ describeWith(['factoryBase'], 'a host whose state directory was lost', ({ factor
     await site.enroll();
   };
 
-  it('takes Debian packages over that the agent had installed, dependencies too, and removes them with the package', async () => {
+  it('takes over the Debian packages that the agent installed, and removes them with the package', async () => {
     await site.applied(await greeter('1.0'));
     await lose();
     await site.applied(await greeter('1.0'));
@@ -47,7 +47,7 @@ describeWith(['factoryBase'], 'a host whose state directory was lost', ({ factor
     expect(await site.sh('ls /var/lib/dpkg/fleet-agent')).toBe('');
   });
 
-  it('leaves them where the first release after it fails', async () => {
+  it('keeps the Debian packages when the first release afterwards fails', async () => {
     await site.applied(await greeter('1.0'));
     await lose();
     const failing: TestPackage = {
@@ -62,7 +62,7 @@ describeWith(['factoryBase'], 'a host whose state directory was lost', ({ factor
     expect(await dpkg()).toBe('');
   });
 
-  it('takes no package over that somebody removed and installed again, or upgraded, by hand', async () => {
+  it('does not take over a package that was installed again or upgraded by hand', async () => {
     const folder = '/var/lib/fleet-ferry/apt/greeter';
     const ways = [
       `dpkg --purge hello; sleep 1.1; dpkg -i /root/debs/hello_1.0_all.deb`,

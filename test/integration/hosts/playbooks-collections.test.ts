@@ -36,7 +36,7 @@ const TRIED = LONG ? TASKS : TASKS.slice(0, 2);
 
 describeOnDebians(
   ['ansible', 'ansibleCollections'],
-  'collections as their authors publish them, and a role, on a booted host without network',
+  'published collections and a role on a booted host without network',
   ({ base, debian }, { ansibleCollections }) => {
     let world: PlaybooksHost;
     beforeAll(async () => {
@@ -44,7 +44,7 @@ describeOnDebians(
     });
     afterAll(() => world?.host.remove());
 
-    it('the check says what the run then changes, and a second run changes nothing', async () => {
+    it('change in a run what the check predicts, and nothing in a second run', async () => {
       const tarballs = await Promise.all(
         TRIED.map(
           async ([name]) =>

@@ -30,7 +30,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
       { line: 'L7 {{ 1 + 1 }}' },
     );
 
-  it('runs a new playbook, names the task that changes something on every run, which is no drift, and corrects what a person changed', async () => {
+  it('run once, name a task that always changes something, which is no drift, and correct an edited file', async () => {
     const built = await buildTemplate();
     const restless = 'not idempotent: a second run would change task "touch" (site.yml:6)';
     expect(await apply(built)).toEqual([`created ${KEY}: 2 changed; ${restless}`]);
@@ -43,7 +43,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh('cat /etc/clock.conf')).toContain('Europe/Berlin');
   });
 
-  it('names the task that fails with its file, line, host and message, and the former playbook is to run on the way back', async () => {
+  it('name the failing task with file, line, host and message, and run the former playbook in the rollback', async () => {
     const failing = tasks(
       '    - name: first\n      shell: echo 1 > /etc/clock.conf\n    - name: breaks\n      fail: {msg: "no such clock"}\n',
     );
@@ -57,7 +57,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     ]);
   });
 
-  it('kills a playbook that hangs with all its children', async () => {
+  it('are killed with all their children when they hang', async () => {
     const hanging = tasks('    - name: hangs\n      command: sleep 98765\n');
     await expect(
       apply(await build(setup(', timeoutSeconds: 15'), { 'ansible/site.yml': hanging })),
@@ -65,7 +65,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 9876[5]'")).toBe('0');
   });
 
-  it('runs in the end what a run that was killed, or that failed in a handler, had notified, and says what is not repeated', async () => {
+  it('run the notified handlers of a killed or failed run, and name what is not repeated', async () => {
     const site = `${tasks(
       `    - name: configuration
       copy: {content: "port {{ 7000 + 2 }}\\n", dest: /etc/lines.conf}
@@ -109,7 +109,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh('ls /var/lib/agent/playbooks')).toBe('');
   });
 
-  it('does not run a playbook again whose check fails, and says so, unless a task before the failure differs', async () => {
+  it('do not run again when their check fails, unless a task before the failure differs', async () => {
     const built = await build(setup(), {
       'ansible/site.yml': tasks(`    - name: port
       copy: {content: "1", dest: /etc/checked.port}
@@ -137,7 +137,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh('cat /run/runs; cat /etc/checked.port')).toBe('run\nrun\n1');
   });
 
-  it('names the items of a loop as the playbook has them, and the first that failed with its reason', async () => {
+  it('name the items of a loop as written, and the reason of the first failing one', async () => {
     const failing = tasks(
       '    - name: "line {{ item }}"\n      command: sh -c "echo no {{ item }} >&2; exit {{ item }}"\n      loop: [0, 3]\n',
     );
@@ -146,7 +146,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     );
   });
 
-  it('fails a task that asks for another user where the package does not allow it', async () => {
+  it('fail a task that becomes another user when the package does not allow it', async () => {
     const other = tasks(
       '    - name: as nobody\n      become: true\n      become_user: nobody\n      command: id\n',
     );
@@ -167,7 +167,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
   };
 
   itOnce(
-    "makes a timer that pulls as the user of the target, by the built-in template of Kalypso's sample",
+    "create a timer that pulls as the user of the target, by the built-in template of Kalypso's sample",
     async () => {
       await sh(
         'mkdir /etc/ansible; printf "[defaults]\\ninternal_poll_interval = 0.01\\n" > /etc/ansible/ansible.cfg',
@@ -184,7 +184,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     },
   );
 
-  it("makes a user for each target with its configuration, by the built-in template of Kalypso's sample and the runner for the restricted daemon, and says that removal undoes nothing", async () => {
+  it("create a user for each target by the built-in template of Kalypso's sample, through the runner, and state that a removal undoes nothing", async () => {
     const built = await build(setup(', config: true'), {
       'ansible/site.yml': builtIn()['namespace.yaml'] ?? '',
     });

@@ -54,7 +54,7 @@ describeWith(
       await media?.[Symbol.asyncDispose]();
     });
 
-    it('become services that run, are watched, restarted when they change, put back, and removed', async () => {
+    it('become services that are watched, restarted after changes, corrected, and removed', async () => {
       expect(await ask('apply', web(8080))).toEqual(
         expect.arrayContaining([
           expect.stringMatching(/^configured systemd:daemon-reload/),
@@ -97,7 +97,7 @@ describeWith(
         ({ what, key }) => `${what} ${key.slice(key.indexOf(':') + 1)}`,
       );
 
-    it('are the units that the generator of this Podman names, of whichever kind', async () => {
+    it('have the unit names of the generator of this Podman, for each kind', async () => {
       const kinds: PackageSpec = {
         files: {
           [`${F}/a.container`]: container('ServiceName=front\nPod=all.pod\n').replace('Network=host\n', ''),
@@ -146,7 +146,7 @@ describeWith(
       expect(await sh(`ls ${F} 2>&1 || true`)).not.toMatch(/container|artifact/);
     });
 
-    it('are known by what systemd has read: renamed, changed by drop-ins, and replaced by others', async () => {
+    it('are found by what systemd read: renamed, changed by drop-ins, and replaced by others', async () => {
       const shop = (name: string, by = 'package'): PackageSpec => ({
         files: {
           [`${F}/team/shop-web.container`]: container(`ServiceName=${name}\n`),
@@ -193,7 +193,7 @@ describeWith(
       await sh(`rm -rf /run/containers/systemd ${F}`);
     });
 
-    it('leave no service behind that a container started with it: its volume, under its old and its new name', async () => {
+    it('leave no service of their volume behind, under its old or new name', async () => {
       const shop = (volume?: string): PackageSpec => ({
         files: {
           [`${F}/shop.container`]: container(volume === undefined ? '' : `Volume=${volume}:/data\n`),
@@ -222,7 +222,7 @@ describeWith(
       await sh('podman volume rm --all --force');
     });
 
-    it('run the image that comes along as a file of the package, and the next one, without a registry', async () => {
+    it('run an image that is a file of the package, and the next one, without a registry', async () => {
       const carrying = async (page: string): Promise<BuiltPackage> => {
         const layout = join(media.path, page);
         const image = await makeBusyboxImage(busybox, layout, { name: 'carried.example/web:1', page });

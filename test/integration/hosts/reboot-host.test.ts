@@ -38,7 +38,7 @@ describeOnDebians([], 'a reboot by the agent of a booted host', ({ base, debian,
     throw new Error(`${JSON.stringify(await reboot())}\n${await journal()}`, { cause });
   };
 
-  it('happens in the window of the release for /run/reboot-required, once, with healthy packages after it', async () => {
+  it('happens once for /run/reboot-required in the window of the release, with healthy packages after it', async () => {
     await site.appliedWith(undefined, nothing, SERVICE);
     await site.sh('systemctl start fleet-agent.service');
     // As the postinst of a Debian package with update-notifier writes them.
@@ -72,7 +72,7 @@ describeOnDebians([], 'a reboot by the agent of a booted host', ({ base, debian,
     expect(await journal()).not.toContain('look failed');
   }, 300_000);
 
-  itOnce('waits for whatever holds the locks of dpkg', async () => {
+  itOnce('waits for the holder of the locks of dpkg', async () => {
     await site.sh('rm -f /run/reboot-required /run/reboot-required.pkgs');
     const before = await bootId();
     const holder = site.host.open([
@@ -96,7 +96,7 @@ describeOnDebians([], 'a reboot by the agent of a booted host', ({ base, debian,
     expect(await bootId()).not.toBe(before);
   });
 
-  itOnce('waits for the inhibitor lock of a program, and never happens with allowReboot: false', async () => {
+  itOnce('waits for an inhibitor lock, and never happens with allowReboot: false', async () => {
     await site.sh('rm -f /run/reboot-required /run/reboot-required.pkgs');
     const before = await bootId();
     // The harness masks logind, which is not needed otherwise.

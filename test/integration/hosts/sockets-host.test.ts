@@ -19,7 +19,7 @@ describeOnDebians([], 'units that sockets, timers and path units start', ({ base
   const invocation: UnitsHost['invocation'] = (name) => world.invocation(name);
   const said: UnitsHost['said'] = (port) => world.said(port);
 
-  it('that are templates are asked about, and listed beside their socket', async () => {
+  it('are examined and listed beside their socket when they are templates', async () => {
     const now: PackageSpec = {
       files: {
         [`${SYSTEM}/talk.socket`]:
@@ -111,7 +111,7 @@ while True:
       },
     );
 
-  it('that a person broke come back: a socket that failed beside its running service', async () => {
+  it('are restored when a socket failed beside its running service', async () => {
     const now = echo([one, two]);
     await apply(now);
     await said(7101);
@@ -121,7 +121,7 @@ while True:
     expect([await said(7101), await said(7102)]).toEqual(['one', 'one']);
   });
 
-  it('lose no socket of the group when a port is taken, or the power goes', async () => {
+  it('lose no socket of the group when a port is taken or the power is cut', async () => {
     const now = echo([one, two]);
     await sh(
       'systemd-run --unit=thief --quiet python3 -c "import socket,time; s=socket.create_server((\'127.0.0.1\', 7901)); time.sleep(1e6)"',
@@ -159,7 +159,7 @@ while True:
     await sh(`rm -f ${SYSTEM}/echo-two.socket; systemctl daemon-reload`);
   });
 
-  it('that a timer or a path unit starts by Unit= get new files: a daemon at once, a one-shot run at its next', async () => {
+  it('by Unit= have new files: a daemon at once, a one-shot at its next run', async () => {
     const daemon = (by: string): PackageSpec => ({
       files: {
         [`${SYSTEM}/tick.timer`]:

@@ -29,7 +29,7 @@ describeOnDebians([], 'the processes of a step in its unit', ({ base, debian, it
   const groupOf = async (seconds: number): Promise<string> =>
     world.sh(`grep -E 'name=systemd|^0::' /proc/${await pidsOf(seconds)}/cgroup`);
 
-  it('lets run on what a program started on purpose, in a scope of its own, where the network is not closed', async () => {
+  it('continue in a scope of their own when a program started them on purpose and may use the network', async () => {
     expect(await run('setsid sleep 98801 > /dev/null 2>&1 < /dev/null &')).toContain(`${KEY}: 1 changed`);
     expect(await groupOf(98_801)).toMatch(/\/system\.slice\/fleet-agent-left-[0-9a-f]{32}-\d+\.scope/);
     expect(await groupOf(98_801)).not.toContain('runner');
@@ -40,16 +40,13 @@ describeOnDebians([], 'the processes of a step in its unit', ({ base, debian, it
       .toBe('0');
   });
 
-  itOnce(
-    'kills by the control group at the limit, whatever session, parent and environment they have',
-    async () => {
-      const script = 'env -i /usr/bin/setsid sleep 98802 > /dev/null & (setsid sleep 98803 &) ; sleep 98804';
-      expect(await run(script, ', timeoutSeconds: 8')).toContain('did not end within 8 s and was killed');
-      for (const sleep of [98_802, 98_803, 98_804]) expect(await isRunning(sleep), `${sleep}`).toBe(false);
-    },
-  );
+  itOnce('are killed by their control group at the limit, in any session and environment', async () => {
+    const script = 'env -i /usr/bin/setsid sleep 98802 > /dev/null & (setsid sleep 98803 &) ; sleep 98804';
+    expect(await run(script, ', timeoutSeconds: 8')).toContain('did not end within 8 s and was killed');
+    for (const sleep of [98_802, 98_803, 98_804]) expect(await isRunning(sleep), `${sleep}`).toBe(false);
+  });
 
-  itOnce('kills all of it when the runner is killed', async () => {
+  itOnce('are killed when the runner is killed', async () => {
     const ended = run('setsid sleep 98805 > /dev/null & sleep 600');
     await expect.poll(() => isRunning(98_805)).toBe(true);
     await world.sh("systemctl kill --kill-who=main --signal=KILL 'fleet-agent-runner@*'");

@@ -14,7 +14,7 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
   const property = async (unit: string, name: string): Promise<number | undefined> =>
     parseTimeSpan((await world.sh(`systemctl show -P ${name} ${unit}`)).trim());
 
-  it('read a timeout as systemd does', async () => {
+  it('read timeouts as systemd does', async () => {
     const texts = [
       '0',
       '0min',
@@ -37,7 +37,7 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
       expect([text, await property(name, 'TimeoutStopUSec')]).toEqual([text, parseTimeSpan(text)]);
   });
 
-  it('know which types have no default for the start', async () => {
+  it('have no default start timeout for one-shots', async () => {
     const seconds = async (type: string): Promise<number | undefined> => {
       await world.put(`${SYSTEM}/start.service`, `[Service]\nType=${type}\nExecStart=/bin/true\n`);
       await world.sh('systemctl daemon-reload');
@@ -58,7 +58,7 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
   const service = (wantedBy: string, unit = ''): string =>
     `[Unit]\n${unit}\n[Service]\n${run}[Install]\nWantedBy=${wantedBy}\n`;
 
-  it('let nothing close a cycle with the units of a boot, and refuse what would', async () => {
+  it('accept units that close no cycle with the units of a boot, and refuse the others', async () => {
     expect(
       await cycles({
         'own.service': service(

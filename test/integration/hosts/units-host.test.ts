@@ -23,7 +23,7 @@ describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
   const invocation: UnitsHost['invocation'] = (name) => world.invocation(name);
   const observe: UnitsHost['observe'] = (spec) => world.observe(spec);
 
-  it('know the folders from which systemd reads drop-ins', async () => {
+  it('have the drop-in folders that systemd reads', async () => {
     const names = [
       'a-b@1.service',
       'a-b@.service',
@@ -81,7 +81,7 @@ describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
     await apply(press());
   });
 
-  it('are drift where somebody wrote a drop-in for them, read or not, and put back where nothing else needs it', async () => {
+  it('are drift when someone wrote a drop-in for them, and corrected when nothing else needs it', async () => {
     const now = press();
     const own = [
       'press-a.service.d',
@@ -134,7 +134,7 @@ describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
     expect(await drifts(now)).toEqual([]);
   });
 
-  it('are not drift by a drop-in that a Debian package brings', async () => {
+  it('have no drift by the drop-in of a Debian package', async () => {
     await sh(`mkdir -p /tmp/deb/DEBIAN /tmp/deb/usr/lib/systemd/system/press-a.service.d
       printf 'Package: press-limits\\nVersion: 1\\nArchitecture: all\\nMaintainer: x <x@example.invalid>\\nDescription: x\\n' > /tmp/deb/DEBIAN/control
       printf '[Service]\\nTasksMax=77\\n' > /tmp/deb/usr/lib/systemd/system/press-a.service.d/limits.conf
@@ -143,7 +143,7 @@ describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
     await sh('dpkg -P press-limits && systemctl daemon-reload');
   });
 
-  it('are drift where another file takes the place of theirs, read or not, and put back', async () => {
+  it('are drift when another file takes the place of their file, and corrected', async () => {
     const vendor = '/usr/lib/systemd/system/press-v.service';
     const now: PackageSpec = {
       files: {
@@ -198,7 +198,7 @@ describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
     await apply(null);
   });
 
-  it('of the host keep what was there before the package, and only that', async () => {
+  it('of the host keep the drop-ins of before the package, and no later ones', async () => {
     await put(`${SYSTEM}/mill-a.service`, sleeping());
     await put(`${SYSTEM}/mill-.service.d/10-site.conf`, HAND);
     await sh('systemctl daemon-reload; systemctl enable --now mill-a');

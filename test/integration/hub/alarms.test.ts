@@ -136,7 +136,7 @@ const hook = (url: string, more: Partial<ReceiverSettings> = {}): ReceiverSettin
 });
 
 describe('a webhook', () => {
-  it('gets CloudEvents that the reference library reads, signed as Standard Webhooks verifies', async () => {
+  it('receives CloudEvents that the reference library reads, with a signature of Standard Webhooks', async () => {
     await using hub = await openHub();
     await using receiver = await startReceiver();
     await hub.keep(late('plant-7/press-1', 'critical'));
@@ -170,7 +170,7 @@ describe('a webhook', () => {
     expect(verify(`${one?.body} `)).toBe(false);
   });
 
-  it('that is away gets each alarm once when it is back, at the pauses of the retry policy, also after a restart', async () => {
+  it('that is away receives each alarm once when it is back, with the pauses of the retry policy, also after a restart', async () => {
     await using hub = await openHub();
     let isUp = false;
     await using receiver = await startReceiver((response) => response.writeHead(isUp ? 200 : 503).end());
@@ -204,7 +204,7 @@ describe('a webhook', () => {
   });
 
   it.each([503, 422])(
-    'that answered %d while the clock was a year ahead gets its alarms when the clock is right, and reminders as ever',
+    'that answered %d while the clock was a year ahead receives its alarms and reminders when the clock is right',
     async (answer) => {
       await using hub = await openHub();
       const YEAR = 365 * 24 * 60 * MINUTE;
@@ -228,7 +228,7 @@ describe('a webhook', () => {
     },
   );
 
-  it('that refuses one notice gets the others', async () => {
+  it('that refuses one notice receives the others', async () => {
     await using hub = await openHub();
     await using receiver = await startReceiver((response, at) =>
       response.writeHead(at === 1 ? 422 : 200).end(),
@@ -241,7 +241,7 @@ describe('a webhook', () => {
     expect(hub.log).toMatchObject([{ receiver: 'operations', msg: 'alarm refused' }]);
   });
 
-  it('that refuses one notice again and again gets it at growing pauses, under one id, and is named in an alarm', async () => {
+  it('that keeps refusing a notice receives it at growing pauses with one id, and is named in an alarm', async () => {
     await using hub = await openHub();
     let status = 422;
     await using receiver = await startReceiver((response) => response.writeHead(status).end());
@@ -272,19 +272,22 @@ describe('a webhook', () => {
     ['answers nothing', (): void => {}],
     ['answers without end', drip],
     ['redirects', (response: ServerResponse): void => void response.writeHead(302, { location: '/x' }).end()],
-  ])('that %s is given up on, and named by its host alone', async (what, answer) => {
-    await using receiver = await startReceiver(answer);
-    const carrier = webhook(
-      { url: `${receiver.url}?token=hidden`, secretFile: join(folder.path, 'secret') },
-      access,
-      300,
-    );
-    const outcome = await carrier.deliver([notice()], { fleet: FLEET, now: NOW, signal: NEVER });
-    expect(outcome.kind).toBe(what === 'answers without end' ? 'taken' : 'unreachable');
-    expect(JSON.stringify(outcome)).not.toContain('hidden');
-  });
+  ])(
+    "that %s is left within the timeout, without its URL's parameters in the outcome",
+    async (what, answer) => {
+      await using receiver = await startReceiver(answer);
+      const carrier = webhook(
+        { url: `${receiver.url}?token=hidden`, secretFile: join(folder.path, 'secret') },
+        access,
+        300,
+      );
+      const outcome = await carrier.deliver([notice()], { fleet: FLEET, now: NOW, signal: NEVER });
+      expect(outcome.kind).toBe(what === 'answers without end' ? 'taken' : 'unreachable');
+      expect(JSON.stringify(outcome)).not.toContain('hidden');
+    },
+  );
 
-  it('whose secret is missing is named with the file, and holds no other receiver up', async () => {
+  it('without its secret file is reported with that file, and delays no other receiver', async () => {
     await using hub = await openHub();
     await using receiver = await startReceiver();
     await hub.keep(late('plant-7/press-1'));
@@ -369,7 +372,7 @@ const desk = (mail: string, more: object = {}): ReceiverSettings => ({
 
 describe('a mail server', () => {
   it.each(['smtps', 'smtp'])(
-    'takes one message with all that is new, by %s with a login',
+    'receives one message with all new alarms, by %s with a login',
     async (protocol) => {
       await using hub = await openHub();
       await using mail = await startMail({ secure: protocol === 'smtps' });
@@ -389,7 +392,7 @@ describe('a mail server', () => {
     },
   );
 
-  it('with a wrong password is tried again later, and neither the log nor the table has the password', async () => {
+  it('with a wrong password is tried again later, and neither log nor table contain the password', async () => {
     await using hub = await openHub();
     await using mail = await startMail({
       secure: true,
@@ -402,7 +405,7 @@ describe('a mail server', () => {
     expect(JSON.stringify([hub.log, rows])).not.toContain('swordfish');
   });
 
-  it('whose certificate no authority signed gets no password', async () => {
+  it('with a certificate of an unknown authority receives no password', async () => {
     await using mail = await startMail({ secure: true });
     const { email: settings } = desk(`smtps://localhost:${mail.port}`);
     if (!settings) throw new Error('no settings');
@@ -418,7 +421,7 @@ describe('a mail server', () => {
     expect(mail.mails).toEqual([]);
   });
 
-  it('that refuses all recipients has refused the message', async () => {
+  it('that refuses all recipients counts as refusing the message', async () => {
     await using hub = await openHub();
     await using mail = await startMail({
       secure: true,
@@ -430,7 +433,7 @@ describe('a mail server', () => {
     expect(hub.log).toMatchObject([{ receiver: 'desk', msg: 'alarm refused' }]);
   });
 
-  it('that accepts a connection and says nothing is given up on', async () => {
+  it('that accepts a connection and sends nothing is unreachable after the timeout', async () => {
     const tcp = createTcpServer(() => {});
     tcp.listen(0, '127.0.0.1');
     await once(tcp, 'listening');
@@ -448,7 +451,7 @@ describe('a mail server', () => {
 });
 
 describeWith(['alertmanager'], "Prometheus' Alertmanager", ({ alertmanager }) => {
-  it('shows an alarm with its labels as long as it lasts, and forgets it when it is over', async () => {
+  it('shows an alarm with its labels while it lasts, and not afterwards', async () => {
     const port = await freePort();
     const config = join(folder.path, 'alertmanager.yml');
     await writeFile(config, 'route: { receiver: none }\nreceivers: [{ name: none }]\n');
@@ -508,7 +511,7 @@ const sentIn = (path: string): unknown => {
   }
 };
 
-it('serve raises the alarm of a failed package, and a hub that was killed does not repeat it', async () => {
+it('the hub raises the alarm of a failed package, and does not repeat it after a kill', async () => {
   await using office = await startOffice();
   await using receiver = await startReceiver();
   await writeFile(join(office.path, 'secret'), `${SECRET}\n`);

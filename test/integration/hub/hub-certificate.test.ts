@@ -49,7 +49,7 @@ const look = async (): Promise<{ readonly shown: PeerCertificate; readonly answe
   return { shown, answer };
 };
 
-it('the hub renews its own certificate while it runs, and asks for those of clients as before', async () => {
+it('the hub renews its certificate while it runs, and still requires client certificates', async () => {
   await start();
   const first = await look();
   expect(first.answer).toMatch(/^HTTP\/1\.1 401 /);
@@ -62,7 +62,7 @@ it('the hub renews its own certificate while it runs, and asks for those of clie
   expect(next.answer).toMatch(/^HTTP\/1\.1 401 /);
 });
 
-it('a certificate that the hub issued by a clock years ahead is replaced once the clock is right', async () => {
+it('a hub certificate issued by a clock in the future is replaced when the clock is right', async () => {
   now = addDays(NOW, 200);
   await start();
   const first = await look();
@@ -71,7 +71,7 @@ it('a certificate that the hub issued by a clock years ahead is replaced once th
   expect(new Date((await look()).shown.valid_to)).toEqual(addDays(NOW, 90));
 });
 
-it('files that somebody renewed are shown without a restart; broken ones are not, and the hub goes on', async () => {
+it('renewed certificate files are served without a restart; broken ones are ignored', async () => {
   const [certificateFile, keyFile] = [join(hub.path, 'hub.crt'), join(hub.path, 'hub.key')];
   const authority = await hub.keys.authority();
   const write = async (): Promise<void> => {

@@ -15,7 +15,7 @@ const isRoot = rootAccess() === 'root';
 const skipped = isRoot ? '' : `${SKIPPED}only root may mount)`;
 
 it.skipIf(!isRoot)(
-  `a hub whose disk is full refuses reports by name, keeps what it acknowledged, answers questions, and goes on when there is room${skipped}`,
+  `a hub with a full disk refuses reports, keeps acknowledged events, answers queries, and continues when there is room${skipped}`,
   async () => {
     await using office = await startOffice();
     const disk = join(office.path, 'disk');

@@ -175,7 +175,7 @@ const migrate = async ({ db }: Hubs): Promise<void> => {
   expect(added.rows).toHaveLength(1);
 };
 
-it('on SQLite, a hub that is killed at random, and whose database a newer program migrates, has each event that it acknowledged once, and no other', async () => {
+it('on SQLite, a hub that is killed at random and migrated has each acknowledged event once, and no other', async () => {
   await using hubs = await startHubs(undefined, 1);
   const kills = (count: number) => Array<() => Promise<void>>(count).fill(hubs.kill);
   const faults = [...kills(LONG ? 25 : 1), () => migrate(hubs), ...kills(LONG ? 25 : 1)];
@@ -234,7 +234,7 @@ const eventsIn = async (db: string): Promise<number> => {
   return events;
 };
 
-it('on SQLite, a hub that is killed before any step of ingest has all of a report or nothing, and all after its receipt', async () => {
+it('on SQLite, a hub that is killed before any step of ingest has a report completely or not at all', async () => {
   await using office = await startOffice();
   const steps = await killAtEach(office, join(office.path, 'hub.db'), []);
   if (LONG) console.log(`SQLite: killed before each of ${steps} steps`);
@@ -247,7 +247,7 @@ describeWith(['postgresql'], 'on PostgreSQL, two replicas', ({ postgresql }) => 
   });
   afterAll(() => server[Symbol.asyncDispose]());
 
-  it('have each event that one acknowledged once, when replicas, connections and the server are killed and a newer program migrates their database', async () => {
+  it('have each acknowledged event once when replicas, connections and the server are killed and a newer program migrates', async () => {
     const database = await server.create();
     await using hubs = await startHubs(server.url(database), 2);
     const cut = async (): Promise<void> => {
@@ -269,7 +269,7 @@ describeWith(['postgresql'], 'on PostgreSQL, two replicas', ({ postgresql }) => 
   }, 900_000);
 
   if (LONG)
-    it('that are killed before any step of ingest have all of a report or nothing, and all after its receipt', async () => {
+    it('that are killed before any step of ingest have a report completely or not at all', async () => {
       await using office = await startOffice();
       const db = server.url(await server.create());
       const steps = await killAtEach(office, db, ['--db', db]);

@@ -76,7 +76,7 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     return { store, done, confirms, replica };
   };
 
-  it('one leads, the others wake it, and the next one leads when it stops', async () => {
+  it('have one leader, which the others wake, and another one when it stops', async () => {
     await using stack = new AsyncDisposableStack();
     const { store, done, replica } = await replicas(server.url(await server.create()), stack);
     const first = await replica('hub-0');
@@ -97,7 +97,7 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     );
   });
 
-  it('one whose connection is cut proves its lead no more, stops its duties, and another leads', async () => {
+  it('have another leader when the connection of the leader is cut, which stops its duties', async () => {
     await using stack = new AsyncDisposableStack();
     const database = await server.create();
     const { done, confirms, replica } = await replicas(server.url(database), stack);
@@ -132,19 +132,19 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     return await opening;
   };
 
-  it('a replica starts while another one names the fleet of a new database', async () => {
+  it('start while another replica names the fleet of a new database', async () => {
     await using store = await openWhileNamed(server.url(await server.create()), 'acme');
     expect(await store.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
   });
 
-  it('a hub of another fleet that starts at that moment is refused', async () => {
+  it('of another fleet are refused at the same moment', async () => {
     const db = server.url(await server.create());
     await expect(openWhileNamed(db, 'bravo')).rejects.toMatchObject({ code: 'WRONG_FLEET' });
     await using store = await openStore(db, 'acme');
     expect(await store.db.selectFrom('fleet').select('name').execute()).toEqual([{ name: 'acme' }]);
   });
 
-  it('a connection sets in its session how long it waits for locks, and that no plan is compiled: PgBouncer refuses both at the start', async () => {
+  it('set lock timeout and JIT in the session, because PgBouncer refuses both at the start', async () => {
     await using store = await openStore(server.url(await server.create()), 'acme');
     const settings = sql`select name, setting, source from pg_settings where name in ('jit', 'lock_timeout') order by name`;
     expect((await settings.execute(store.db)).rows).toEqual([
@@ -153,7 +153,7 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     ]);
   });
 
-  it('a name that one process claimed is free for the others after it', async () => {
+  it('can claim a name after the process that held it', async () => {
     await using stack = new AsyncDisposableStack();
     const db = server.url(await server.create());
     const stores = [stack.use(await openStore(db, 'acme')), stack.use(await openStore(db, 'acme'))];
@@ -165,7 +165,7 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     expect([other, again]).not.toContain(undefined);
   });
 
-  it('a replica takes reports while another one leads, and leads when that one is killed', async () => {
+  it('take reports while another replica leads, and lead when that one is killed', async () => {
     await using office = await startOffice();
     await using notices = await startNotices(office.path);
     const db = server.url(await server.create());

@@ -67,7 +67,7 @@ const eventsIn = (path: string, agent: string): readonly number[] => {
 const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, index) => index + 1);
 
 describe('an agent on the network', () => {
-  it('enrols with a token, hands over a report, and gets its order into the layout', async () => {
+  it('enrols with a token, hands over a report, and has its site statement in the layout', async () => {
     const agent = networkAgent('plant-1/press-1');
     const { stdout } = await office.scheduler('tokens', 'create', '--site', 'plant-1');
     const cert = await enroll(hub.url, office.authority, agent, stdout.trim());
@@ -83,7 +83,7 @@ describe('an agent on the network', () => {
     await expect.poll(isLaidOut).toBe(true);
   });
 
-  it('renews its certificate with the one it has', async () => {
+  it('renews its certificate with the current one', async () => {
     const agent = networkAgent('plant-1/press-2');
     await using client = clientOf(agent, await admit(agent));
     const request = await createCertificateRequest(
@@ -97,7 +97,7 @@ describe('an agent on the network', () => {
     expect((await handOver(next, await reportOf(agent, chain(agent, happenings(1))))).status).toBe(200);
   });
 
-  it('is known on a connection that resumes an earlier one', async () => {
+  it('is recognized on a resumed TLS connection', async () => {
     const agent = networkAgent('plant-1/press-3');
     const cert = await admit(agent);
     const open = async (session?: Buffer): Promise<TLSSocket> => {
@@ -145,7 +145,7 @@ describe('an agent on the network', () => {
   });
 });
 
-it('fifty agents at once are enrolled and their reports taken, each once', async () => {
+it('fifty agents are enrolled at the same time, and each of their events is stored once', async () => {
   const agents = Array.from({ length: 50 }, (_, index) => networkAgent(`fleet-${index % 10}/host-${index}`));
   const tokens: string[] = [];
   for (const { site } of agents) tokens.push(await newToken(office, site));
@@ -166,8 +166,8 @@ it('fifty agents at once are enrolled and their reports taken, each once', async
   expect((status.json() as { rows: object[] }).rows).toHaveLength(5);
 });
 
-describe('told to stop', () => {
-  it('finishes the request under way, takes no other, and ends with 0', async () => {
+describe('a hub that is stopped', () => {
+  it('finishes the current request, accepts no other, and ends with 0', async () => {
     await using own = await startOffice();
     await using running = await own.serve();
     const agent = networkAgent('plant-1/host');
@@ -193,8 +193,8 @@ describe('told to stop', () => {
 });
 
 /** Each waits for a time limit of the hub, so they wait at the same time. */
-describe.concurrent('after some seconds', () => {
-  it('an agent that says that it is there is written down', async ({ expect }) => {
+describe.concurrent('a hub after some seconds', () => {
+  it('has recorded when an agent reported "present"', async ({ expect }) => {
     const agent = networkAgent('plant-1/idle');
     await using client = clientOf(agent, await admit(agent));
     expect((await client.post(PRESENCE_PATH, {})).status).toBe(204);
@@ -260,7 +260,7 @@ const title = 'openssl, another reader of certificates and speaker of TLS';
 describe.skipIf(!openssl)(openssl ? title : `${title} (skipped: openssl is not installed)`, () => {
   const run = (words: readonly string[], input = '') => runCommand([openssl, ...words], { input });
 
-  it('takes all three certificates by the strict rules, each for its purpose only', async () => {
+  it('accepts the three certificates by strict rules, each for its purpose only', async () => {
     await using folder = await temporaryDirectory('openssl');
     const agent = networkAgent('plant-9/press-1');
     const files = { ca: join(folder.path, 'ca'), client: join(folder.path, 'client') };
@@ -280,7 +280,7 @@ describe.skipIf(!openssl)(openssl ? title : `${title} (skipped: openssl is not i
     expect(stdout).toContain('Acceptable client certificate CA names');
   });
 
-  it('hands over a request with a certificate as our agents do', async () => {
+  it('sends a request with a client certificate, which the hub accepts', async () => {
     await using folder = await temporaryDirectory('openssl');
     const agent = networkAgent('plant-9/press-2');
     const [cert, key] = [join(folder.path, 'cert'), join(folder.path, 'key')];
@@ -295,7 +295,7 @@ describe.skipIf(!openssl)(openssl ? title : `${title} (skipped: openssl is not i
   });
 });
 
-it('two commands at once lose nothing of each other', async () => {
+it('two simultaneous commands lose no change of each other', async () => {
   const agents = ['plant-21/host', 'plant-22/host', 'plant-23/host'].map(networkAgent);
   for (const agent of agents) await admit(agent);
   await Promise.all(agents.map(({ site }) => office.scheduler('sites', 'set', site, 'port=8080')));
@@ -307,7 +307,7 @@ it('two commands at once lose nothing of each other', async () => {
   }
 });
 
-it('with a platform it builds, again when a repository says that it changed, and tells so in its metrics', async () => {
+it('a hub with a platform builds it, again after a webhook, and counts that in its metrics', async () => {
   await using folder = await temporaryDirectory('hub-loop');
   const company = await makeCompany(folder.path);
   const secret = 'a secret of the platform team';

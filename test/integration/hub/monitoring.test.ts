@@ -96,25 +96,28 @@ describe('dashboards and rules', () => {
     expect(used.filter((name) => !served.has(name))).toEqual([]);
   });
 
-  it.each(dashboards)('$file has panels that are named, explained and do not overlap', ({ dashboard }) => {
-    const { panels } = dashboard;
-    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
-    for (const panel of panels.filter(({ type }) => type !== 'row')) {
-      expect(panel.title).not.toBe('');
-      expect(panel.description).toMatch(/\S/);
-      expect(panel.targets?.length).toBeGreaterThan(0);
-      // A data source by name would tie the dashboard to one Grafana.
-      // oxlint-disable-next-line no-template-curly-in-string
-      expect(panel.datasource?.uid).toBe('${datasource}');
-    }
-    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
-      Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
-    );
-    expect(new Set(cells).size).toBe(cells.length);
-    expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
-  });
+  it.each(dashboards)(
+    '$file has panels with title, description and query that do not overlap',
+    ({ dashboard }) => {
+      const { panels } = dashboard;
+      expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+      for (const panel of panels.filter(({ type }) => type !== 'row')) {
+        expect(panel.title).not.toBe('');
+        expect(panel.description).toMatch(/\S/);
+        expect(panel.targets?.length).toBeGreaterThan(0);
+        // A data source by name would tie the dashboard to one Grafana.
+        // oxlint-disable-next-line no-template-curly-in-string
+        expect(panel.datasource?.uid).toBe('${datasource}');
+      }
+      const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+        Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
+      );
+      expect(new Set(cells).size).toBe(cells.length);
+      expect(panels.every(({ gridPos: { x, w } }) => x + w <= 24)).toBe(true);
+    },
+  );
 
-  it('name only alarms that there are', () => {
+  it('use only alarms that exist', () => {
     const kinds = [
       ...readFileSync(join(FOLDER, 'fleet-ferry.rules.test.yaml'), 'utf8').matchAll(/kind="([A-Z_]+)"/g),
     ];
@@ -124,7 +127,7 @@ describe('dashboards and rules', () => {
 });
 
 describeWith(['grafanaSchema'], "Grafana's schema of dashboards", ({ grafanaSchema }) => {
-  it('accepts the dashboards, and names what is missing or misspelled', async () => {
+  it('accepts the dashboards, and names a missing or misspelled field', async () => {
     const check = (...files: readonly string[]) => runCommand([grafanaSchema, ...files]);
     const { code, stdout } = await check(...dashboards.map(({ file }) => join(FOLDER, file)));
     expect([code, stdout]).toEqual([0, '']);
@@ -141,7 +144,7 @@ describeWith(['promtool'], 'promtool', ({ promtool }) => {
     expect(stdout).toContain('10 rules found');
   });
 
-  it('finds that the unit tests of the rules pass, and each rule has one', async () => {
+  it('runs the unit tests of the rules, and each rule has one', async () => {
     const tests = join(FOLDER, 'fleet-ferry.rules.test.yaml');
     await runOrFail([promtool, 'test', 'rules', tests]);
     const text = readFileSync(tests, 'utf8');
@@ -150,7 +153,7 @@ describeWith(['promtool'], 'promtool', ({ promtool }) => {
     );
   });
 
-  it('finds a mistake in the rules that their unit tests notice', async () => {
+  it('finds a mistake in the rules by their unit tests', async () => {
     const broken = readFileSync(RULES, 'utf8').replace('== 0', '== 1');
     await writeFile(join(folder.path, 'fleet-ferry.rules.yaml'), broken);
     const tests = readFileSync(join(FOLDER, 'fleet-ferry.rules.test.yaml'));

@@ -70,7 +70,7 @@ const startLine = async (to: string) => {
 };
 
 describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
-  it('that crashes refuses writes by name, keeps what was committed, and serves an open store when it is back', async () => {
+  it('that crashed refuses writes, keeps committed rows, and serves an open store when it is back', async () => {
     await using server = await startPostgresql(postgresql, { fast: false });
     await using store = await openStore(server.url(await server.create()), 'acme');
     await write(store, 'plant-7/first');
@@ -82,7 +82,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
   });
 
-  it('that comes back as a standby refuses writes by name, and takes them once it is promoted', async () => {
+  it('that returns as a standby refuses writes, and accepts them once it is promoted', async () => {
     await using server = await startPostgresql(postgresql, { fast: false });
     const url = server.url(await server.create());
     await using store = await openStore(url, 'acme');
@@ -102,7 +102,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
   });
 
-  it('that is set read-only refuses writes by name, answers questions, and takes writes when it may', async () => {
+  it('that is read-only refuses writes, answers queries, and accepts writes when it may', async () => {
     await using server = await startPostgresql(postgresql);
     await using store = await openStore(server.url(await server.create()), 'acme');
     await write(store, 'plant-7/first');
@@ -120,7 +120,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     await write(store, 'plant-7/second');
   });
 
-  it('whose machine is gone without a word is given up, and the next connection works', async () => {
+  it('whose connection is silent is given up, and the next connection works', async () => {
     await using server = await startPostgresql(postgresql);
     await using line = await startLine(new URL(server.url('x')).searchParams.get('host') ?? '');
     const url = `postgres://app@localhost/${await server.create()}?host=${encodeURIComponent(line.folder)}`;
@@ -133,7 +133,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     expect(rows).toEqual([{ agent: 'plant-7/first' }, { agent: 'plant-7/second' }]);
   });
 
-  it('that is away is answered 503 on every path, in the form of each, and everything is served when it is back', async () => {
+  it('that is away is answered as 503 on every path, and everything is served when it is back', async () => {
     await using server = await startPostgresql(postgresql, { fast: false });
     useServer(server);
     try {
@@ -180,7 +180,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     }
   });
 
-  it('locks a database for the hub that leads, which hears that the connection of its lock is lost', async () => {
+  it('holds the lock of the leading hub, which notices when that connection is lost', async () => {
     await using server = await startPostgresql(postgresql);
     const url = server.url(await server.create());
     await using first = await lockHub(url);
@@ -198,7 +198,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     expect(second?.lost.aborted).toBe(false);
   });
 
-  it('is named in errors without user, password and parameters', async () => {
+  it('is in errors without user, password and parameters', async () => {
     await using server = await startPostgresql(postgresql);
     const url = server.url(await server.create());
     const withPassword = url.replace('app@', 'app:s3cret@');
@@ -225,7 +225,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     }
   });
 
-  it('that pg_restore filled gives out no number twice after "restore --in-place", and names what was lost as a gap', async () => {
+  it('restored by pg_restore gives out no number twice after "restore --in-place", and reports lost events as a gap', async () => {
     await using server = await startPostgresql(postgresql, { fast: false });
     useServer(server);
     try {
@@ -267,7 +267,7 @@ describeWith(['postgresql'], 'a PostgreSQL server', ({ postgresql }) => {
     }
   }, 120_000);
 
-  it('stores a NUL in a text as U+FFFD, and finds it again by the text with the NUL', async () => {
+  it('stores a NUL in a text as U+FFFD, and finds it by the text with the NUL', async () => {
     await using server = await startPostgresql(postgresql);
     await using store = await openStore(server.url(await server.create()), 'acme');
     await write(store, 'a\0b');

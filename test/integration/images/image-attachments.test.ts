@@ -33,7 +33,7 @@ const PAIRS = LONG
 
 for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
   const parts = ['cosign', 'oras', 'skopeo', part, sitePart] as const;
-  describeWith(parts, `what lies beside images in ${title}, at a site with ${siteTitle}`, (paths) => {
+  describeWith(parts, `attachments of images in ${title}, at a site with ${siteTitle}`, (paths) => {
     let registry: AsyncDisposable & { readonly host: string };
     let office: RegistryCompany;
     const at = (...names: readonly string[]) => office.at(...names);
@@ -103,7 +103,7 @@ for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
       await office?.[Symbol.asyncDispose]();
     });
 
-    it('is locked with the image, by digest and tag', async () => {
+    it('are locked with the image, by digest and tag', async () => {
       await lock();
       const hex = (await office.digestIn('telemetry')).slice('sha256:'.length);
       const [, section = ''] = (await lockFile()).split(/^ {2}attachments:\n/m);
@@ -120,7 +120,7 @@ for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
       expect(lines[7] ?? '').toBe('');
     });
 
-    it('is in the closure, and what is added later changes neither lock nor bundle until somebody says so', async () => {
+    it('are in the closure, and later ones change neither lock nor bundle without --update', async () => {
       await build();
       const before = await office.bundleOf();
       const image = before.config.closure.find(({ names: [name] = [] }) => name?.includes('/telemetry@'));
@@ -142,7 +142,7 @@ for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
       expect(renewed.split('\n')).toHaveLength(locked.split('\n').length + 1);
     });
 
-    it('is left out where the lock file says how much is taken', async () => {
+    it('are left out beyond the limits in the lock file', async () => {
       const locked = await lockFile();
       const small = locked.replace(/^spec:\n/m, 'spec:\n  take: {attachments: all, maxBytes: 100000}\n');
       await writeFile(at('platform/images.lock.yaml'), small);
@@ -160,7 +160,7 @@ for (const [[part, title, start], [sitePart, siteTitle, startSite]] of PAIRS) {
       await writeFile(at('platform/images.lock.yaml'), locked);
     });
 
-    it('comes by stick into the registry of a site, where cosign and oras find it without a network', async () => {
+    it('reach the registry of a site by a medium, where cosign and oras find them without a network', async () => {
       using state = openFast(at('state'), { create: true });
       const { stick, root, agent: agentOf } = await enrollByStick(office, state);
       await succeed(office.exporter('verify', stick, '--root-sha256', root.slice(7)));

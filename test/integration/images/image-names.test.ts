@@ -118,7 +118,7 @@ describe.skipIf(!hasGo)('names of images, compared with distribution/reference',
     return taken;
   };
 
-  it("reads every name in the module's own tests alike", () => {
+  it('agree for every name in the tests of distribution/reference', () => {
     const { stdout } = spawnSync(
       'go',
       ['list', '-m', '-f', '{{.Dir}}', 'github.com/distribution/reference'],
@@ -132,11 +132,11 @@ describe.skipIf(!hasGo)('names of images, compared with distribution/reference',
     expect(compare(texts)).toBeGreaterThan(80);
   });
 
-  it('reads names of our own alike', () => {
+  it('agree for the names of this test', () => {
     expect(compare(OWN)).toBeGreaterThan(10);
   });
 
-  it('reads generated names alike', () => {
+  it('agree for generated names', () => {
     expect(compare(fc.sample(generated, { numRuns: COUNT, seed: SEED }))).toBeGreaterThan(COUNT / 50);
   });
 });

@@ -31,7 +31,7 @@ describeWith(['cosign', 'dockerRegistry'], 'older signatures in the registry of 
   const run = (...words: readonly string[]): Promise<Outcome> =>
     runCommand([...words], { cwd: folder.path, env: { PATH: process.env['PATH'], HOME: folder.path } });
 
-  it('are what cosign finds, each beside those that were there before', async () => {
+  it('are found by cosign, each beside those that were there before', async () => {
     await using client = openRegistry({ host: registry.host, prefix: '' }, { plainHttp: [], env: {} });
     const provider = registryProvider(client);
     const blobs: Blobs = new Map();

@@ -63,7 +63,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       await office?.[Symbol.asyncDispose]();
     });
 
-    it('hold what is unsigned, with the line, the key and what to do', async () => {
+    it('are held when they are unsigned, with line, key and what to do', async () => {
       await sign('order-api', 'stranger');
       const { code, stdout, stderr } = await build('--pull-images', '--environment', 'prod');
       expect(code).toBe(8);
@@ -77,7 +77,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       await rm(at('releases'), { recursive: true, force: true });
     });
 
-    it('build with the signatures in the closure, of both forms and of an index', async () => {
+    it('are built with their signatures in the closure, of both forms and of an index', async () => {
       await sign('order-api');
       await sign('telemetry');
       const lock = await readFile(at('platform/images.lock.yaml'), 'utf8');
@@ -95,7 +95,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       expect(names('telemetry')?.attachments).toHaveLength(1);
     });
 
-    it('build the same bundle again, though somebody else has signed since and no registry is asked', async () => {
+    it('are built into the same bundle again after others have signed, without asking a registry', async () => {
       const before = (await office.bundleOf()).digest;
       await signInOlderForm(await office.topOf('line-control'));
       await sign('telemetry', 'stranger');
@@ -121,7 +121,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       expect((await office.bundleOf('again')).digest).toBe(before);
     });
 
-    it('are published so that cosign finds their signatures beside them', async () => {
+    it('are published with their signatures, which cosign finds', async () => {
       await succeed(
         office.run('publish', '--layout', 'releases', '--registry', `oci://${registry.host}/fleet`),
       );
@@ -133,7 +133,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       expect((await cosign('verify', ...wrong, image)).code).not.toBe(0);
     });
 
-    it('are judged again at a site that only a stick reaches, and come into its registry with their signatures', async () => {
+    it('are verified again at a site without network, and arrive in its registry with their signatures', async () => {
       using state = openFast(at('state'), { create: true });
       const { stick, root, agent: agentOf } = await enrollByStick(office, state);
       const verified = await succeed(

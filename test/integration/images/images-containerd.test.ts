@@ -51,7 +51,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     (await imageBlobs(sourceOf(blobs), image, never)).map(({ digest }) => digest);
   const big = () => Buffer.alloc(3 << 20, `layer ${salt}`);
 
-  it('imports an image by every name that manifests use, and a second time does nothing', async () => {
+  it('are imported under every name of the manifests, and a second time without work', async () => {
     const manifest = putImage(blobs, { layers: [await putLayer(blobs, { app: `one ${salt}` })] });
     const image = closureEntry(manifest, 'edge.example/a', 'edge.example:5000/team/b');
     expect(await provider.keeps([image], never)).toEqual(new Set());
@@ -65,7 +65,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
       .toContain('io.cri-containerd.image=managed');
   });
 
-  it('keeps every platform of an index, attestations too, so that the next delta can count on them', async () => {
+  it('keep every platform and attestation of an index, so that the next delta can leave them out', async () => {
     const both = [];
     for (const architecture of ['amd64', 'arm64']) {
       const layer = await putLayer(blobs, { app: `${architecture} ${salt}` });
@@ -83,7 +83,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect(await content()).toEqual(expect.arrayContaining(parts));
   });
 
-  it('sends only what is not there: two images that share a layer, and a delta that leaves it out', async () => {
+  it('are imported without blobs that are there: a shared layer, and one that a delta leaves out', async () => {
     const shared = await putLayer(blobs, { base: `base ${salt}` });
     const first = closureEntry(putImage(blobs, { layers: [shared] }), 'edge.example/first');
     await provider.bring(first, sourceOf(blobs), never);
@@ -97,7 +97,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect((await provider.keeps([first, second, third], never)).size).toBe(3);
   });
 
-  it('refuses a damaged blob, and no name points to anything', async () => {
+  it('have no name after a damaged blob', async () => {
     const layer = await putLayer(blobs, { app: big() });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/damaged');
     const good = blobs.get(layer.digest) as Buffer;
@@ -114,7 +114,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect(await content()).toContain(layer.digest);
   });
 
-  it('mends what a cut import left behind: no name before the last byte, and the next one finishes', async () => {
+  it('have no name before the last byte, and are completed by the next import', async () => {
     const layer = await putLayer(blobs, { app: big() });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/cut');
     const whole = sourceOf(blobs);
@@ -132,7 +132,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect((await provider.keeps([image], never)).size).toBe(1);
   });
 
-  it('is killed in the middle like by a power cut, and the next import finishes', async () => {
+  it('are completed by the next import after a kill', async () => {
     await using folder = await temporaryDirectory('stick');
     const layer = await putLayer(blobs, { app: Buffer.alloc(8 << 20, `kill ${salt}`) });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/killed');
@@ -154,7 +154,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect((await provider.keeps([image], never)).size).toBe(1);
   });
 
-  it('does not call an image kept while a blob of it is nowhere', async () => {
+  it('do not count as kept while one of their blobs is missing', async () => {
     const layer = await putLayer(blobs, { app: `lost ${salt}` });
     const image = closureEntry(putImage(blobs, { layers: [layer] }), 'edge.example/lost');
     blobs.delete(layer.digest);
@@ -163,7 +163,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect(await provider.keeps([image], never)).toEqual(new Set());
   });
 
-  it('lets go of what nobody wants: its pin falls, the image stays for the kubelet to collect', async () => {
+  it('lose their pin when no bundle needs them, and stay for the kubelet to collect', async () => {
     const old = closureEntry(
       putImage(blobs, { layers: [await putLayer(blobs, { app: `old ${salt}` })] }),
       'edge.example/old',
@@ -184,11 +184,11 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
     expect(await labels(old)).toContain('io.cri-containerd.pinned=pinned');
   });
 
-  it('says where it writes', async () => {
+  it('have a known folder on the disk', async () => {
     expect(await provider.directory(never)).toContain(containerd.root);
   });
 
-  it('tells a missing ctr from a containerd that does not answer', async () => {
+  it('fail with different errors for a missing ctr and a containerd that does not answer', async () => {
     const image = closureEntry(putImage(blobs, { layers: [] }), 'edge.example/none');
     const codeOf = (of: ImageProvider) =>
       of.keeps([image], never).then(
@@ -206,7 +206,7 @@ describeWith(['containerd'], 'images in a real containerd', ({ containerd: progr
 });
 
 describeWith(['containerd2'], 'images in a containerd 2', ({ containerd2: program }) => {
-  it('are kept, and a containerd that was stopped is unreachable, not unwilling', async () => {
+  it('are kept, and a stopped containerd is unreachable', async () => {
     const blobs: Blobs = new Map();
     const image = closureEntry(
       putImage(blobs, { layers: [await putLayer(blobs, { app: 'a' })] }),

@@ -27,14 +27,14 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
   const build = (...words: readonly string[]) => run('build', ...BUILD, '--environment', 'prod', ...words);
   const lockFile = () => readFile(office.at('platform/images.lock.yaml'), 'utf8');
 
-  it('are unpinned until they are locked', async () => {
+  it('are held as unpinned until they are locked', async () => {
     const { code, stdout, stderr } = await build();
     expect(code).toBe(8);
     expect(stdout + stderr).toContain('IMAGE_UNPINNED');
     expect(stdout + stderr).toContain('fleet-scheduler images lock');
   });
 
-  it('are locked by what the registry says, once', async () => {
+  it('are locked by the digests of the registry, once', async () => {
     const first = await run('images', 'lock', '--platform', 'platform');
     expect(first.stderr + first.stdout).toContain('3 written, 0 as before');
     succeed(first);
@@ -66,7 +66,7 @@ describeWith(['dockerRegistry', 'skopeo'], 'images of a platform from a registry
     expect(later.stdout).toContain('unchanged');
   });
 
-  it('say who did not answer, with the line that names the image', async () => {
+  it('are reported with registry and line when the registry does not answer', async () => {
     const { code, stdout, stderr } = await run('images', 'lock', '--platform', 'platform', '--update');
     expect(stdout + stderr).toContain('REGISTRY_UNREACHABLE');
     expect(stdout + stderr).toMatch(/deployment\.yaml:\d+:\d+/);

@@ -69,14 +69,14 @@ describeWith(
       expect(events.stdout).not.toMatch(/Pulling|BackOff|Failed/);
     };
 
-    it('is found by the very name that the manifest says, and no pull is tried', async () => {
+    it('is found by the name in the manifest, without a pull', async () => {
       expect(await bring()).toBe('brought');
       await runPod('web', image.pinned);
       const got = await node.kubectl(['exec', 'web', '--', 'wget', '-q', '-O-', 'http://127.0.0.1:8080/']);
       expect(got.stdout).toBe('came on a stick\n');
     });
 
-    it('runs from an index of several platforms, too', async () => {
+    it('runs from an index of several platforms', async () => {
       const layout = await openLayout(image.layout);
       const blobs: Blobs = new Map();
       const arm = putImage(blobs, {
@@ -96,7 +96,7 @@ describeWith(
       await runPod('multi', pinned);
     });
 
-    it('stays through a power cut, and a second import does nothing', async () => {
+    it('stays after a power cut, and a second import does nothing', async () => {
       await node.crash();
       await node.start();
       expect(await bring()).toBe('there');

@@ -45,7 +45,7 @@ describeWith(['dockerRegistry', 'containerd'], 'images in the registry of a site
 
   const layer = (text: string) => putLayer(blobs, { app: `${text} ${salt}` });
 
-  it('pushes an image to a path for each of its names, and a second time does nothing', async () => {
+  it('are pushed to a path for each of their names, and a second time without work', async () => {
     const both = [];
     for (const architecture of ['amd64', 'arm64']) {
       const manifest = putImage(blobs, { layers: [await layer(architecture)], architecture });
@@ -65,7 +65,7 @@ describeWith(['dockerRegistry', 'containerd'], 'images in the registry of a site
     }
   });
 
-  it('takes what a delta leaves out from where it is, in another repository of ours too', async () => {
+  it('are completed with blobs from another repository when a delta leaves them out', async () => {
     const base = await layer('base');
     const first = closureEntry(putImage(blobs, { layers: [base] }), 'edge.example/first');
     await provider.bring(first, sourceOf(blobs), never);
@@ -80,7 +80,7 @@ describeWith(['dockerRegistry', 'containerd'], 'images in the registry of a site
     expect(await client.repository('edge.example/second').blobs.size(base.digest)).toBe(base.size);
   });
 
-  it('takes whole platforms of an index from another repository when a delta leaves them out', async () => {
+  it('are completed with platforms of an index from another repository when a delta leaves them out', async () => {
     const arm = putImage(blobs, { layers: [await layer('arm')], architecture: 'arm64' });
     const first = closureEntry(putIndex(blobs, [arm]), 'edge.example/platforms/one');
     await provider.bring(first, sourceOf(blobs), never);
@@ -93,7 +93,7 @@ describeWith(['dockerRegistry', 'containerd'], 'images in the registry of a site
     expect(await provider.keeps([first, second], never)).toEqual(new Set([first.digest, second.digest]));
   });
 
-  it('gives a damaged image no tag, and takes the good one afterwards', async () => {
+  it('have no tag when they are damaged, and are pushed when they are correct', async () => {
     const bottom = await layer('damaged');
     const image = closureEntry(putImage(blobs, { layers: [bottom] }), 'edge.example/damaged');
     const good = blobs.get(bottom.digest) as Buffer;
@@ -107,7 +107,7 @@ describeWith(['dockerRegistry', 'containerd'], 'images in the registry of a site
     expect(await provider.bring(image, sourceOf(blobs), never)).toBe('brought');
   });
 
-  it('serves as a mirror: containerd pulls by the name in the manifest, with one rule a host', async () => {
+  it('are pulled by containerd under the name in the manifest, with one mirror rule for each host', async () => {
     await using folder = await temporaryDirectory('hosts');
     await using containerd = await startContainerd(paths.containerd);
     const manifest = putImage(blobs, { layers: [await layer('mirrored')] });

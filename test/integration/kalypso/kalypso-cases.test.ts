@@ -47,7 +47,7 @@ describe.skipIf(!there)('the recorded Kalypso cases', () => {
     expect(Object.keys(files)).toHaveLength(count);
   });
 
-  test('sem-merge: the same values, and a ConfigMap whose values are all text', async () => {
+  test('sem-merge: the values agree, and a ConfigMap has text values only', async () => {
     const { files } = await run('sem-merge', 'dev');
     const recorded = await expected('sem-merge');
     expect(Object.keys(files)).toEqual(Object.keys(recorded));
@@ -57,7 +57,7 @@ describe.skipIf(!there)('the recorded Kalypso cases', () => {
     }
   });
 
-  test('sem-yaml11-quirks: the same typing, to the byte and to the hash', async () => {
+  test('sem-yaml11-quirks: types agree, down to the bytes and the hash', async () => {
     const { files } = await run('sem-yaml11-quirks', 'dev');
     const recorded = await expected('sem-yaml11-quirks');
     const path = 'edge-a/shop-web/platform-config.yaml';
@@ -65,7 +65,7 @@ describe.skipIf(!there)('the recorded Kalypso cases', () => {
     expect({ ...files, [path]: '' }).toEqual({ ...recorded, [path]: '' });
   });
 
-  test('sem-templates: values stay values, and a manifest ends its line', async () => {
+  test('sem-templates: values are not rendered as templates, and each manifest ends with a line end', async () => {
     const { files } = await run('sem-templates', 'dev');
     const recorded = await expected('sem-templates');
     // Kalypso renders data again, which lets an application read the scheduler's environment; ours never does.
@@ -99,13 +99,13 @@ describe.skipIf(!there)('the recorded Kalypso cases', () => {
     expect(Object.keys(files).filter((path) => path.startsWith('good/'))).toHaveLength(4);
   });
 
-  test('sem-duplicate-assignment: the first policy has the pair, and the second is reported', async () => {
+  test('sem-duplicate-assignment: the first policy schedules the pair, and the second is reported', async () => {
     const { result, schedule } = await run('sem-duplicate-assignment', 'dev');
     expect(result.packages.map(({ assignment }) => assignment.policy)).toEqual(['first']);
     expect(schedule.advice.map((error) => error.code)).toEqual(['DUPLICATE_ASSIGNMENT']);
   });
 
-  test('defect-names: a clash and a name that is too long hold themselves only', async () => {
+  test('defect-names: a name clash and a name that is too long hold only their own assignments', async () => {
     const { result } = await run('defect-names', 'dev');
     expect(result.held.map(({ error }) => error.code)).toEqual(['NAME_CLASH', 'NAME_CLASH', 'NAME_INVALID']);
     // The Workload in the environment's own branch makes Kalypso's controller panic.

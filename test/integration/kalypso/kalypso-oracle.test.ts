@@ -58,7 +58,7 @@ const verdictOf = ({ valid, error }: Answer): Verdict => {
   return 'refused';
 };
 
-describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () => {
+describe.skipIf(!hasGo)("compared with Kalypso's modules, our code", () => {
   let oracle: GoOracle<Answer>;
   beforeAll(() => {
     oracle = buildGoOracle(`${import.meta.dirname}/kalypso-oracle`);
@@ -68,7 +68,7 @@ describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () =>
   const sample = <T>(arbitrary: fc.Arbitrary<T>, count = COUNT): readonly T[] =>
     fc.sample(arbitrary, { numRuns: count, seed: SEED });
 
-  it('judges generated schemas and documents alike', { timeout: 120_000 }, () => {
+  it('agrees about generated schemas and documents', { timeout: 120_000 }, () => {
     const cases = sample(fc.record({ schema, documents: fc.array(value, { minLength: 3, maxLength: 3 }) }))
       .map((one) => ({ ...one, check: compile(one.schema) }))
       .filter(({ check }) => !isEndless(check))
@@ -92,7 +92,7 @@ describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () =>
     for (const verdict of Object.values(count)) expect(verdict).toBeGreaterThan(COUNT / 10);
   });
 
-  it.for(FORMATS)('takes the same texts for the format %s', (format) => {
+  it.for(FORMATS)('agrees about texts in the format %s', (format) => {
     const texts = sample(textFor(format), COUNT / 4);
     const answers = oracle.ask(texts.map((text) => JSON.stringify({ format, text })));
     const check = GOJSONSCHEMA_FORMATS[format] as (text: string) => boolean;
@@ -101,7 +101,7 @@ describe.skipIf(!hasGo)("Kalypso's form, compared with Kalypso's modules", () =>
     expect(answers.filter(({ valid }) => valid).length).toBeGreaterThan(COUNT / 100);
   });
 
-  it('takes the same texts for numbers', () => {
+  it('agrees about texts that are numbers', () => {
     const text = fc.oneof(
       fc.string({ unit: fc.constantFrom(...Array.from('0179_.eE-+xXpaf')), maxLength: 9 }),
       fc.constantFrom('0x1p-2', '0X_1.8p+3', '1e400', '0x1p2000', '1_000', '-0', '12345678901234567890'),

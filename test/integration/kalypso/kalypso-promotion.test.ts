@@ -130,7 +130,7 @@ const statusesOf = ({ statuses }: ForgeServer): readonly string[] =>
     ({ sha, context, state, description }) => `${sha} ${state} ${context}: ${String(description)}`,
   );
 
-test('a commit goes to the first environment as Kalypso’s workflow writes it, with its status', async () => {
+test("a commit is promoted to the first environment as by Kalypso's workflow, with its commit status", async () => {
   await using shop = await workshop();
   const before = await shop.git(shop.bare, 'rev-parse', 'dev');
   const done = await shop.promote('dev', { commit: shop.second });
@@ -150,7 +150,7 @@ test('a commit goes to the first environment as Kalypso’s workflow writes it, 
   expect(shop.forge.statuses).toHaveLength(1);
 });
 
-test('the next environment gets what the one before delivers, as a pull request', async () => {
+test('the next environment receives what the previous one delivers, as a pull request', async () => {
   await using shop = await workshop();
   await shop.promote('dev', { commit: shop.second });
   await shop.publish('dev');
@@ -189,7 +189,7 @@ BaseRepo main, ${shop.plane} main
   expect(await shop.git(shop.at('git/org/gitops.git'), 'show', `stage:${tracking}`)).toBe(shop.second);
 });
 
-test('an environment without a BaseRepo gets the file that Kalypso’s workflow writes', async () => {
+test("an environment without a BaseRepo receives the file that Kalypso's workflow writes", async () => {
   await using shop = await workshop();
   await shop.git(shop.bare, 'branch', '-D', 'stage');
   await writeFiles(shop.at('new'), { 'types/edge.yaml': kalypsoDev()['types/edge.yaml'] ?? '' });
@@ -206,7 +206,7 @@ spec:
   commit: ${shop.first}`);
 });
 
-test('a commit with mistakes is not promoted, and neither is one that nobody named', async () => {
+test('a commit with mistakes, a missing one and a branch name are not promoted', async () => {
   await using shop = await workshop();
   const before = await shop.git(shop.bare, 'rev-parse', 'dev');
   const broken = await shop.commit('main', {
@@ -236,7 +236,7 @@ test('a commit with mistakes is not promoted, and neither is one that nobody nam
   expect(shop.forge.statuses).toEqual([]);
 });
 
-test('the program: a status that cannot be set does not undo the promotion, and is reported without the token', async () => {
+test('promote reports a status that cannot be set without the token, and keeps the promotion', async () => {
   await using shop = await workshop();
   shop.forge.failNext = { status: 403, message: 'Resource not accessible by personal access token' };
   const { code, stderr, stdout } = await runScheduler(

@@ -17,10 +17,10 @@ import {
 
 /** How control planes may be written, and what is reported about them. */
 
-describe('how repositories are written', () => {
+describe('a Kalypso repository', () => {
   const reference = async () => (await render()).files;
 
-  test('templates, configuration and registrations may be spread over base repositories and folders', async () => {
+  test('may spread templates, configuration and registrations over base repositories and folders', async () => {
     const main = kalypsoMain();
     const [rec = '', ...others] = (main['templates/all.yaml'] ?? '').split('---\n');
     const { files } = await render({
@@ -38,7 +38,7 @@ describe('how repositories are written', () => {
     expect({ ...files }).toEqual(await reference());
   });
 
-  test('other kinds, status, namespaces and annotations change nothing', async () => {
+  test('may have other kinds, status, namespaces and annotations', async () => {
     const edge = kalypsoDev()['types/edge.yaml'] ?? '';
     const { files } = await render({
       'dev/types/edge.yaml': `---\n# a comment\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: dev}\n--- # the next\n${edge.replace('  labels:', '  namespace: elsewhere\n  annotations: {a: b}\n  labels:')}status: {}\n...\n---\n`,
@@ -57,7 +57,7 @@ describe('how repositories are written', () => {
     expect(files).toEqual(await reference());
   });
 
-  test('line ends of Windows and JSON in YAML change nothing', async () => {
+  test('may have CRLF and JSON in YAML', async () => {
     const windows = (text: string | undefined): string => (text ?? '').replaceAll('\n', '\r\n');
     const { files } = await render({
       'main/templates/all.yaml': windows(kalypsoMain()['templates/all.yaml']),
@@ -67,7 +67,7 @@ describe('how repositories are written', () => {
     expect(files).toEqual(await reference());
   });
 
-  test('the items of a List are objects of their own', async () => {
+  test('may have its objects in a List', async () => {
     const items = Object.values({ ...kalypsoDev(), 'base-repo.yaml': '' })
       .filter((text) => text !== '')
       .map((text) => parse(text) as unknown);
@@ -79,7 +79,7 @@ describe('how repositories are written', () => {
     expect(files).toEqual(await reference());
   });
 
-  test('anchors and merges are read as what they stand for', async () => {
+  test('may use anchors and merge keys', async () => {
     const shop = `apiVersion: ${GROUP}
 kind: Workload
 metadata:
@@ -108,7 +108,7 @@ spec:
     });
   });
 
-  test('a ConfigMap whose labels come by an alias or a merge is configuration too', async () => {
+  test('may give a ConfigMap its labels by an alias or a merge key', async () => {
     const text = `apiVersion: v1
 kind: ConfigMap
 metadata:
@@ -128,7 +128,7 @@ data: {merged: a}
     ).toEqual({ alias: 'a', merged: 'a' });
   });
 
-  test('.sourceignore hides what it says, as Flux reads it', async () => {
+  test('leaves out what .sourceignore names, as Flux reads it', async () => {
     const broken = `apiVersion: ${GROUP}\nkind: ClusterTyp\n`;
     const { files } = await render({
       'dev/.sourceignore': '/*\n!/types\n!/policies/all.yaml\n!base-repo.yaml\n!/configs\n# docs\n!/docs/\n',
@@ -142,7 +142,7 @@ data: {merged: a}
     expect(files).toEqual(await reference());
   });
 
-  test('Workloads of the environment’s branch belong to no workspace', async () => {
+  test("has Workloads without a workspace in the environment's branch", async () => {
     const { platform } = await render({
       'dev/own.yaml': (shopRepository()['deploy/shop.yaml'] ?? '').replace('name: shop', 'name: own'),
     });
@@ -152,7 +152,7 @@ data: {merged: a}
     ]);
   });
 
-  test('what only Kalypso’s scheduler writes, and slips of the pen, are reported with their place', async () => {
+  test('is reported with the position of unknown kinds and misspelled fields', async () => {
     expect(
       await complaints({
         'dev/a.yaml': object('Assignment', 'a', '  workload: shop\n'),
@@ -173,7 +173,7 @@ describe('a folder with a kustomization', () => {
     `apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n${fields}`;
   const broken = `apiVersion: ${GROUP}\nkind: ClusterTyp\n`;
 
-  test('gives what that lists, files and folders, and nothing else', async () => {
+  test('has the listed files and folders, and nothing else', async () => {
     const { files } = await render({
       'dev/kustomization.yaml': kustomization(
         'namespace: dev\nresources:\n  - base-repo.yaml\n  - types\n  - ./policies/all.yaml\n  - configs/\n',
@@ -186,7 +186,7 @@ describe('a folder with a kustomization', () => {
     expect(files).toEqual((await render()).files);
   });
 
-  test('below a folder without one counts too', async () => {
+  test('leaves out unlisted files below a folder without a kustomization', async () => {
     const { files } = await render({
       'dev/types/kustomization.yaml': kustomization('resources: [edge.yaml]\n'),
       'dev/types/draft.yaml': broken,
@@ -208,7 +208,7 @@ describe('a folder with a kustomization', () => {
     ]);
   });
 
-  test('may reach out of the folder, not out of the repository', async () => {
+  test('may list files outside of the folder, but not outside of the repository', async () => {
     const { files } = await render({
       'shop/deploy/kustomization.yaml': kustomization('resources: [../app/shop.yaml]\n'),
       'shop/app/shop.yaml': shopRepository()['deploy/shop.yaml'],
@@ -234,7 +234,7 @@ describe('a folder with a kustomization', () => {
     ]);
   });
 
-  test('of something else in an application’s repository is nobody’s business', async () => {
+  test("of another program in an application's repository is ignored", async () => {
     const { files } = await render({
       'shop/deploy/chart/kustomization.yaml': kustomization(
         'resources: [https://example.com/a.yaml]\nhelmCharts: [{name: x}]\n',
@@ -245,8 +245,8 @@ describe('a folder with a kustomization', () => {
   });
 });
 
-describe('around it', () => {
-  test('Environments may be written as JSON, in a List, and their branch’s path may be a folder', async () => {
+describe('other forms of a Kalypso repository', () => {
+  test('Environments may be JSON in a List, and the path of their branch a folder', async () => {
     const environment = parse(kalypsoMain()['.environments/dev.yaml'] ?? '') as {
       spec: { controlPlane: object };
     };
@@ -264,7 +264,7 @@ describe('around it', () => {
     expect(files).toEqual((await render()).files);
   });
 
-  test('explain names the line inside of a ConfigMap’s text', async () => {
+  test('explain names the line within the text of a ConfigMap', async () => {
     const more = {
       'dev/a.yaml': configMap(
         'c00',
@@ -288,7 +288,7 @@ describe('around it', () => {
     ]);
   });
 
-  test('a schema’s complaint names the line inside of a ConfigMap’s text', async () => {
+  test('a schema violation names the line within the text of a ConfigMap', async () => {
     const text = JSON.stringify({ properties: { db: { properties: { port: { maximum: 1 } } } } });
     const { held } = await render({
       'dev/a.yaml': configMap('c00', '', '  db: |\n    host: a\n    port: 5\n'),
@@ -299,7 +299,7 @@ describe('around it', () => {
     ]);
   });
 
-  test('a NaN has Go’s hash', async () => {
+  test('the hash of NaN is that of Go', async () => {
     const { files } = await render({
       'dev/v.yaml': configMap('v', '', '  v: "[.nan]"\n'),
       'dev/t.yaml': template('hashed', 'reconciler', '{{ hash .ConfigData.v }}'),

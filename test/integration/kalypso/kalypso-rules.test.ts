@@ -54,7 +54,7 @@ describe('configuration (2.4)', () => {
     expect(found).toEqual(holds ? { here: 'yes' } : {});
   });
 
-  test('labels of the platform alone make a ConfigMap its configuration', async () => {
+  test('a ConfigMap is configuration only with the label platform-config: "true"', async () => {
     const other =
       'apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  labels: {platform-config: "false"}\ndata: {a: b}\n';
     expect(
@@ -62,7 +62,7 @@ describe('configuration (2.4)', () => {
     ).toEqual({});
   });
 
-  test('names decide who wins, byte by byte; neither labels nor repositories do', async () => {
+  test('later names win, compared byte by byte, regardless of labels and repositories', async () => {
     const found = await configOf({
       'dev/1.yaml': configMap('c-b', ', region: eu, workload: shop', '  a: specific\n  b: specific\n'),
       'main/2.yaml': configMap('c-c', '', '  a: last\n'),
@@ -108,7 +108,7 @@ describe('configuration (2.4)', () => {
     else expect(found.v).toEqual(value);
   });
 
-  test('mappings merge, lists merge by name and append, all else is replaced', async () => {
+  test('mappings merge, lists merge by name and append, and other values are replaced', async () => {
     const found = await configOf({
       'dev/a.yaml': configMap(
         'c00',
@@ -134,7 +134,7 @@ describe('configuration (2.4)', () => {
     });
   });
 
-  test('azure-app-config keys override, the longer ones the shorter; a label without a value selects nothing', async () => {
+  test('azure-app-config keys override, longer ones shorter ones; a label without a value selects nothing', async () => {
     const azure = `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: azure-app-config}\ndata:\n  url: all\n  region.eu.url: eu\n  region.us.other: us\n  region.eu.db.host: db\n  app.name: shop\n`;
     const { platform, files } = await render({
       'dev/a.yaml': azure,
@@ -149,7 +149,7 @@ describe('configuration (2.4)', () => {
     expect(platform.advice?.map(({ at }) => at?.line)).toEqual([8, 9]);
   });
 
-  test('a value that yaml.v2 may read differently is advice, with its line', async () => {
+  test('a value that yaml.v2 may read differently is reported as advice with its line', async () => {
     const { platform } = await render({
       'dev/a.yaml': configMap('v', '', '  level: "[INFO] server"\n  plain: "[a, b]"\n'),
     });
@@ -158,7 +158,7 @@ describe('configuration (2.4)', () => {
     ]);
   });
 
-  test('an azure-app-config with the label of the platform counts both ways', async () => {
+  test('an azure-app-config with the label platform-config counts as both', async () => {
     const azure = configMap('azure-app-config', '', '  region.eu.url: eu\n');
     expect(await configOf({ 'dev/a.yaml': azure })).toEqual({ 'region.eu.url': 'eu', url: 'eu' });
   });
@@ -204,20 +204,20 @@ describe('schemas (2.5)', () => {
     expect(await judge(value, properties({ v: { type } }))).toHaveLength(good ? 0 : 1);
   });
 
-  test('numbers in structured values stay what they are', async () => {
+  test('numbers in structured values are checked as numbers', async () => {
     const text = properties({ v: { properties: { port: { type: 'string' } } } });
     expect(await judge('port: "5"', text)).toEqual([]);
     expect(await judge('port: 5', text)).toHaveLength(1);
   });
 
-  test('no default is put in, and what templates see stays text', async () => {
+  test('defaults of a schema are not inserted, and templates receive text', async () => {
     const { files } = await render({
       'dev/s.yaml': schema(properties({ url: { default: 'x' }, more: { default: 1 } })),
     });
     expect(files['edge/shop-web/platform-config.yaml']).toBe('url: https://eu.example.com\n');
   });
 
-  test('every schema speaks: of the labels, of the target and of the workload', async () => {
+  test('schemas of labels, target and workload are all checked', async () => {
     const needs = (name: string): string => JSON.stringify({ required: [name] });
     const shop = `${shopRepository()['deploy/shop.yaml']}      configSchemas: ['${needs('b')}']\n  configSchemas: ['${needs('c')}']\n`;
     const { held } = await render({ 'dev/s.yaml': schema(needs('a')), 'shop/deploy/shop.yaml': shop });
@@ -228,7 +228,7 @@ describe('schemas (2.5)', () => {
     expect(unselected.held).toEqual([]);
   });
 
-  test('an invalid schema holds what it selects, and nothing else', async () => {
+  test('an invalid schema holds the assignments that it selects, and no other', async () => {
     const west = (kalypsoDev()['types/edge.yaml'] ?? '')
       .replace('name: edge', 'name: west')
       .replace('region: eu', 'region: us');
@@ -287,12 +287,12 @@ describe('scheduling (2.1, 2.2)', () => {
     },
   );
 
-  test('targets of another environment are passed over without a word', async () => {
+  test('targets of another environment are ignored', async () => {
     const { files, held } = await render({ 'shop/deploy/shop.yaml': target('', 'prod') });
     expect([Object.keys(files), held]).toEqual([['edge/README.md'], []]);
   });
 
-  test('a DeploymentTarget may stand for itself', async () => {
+  test('a DeploymentTarget may be without a Workload', async () => {
     const own = object(
       'DeploymentTarget',
       'kiosk-hall',
@@ -308,7 +308,7 @@ describe('scheduling (2.1, 2.2)', () => {
     expect(Object.keys(files).filter((path) => path.includes('lost'))).toEqual([]);
   });
 
-  test('one name for two targets, and one of 64 characters, hold themselves', async () => {
+  test('two targets with one name, and a name of 64 characters, hold their own assignments', async () => {
     const long = 'l'.repeat(59);
     const { files, held } = await render({
       'shop/deploy/a.yaml': target('', 'dev', 'a', 'b-c'),
@@ -369,7 +369,7 @@ describe('templates (2.6, 2.7)', () => {
     expect(await outcome(text)).toMatch(expected);
   });
 
-  test('values that look like templates stay values', async () => {
+  test('values that look like templates are not rendered', async () => {
     const { files } = await render({
       'dev/v.yaml': configMap('v', '', '  v: "{{ .ClusterType }}"\n'),
       'dev/configs/eu.yaml': undefined,
@@ -388,7 +388,7 @@ describe('templates (2.6, 2.7)', () => {
       ),
     });
 
-  test('empty manifests are dropped, blank ones kept, and --- stands between', async () => {
+  test('empty manifests are dropped, blank ones kept, with --- in between', async () => {
     const { files } = await shaped('reconciler', 'reconciler', ['a\n', '', '{{ "" }}', ' \n', 'b']);
     expect(files['edge/shop-web/reconciler.yaml']).toBe('a\n---\n \n---\nb');
   });
@@ -417,12 +417,12 @@ describe('templates (2.6, 2.7)', () => {
     expect(files[`edge/shop-web/${file}`]).toBe('A=1\n');
   });
 
-  test('only the configuration has an ending of its own, and the type is not looked at', async () => {
+  test('only the configuration has its own file extension, and the type is ignored', async () => {
     const { files } = await shaped('config', 'reconciler', ['a\n'], '  contentType: sh\n');
     expect(files['edge/shop-web/reconciler.yaml']).toBe('a\n');
   });
 
-  test('a template that is not there holds what names it', async () => {
+  test('a missing template holds the cluster type that names it', async () => {
     const edge = kalypsoDev()['types/edge.yaml'] ?? '';
     const { held, files } = await render({
       'dev/types/far.yaml': edge
@@ -437,7 +437,7 @@ describe('templates (2.6, 2.7)', () => {
 });
 
 describe('the tree (3.1)', () => {
-  test('has a README for every cluster type and the promoted commit, both without a line end', async () => {
+  test('has a README for every cluster type and the promoted commit, without line ends', async () => {
     const commit = 'c'.repeat(40);
     const { files } = await render({
       'dev/base-repo.yaml': kalypsoDev(CONTROL_PLANE, commit)['base-repo.yaml'],
@@ -449,7 +449,7 @@ describe('the tree (3.1)', () => {
     });
   });
 
-  test('a commit of another base repository is not the promoted one', async () => {
+  test('leaves out the commit of another base repository', async () => {
     const other = object(
       'BaseRepo',
       'global',
@@ -461,8 +461,8 @@ describe('the tree (3.1)', () => {
   });
 });
 
-describe('what older control planes have', () => {
-  test('configType: configMap and envFile are the built-in templates that write them', async () => {
+describe('templates of older control planes', () => {
+  test('configType configMap and envFile are built-in templates', async () => {
     const type = (name: string, configType: string): string =>
       object(
         'ClusterType',
@@ -479,7 +479,7 @@ describe('what older control planes have', () => {
     expect(files['host/shop-web/platform-config.yaml']).toContain('url="https://eu.example.com"');
   });
 
-  test('a Template that nothing selects yet and values that nothing sets are advice of validate', async () => {
+  test('validate advises of a Template without use and of values that nothing sets', async () => {
     const { options, cut } = await optionsFor({
       'dev/types/later.yaml': object(
         'ClusterType',

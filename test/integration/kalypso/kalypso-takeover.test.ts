@@ -43,7 +43,7 @@ describe.skipIf(!there)('a control plane that is taken over', () => {
     if (only.published.state === 'compared') expect(only.published.files.equal).toHaveLength(published);
   });
 
-  test('says which values come out differently, and where both stand', async () => {
+  test('reports the values that differ, with both positions', async () => {
     const { to, report, taken } = await take('sem-merge', 'dev');
     expect(taken.values.map(({ key, assignments }) => [key, assignments])).toEqual([
       ['obj', ['edge-a/shop-api', 'edge-a/shop-web']],
@@ -57,7 +57,7 @@ describe.skipIf(!there)('a control plane that is taken over', () => {
     );
   });
 
-  test('keeps what its authors wrote, comments included', async () => {
+  test('keeps the files of its authors, with comments', async () => {
     const { to } = await take('real-microsoft-dev', 'dev');
     expect(await readFile(join(to, 'fleet.yaml'), 'utf8')).toContain('    - name: dev\n');
     expect(existsSync(join(to, 'base/main'))).toBe(true);
