@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { TrustRoot } from '#bundles/trust/root/root';
@@ -34,6 +35,6 @@ export const siteSigner = async ({
   root: keys.root,
   release: await keys.key('release'),
   checkOwn: async (own, floor) => refuseOlder(await openOrStartLayout(layout), own, floor),
-  ...(store && { by: store.by }),
+  ...defined({ by: store?.by }),
   audit: () => keys.key('audit'),
 });

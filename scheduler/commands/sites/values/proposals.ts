@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { FleetCommand } from '#cli/fleet-command';
@@ -49,8 +50,10 @@ const withheld = (one: ProposedValue): ProposedValue =>
   namesSecretValue(one.name)
     ? {
         ...one,
-        ...(one.old !== undefined && { old: WITHHELD }),
-        ...(one.new !== undefined && { new: WITHHELD }),
+        ...defined({
+          old: one.old === undefined ? undefined : WITHHELD,
+          new: one.new === undefined ? undefined : WITHHELD,
+        }),
       }
     : one;
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
 import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import { FleetError } from '#bundles/errors';
@@ -38,8 +39,7 @@ export const proposeValues = (
           site,
           agent,
           name,
-          ...(old !== undefined && { old }),
-          ...(next !== undefined && { new: next }),
+          ...defined({ old, new: next }),
         }),
       ),
     );
@@ -50,7 +50,7 @@ export const proposeValues = (
       person: by.person ?? 'a rule',
       reason: by.reason,
       time: formatTime(now),
-      ...(allowUnknown && { allowUnknown }),
+      ...defined({ allowUnknown: allowUnknown || undefined }),
       changes: proposedChanges,
     };
     const document = canonicalJson(proposed, 'doubles');
@@ -137,7 +137,7 @@ export const changesOf = ({ changes }: ProposedValues): readonly ValueChange[] =
     return [
       {
         site,
-        ...(agent !== null && { agent }),
+        ...defined({ agent: agent ?? undefined }),
         set: Object.fromEntries(
           own.flatMap((one) => (one.new === undefined ? [] : [[one.name, one.new] as const])),
         ),

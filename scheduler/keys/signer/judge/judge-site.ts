@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { SECRETS_SUBJECT } from '#bundles/trust/secrets/secret-set';
@@ -42,7 +43,7 @@ export const judgeSite = (statement: ReadStatement, judging: Judging): Permit =>
   return news === 'again'
     ? { what, limited: undefined }
     : {
-        ...(values !== undefined && { values: { site: audience.site, digest: values } }),
+        ...defined({ values: values && { site: audience.site, digest: values } }),
         what,
         limited: 'site',
         order: { line, signed },
