@@ -1,11 +1,13 @@
 import { defined } from '#bundles/defined';
 import { hexOf } from '#bundles/digest';
+import { type ChangedValue, formatChangedValue } from '#bundles/formats/author-schema/changed-values';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
 import { beginning, describeRemoved } from '../history/describe-removed.ts';
+import { valuesBetween } from '../history/changed-values.ts';
 import { nameValue } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
 import { type Change, readChanges } from '../history/read-changes.ts';
@@ -18,6 +20,10 @@ type Entry =
   | { readonly at: Timestamp; readonly kind: 'release'; readonly release: PastRelease }
   | { readonly at: Timestamp; readonly kind: 'change'; readonly change: NamedChange };
 
+/** 'line 7, gate none' */
+const nameValues = (values: readonly ChangedValue[], side: 'old' | 'new'): string =>
+  values.map(({ name, [side]: text = 'none' }) => `${name} ${text}`).join(', ');
+
 type NamedChange = Change & { readonly fromName: string; readonly toName: string };
 
 /** Changes at the sites and releases of their channels, newest first. */
@@ -29,12 +35,20 @@ export const answerHistory = async (
   const { changes, next, upTo, after } = await readChanges(hub.store.db, subject, span, page);
   const releases = await openReleases(hub);
   const named: NamedChange[] = [];
-  for (const change of changes)
+  for (const change of changes) {
+    const values =
+      change.field === 'values'
+        ? (change.values ?? (await valuesBetween(hub.store.db, change.agent, change)))
+        : undefined;
+    // The document changed, and the package takes none of what changed in it.
+    if (values?.length === 0) continue;
     named.push({
       ...change,
-      fromName: await nameValue(releases, change, change.from),
-      toName: await nameValue(releases, change, change.to),
+      ...defined({ values }),
+      fromName: values ? nameValues(values, 'old') : await nameValue(releases, change, change.from),
+      toName: values ? nameValues(values, 'new') : await nameValue(releases, change, change.to),
     });
+  }
   const issued: PastRelease[] = [];
   if (subject.site === undefined && subject.agent === undefined && subject.assignments === undefined) {
     for (const channel of releases.channels()) {
@@ -107,11 +121,14 @@ const detailsOf = (entry: Entry): readonly Printed[] => {
     case 'release':
       return releaseDetails(entry.release).map((line) => paragraph(line, 4));
     case 'change': {
-      const { field, fromName, toName, message, observedAt, receivedAt } = entry.change;
+      const { field, fromName, toName, values, message, observedAt, receivedAt } = entry.change;
       const late = parseTime(receivedAt).getTime() - parseTime(observedAt).getTime();
       const told = late >= MIN_SHOWN_MS ? `, known ${formatSpan(late)} later` : '';
       return [
-        paragraph(`${field} ${fromName} -> ${toName}${told}`, 4),
+        paragraph(
+          `${field} ${values ? values.map(formatChangedValue).join(', ') : `${fromName} -> ${toName}`}${told}`,
+          4,
+        ),
         ...(message === null || field === 'values' || field === 'package'
           ? []
           : [paragraph(message.replaceAll(/\s+/g, ' '), 6)]),

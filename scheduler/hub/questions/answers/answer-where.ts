@@ -1,5 +1,6 @@
 import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
+import { type ChangedValue, formatChangedValue } from '#bundles/formats/author-schema/changed-values';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -10,6 +11,7 @@ import { seesWhole } from '../../people/visible.ts';
 import { formatSpan } from '../status/format-age.ts';
 import { heardText } from '../status/render-table.ts';
 import type { Answer } from './answer-history.ts';
+import { lastValues } from '../history/changed-values.ts';
 import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import type { Question } from '../history/parse-question.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
@@ -23,6 +25,8 @@ type Running = NamedPackage & {
   readonly forSeconds: number;
   readonly health: string | null;
   readonly drift: string | null;
+  /** The last change of values since the package runs; absent: there was none that it takes. */
+  readonly values?: { readonly since: Timestamp; readonly changed: readonly ChangedValue[] };
 };
 
 /**
@@ -39,7 +43,7 @@ export const answerWhere = async (
   const words = await readWords(hub, agents);
   const told = [];
   for (const one of agents) {
-    const running = await runningOf(releases, one, at);
+    const running = await runningOf(hub, releases, one, at);
     // A question about a workload is not about agents that no longer have it.
     if (running.length === 0 && subject.assignments !== undefined) continue;
     if (running.length === 0 && !seesWhole(subject.visible, one.channel.environment)) continue;
@@ -85,8 +89,9 @@ export const answerWhere = async (
 };
 
 const runningOf = async (
+  { store }: Pick<Hub, 'store'>,
   releases: Releases,
-  { channel, assignments }: AgentAt,
+  { agent, channel, assignments }: AgentAt,
   at: Timestamp,
 ): Promise<readonly Running[]> => {
   const running: Running[] = [];
@@ -101,15 +106,19 @@ const runningOf = async (
       forSeconds: Math.max(0, (parseTime(at).getTime() - parseTime(since.since).getTime()) / 1000),
       health: health?.value ?? null,
       drift: drift?.value ?? null,
+      ...defined({ values: await lastValues(store.db, agent, { assignment, since, last: values.values }) }),
     });
   }
   return running;
 };
 
-const describeRunning = ({ assignment, name, forSeconds, health, drift }: Running): string => {
+const describeRunning = ({ assignment, name, forSeconds, health, drift, values }: Running): string => {
   const [word = '-', code] = health?.split(' sha256:')[0]?.split(' ') ?? [];
   const state = [code === undefined ? word : `${word} ${code}`, ...(drift === 'drifted' ? ['drifted'] : [])];
-  return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}`;
+  const changed = values
+    ? `, ${values.changed.map(formatChangedValue).join(', ')} since ${values.since}`
+    : '';
+  return `${assignment}  ${name}  for ${formatSpan(forSeconds * 1000)}, ${state.join(', ')}${changed}`;
 };
 
 type Words = {

@@ -1,4 +1,6 @@
 import { type ExpressionBuilder, sql } from 'kysely';
+import type { ChangedValue } from '#bundles/formats/author-schema/changed-values';
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
@@ -7,6 +9,7 @@ import { isSeenAssignment } from '../../people/visible.ts';
 import type { HistoryField, HistoryRow } from '../../store/history-row.ts';
 import type { Database, Tables } from '../../store/tables.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
+import { valuesOfEvent } from './changed-values.ts';
 import type { Span, Subject } from './question.ts';
 
 /** One change at a site. */
@@ -25,6 +28,8 @@ export type Change = {
   readonly report: Digest;
   /** Reason given by the agent, or by a person on site. */
   readonly message: string | null;
+  /** Of `values`: those that the agent named; absent: it named none. */
+  readonly values?: readonly ChangedValue[];
 };
 
 export type Changes = {
@@ -75,6 +80,9 @@ export const readChanges = async (
       // A value is null only in fields that begin with null.
       from: row.before ?? startOf(row.field),
       message: messageOf(row.line),
+      ...(row.field === 'values' && row.assignment !== ''
+        ? defined({ values: valuesOfEvent(row.line) })
+        : {}),
       to: row.value,
       seq: row.seq,
       report: row.report,
