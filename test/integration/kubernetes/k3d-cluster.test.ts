@@ -13,8 +13,8 @@ import {
 import { formatKubeconfig } from '../../harness/kubernetes/kubeconfig.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-describeWith(['k3d'], 'k3d', ({ k3d }) => {
-  test('makes a cluster of containers', { timeout: 400_000 }, async () => {
+describeWith(['k3d'], 'a real k3d', ({ k3d }) => {
+  test('creates a cluster of containers', { timeout: 400_000 }, async () => {
     await using cluster = await startK3dCluster({ k3d });
     const nodes = await cluster.kubectl(['get', 'nodes', '--no-headers']);
     expect(nodes.stdout).toContain(' Ready ');
@@ -23,13 +23,13 @@ describeWith(['k3d'], 'k3d', ({ k3d }) => {
 });
 
 describe('the arguments of k3d', () => {
-  test('is a name that k3d takes, found again by the folder of the run', () => {
+  test('contain a valid name of the cluster, made from the folder of the run', () => {
     const name = clusterNameOf('/home/somebody/.cache/fleet-ferry/k3d-clusters/hosts/k3d-0a1b2c3d');
     expect(name).toBe('fleet-ferry-0a1b2c3d');
     expect(name.length).toBeLessThanOrEqual(32);
   });
 
-  test('is one server whose own port is the API’s, on the loopback alone', () => {
+  test('create one server whose API port is on the loopback only', () => {
     const words = createWords({ name: 'c', port: 17_001 });
     expect(words.slice(0, 3)).toEqual(['cluster', 'create', 'c']);
     expect(words).toContain('--no-lb');
@@ -40,12 +40,12 @@ describe('the arguments of k3d', () => {
     );
   });
 
-  test('leaves the user’s kubeconfig alone', () => {
+  test("do not change the user's kubeconfig", () => {
     expect(createWords({ name: 'c', port: 1 })).toContain('--kubeconfig-update-default=false');
     expect(kubeconfigWords('c', '/run/config')).toContain('--output=/run/config');
   });
 
-  test('imports images by the mode whose exit code says when a node did not take one', () => {
+  test('import images in the mode whose exit code reports failing nodes', () => {
     expect(importWords('c', '/x/images.tar')).toEqual([
       'image',
       'import',
@@ -87,7 +87,7 @@ describe('a cluster of k3d', () => {
   const writesKubeconfig = (): string =>
     `for word; do case $word in --output=*) cp '${at('given')}' "\${word#--output=}";; esac; done`;
 
-  test('is there when its node is ready, and is deleted at the end', async () => {
+  test('is usable when its node is ready, and is deleted at the end', async () => {
     const k3d = await program('k3d', writesKubeconfig());
     // The node comes a moment after the API server.
     const late = `case $* in *nodes*) [ -e '${at('seen')}' ] && echo True; touch '${at('seen')}';; esac`;
@@ -106,14 +106,14 @@ describe('a cluster of k3d', () => {
     ]);
   });
 
-  test('that cannot be made is deleted all the same, and says why', async () => {
+  test('is deleted when its creation failed, with the reason in the error', async () => {
     const k3d = await program('k3d', `case $2 in create) echo 'no such image' >&2; exit 1;; esac`);
     const kubectl = await program('kubectl', '');
     await expect(startK3dCluster({ k3d, kubectl: [kubectl] })).rejects.toThrow('no such image');
     expect((await calls()).at(-1)).toMatch(/^k3d cluster delete fleet-ferry-/);
   });
 
-  test('that a killed run left is deleted by the next one', async () => {
+  test('of a killed run is deleted by the next run', async () => {
     const left = at('cache/k3d-clusters/hosts/k3d-deadbeef');
     await mkdir(left, { recursive: true });
     await writeFile(join(left, 'owner'), '999999999 1');

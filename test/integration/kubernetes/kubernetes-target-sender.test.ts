@@ -55,7 +55,7 @@ describe('a kind that the discovery of an API server lacks', () => {
       { patienceMs: 5000, requestMs: 5000 },
     );
 
-  it('is missing only if the server is ready: while it starts, it answers without the kinds of definitions', async () => {
+  it('is missing only if the server is ready, because it has no custom kinds while it starts', async () => {
     let starting = 2;
     await using server = await serve(({ url }, response) => {
       if (url === '/readyz') response.writeHead(starting-- > 0 ? 500 : 200).end('{}');
@@ -68,7 +68,7 @@ describe('a kind that the discovery of an API server lacks', () => {
     await api.close();
   });
 
-  it('is not missing where something else answers', async () => {
+  it('is not missing when another program answers', async () => {
     await using server = await serve((_request, response) => response.end('{"items":[]}'));
     const api = apiOf(server.origin);
     await expect(api.typeOf(LATE, signal)).rejects.toMatchObject({ code: 'API_FAILED' });
@@ -77,7 +77,7 @@ describe('a kind that the discovery of an API server lacks', () => {
 });
 
 describe('a request to an API server', () => {
-  it('is held back for as long as the server asks, then sent again', async () => {
+  it('is delayed as long as the server asks, and sent again', async () => {
     await using server = await serve((_request, response, count) => {
       if (count === 1) response.writeHead(429, { 'retry-after': '1' }).end('{}');
       else response.end('{"a":1}');
@@ -90,7 +90,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('is sent again when the connection breaks, until its patience ends; after that, each gets one try', async () => {
+  it('is sent again after a broken connection until its time is over; later ones are sent once', async () => {
     await using server = await serve((request) => request.socket.destroy());
     const sender = senderFor(server.origin, 1000);
     await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
@@ -101,7 +101,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('is sent with new credentials when the old ones are no longer taken, and once only', async () => {
+  it('is sent again once with new credentials when the old ones are refused', async () => {
     await using server = await serve((request, response) => {
       const known = request.headers.authorization === 'Bearer 2';
       response.writeHead(known ? 200 : 401).end('{}');
@@ -119,7 +119,7 @@ describe('a request to an API server', () => {
     await denied.close();
   });
 
-  it('that alone gets a server error fails with its object, and the server counts as there if it says that it is ready', async () => {
+  it('fails with API_FAILED after a server error if the server reports that it is ready', async () => {
     let ready = 200;
     await using server = await serve((request, response) => {
       const other = request.url === '/x' ? 500 : 200;
@@ -139,7 +139,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('that is denied is sent again when the server is ready: it denies all until it has read its roles', async () => {
+  it('is sent again after a denial until the server is ready, because it denies everything before', async () => {
     const answers = [403, 500, 200];
     const denied = '{"message":"x is forbidden: User \\"robot\\" cannot get resource"}';
     await using server = await serve(({ url }, response) => {
@@ -156,7 +156,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('ends with the signal, also while it waits to be sent again', async () => {
+  it('ends with its signal, also while it waits to be sent again', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(503).end('{}');
     });
@@ -165,7 +165,7 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
-  it('offers no HTTP/2: of a connection that ends there, nobody could catch the errors', async () => {
+  it('offers no HTTP/2, because the errors of such a connection cannot be caught', async () => {
     await using folder = await temporaryDirectory('sender');
     const authority = await makeAuthority(folder.path);
     const own = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);

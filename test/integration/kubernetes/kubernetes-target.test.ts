@@ -137,7 +137,7 @@ describeOnKubernetes(['kwok'], 'a cluster as the target', ({ kube }, { kwok }) =
     await folder?.[Symbol.asyncDispose]();
   });
 
-  it('applies a package with its namespace, in order, healthy, and a second time without a single write', async () => {
+  it('applies a package in order until it is healthy, and a second time without any write', async () => {
     await using site = await createSite(target());
     const shop = pack(
       'shop',
@@ -188,7 +188,7 @@ spec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, minRe
     expect((await get('Deployment', 's2', 'web'))?.metadata.generation).toBe(before?.generation);
   });
 
-  it('finds no change with an inventory that was lost either: dry runs alone, and not one of them written (S2, S3)', async () => {
+  it('finds no change with a lost inventory, by dry runs only (S2, S3)', async () => {
     const yaml = `${namespace('s3')}${deployment('s3', 'web')}${configMap('s3', 'web', '{}')}
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -210,7 +210,7 @@ spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
     expect((await get('PersistentVolumeClaim', 's3', 'data'))?.metadata.resourceVersion).toBe(version);
   });
 
-  it('writes nothing when one object would be refused, and lists all that would be (P3)', async () => {
+  it('writes nothing when an object would be refused, and lists all of these (P3)', async () => {
     await makeNamespace('p3');
     await using site = await createSite(target());
     const bad = `${configMap('p3', 'good', '{a: "1"}')}${configMap('p3', 'bad', '{a: 1}')}
@@ -235,7 +235,7 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     expect(readOwned(site.agent.state, 'p3')).toEqual([]);
   });
 
-  it('names object and namespace when the namespace is nowhere, and the kind when the cluster lacks it (P7)', async () => {
+  it('names a missing namespace with its object, and a kind that the cluster lacks (P7)', async () => {
     await using site = await createSite(target());
     const [absent] = await site.release([pack('absent', configMap('nowhere', 'web', '{}'))]);
     expect(absent).toMatchObject({ code: 'CLUSTER_LACKS' });
@@ -249,7 +249,7 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     expect(unknown?.message).toContain('Rocket (acme.example/v1) r in app.yaml');
   });
 
-  it('takes fields from other appliers and says whose they were (S1)', async () => {
+  it('takes fields from other managers, with the reason naming them (S1)', async () => {
     await using site = await createSite(target());
     const yaml = (replicas: number) =>
       `${namespace('s1')}${deployment('s1', 'web', `replicas: ${replicas}`)}`;
@@ -260,7 +260,7 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     expect((await get('Deployment', 's1', 'web'))?.['spec']).toMatchObject({ replicas: 3 });
   });
 
-  it('reports what people add beside our fields, and removes it where the package says strict (S4)', async () => {
+  it('reports fields that people added, and removes them with fields: strict (S4)', async () => {
     const strict = '{fleet-ferry/fields: strict}';
     const yaml = (annotations: string) =>
       `${namespace('s4')}${configMap('s4', 'web', '{a: "1"}', annotations)}${deployment('s4', 'web', 'replicas: 1').replace('namespace: s4}', `namespace: s4, annotations: ${annotations}}`)}`;
@@ -325,7 +325,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
     expect(service?.['spec']).toMatchObject({ ports: [{ port: 80 }] });
   });
 
-  it('takes over what kubectl applied from the client, without keeping what only kubectl had (S8)', async () => {
+  it("takes over fields of kubectl's client-side apply, without keeping those that only kubectl had (S8)", async () => {
     await kubectlApply(`${namespace('s8')}${configMap('s8', 'web', '{old: "1", both: "1"}')}`);
     expect((await get('ConfigMap', 's8', 'web'))?.metadata.annotations).toHaveProperty([
       'kubectl.kubernetes.io/last-applied-configuration',
@@ -354,7 +354,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
     expect((await get('ConfigMap', 's8', 'web'))?.['data']).toEqual({ both: '2' });
   });
 
-  it('puts back what it took over: content, labels and managers, after a rollback, an update and the removal (A1)', async () => {
+  it('restores what it took over: content, labels and managers, after a rollback, an update and the removal (A1)', async () => {
     const theirs = (name: string) =>
       configMap('a1', name, '{a: theirs, only: theirs}').replace(
         'annotations: {}',
@@ -409,7 +409,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
       );
   });
 
-  it('takes over an object that the server has no record of, and sees no drift in it afterwards (S8)', async () => {
+  it('takes over an object without managers, without drift afterwards (S8)', async () => {
     await makeNamespace('s8b');
     // Made without a single field, it has no managers until somebody applies it.
     await makeMap('s8b', 'bare');
@@ -419,7 +419,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
   });
 
-  it('makes a Job again whose template changed, however much of it the server quotes, where it may (R1)', async () => {
+  it('recreates a Job whose template changed if it may, although the server quotes much of it (R1)', async () => {
     const job = (args: string) => `${namespace('r1')}apiVersion: batch/v1
 kind: Job
 metadata: {name: once, namespace: r1, annotations: {fleet-ferry/force: enabled}}
@@ -431,7 +431,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(again).toMatchObject({ outcome: 'configured' });
   });
 
-  it('makes an immutable Secret again where it may, though nothing that it holds is reported (R1, S11)', async () => {
+  it('recreates an immutable Secret if it may, although its content is not reported (R1, S11)', async () => {
     const secret = (value: string, force: string) =>
       `${namespace('r1s')}apiVersion: v1\nkind: Secret\nimmutable: true\nmetadata: {name: pin, namespace: r1s, annotations: ${force}}\nstringData: {pin: ${value}}\n`;
     await using site = await createSite(target());
@@ -446,7 +446,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(again).toMatchObject({ outcome: 'configured' });
   });
 
-  it('does as the annotations of an object say: ifNotPresent, ignore, prune and force (S10, R1)', async () => {
+  it('follows the annotations of an object: ifNotPresent, ignore, prune and force (S10, R1)', async () => {
     await makeNamespace('s10');
     await makeMap('s10', 'there', { a: 'theirs' });
     await using site = await createSite(target());
@@ -478,7 +478,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(await get('ConfigMap', 's10', 'there')).toBeDefined();
   });
 
-  it('keeps what Helm would keep, and makes the Job of a hook again', async () => {
+  it('keeps objects with resource-policy: keep, and recreates the Job of a hook', async () => {
     await makeNamespace('helm');
     await using site = await createSite(target());
     const kept = `${configMap('helm', 'kept', '{a: b}', '{helm.sh/resource-policy: keep}')}${configMap('helm', 'goes', '{a: b}')}`;
@@ -494,7 +494,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(await get('ConfigMap', 'helm', 'goes')).toBeUndefined();
   });
 
-  it('never tells a secret’s value: in no message, step, event, report or file of its state (S11)', async () => {
+  it("has no secret's value in messages, steps, events, reports and files of its state (S11)", async () => {
     await makeNamespace('s11');
     await using site = await createSite(target(), { password: 'tellnobody' });
     const secret = (data: string) =>
@@ -525,7 +525,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     for (const value of ['tellnobody', encoded, 'Y2hhbmdlZA==']) expect(told).not.toContain(value);
   });
 
-  it('applies a ConfigMap of a megabyte, and names one that is too large for the cluster (S12)', async () => {
+  it('applies a ConfigMap of 1 MB, and refuses one that is too large for the cluster (S12)', async () => {
     await using site = await createSite(target());
     const yaml = (bytes: number) =>
       `${namespace('s12')}${configMap('s12', 'big', `{text: ${'x'.repeat(bytes)}}`)}`;
@@ -536,7 +536,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(refused?.message).toMatch(/ConfigMap s12\/big.*1048576/);
   });
 
-  it('goes on when the API server restarts in the middle, and creates nothing twice (S13)', async () => {
+  it('continues when the API server restarts, and creates nothing twice (S13)', async () => {
     await using site = await createSite(target());
     const many = Array.from({ length: 120 }, (_, i) => configMap('s13', `c-${i}`, `{n: "${i}"}`)).join('');
     let restarted: Promise<void> | undefined;
@@ -556,7 +556,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     expect(site.events().filter(({ outcome }) => outcome === 'failed')).toEqual([]);
   });
 
-  it('leaves a package under way when the API server stays away, calls no other in sync, and ends it when it is back (D4)', async () => {
+  it('leaves an operation open while the API server is away, does not call another package in sync, and completes it later (D4)', async () => {
     await using line = await startLineTo(cluster);
     const impatient = await connect(500, line);
     await using site = await createSite(target({ open: async () => impatient }));
@@ -585,7 +585,7 @@ spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: a
     await impatient.close();
   });
 
-  it('repeats the words of an admission policy that refuses, and rolls nothing back that was not done', async () => {
+  it('quotes the message of an admission policy, and rolls back only what was done', async () => {
     await kubectlApply(`apiVersion: admissionregistration.k8s.io/v1
 kind: ValidatingAdmissionPolicy
 metadata: {name: no-night-shift}
@@ -619,7 +619,7 @@ ${namespace('vap')}`);
     await kubectl('delete', 'validatingadmissionpolicybinding', 'no-night-shift');
   });
 
-  it('names verb, resource and account when the agent may not (P5)', async () => {
+  it('names verb, resource and account when a right is missing (P5)', async () => {
     const limited = openKubernetesApi(
       {
         server: cluster.server,
@@ -643,7 +643,7 @@ ${namespace('vap')}`);
     await limited.close();
   });
 
-  it('deletes only what still bears its mark, and no namespace that holds what is not its own (I3, I5, I6)', async () => {
+  it('deletes only objects with its annotation, and no namespace with foreign objects (I3, I5, I6)', async () => {
     await using site = await createSite(target());
     const all = `${namespace('i3')}${configMap('i3', 'ours', '{}')}${configMap('i3', 'given', '{}')}`;
     await site.release([pack('i3', all)]);
@@ -662,7 +662,7 @@ ${namespace('vap')}`);
     expect((await get('Namespace', '', 'i3'))?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('lets the first of two packages keep an object that both want, and never takes another fleet’s (A1, A2)', async () => {
+  it('leaves an object to the first of two packages, and never takes that of another fleet (A1, A2)', async () => {
     await using site = await createSite(target());
     const first = pack('a-first', `${namespace('a2')}${configMap('a2', 'shared', '{of: first}')}`);
     const second = pack('b-second', configMap('a2', 'shared', '{of: second}'));
@@ -678,7 +678,7 @@ ${namespace('vap')}`);
     expect(foreign?.message).toContain('a-first of fleet halden');
   });
 
-  it('hands objects over from a package that leaves to the one that takes its place (I4)', async () => {
+  it('hands objects over from a removed package to the one that replaces it (I4)', async () => {
     await using site = await createSite(target());
     await makeNamespace('i4');
     await site.release([
@@ -699,7 +699,7 @@ ${namespace('vap')}`);
     expect(live?.metadata.annotations?.['fleet-ferry/assignment']).toBe('new');
   });
 
-  it('hands an object over between packages that stay: the same one, and nothing fails on the way (I4)', async () => {
+  it('hands an object over between two packages without recreating it (I4)', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 1000 }));
     await makeNamespace('i4s');
     const moved = (data: string) => configMap('i4s', 'moved', data);
@@ -747,7 +747,7 @@ ${namespace('vap')}`);
     expect((await at())[0]).toBeUndefined();
   });
 
-  it('gives back what it took from a leaving package when it does not come up itself (I4)', async () => {
+  it('gives an object back to the removed package when its successor does not become healthy (I4)', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 3000 }));
     await makeNamespace('back');
     await site.release([pack('old', configMap('back', 'data', '{a: "1"}'))]);
@@ -766,7 +766,7 @@ ${namespace('vap')}`);
     expect(live?.['data']).toEqual({ a: '1' });
   });
 
-  it('deletes nothing that ran before its state was lost, when what it applies then does not come up', async () => {
+  it('deletes nothing of before its state was lost when the next package does not become healthy', async () => {
     const app = (pod = '') => `${namespace('lost')}${deployment('lost', 'web', 'replicas: 1', pod)}`;
     await using first = await createSite(target());
     await first.release([pack('web', app())]);
@@ -781,7 +781,7 @@ ${namespace('vap')}`);
     expect(await get('Deployment', 'lost', 'web')).toBeUndefined();
   });
 
-  it('sees what was changed, added to ours, removed or deleted, and nothing in status or beside (D1)', async () => {
+  it('finds changed, removed and deleted fields, and ignores status and foreign fields (D1)', async () => {
     await using site = await createSite(target());
     const yaml = `${namespace('d1')}${deployment('d1', 'web', 'replicas: 1')}${configMap('d1', 'a', '{k: v}')}${configMap('d1', 'b', '{k: v}')}`;
     await site.release([pack('d1', yaml)]);
@@ -804,7 +804,7 @@ ${namespace('vap')}`);
     expect((await get('ConfigMap', 'd1', 'a'))?.metadata.labels).toEqual({ team: 'night' });
   });
 
-  it('puts a list right whose keys were edited by hand, and corrects the other objects of the package with it (D1)', async () => {
+  it('corrects a list whose keys were edited, and the other objects of the package (D1)', async () => {
     const yaml = (more = '') => `${namespace('d1k')}${configMap('d1k', 'web', '{a: "1"}')}
 apiVersion: v1
 kind: Service
@@ -860,7 +860,7 @@ spec:
     expect((await ports()).ports).toHaveLength(1);
   });
 
-  it('corrects what it can of a package of which the server refuses an object, and says which', async () => {
+  it('corrects the other objects of a package when the server refuses one, and names it', async () => {
     const service = (name: string) => `apiVersion: v1
 kind: Service
 metadata: {name: ${name}, namespace: d1r}
@@ -891,7 +891,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(findPackage(site.agent.state, 'd1r')).toMatchObject({ status: 'healthy' });
   });
 
-  it('stands with a release that removes an object which a finalizer holds, names both, and ends the removal later (X2)', async () => {
+  it('applies a release although a finalizer holds a removed object, names both, and ends the removal later (X2)', async () => {
     await using site = await createSite(target({ stepTimeoutMs: 1000 }));
     const held = configMap('x2', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]');
     const web = (text: string): string => `${namespace('x2')}${configMap('x2', 'web', text)}`;
@@ -919,7 +919,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(readOwned(site.agent.state, 'x2').map(({ key }) => key)).not.toContain('/ConfigMap/x2/held');
   });
 
-  it('removes a package as far as it can while a finalizer holds an object of it, makes nothing again, and ends it later (X2)', async () => {
+  it('removes the other objects of a package while a finalizer holds one, and ends the removal later (X2)', async () => {
     await using site = await createSite(target({ stepTimeoutMs: 1000 }));
     const held = configMap('x4', 'held', '{}').replace('annotations: {}', 'finalizers: [test.example/hold]');
     await site.release([pack('x4', `${namespace('x4')}${held}${deployment('x4', 'web')}`)]);
@@ -954,7 +954,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(site.events().at(-1)).toMatchObject({ type: 'removed', assignment: 'x4', outcome: 'deleted' });
   });
 
-  it('rolls a package whose pods do not come up back to what ran, and removes what was new in it', async () => {
+  it('rolls back a package whose pods do not become ready, and removes its new objects', async () => {
     await using site = await createSite(target({ healthTimeoutMs: 3000 }));
     const good = `${namespace('rb')}${deployment('rb', 'web', 'replicas: 1')}`;
     await site.release([pack('rb', good)]);
@@ -972,7 +972,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
   });
 
   // Each of these waits for objects of its own, so they wait at the same time.
-  it.concurrent('waits for a definition before the objects it defines (P4)', async ({ expect }) => {
+  it.concurrent('waits for a definition before its custom resources (P4)', async ({ expect }) => {
     await using site = await createSite(target());
     const crd = (more = '') => `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -1003,7 +1003,7 @@ spec:
     expect(await admin.typeOf({ apiVersion: 'plant.example/v1', kind: 'Robot' }, signal)).toBeUndefined();
   });
 
-  it.concurrent('removes what leaves a package, backwards, and everything with the package, its namespace last (O5)', async ({
+  it.concurrent('removes objects of a package in reverse order, its namespace last (O5)', async ({
     expect,
   }) => {
     await using site = await createSite(target());
@@ -1025,9 +1025,7 @@ spec:
     expect(readOwned(site.agent.state, 'o5')).toEqual([]);
   });
 
-  it.concurrent('waits for a namespace that is still going away, and makes it again (X3)', async ({
-    expect,
-  }) => {
+  it.concurrent('waits until a namespace is deleted, and creates it again (X3)', async ({ expect }) => {
     const yaml = `${namespace('x3')}${configMap('x3', 'web', '{a: "1"}')}`;
     await makeNamespace('x3');
     await ask('POST', mapsOf('x3'), { metadata: { name: 'held', finalizers: ['test.example/hold'] } });

@@ -104,7 +104,7 @@ describeOnKubernetes(
     builtInTemplates(() => cluster, judge);
     deployManifests(() => cluster);
 
-    test('is that of a real API server, but for the gaps that are listed', async () => {
+    test('agrees with a real API server, except for the listed gaps', async () => {
       const all = await candidates();
       const definition = join(HERE, 'press-definition.yaml');
       await define(parse(await readFile(definition, 'utf8')));
@@ -134,7 +134,7 @@ describeOnKubernetes(
       );
     });
 
-    test('of generated schemas with combinations is, for custom resources, that of a real API server', async () => {
+    test('agrees with a real API server about generated schemas with combinations', async () => {
       await define(JSON.parse(PROBE_DEFINITION));
       const statuses = await judge(PROBES.map(({ object }) => object));
       expect(new Set(statuses.map(({ status }) => status))).toEqual(new Set([201, 400, 422]));

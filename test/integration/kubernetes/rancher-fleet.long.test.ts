@@ -167,13 +167,13 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     values: { text: 'one' },
   });
 
-  it('installs, corrects and removes a chart as rancher-fleet-helm says', async () => {
+  it('installs, corrects and removes a chart by the template rancher-fleet-helm', async () => {
     const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), {}));
     await expectCorrected();
     await expectRemoved(reconciler);
   }, 900_000);
 
-  it('leaves what a person edited where the platform says so, and its agent says why', async () => {
+  it('keeps an edit with forceDrift: false, and its agent logs the conflict', async () => {
     const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), { forceDrift: false }));
     await poll(text).toBe('one');
     await settled();
@@ -183,7 +183,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await expectRemoved(reconciler);
   }, 900_000);
 
-  it('fetches, corrects and removes manifests as rancher-fleet says', async () => {
+  it('fetches, corrects and removes manifests by the template rancher-fleet', async () => {
     await using git = await temporaryDirectory('rancher-fleet-git');
     await using server = await startGitServer(git.path);
     await writeFiles(git.path, { 'shop/deploy/all.yaml': TEXT });

@@ -22,7 +22,7 @@ type Recorded = {
 /** A server may need a while for what was asked before: to see a policy, to serve a kind. */
 const PATIENCE = { timeout: 30_000, interval: 100 };
 
-describeOnKubernetes(['kwok'], 'what an API server refuses', ({ version, kube }, { kwok }) => {
+describeOnKubernetes(['kwok'], 'refusals of an API server', ({ version, kube }, { kwok }) => {
   let cluster: OwnCluster;
   let hooks: WebhookServer;
   beforeAll(async () => {
@@ -57,7 +57,7 @@ describeOnKubernetes(['kwok'], 'what an API server refuses', ({ version, kube },
     return { title, versions: [version], code: status, status: shortened(body) };
   };
 
-  it('is what was recorded', { timeout: 300_000 }, async () => {
+  it('are those in the recorded file', { timeout: 300_000 }, async () => {
     const seen: Recorded[] = [];
     const cases = [
       ...surroundingCases(),

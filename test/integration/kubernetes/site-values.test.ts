@@ -98,7 +98,7 @@ const packageOf = (): KubernetesPackage => {
   };
 };
 
-describeOnKubernetes(['kwok'], 'values of sites on clusters', ({ kube }, { kwok }) => {
+describeOnKubernetes(['kwok'], 'site values on clusters', ({ kube }, { kwok }) => {
   let clusters: readonly OwnCluster[] = [];
   let apis: readonly KubernetesApi[] = [];
   let folder: TemporaryDirectory;
@@ -153,7 +153,7 @@ describeOnKubernetes(['kwok'], 'values of sites on clusters', ({ kube }, { kwok 
     replicas: (await specOf(index, 'bake')).replicas,
   });
 
-  it('are in the objects of each site, of one bundle, and restart only pods whose values changed', async () => {
+  it('are in the objects of each site, from one bundle, and restart only pods whose values changed', async () => {
     const shop = packageOf();
     await using one = await siteOn(0, { line: 7, oven: 1, replicas: 1 });
     await using two = await siteOn(1, { line: 8, oven: 1, replicas: 3 });
@@ -185,7 +185,7 @@ describeOnKubernetes(['kwok'], 'values of sites on clusters', ({ kube }, { kwok 
     });
   }, 240_000);
 
-  it('fail the package where the value is not granted or reaches a fence, before anything is written', async () => {
+  it('fail the package when a value is not granted or reaches a protected field, before anything is written', async () => {
     const shop = packageOf();
     await using site = await siteOn(0, { line: 7 });
     const [first] = shop.inputs ?? [];

@@ -6,8 +6,8 @@ const [A, B, C] = ['a', 'b', 'c'].map((digit) => digit.repeat(64));
 const untrue = (shown: readonly string[], said: string, known: Known = new Map()): string | undefined =>
   firstUntrue(shown, said, known);
 
-describe('what a page shows', () => {
-  it('is compared with every word that came out, and with no time, size or width of a column', () => {
+describe('the shown output of a page', () => {
+  it('is compared word by word, except for times, sizes and column widths', () => {
     const said = 'PACKAGE   OUTCOME\nscale     created\n5.74 MiB written at 2026-11-22T08:21:29Z\n';
     expect(
       untrue(['PACKAGE  OUTCOME', 'scale  created', '1 bytes written at 2020-01-01T00:00:00Z'], said),
@@ -18,7 +18,7 @@ describe('what a page shows', () => {
     );
   });
 
-  it('leaves lines out only where it says so, but for what comes before and after', () => {
+  it('leaves out lines only at "...", at the beginning and at the end', () => {
     const said = 'one\ntwo\nthree\nfour\n';
     expect(untrue(['two', 'three'], said)).toBeUndefined();
     expect(untrue(['one', 'three'], said)).toBe('three');
@@ -26,7 +26,7 @@ describe('what a page shows', () => {
     expect(untrue(['two', '...', 'one'], said)).toBe('one');
   });
 
-  it('says the same digest wherever it means the same', () => {
+  it('has the same digest wherever it has the same placeholder', () => {
     const known: Known = new Map();
     expect(untrue([`key ${A}`], `key ${B}\n`, known)).toBeUndefined();
     expect(inThisRun(`--accept ${A}`, known)).toBe(`--accept ${B}`);
@@ -35,8 +35,8 @@ describe('what a page shows', () => {
   });
 });
 
-describe('a page that is typed', () => {
-  it('has its blocks under headings that say where, with what is shown right after them', () => {
+describe('readTypedPage', () => {
+  it('returns the blocks with the place of their heading and the output shown after them', () => {
     const page =
       '## 1. At the plant: ask\n```sh\nask\n```\n\n    yes\n\n    no\nText.\n\n    not this\n### At the office\n```text\nx\n```\n```sh\na\nb\n```\n';
     expect(readTypedPage(page)).toEqual([

@@ -171,7 +171,7 @@ describe.skipIf(!gap.present)(
 
     blocks.forEach((block, index) => {
       const lacks = missing(block);
-      const title = `is true: block ${index + 1}, ${block.heading}`;
+      const title = `runs and prints what it shows: block ${index + 1}, ${block.heading}`;
       const skipped = lacks.length === 0 ? '' : `${SKIPPED}${lacks.join(', ')} not here)`;
       it.skipIf(lacks.length > 0)(`${title}${skipped}`, async ({ skip }) => {
         skip(broken, 'a block before it is not true');
@@ -199,7 +199,7 @@ describe.skipIf(!gap.present)(
       });
     });
 
-    it('shows what comes out wherever somebody has to act on it, and types all of the card but the blanks', () => {
+    it('shows the output of every step that someone acts on, and runs all commands of the card', () => {
       expect(blocks.length).toBeGreaterThan(30);
       expect(blocks.filter(({ shown }) => shown.length > 0).length).toBeGreaterThan(25);
       const card = /^## The technician[\s\S]*?(?=^## )/m.exec(pages.at(-1) ?? '')?.[0] ?? '';

@@ -106,38 +106,35 @@ const fullSticks = (): void => {
     }
   };
 
-  it.each(FORMS)(
-    'is reported before anything is written, with what is needed and what is free: %s',
-    async (form) => {
-      await mount('size=1200k', async (at) => {
-        cpSync(path('old', form), at, { recursive: true });
-        // All but two pages: less than any change of the medium needs.
-        const { bavail, bsize } = statfsSync(at);
-        await writeFile(join(at, 'filler'), Buffer.alloc((bavail - 2) * bsize));
-        const to = join(at, nameOf(form));
-        const before = stateOf(to);
-        expect(saidOf(await create(form, to))).toMatch(
-          /DISK_FULL: \S+ has [\d.]+ [KM]iB free, [\d.]+ [KM]iB are needed/,
-        );
-        expect(stateOf(to)).toEqual(before);
-        // Where nothing was, nothing is left; and plan says the same of it.
-        const fresh = join(at, 'new', nameOf(form));
-        const [lack] = /\S+ has .* are needed/.exec(saidOf(await create(form, fresh))) ?? [];
-        expect(existsSync(join(at, 'new'))).toBe(false);
-        const words = ['plan', '--from', world.path('layout'), '--to', fresh, ...wordsOf(form)];
-        const planned = await exporter(words);
-        expect(`${planned.stdout}${planned.stderr}`).toContain(lack);
-        // With the room that it asked for it is written, however small the stick is.
-        await rm(join(at, 'filler'));
-        succeed(await create(form, to));
-        expect(stateOf(to)).toEqual(stateOf(path('new', form, nameOf(form))));
-      });
-    },
-  );
+  it.each(FORMS)('is reported before anything is written, with needed and free space: %s', async (form) => {
+    await mount('size=1200k', async (at) => {
+      cpSync(path('old', form), at, { recursive: true });
+      // All but two pages: less than any change of the medium needs.
+      const { bavail, bsize } = statfsSync(at);
+      await writeFile(join(at, 'filler'), Buffer.alloc((bavail - 2) * bsize));
+      const to = join(at, nameOf(form));
+      const before = stateOf(to);
+      expect(saidOf(await create(form, to))).toMatch(
+        /DISK_FULL: \S+ has [\d.]+ [KM]iB free, [\d.]+ [KM]iB are needed/,
+      );
+      expect(stateOf(to)).toEqual(before);
+      // Where nothing was, nothing is left; and plan says the same of it.
+      const fresh = join(at, 'new', nameOf(form));
+      const [lack] = /\S+ has .* are needed/.exec(saidOf(await create(form, fresh))) ?? [];
+      expect(existsSync(join(at, 'new'))).toBe(false);
+      const words = ['plan', '--from', world.path('layout'), '--to', fresh, ...wordsOf(form)];
+      const planned = await exporter(words);
+      expect(`${planned.stdout}${planned.stderr}`).toContain(lack);
+      // With the room that it asked for it is written, however small the stick is.
+      await rm(join(at, 'filler'));
+      succeed(await create(form, to));
+      expect(stateOf(to)).toEqual(stateOf(path('new', form, nameOf(form))));
+    });
+  });
 
   // A file system that has room and takes no more files: no look beforehand tells it.
   it.each(FORMS)(
-    'is reported in the middle, the old medium stays, and it goes on when there is room: %s',
+    'is reported when files cannot be created; the old medium stays, and the run continues when there is room: %s',
     async (form) => {
       const files = Number(spawnSync('sh', ['-c', `find ${path('old', form)} | wc -l`]).stdout.toString());
       let failed = 0;
@@ -161,7 +158,7 @@ const fullSticks = (): void => {
     300_000,
   );
 
-  it.each(FORMS)('that is mounted read-only is left alone, in one sentence: %s', async (form) => {
+  it.each(FORMS)('that is mounted read-only is refused in one message: %s', async (form) => {
     await mount('size=8m', async (at) => {
       cpSync(path('old', form), at, { recursive: true });
       expect(spawnSync('mount', ['-o', 'remount,ro', at]).status).toBe(0);
@@ -170,13 +167,13 @@ const fullSticks = (): void => {
   });
 };
 
-const TITLE = 'a stick that is full';
+const TITLE = 'a medium without room';
 if (rootAccess() === 'root' && spawnSync('unshare', ['-m', 'true'], { stdio: 'ignore' }).status === 0)
   describe(TITLE, fullSticks);
 else describe.skip(`${TITLE}${SKIPPED}a small disk can be mounted by root only)`, fullSticks);
 
-describe('two exports to one place at once', () => {
-  it.each(FORMS)('one of them writes, and the other says so or finds all done: %s', async (form) => {
+describe('several exports to one place at once', () => {
+  it.each(FORMS)('write one after the other, or end as BUSY: %s', async (form) => {
     for (let round = 0; round < (ALL ? 3 : 1); round += 1) {
       const at = path('both', form, String(round));
       cpSync(path('old', form), at, { recursive: true });
@@ -191,11 +188,11 @@ describe('two exports to one place at once', () => {
   });
 });
 
-describe('a clock that is wrong', () => {
+describe('a wrong clock', () => {
   it.each([
     ['1980-01-01T00:00:00Z', /FROM_FUTURE: .*ahead of this clock\. Set the clock/],
     ['2099-01-01T00:00:00Z', /ROOT_EXPIRED: .*if this clock is wrong, set it/],
-  ])('is reported in one sentence, and nothing is changed: %s', async (time, said) => {
+  ])('is reported in one message, and nothing is changed: %s', async (time, said) => {
     for (const form of FORMS) {
       const at = path('clock', time, form);
       cpSync(path('old', form), at, { recursive: true });
@@ -207,8 +204,8 @@ describe('a clock that is wrong', () => {
   });
 });
 
-describe('parts that were damaged', () => {
-  it('are never called right, wherever a byte is another or an end is missing', async () => {
+describe('damaged parts of a set', () => {
+  it('are never verified as correct, for any changed byte or missing end', async () => {
     const random = seeded(7);
     const stick = path('damaged');
     let named = 0;
@@ -248,7 +245,7 @@ describe('parts that were damaged', () => {
 
 describeWith(
   ['dockerRegistry'],
-  'a registry that dies or lies while a medium is made from it',
+  'a registry that fails or sends wrong content during an export',
   ({ dockerRegistry }) => {
     type Lie = {
       readonly what: string;
@@ -289,7 +286,7 @@ describeWith(
     });
 
     it.each(LIES)(
-      'is reported in one sentence, and the old medium stays: $what',
+      'is reported in one message, and the old medium stays: $what',
       async ({ what, fault, on, codes }) => {
         // Of the two forms, a usual run takes one for each lie.
         const forms = ['directory', 'set'] as const;

@@ -85,7 +85,7 @@ const killRandomly = async ({ words, begins, judge }: Kills): Promise<void> => {
   }
 };
 
-describeWith(['dockerRegistry'], `a registry inside the gap (seed ${SEED})`, ({ dockerRegistry }) => {
+describeWith(['dockerRegistry'], `a registry behind the air gap (seed ${SEED})`, ({ dockerRegistry }) => {
   let registry: Registry;
   let line: FaultyRegistry;
   beforeAll(async () => {
@@ -158,7 +158,7 @@ describeWith(['dockerRegistry'], `a registry inside the gap (seed ${SEED})`, ({ 
 
   const push = (medium: string, name: string) => ['push', world.path(medium), '--to', to(name)];
 
-  it('never points to what is not there when push is killed, and has all of it after the next', async () => {
+  it('has no pointer to missing content when push is killed, and is complete after the next push', async () => {
     await killRandomly({
       words: async (name) => push('1', `new-${name}`),
       begins: firstChange,
@@ -170,7 +170,7 @@ describeWith(['dockerRegistry'], `a registry inside the gap (seed ${SEED})`, ({ 
     });
   }, 1_200_000);
 
-  it('has the old release or the new one when push of the next is killed', async () => {
+  it('has the old or the new release when the push of the next release is killed', async () => {
     const first = async (name: string) => {
       await runThrough(push('1', `next-${name}`));
       return push('2', `next-${name}`);
@@ -186,7 +186,7 @@ describeWith(['dockerRegistry'], `a registry inside the gap (seed ${SEED})`, ({ 
     });
   }, 1_200_000);
 
-  it('keeps what it points to when prune is killed, and the next removes the rest', async () => {
+  it('keeps everything that its pointers need when prune is killed, and the next prune removes the rest', async () => {
     const prune = (name: string) => ['prune', to(`old-${name}`), '--keep', '1', '--yes'];
     await killRandomly({
       words: async (name) => {
@@ -206,7 +206,7 @@ describeWith(['dockerRegistry'], `a registry inside the gap (seed ${SEED})`, ({ 
   }, 1_200_000);
 });
 
-describe(`a stick that came back (seed ${SEED})`, () => {
+describe(`a returned medium (seed ${SEED})`, () => {
   const LINE = 'plant-7/line-1';
 
   beforeAll(async () => {
@@ -232,7 +232,7 @@ describe(`a stick that came back (seed ${SEED})`, () => {
       .filter((file) => !file.startsWith('fleet/.lock '))
       .toSorted();
 
-  it('is the same medium when clean is killed, and the next clean does the rest', async () => {
+  it('is the same medium when clean is killed, and the next clean removes the rest', async () => {
     const clean = (name: string) => ['clean', path(name), '--root-sha256', root, '--yes'];
     const removed: number[] = [];
     const whole = filesOf(path('returned')).size;
@@ -256,7 +256,7 @@ describe(`a stick that came back (seed ${SEED})`, () => {
     });
   }, 1_200_000);
 
-  it('has given no half of a report when reports is killed, and the next brings all', async () => {
+  it('has no half-copied report when reports is killed, and the next run copies all', async () => {
     const reports = (name: string) => [
       'reports',
       path('returned'),

@@ -133,7 +133,7 @@ const stateOf = (to: string): unknown => (to.endsWith('.tar') ? readFileSync(to)
 
 describe(`create, killed ${KILLS} times at random moments (seed ${SEED})`, () => {
   it.each(CASES)(
-    'is the old medium or the new one, and goes on to the same bytes: $what',
+    'leaves the old or the new medium, and completes it to the same bytes: $what',
     async (one) => {
       const calm = place(one, 'calm');
       if (longest === 0) {

@@ -26,7 +26,7 @@ const createIn = (
   });
 
 describeWith(['dockerRegistry'], 'fleet-export create from a company’s registry', ({ dockerRegistry }) => {
-  it('goes through the proxy, trusts the private authority, and logs in by file or by helper', async () => {
+  it('uses the proxy, trusts the private authority, and logs in by file or by helper', async () => {
     await using cleanup = new AsyncDisposableStack();
     const world = cleanup.use(await makePublishedWorld());
     const authority = await makeAuthority(world.path());
@@ -88,7 +88,7 @@ describeWith(['dockerRegistry'], 'fleet-export create from a company’s registr
       expect(stdout + stderr).not.toMatch(/let me in|cm9ib3Q6/);
   }, 120_000);
 
-  it('waits as long as the registry asks for, and says so', async () => {
+  it('waits as long as the registry asks for, with a message', async () => {
     await using cleanup = new AsyncDisposableStack();
     const world = cleanup.use(await makePublishedWorld());
     const server = cleanup.use(await startRegistry(dockerRegistry));

@@ -62,7 +62,7 @@ beforeAll(async () => {
 afterAll(() => folder[Symbol.asyncDispose]());
 
 describe('the fleet-export program', () => {
-  it('ends with one line, and says in JSON what it did', async () => {
+  it('prints one line, and with --json what it did', async () => {
     const text = await fleetExport('create', '--all', '--from', 'layout', '--to', 'plain');
     // Beside the warning of every development fleet.
     expect(text).toMatchObject({ code: 0, stderr: expect.stringMatching(/^DEV ROOT: [^\n]*\n$/) });
@@ -97,7 +97,7 @@ describe('the fleet-export program', () => {
     expect(existsSync(path('planned'))).toBe(false);
   });
 
-  it('inspects, verifies, and ends with the exit code of what is wrong', async () => {
+  it('inspects, verifies, and ends with the exit code of the refusal', async () => {
     expect((await fleetExport('inspect', 'medium')).stdout).toContain('Nothing here was verified');
     succeed(await fleetExport('verify', 'medium'));
     await cp(path('medium'), path('damaged'), { recursive: true });
@@ -126,8 +126,8 @@ describe('the fleet-export program', () => {
   });
 });
 
-describe('what the scheduler builds', () => {
-  it('goes onto one medium, every channel of it, and verifies there', async () => {
+describe('a release of the scheduler', () => {
+  it('is exported to one medium with all channels, which verify accepts', async () => {
     const company = await makeCompany(path('company'));
     const { channels } = await company.build();
     const words = ['create', '--all', '--from', 'company/releases', '--to', 'company.tar', '--json'];
@@ -183,7 +183,7 @@ describeWith(['cosign'], 'stock cosign', ({ cosign }) => {
       { cwd: folder.path, env: env() },
     );
 
-  it('verifies the statements on a medium, each with the key of its role and no other', async () => {
+  it('verifies the statements of a medium with the key of their role, and with no other', async () => {
     for (const [role, key] of [
       ['bundle', 'bundle.pub'],
       ['release', 'release.pub'],
@@ -193,7 +193,7 @@ describeWith(['cosign'], 'stock cosign', ({ cosign }) => {
     expect((await verifyBlob('bundle', 'release.pub')).code).not.toBe(0);
   });
 
-  it('verifies an extracted bundle on disk, under the right key, type and content only', async () => {
+  it('verifies an extracted bundle with the right key, type and content, and refuses others', async () => {
     for (const kind of ['kubernetes', 'host']) {
       const to = `extracted-${kind}`;
       succeed(await fleetExport('extract', 'medium', ...KIOSK, kind, '--to', to));

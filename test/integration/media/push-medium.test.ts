@@ -62,7 +62,7 @@ for (const [part, title, start] of KINDS) {
       ...more: readonly string[]
     ): Promise<Outcome> => exporter('push', world.path(name), '--to', `oci://${host}/${prefix}`, ...more);
 
-    it('is what skopeo copies by the image’s name, and cosign verifies there', async () => {
+    it("can be copied by skopeo under the image's name, and cosign verifies it", async () => {
       await using folder = await temporaryDirectory('pushed');
       const pushed = await push('1.tar', 'fleet', registry.host, '--json');
       expect(pushed.code, pushed.stdout + pushed.stderr).toBe(0);
@@ -89,7 +89,7 @@ for (const [part, title, start] of KINDS) {
       }
     });
 
-    it('goes on with a delta, never back, and is pruned', async () => {
+    it('accepts a delta, refuses an older medium, and can be pruned', async () => {
       const prefix = 'steps';
       const early = await push('delta', prefix);
       expect(early.code).not.toBe(0);
@@ -112,7 +112,7 @@ for (const [part, title, start] of KINDS) {
       expect(await client.repository('prod/kiosk').resolve('release')).toBeDefined();
     });
 
-    it('arrives whole through a line that answers 429 and 500, lies and cuts, or is refused in one sentence', async () => {
+    it('arrives completely through a connection that fails often, or is refused in one message', async () => {
       await using faulty = await startFaultyRegistry(registry.host);
       let count = 0;
       faulty.fault = (line) => {
@@ -144,7 +144,7 @@ for (const [part, title, start] of KINDS) {
   });
 }
 
-describeWith(['dockerRegistry'], 'an export of many blobs from a registry that fails', (paths) => {
+describeWith(['dockerRegistry'], 'an export of many blobs from an unreliable registry', (paths) => {
   let world: World;
   let registry: AsyncDisposable & { readonly host: string };
   beforeAll(async () => {
@@ -172,7 +172,7 @@ describeWith(['dockerRegistry'], 'an export of many blobs from a registry that f
       { ...process.env, ...HURRY, TMPDIR: temporary },
     );
 
-  it('is the same medium as without faults, and no file outside of it grows', async () => {
+  it('writes the same medium as without faults, and no growing file beside it', async () => {
     await using folder = await temporaryDirectory('faults');
     const temporary = join(folder.path, 'tmp');
     await mkdir(temporary);
@@ -193,7 +193,7 @@ describeWith(['dockerRegistry'], 'an export of many blobs from a registry that f
     expect(await filesIn(folder.path, 'medium')).toEqual([]);
   });
 
-  it('ends in one sentence when a blob is always another one, and leaves no medium that could be believed', async () => {
+  it('ends with one message when a blob is always wrong, and leaves no complete medium', async () => {
     await using folder = await temporaryDirectory('lies');
     await using faulty = await startFaultyRegistry(registry.host);
     let bad: string | undefined;

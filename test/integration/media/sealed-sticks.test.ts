@@ -25,7 +25,7 @@ const FIRMWARE = Buffer.concat(
   Array.from({ length: 16_384 }, (_, index) => createHash('sha256').update(`firmware ${index}`).digest()),
 );
 
-describeWith(['age'], 'sealed sticks, from the office to a host and to another one', ({ age }) => {
+describeWith(['age'], 'sealed media, from the office to a host and to another one', ({ age }) => {
   let folder: TemporaryDirectory;
   const at = (...names: readonly string[]): string => join(folder.path, ...names);
   const run = (program: ProgramName, ...words: readonly string[]): Promise<Outcome> =>
@@ -82,7 +82,7 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
-  it('are plain files that sha256sum, age and tar read', async () => {
+  it('are files that sha256sum, age and tar read', async () => {
     await runOrFail(['sha256sum', '--check', '--quiet', 'SHA256SUMS'], { cwd: at('a/fleet') });
     const [part = ''] = await readdir(at('a/fleet/parts'));
     expect(part).toMatch(/^[0-9a-f]{16}-0001\.tar\.age$/);
@@ -97,13 +97,13 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
     ]);
   });
 
-  it('are of no use at another plant', async () => {
+  it('cannot be opened at another plant', async () => {
     const { code, stderr } = await agent('other', 'import', at('a'), at('b'));
     expect([code, stderr]).toEqual([4, expect.stringContaining('NOT_A_RECIPIENT')]);
     expect(await readdir(at('other-state/blobs/sha256')).catch(() => [])).toEqual([]);
   });
 
-  it('bring the release one after the other, the last one first', async () => {
+  it('bring the release one after the other, in any order', async () => {
     const first = await agent('press', 'import', at('b'));
     expect([first.code, first.stderr]).toEqual([
       5,
@@ -120,7 +120,7 @@ describeWith(['age'], 'sealed sticks, from the office to a host and to another o
     succeed(await agent('press', 'import', at('a'), at('b')));
   });
 
-  it('are on their way at the hub until one comes back, although the office cannot open them', async () => {
+  it('are on their way at the hub until one returns, although the office cannot open them', async () => {
     const media = async (): Promise<string> =>
       succeed(await run('fleet-scheduler', 'media', 'list', ...CONFIG)).stdout;
     expect(await media()).toMatch(/^on its way since .*: prod\/factory-host r1 for plant-7/m);

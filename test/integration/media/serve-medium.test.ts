@@ -65,7 +65,7 @@ const layerOf = async (text: string): Promise<Buffer> => {
   return Buffer.concat(await Array.fromAsync(writeTar([entry])));
 };
 
-describe('a medium that is served', () => {
+describe('a served medium', () => {
   let world: World;
   let image: Digest;
   beforeAll(async () => {
@@ -109,9 +109,9 @@ describe('a medium that is served', () => {
 
   const FORMS = ['medium', 'medium.tar', 'chunked'] as const;
 
-  describeWith(['skopeo', 'oras', 'cosign'], 'to the clients of registries', (paths) => {
+  describeWith(['skopeo', 'oras', 'cosign'], 'for clients of registries', (paths) => {
     for (const form of FORMS) {
-      it(`skopeo copies from ${form}, and the medium is not written to`, async () => {
+      it(`is copied by skopeo from ${form}, without being written to`, async () => {
         const before = await sizesIn(world.path());
         await using served = await serve(world.path(form));
         await using folder = await temporaryDirectory('copied');
@@ -136,7 +136,7 @@ describe('a medium that is served', () => {
       });
     }
 
-    it('oras pulls, and discovers what refers to an image and to a bundle', async () => {
+    it('is pulled by oras, with the referrers of an image and a bundle', async () => {
       await using served = await serve(world.path('medium'));
       await using folder = await temporaryDirectory('oras');
       const discover = async (reference: string) => {
@@ -159,7 +159,7 @@ describe('a medium that is served', () => {
       expect(stdout.trim().split('\n')).toEqual(['prod/kiosk', 'registry.test/big', 'registry.test/web']);
     });
 
-    it('cosign verifies an image by its signatures of both forms, and by no other key', async () => {
+    it('is verified by cosign with signatures of both forms, and with no other key', async () => {
       await using served = await serve(world.path('medium'));
       await using folder = await temporaryDirectory('cosign');
       const verify = async (pem: string, ...words: readonly string[]): Promise<Outcome> => {
@@ -185,7 +185,7 @@ describe('a medium that is served', () => {
       expect((await verify(newSigningKey().public.pem)).code).not.toBe(0);
     });
 
-    it('curl goes on where it was cut, and forty readers at once get what is right', async () => {
+    it('is resumed by curl after a cut, and read correctly by forty readers at once', async () => {
       await using served = await serve(world.path('chunked'));
       await using folder = await temporaryDirectory('ranges');
       const url = `http://${served.host}/v2/registry.test/big/blobs/${digestOf(BIG)}`;
@@ -201,8 +201,8 @@ describe('a medium that is served', () => {
     }, 120_000);
   });
 
-  describeWith(['containerd'], 'to a cluster', (paths) => {
-    it('containerd pulls by the name in the manifest, from the mirror that hosts.toml names', async () => {
+  describeWith(['containerd'], 'for a cluster', (paths) => {
+    it('is pulled by containerd under the name in the manifest, from the mirror in hosts.toml', async () => {
       await using served = await serve(world.path('medium.tar'));
       await using folder = await temporaryDirectory('hosts');
       await using containerd = await startContainerd(paths.containerd);
@@ -218,7 +218,7 @@ describe('a medium that is served', () => {
     });
   });
 
-  it('speaks TLS with the certificate it is given', async () => {
+  it('is served with TLS by the given certificate', async () => {
     await using folder = await temporaryDirectory('tls');
     const authority = await makeAuthority(folder.path);
     const { certificate, key: secret } = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
@@ -229,7 +229,7 @@ describe('a medium that is served', () => {
     expect(await client.repositories()).toEqual(['prod/kiosk', 'registry.test/big', 'registry.test/web']);
   });
 
-  it('ends at once and well when it is asked to, and says what it is', async () => {
+  it('ends at once on SIGTERM, and has printed its address and content', async () => {
     const served = await serve(world.path('medium'));
     const ended = once(served.process, 'exit');
     const idle = await fetch(`http://${served.host}/v2/`);

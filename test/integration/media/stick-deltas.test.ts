@@ -85,8 +85,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => folder[Symbol.asyncDispose]());
 
-describe('the next trip to a host without network', () => {
-  it('needs a few kilobytes, by the newest report that the office took and a patch', async () => {
+describe('the next medium for a host without network', () => {
+  it('needs a few kilobytes, by the newest report that the office has and a patch', async () => {
     const full = await bytesOn();
     await ready('two');
     const filled = await office.fill(stick(), 'plant-7', '--for', 'site:plant-7', '--binary-deltas');
@@ -104,13 +104,13 @@ describe('the next trip to a host without network', () => {
     expect(underway.stdout).toMatch(/for plant-7, .*; arrived at no site yet/);
   });
 
-  it('is no longer on its way when the stick is back at the office', async () => {
+  it('is not on its way any more when it returned to the office', async () => {
     succeed(await agent('reports', 'export', stick()));
     succeed(await office.scheduler('reports', 'import', stick()));
     expect(succeed(await office.scheduler('media', 'list')).stdout).toContain('No medium is on its way');
   });
 
-  it('whose base was lost there asks for it on the stick, gets exactly that, and goes on', async () => {
+  it('receives exactly the base that the host lost and asked for', async () => {
     await ready('three');
     await office.fill(stick(), 'plant-7', '--for', 'site:plant-7', '--binary-deltas');
     const [delta] = (await contents()).deltas ?? [];
@@ -128,7 +128,7 @@ describe('the next trip to a host without network', () => {
     expect(await onHost()).toBe(label('three'));
   });
 
-  it('that was damaged on the way says which file, in the check at the office and at the host', async () => {
+  it('that was damaged is refused with the name of the file, at the office and at the host', async () => {
     await ready('four');
     await office.fill(stick(), 'plant-7', '--for', 'release:prod/factory-host@3', '--binary-deltas');
     const path = (await contents()).deltas?.[0]?.patch.path ?? '';
@@ -144,7 +144,7 @@ describe('the next trip to a host without network', () => {
     expect(await onHost()).toBe(label('four'));
   });
 
-  it('comes as a patch on one of several sticks, which are put in in any order', async () => {
+  it('is imported as a patch from one of several media, in any order', async () => {
     for (const [version, order] of [
       ['in turn', [1, 2]],
       ['the other way round', [2, 1]],
@@ -180,7 +180,7 @@ describe('the next trip to a host without network', () => {
     }
   });
 
-  it('is recorded as on its way by fleet-export itself, and ends its older record when it is filled again', async () => {
+  it('is recorded as on its way by fleet-export, which ends its older record when it is filled again', async () => {
     const token = async (allow: string): Promise<string> => {
       const words = ['tokens', 'create', '--person', 'office', '--allow', allow];
       const file = at(allow.replace(':', '-'));

@@ -195,15 +195,15 @@ beforeAll(async () => {
 });
 afterAll(() => folder[Symbol.asyncDispose]());
 
-describe('a technician who brings', () => {
-  it.each(MISTAKES)('$mistake reads $code, and nothing has changed', async ({ code, exit, make }) => {
+describe('the import of', () => {
+  it.each(MISTAKES)('$mistake ends with $code, and changes nothing', async ({ code, exit, make }) => {
     const path = await make();
     const before = await snapshot('state');
     await expectRefusal(['import', path], code, exit);
     expect(await snapshot('state')).toEqual(before);
   });
 
-  it('the right stick after all of that is served, and the mistakes are reported at home', async () => {
+  it('the right medium after these mistakes succeeds, and reports them', async () => {
     const path = await medium('right', { release: next() });
     expect(await agent(['import', path])).toMatchObject({ code: 0, stderr: '' });
     expect(await readFile(at('root/opt/part-0'), 'utf8')).toBe('three');
@@ -232,12 +232,12 @@ const withSmallDisk = async (megabytes: number, use: (path: string) => Promise<v
 const canMount = (): boolean =>
   rootAccess() === 'root' && spawnSync('unshare', ['-m', 'true'], { stdio: 'ignore' }).status === 0;
 
-const title = 'a technician whose host has a full disk';
+const title = 'the import on a host with a full disk';
 if (canMount()) describe(title, fullDisk);
 else describe.skip(`${title}${SKIPPED}a small disk can be mounted by root only)`, fullDisk);
 
 function fullDisk(): void {
-  it('reads DISK_FULL, nothing has changed, and after making room the same stick is served', async () => {
+  it('ends with DISK_FULL, changes nothing, and succeeds with the same medium when there is room', async () => {
     const path = await medium('large', { release: { version: 4, bundle: bundleOf(LARGE, 'same') } });
     await withSmallDisk(4, async (filler) => {
       const before = await snapshot('small/state');
@@ -250,7 +250,7 @@ function fullDisk(): void {
     });
   });
 
-  it('to the last byte reads DISK_FULL too, and loses nothing', async () => {
+  it('to the last byte ends with DISK_FULL too, and loses nothing', async () => {
     await withSmallDisk(2, async (filler) => {
       const before = await snapshot('small/state');
       // Filled until it says that it is full.

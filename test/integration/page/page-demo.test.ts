@@ -105,7 +105,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await page.setViewportSize(WIDE);
   };
 
-  describe('every view has no serious finding of axe, fits a phone and 400 % zoom, and is reached by keyboard', () => {
+  describe('every view fits a phone and 400 % zoom, works by keyboard, and has no serious finding of axe', () => {
     let tab: Tab;
     beforeAll(async () => {
       tab = await open({ bypassCSP: true, viewport: WIDE }, '/sessions');
@@ -117,7 +117,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await examine(tab, pictureOf(address));
     });
 
-    test('an address without a view', async () => {
+    test('an unknown address', async () => {
       await tab.page.goto(`${demo.url}/ui/nowhere`);
       await tab.page.getByRole('heading', { level: 1, name: 'No such view' }).waitFor();
       expect(await axeFindings(tab.page)).toEqual([]);
@@ -130,7 +130,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     });
   });
 
-  test('raises the alarms of its story, and none about its own reports', async () => {
+  test('raises the alarms of its scenario, and none about its own reports', async () => {
     const answer = await fetch(`${demo.url}/v1/alarms?limit=1000`, {
       headers: { authorization: `Bearer ${demo.reader}` },
     });
@@ -140,7 +140,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(kinds).toContain('PACKAGE_FAILED');
   });
 
-  test('shows months of history, each kind of trouble and a promotion that waits', async () => {
+  test('has months of history, each kind of problem and a waiting promotion', async () => {
     await using tab = await open();
     const main = tab.page.getByRole('main');
     const words = (await main.textContent()) ?? '';
@@ -161,7 +161,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
-  test('pauses a rollout with a reason, resumes it, advances it and takes it back', async () => {
+  test('pauses a rollout with a reason, resumes, advances and rolls it back', async () => {
     await using tab = await open();
     await tab.page.getByRole('link', { name: 'Rollouts' }).click();
     const stages = tab.page.getByRole('region', { name: 'Stages of prod/till' });
@@ -183,7 +183,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await tab.page.getByRole('button', { name: 'Take back prod/till' }).waitFor({ state: 'detached' });
   });
 
-  test('takes one assignment back to an earlier release with a reason, which the audit log then names', async () => {
+  test('rolls back one assignment to an earlier release with a reason, which the audit log contains', async () => {
     await using tab = await open();
     const { page, faults } = tab;
     await page.goto(`${demo.url}/ui/sites/plant-007/press-1/oven-control-host`);
@@ -213,7 +213,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
-  test('compares two environments, and goes from there to the past', async () => {
+  test('compares two environments, and links to the past', async () => {
     await using tab = await open();
     const main = tab.page.getByRole('main');
     await tab.page.getByRole('link', { name: 'Compare' }).click();

@@ -59,7 +59,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
   });
   afterAll(() => world.disposeAsync());
 
-  test('shows each condition of a gate, pauses, resumes and promotes what was shown', async () => {
+  test('shows each condition of a gate, pauses, resumes and promotes the shown candidate', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page, faults } = tab;
@@ -96,7 +96,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
-  test('shows why the hub refuses a token, decides nothing, and asks for another', async () => {
+  test('shows why the hub refuses a token, decides nothing, and asks for another token', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page } = tab;
@@ -109,7 +109,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     await page.getByRole('region', { name: 'Promotions to prod' }).waitFor();
   });
 
-  test('has no serious finding of axe, with a dialog and without, and fits a phone', async () => {
+  test('fits a phone without serious findings of axe, with and without a dialog', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open({ bypassCSP: true, viewport: { width: 320, height: 640 } });
     const { page } = tab;
@@ -130,7 +130,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     expect(await office.made.office.entries()).toEqual([]);
   });
 
-  test('shows the typed token if asked to, and rejects a candidate', async () => {
+  test('shows the typed token on request, and rejects a candidate', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open();
     const { page, faults } = tab;

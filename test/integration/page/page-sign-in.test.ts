@@ -80,7 +80,7 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
   });
   afterAll(() => world.disposeAsync());
 
-  test('leads over the provider to the view, where each button does what the roles allow', async () => {
+  test('leads through the provider to the view, where each button does what the roles allow', async () => {
     await using office = await startOffice(built);
     const { made, url } = office;
     await using tab = await openTab(browser);
@@ -147,7 +147,7 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
     expect(tab.faults).toEqual([]);
   });
 
-  test('says that the provider is down, and takes a break-glass code, which everybody sees', async () => {
+  test('shows that the provider is down, and accepts a break-glass code, which everyone is shown', async () => {
     await using office = await startOffice(built);
     const { made, url, provider, now } = office;
     await using tab = await openTab(browser, { bypassCSP: true, viewport: { width: 320, height: 640 } });
@@ -170,7 +170,7 @@ describeWith(['chromium'], 'the sign-in of the page', ({ chromium }) => {
     expect(await scrollsSideways(page)).toBe(false);
   });
 
-  test('shows one of its own sentences and nothing that an address says', async () => {
+  test('shows its own messages for known faults only, and no text of the address', async () => {
     await using office = await startOffice(built);
     await using tab = await openTab(browser);
     const { page } = tab;

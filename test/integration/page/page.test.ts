@@ -37,7 +37,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   const signedIn = (path: string, options: Parameters<typeof openTab>[1] = {}): Promise<Tab> =>
     signIn(browser, { url: hub.url, token, path }, options);
 
-  test('asks for a token, says why one is refused, and returns to the address that was asked for', async () => {
+  test('asks for a token, shows why one is refused, and returns to the requested address', async () => {
     await using tab = await openTab(browser);
     const { page, faults } = tab;
     await page.goto(`${hub.url}/ui/sites/alpha-failed`);
@@ -57,7 +57,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
-  test('never follows a return address to another site', async () => {
+  test('never returns to an address of another site', async () => {
     await using tab = await openTab(browser);
     await tab.page.goto(`${hub.url}/ui/sign-in?to=${encodeURIComponent('//elsewhere.example/')}`);
     await tab.page.getByLabel('Token', { exact: true }).fill(token);
@@ -107,7 +107,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     },
   );
 
-  test('asks for what runs where by a button', async () => {
+  test('searches for what runs where by a button', async () => {
     await visit('/where');
     await page.getByLabel('Name').fill('alpha-behind');
     await page.getByRole('button', { name: 'Search' }).click();
@@ -115,7 +115,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await expect.poll(() => page.getByRole('main').textContent()).toContain('alpha-behind/press-1');
   });
 
-  test('goes on to more events of a site, and to older changes of a workload', async () => {
+  test('loads more events of a site and older changes of a workload', async () => {
     await visit('/sites/alpha-many');
     const events = page.getByRole('region', { name: 'Events' }).last();
     const first = await events.getByRole('row').nth(1).textContent();
@@ -128,7 +128,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await expect.poll(() => changes.getByRole('row').nth(1).textContent()).not.toBe(newest);
   });
 
-  test('leads by its first link past the header', async () => {
+  test('has a first link that skips the header', async () => {
     await visit('/alarms');
     await page.getByRole('heading', { level: 1, name: 'Alarms' }).waitFor();
     await page.keyboard.press('Tab');
@@ -139,7 +139,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await page.evaluate(() => document.activeElement?.closest('main') !== null)).toBe(true);
   });
 
-  test('draws how many agents complied over time, and has the same numbers as a table', async () => {
+  test('draws the number of complying agents over time, and has the same numbers as a table', async () => {
     await visit('/');
     const chart = page.getByRole('figure', { name: 'Agents of prod' });
     const hasInk = (): Promise<boolean> =>
@@ -160,7 +160,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await expect.poll(() => page.url()).toContain('span=30d');
   });
 
-  test('shows its views without charts when the library of an older page is gone', async () => {
+  test('shows its views without charts when their library cannot be loaded', async () => {
     await using tab = await openTab(browser);
     const { page } = tab;
     await page.route(/drawing-/, (route) => route.fulfill({ status: 404 }));
@@ -171,7 +171,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('row', { name: /^alpha-failed / }).waitFor();
   });
 
-  test('draws of a site with many assignments the rows in the window, finds the others by a filter, and leads there by keyboard', async () => {
+  test('draws only the visible rows of a site with many assignments, finds the others by a filter, and by keyboard', async () => {
     await using tab = await signedIn('/sites/alpha-many', { viewport: { width: 320, height: 640 } });
     const { page, faults } = tab;
     const table = page.getByRole('region', { name: 'Assignments of all agents', exact: true });
@@ -200,7 +200,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
-  test('shows at a site the age and the source of every word, and no markup of an agent', async () => {
+  test('shows age and source of every value of a site, and no markup of an agent', async () => {
     await visit('/sites/alpha-failed');
     const oven = page.getByRole('row', { name: /^oven / });
     const text = await oven.textContent();
@@ -221,7 +221,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     ['/where?name=oven', 'What runs where'],
   ] as const;
 
-  test.each(SHOWN)('shows hostile words of an agent and of a version as text: %s', async (path, heading) => {
+  test.each(SHOWN)('shows hostile text of an agent and of a version as text: %s', async (path, heading) => {
     await visit(path);
     await page.getByRole('heading', { level: 1, name: heading }).waitFor();
     const main = page.getByRole('main');
@@ -238,7 +238,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await page.getByLabel('Name or digest').inputValue()).toBe(HOSTILE);
   });
 
-  test('finds a site by a part of its name, and goes on to one package there', async () => {
+  test('finds a site by a part of its name, and links to a package of it', async () => {
     await visit('/search');
     await page.getByLabel('Name or digest').fill('drifted');
     await page.keyboard.press('Enter');
@@ -249,7 +249,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await drifted.textContent()).toContain('oven.conf was edited');
   });
 
-  test('lists open alarms with their last notice, and leads to the place of each', async () => {
+  test('lists open alarms with their last notice, and links to the place of each', async () => {
     await visit('/alarms?severity=critical');
     const row = page.getByRole('row', { name: /^PACKAGE_FAILED critical/ });
     await row.waitFor();
@@ -266,7 +266,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
   });
 
-  test('shows what the hub learns while the view is open', async () => {
+  test('updates an open view with what the hub receives', async () => {
     await visit('/?site=late-comer');
     const row = page.getByRole('row', { name: /^late-comer / });
     expect(await row.count()).toBe(0);
@@ -274,7 +274,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await row.waitFor();
   });
 
-  test('shows the refusal of the hub, and asks again', async () => {
+  test('shows the refusal of the hub, and asks again on request', async () => {
     await visit('/');
     await page.getByLabel('Environment').fill('NOT A NAME');
     await page.keyboard.press('Enter');
@@ -301,7 +301,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
   });
 
-  test('says after an upgrade of the hub that the tab has an older page, and loses nothing that was typed', async () => {
+  test('offers a reload after an upgrade of the hub, and keeps typed text', async () => {
     await visit('/');
     const reload = page.getByRole('button', { name: 'Reload' });
     await page.getByLabel('Site', { exact: true }).fill('plant-0');
@@ -325,7 +325,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await expect.poll(() => reload.count()).toBe(0);
   });
 
-  test('is reached by keyboard alone', async () => {
+  test('works by keyboard alone', async () => {
     await visit('/?site=alpha-failed');
     const link = page.getByRole('link', { name: 'alpha-failed' });
     await link.waitFor();
@@ -337,7 +337,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
   });
 
-  test('weighs at most 300 kB on the line, with the library of charts and the first answers', async () => {
+  test('transfers at most 300 kB, with the library of charts and the first answers', async () => {
     await using tab = await openTab(browser);
     const { page } = tab;
     const sizes: Promise<number>[] = [];

@@ -88,11 +88,11 @@ describe.each(['agent', 'export', 'scheduler'] as const)('fleet-%s of a Node tha
   });
 });
 
-describe('fleet-export as it is installed', () => {
+describe('an installed fleet-export', () => {
   const start = (form: Form, words: readonly string[]): Promise<Outcome> =>
     runCommand([programs[form].export, ...words], { env });
 
-  it.each(['tar', 'set of parts'])('writes the very same bytes as in the checkout: %s', async (to) => {
+  it.each(['tar', 'set of parts'])('writes the same bytes as in the checkout: %s', async (to) => {
     await inBoth(async (form) => {
       const medium = join(folder.path, form, to === 'tar' ? 'medium.tar' : to);
       await mkdir(dirname(medium), { recursive: true });
@@ -109,7 +109,7 @@ describe('fleet-export as it is installed', () => {
     });
   });
 
-  it('explains itself in the same words', async () => {
+  it('prints the same help', async () => {
     for (const words of [
       ['help', 'exit-codes'],
       ['completion', 'bash'],
@@ -118,11 +118,11 @@ describe('fleet-export as it is installed', () => {
       await inBoth((form) => start(form, words));
   });
 
-  it('refuses in the same words', async () => {
+  it('prints the same refusals', async () => {
     for (const words of [['creat'], ['verify', '/no', '--json']]) await inBoth((form) => start(form, words));
   });
 
-  it('keeps its compiled code in the cache folder of its user, and compiles again when that is damaged', async () => {
+  it("keeps compiled code in its user's cache folder, and compiles again when that is damaged", async () => {
     const home = join(folder.path, 'another home');
     await mkdir(home);
     const version = () =>
@@ -148,11 +148,11 @@ describe('fleet-export as it is installed', () => {
   });
 });
 
-describe('fleet-scheduler as it is installed', () => {
+describe('an installed fleet-scheduler', () => {
   const start = (form: Form, words: readonly string[]): Promise<Outcome> =>
     runCommand([programs[form].scheduler, ...words], { env });
 
-  it('explains itself in the same words', async () => {
+  it('prints the same help', async () => {
     for (const words of [
       ['build', '--help'],
       ['completion', 'zsh'],
@@ -160,7 +160,7 @@ describe('fleet-scheduler as it is installed', () => {
       await inBoth((form) => start(form, words));
   });
 
-  it('finds the files it reads beside itself: built-in templates, facts about Kubernetes, a new platform', async () => {
+  it('finds its own files: built-in templates, facts about Kubernetes, a new platform', async () => {
     await inBoth((form) => start(form, ['validate', '--platform', PLATFORM]));
     await inBoth(async (form) => {
       const rendered = join(folder.path, form, 'rendered');
@@ -175,7 +175,7 @@ describe('fleet-scheduler as it is installed', () => {
     });
   });
 
-  it('serves the page of the hub, with its assets and the licences of what is in them', async () => {
+  it('serves the page of the hub with its assets and their licences', async () => {
     await using office = await startOffice();
     const words = ['--listen', '127.0.0.1:0'];
     await using hub = await serve(office.path, words, programs.built.scheduler);

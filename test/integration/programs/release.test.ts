@@ -66,7 +66,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => stack.disposeAsync());
 
-it('a release has packages, images and a list of components of each, with the digests of all', async () => {
+it('a release has packages, images and a component list for each, with all digests', async () => {
   expect(names).toEqual([
     `fleet-agent_${VERSION}.cdx.json`,
     `fleet-agent_${VERSION}_amd64.deb`,
@@ -85,13 +85,13 @@ it('a release has packages, images and a list of components of each, with the di
   expect(said[1]).toMatch(/^Packed fleet-agent: \d+\.\d MB in 0 s$/);
 });
 
-it('a release built twice has the same bytes, its signatures aside', async () => {
+it('a release that is built twice has the same bytes, except its signatures', async () => {
   expect(await release('two')).toEqual(names);
   for (const file of ['files/SHA256SUMS', 'apt/dists/stable/Release'])
     expect(await readFile(at('two', file), 'utf8')).toBe(await readFile(at('one', file), 'utf8'));
 });
 
-it('files of two machines are joined where those of one name have the same bytes', async () => {
+it('files of two machines are joined, and refused when a shared name has different bytes', async () => {
   await mkdir(at('arm'));
   const [shared, own] = [`fleet-agent_${VERSION}.cdx.json`, `fleet-agent_${VERSION}_arm64.deb`];
   await cp(at('one/files', shared), at('arm', shared));
@@ -105,7 +105,7 @@ it('files of two machines are joined where those of one name have the same bytes
   });
 });
 
-it('the list of a program names every package of its notices, SQLite, the page and its own Node, in the form of CycloneDX', async () => {
+it('the component list of a program names every package of its notices, SQLite, the page and Node.js, as valid CycloneDX', async () => {
   const validate = await cycloneDx();
   expect(validate({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [{}] })).not.toEqual([]);
   for (const name of names.filter((one) => one.endsWith('.cdx.json')))
@@ -131,7 +131,7 @@ it('the list of a program names every package of its notices, SQLite, the page a
   expect(npm.filter(({ hashes }) => hashes === undefined)).toEqual([]);
 });
 
-it('a Debian package carries its list of components', async () => {
+it('a Debian package contains its component list', async () => {
   const debs = names.filter((name) => name.endsWith('.deb'));
   for (const deb of debs) {
     const unpacked = at('unpacked', deb);
@@ -144,7 +144,7 @@ it('a Debian package carries its list of components', async () => {
   }
 });
 
-it('the package of Node has the same bytes in every release that brings the same Node', async () => {
+it('the package of Node.js has the same bytes in every release with the same Node.js', async () => {
   const node = await thinNode(folder.path);
   const [later = ''] = await buildDebs({
     programs: at('programs'),
@@ -164,7 +164,7 @@ it('the package of Node has the same bytes in every release that brings the same
   );
 });
 
-it('what systemd runs directly from a package is executable', async () => {
+it('files that systemd runs directly from a package are executable', async () => {
   const { stdout } = await runOrFail([
     'dpkg-deb',
     '--contents',
@@ -188,7 +188,7 @@ describeWith(['cosign'], 'cosign', ({ cosign }) => {
       { cwd: at('one/files'), env: { ...process.env, HOME: folder.path } },
     );
 
-  it('verifies each file of a release by the one statement, and no changed file', async () => {
+  it('verifies each file of a release by the one statement, and refuses a changed file', async () => {
     for (const name of names) expect([name, (await verify(name)).code]).toEqual([name, 0]);
     await writeFile(at('one/files/changed'), 'changed');
     expect((await verify('changed')).code).not.toBe(0);
@@ -233,7 +233,7 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian, itOnce
     );
   });
 
-  it('gives the office one Node for two programs, also over packages with Node inside, and the way back', async () => {
+  it('installs one Node.js for two programs of the office, also over packages with their own, and a downgrade', async () => {
     expect((await update('old')).code).toBe(0);
     await apt('install fleet-export fleet-scheduler');
     expect(await installed()).toEqual(['fleet-export 0.0.9', 'fleet-scheduler 0.0.9']);
@@ -248,7 +248,7 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian, itOnce
     await apt('purge fleet-export fleet-scheduler fleet-node');
   });
 
-  it('lets the agent bring the Node of the other programs, and fleet-node when the agent goes', async () => {
+  it('lets the programs share the Node.js of the agent, and of fleet-node when the agent is removed', async () => {
     await apt('install fleet-export fleet-agent fleet-scheduler');
     expect(await installed()).toEqual([agent, exporter, scheduler]);
     expect(await host.sh('apt-cache policy fleet-agent')).toContain('500 file:/srv/release/apt stable/main');
@@ -264,7 +264,7 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian, itOnce
     expect(await installed()).toEqual([exporter, node, scheduler]);
   });
 
-  itOnce('names the missing package where dpkg gets a program without its Node', async () => {
+  itOnce('gives TOOL_MISSING with the package when dpkg installs a program without its Node.js', async () => {
     await apt('purge fleet-export fleet-scheduler fleet-node');
     const pool = '/srv/release/apt/pool/main/f/fleet-ferry';
     const alone = await host.exec(['/bin/sh', '-c', `dpkg --install ${pool}/fleet-export_*.deb`]);
@@ -277,7 +277,7 @@ describeOnDebians([], 'the apt repository of a release', ({ base, debian, itOnce
     expect(await installed()).toEqual([exporter, node]);
   });
 
-  it('is refused by apt where another key signed its index', async () => {
+  it('is refused by apt when another key signed its index', async () => {
     await using stranger = await openGpg(undefined);
     const debs = names.filter((name) => name.endsWith('.deb')).map((name) => at('one/files', name));
     await writeAptRepository({ debs, out: at('one/forged'), epoch: EPOCH, clearSign: stranger.clearSign });

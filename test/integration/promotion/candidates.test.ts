@@ -71,7 +71,7 @@ const platformFiles = (change: Readonly<Record<string, string>> = {}): Record<st
   ...change,
 });
 
-it('is what a build is made again from after every branch has moved on', async () => {
+it('rebuilds the same bundles after every branch has changed', async () => {
   const world = await makeWorld('halden');
   const platform = `${world.url('platform')}#main:platform`;
   await world.commit('platform', 'main', platformFiles());
@@ -108,7 +108,7 @@ it('is what a build is made again from after every branch has moved on', async (
   expect((await world.candidateOf(again, 'again')).digest).toBe(given.digest);
 });
 
-it('needs no network where the cache has its commits, and says which commit is gone where it has not', async () => {
+it('needs no network with its commits in the cache, and names a missing commit without', async () => {
   const world = await makeWorld('halden');
   const platform = `${world.url('platform')}#main:platform`;
   const commit = await world.commit('platform', 'main', platformFiles());
@@ -124,7 +124,7 @@ it('needs no network where the cache has its commits, and says which commit is g
   });
 });
 
-it('of a platform whose branch is gone is built by the chain as that was last read, and the build says so', async () => {
+it('of a platform whose branch was deleted is built by the chain as last read, with a notice', async () => {
   const world = await makeWorld('halden');
   const platform = `${world.url('platform')}#release:platform`;
   await world.commit('platform', 'main', platformFiles());
@@ -163,7 +163,7 @@ it('of a platform whose branch is gone is built by the chain as that was last re
   });
 });
 
-it('is promoted: base, workloads and files are the candidate’s, the layer is the environment’s own of now', async () => {
+it('is promoted with its base, workloads and files, and the current layer of the environment', async () => {
   const world = await makeWorld('halden');
   const platform = `${world.url('platform')}#main:platform`;
   const old = await world.commit('platform', 'main', platformFiles());
@@ -219,7 +219,7 @@ const ENVIRONMENT = (controlPlane: string, name: string): string =>
     // The folder of the test may have it in its name, too.
     .replace(controlPlane.replaceAll('dev', name), controlPlane);
 
-it('of Kalypso’s form is built again and promoted alike, over branches', async () => {
+it('of a Kalypso platform is rebuilt and promoted in the same way, over branches', async () => {
   const world = await makeWorld('contoso');
   const [plane, shop] = [world.url('platform'), world.url('shop')];
   const main = (): Record<string, string> => ({
@@ -285,7 +285,7 @@ const KALYPSO_TEMPLATES = ['reconciler fleet', 'namespace space', 'config map']
   })
   .join('---\n');
 
-it('from directories is refused by name where one has changed', async () => {
+it('of directories is refused when one of them has changed', async () => {
   const directory = await temporaryDirectory();
   const company = await makeCompany(directory);
   const first = await company.build({ environments: ['prod'] });
@@ -302,7 +302,7 @@ it('from directories is refused by name where one has changed', async () => {
   });
 });
 
-it('keeps what was held as it was: the earlier bundle it stood in from is named and asked for', async () => {
+it('keeps held assignments held, and asks for the earlier bundle that stood in', async () => {
   const directory = await temporaryDirectory();
   const company = await makeCompany(directory);
   const printer = 'apps/label-printer/host/package.yaml';
@@ -331,7 +331,7 @@ it('keeps what was held as it was: the earlier bundle it stood in from is named 
   });
 });
 
-it('is named on the command line by the digest that build tells, or by a file', async () => {
+it('is given on the command line by the digest that build prints, or by a file', async () => {
   const directory = await temporaryDirectory();
   await makeCompany(directory);
   const run = (...words: readonly string[]) =>

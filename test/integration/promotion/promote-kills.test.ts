@@ -47,7 +47,7 @@ const entriesOf = async (office: ChainedOffice, layout: string) => {
   return (await readAuditLog(await openOrStartLayout(layout), roots)).entries;
 };
 
-test('a promote that is killed at any change of the layout leaves a valid log, and the next one continues', async () => {
+test('promote that is killed at any change of the layout leaves a valid log, and the next one continues', async () => {
   const office = await chainedOffice();
   const copies = await temporaryDirectory();
   const found: number[] = [];
@@ -71,7 +71,7 @@ test('a promote that is killed at any change of the layout leaves a valid log, a
   expect(found[0]).toBe(0);
 }, 600_000);
 
-test('of two people whose programs promote at once, one promotes and the other finds it promoted', async () => {
+test('two promotes at the same time result in one promotion, which the other one finds', async () => {
   const office = await chainedOffice();
   const both = await Promise.all(['ann', 'ben'].map((person) => promote(office, office.layout, { person })));
   expect(both.map(({ code, stderr }) => [code, stderr.includes('GATE_CLOSED')])).toEqual([

@@ -18,53 +18,59 @@ const [, TELEMETRY] = EXAMPLE_IMAGES;
 const OLDER = ['--new-bundle-format=false', '--use-signing-config=false', '--tlog-upload=false'];
 const SERVICES = ['--signing-config', 'services.json', '--trusted-root', 'authorities.json'];
 
-describeWith(['cosign', 'skopeo', 'dockerRegistry'], 'a link that wants an SBOM of each image', (paths) => {
-  let registry: Awaited<ReturnType<typeof startRegistry>>;
-  let folder: TemporaryDirectory;
-  let image: string;
+describeWith(
+  ['cosign', 'skopeo', 'dockerRegistry'],
+  'a gate that requires an SBOM of each image',
+  (paths) => {
+    let registry: Awaited<ReturnType<typeof startRegistry>>;
+    let folder: TemporaryDirectory;
+    let image: string;
 
-  const run = (...words: readonly string[]): Promise<Outcome> =>
-    runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
-  const cosign = (...words: readonly string[]): Promise<Outcome> =>
-    runOrFail([paths.cosign, ...words], {
-      cwd: folder.path,
-      env: { PATH: process.env['PATH'], HOME: folder.path, COSIGN_PASSWORD: 'builder' },
-    });
-  const attest = (key: string, ...words: readonly string[]): Promise<Outcome> => {
-    const predicate = ['--predicate', 'sbom.json', '--type', 'spdxjson'];
-    return cosign('attest', '--key', `${key}.key`, '--yes', ...predicate, ...words, image);
-  };
-  /** Locks what lies beside the image now, builds dev, and asks the gate. */
-  const release = async (): Promise<Condition & { readonly state: string }> => {
-    succeed(await run('images', 'lock', '--platform', 'platform', '--update'));
-    succeed(await run('build', '--pull-images', '--environment', 'dev'));
-    const verdict = JSON.parse(succeed(await run('promote', 'qa', '--explain', '--json')).stdout) as Verdict;
-    const found = verdict.conditions.find(({ name }) => name === `attestation ${TYPE}`);
-    if (!found) throw new Error(verdict.conditions.map(({ name }) => name).join(', '));
-    return { ...found, state: verdict.state };
-  };
+    const run = (...words: readonly string[]): Promise<Outcome> =>
+      runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
+    const cosign = (...words: readonly string[]): Promise<Outcome> =>
+      runOrFail([paths.cosign, ...words], {
+        cwd: folder.path,
+        env: { PATH: process.env['PATH'], HOME: folder.path, COSIGN_PASSWORD: 'builder' },
+      });
+    const attest = (key: string, ...words: readonly string[]): Promise<Outcome> => {
+      const predicate = ['--predicate', 'sbom.json', '--type', 'spdxjson'];
+      return cosign('attest', '--key', `${key}.key`, '--yes', ...predicate, ...words, image);
+    };
+    /** Locks what lies beside the image now, builds dev, and asks the gate. */
+    const release = async (): Promise<Condition & { readonly state: string }> => {
+      succeed(await run('images', 'lock', '--platform', 'platform', '--update'));
+      succeed(await run('build', '--pull-images', '--environment', 'dev'));
+      const verdict = JSON.parse(
+        succeed(await run('promote', 'qa', '--explain', '--json')).stdout,
+      ) as Verdict;
+      const found = verdict.conditions.find(({ name }) => name === `attestation ${TYPE}`);
+      if (!found) throw new Error(verdict.conditions.map(({ name }) => name).join(', '));
+      return { ...found, state: verdict.state };
+    };
 
-  beforeAll(async () => {
-    registry = await startRegistry(paths.dockerRegistry);
-    folder = await temporaryDirectory('promotion-attestations');
-    await makeImages(join(folder.path, 'images'));
-    const name = TELEMETRY.replace(/^[^/]+/, registry.host);
-    const copy = ['copy', '--all', '--preserve-digests', '--dest-tls-verify=false'];
-    await runOrFail([
-      paths.skopeo,
-      ...copy,
-      `oci:${join(folder.path, 'images')}:${TELEMETRY}`,
-      `docker://${name}`,
-    ]);
-    const digest = findReference(await openLayout(join(folder.path, 'images')), TELEMETRY)?.digest ?? '';
-    image = `${name.slice(0, name.lastIndexOf(':'))}@${digest}`;
-    for (const key of ['builder', 'stranger']) await cosign('generate-key-pair', '--output-key-prefix', key);
-    await cosign('signing-config', 'create', '--out', 'services.json');
-    await cosign('trusted-root', 'create', '--out', 'authorities.json');
-    const pem = (await readFile(join(folder.path, 'builder.pub'), 'utf8'))
-      .trimEnd()
-      .replaceAll('\n', '\n        ');
-    const policy = `spec:
+    beforeAll(async () => {
+      registry = await startRegistry(paths.dockerRegistry);
+      folder = await temporaryDirectory('promotion-attestations');
+      await makeImages(join(folder.path, 'images'));
+      const name = TELEMETRY.replace(/^[^/]+/, registry.host);
+      const copy = ['copy', '--all', '--preserve-digests', '--dest-tls-verify=false'];
+      await runOrFail([
+        paths.skopeo,
+        ...copy,
+        `oci:${join(folder.path, 'images')}:${TELEMETRY}`,
+        `docker://${name}`,
+      ]);
+      const digest = findReference(await openLayout(join(folder.path, 'images')), TELEMETRY)?.digest ?? '';
+      image = `${name.slice(0, name.lastIndexOf(':'))}@${digest}`;
+      for (const key of ['builder', 'stranger'])
+        await cosign('generate-key-pair', '--output-key-prefix', key);
+      await cosign('signing-config', 'create', '--out', 'services.json');
+      await cosign('trusted-root', 'create', '--out', 'authorities.json');
+      const pem = (await readFile(join(folder.path, 'builder.pub'), 'utf8'))
+        .trimEnd()
+        .replaceAll('\n', '\n        ');
+      const policy = `spec:
   from: dev
   to: qa
   attestations:
@@ -73,7 +79,7 @@ describeWith(['cosign', 'skopeo', 'dockerRegistry'], 'a link that wants an SBOM 
       - |
         ${pem}
 `;
-    const deployment = `apiVersion: apps/v1
+      const deployment = `apiVersion: apps/v1
 kind: Deployment
 metadata: { name: web }
 spec:
@@ -82,68 +88,74 @@ spec:
     metadata: { labels: { app: web } }
     spec: { containers: [{ name: web, image: "${name}" }] }
 `;
-    // Larger than any signature may be.
-    const comment = 'x'.repeat(300_000);
-    await writeFiles(folder.path, {
-      ...Object.fromEntries(Object.entries(FILES).map(([file, text]) => [`platform/${file}`, text])),
-      'platform/apps/shop/web/web.yaml': deployment,
-      'platform/promotion/dev-to-qa.yaml': ours('PromotionPolicy', 'dev-to-qa', policy),
-      'sbom.json': JSON.stringify({ spdxVersion: 'SPDX-2.3', comment }),
-      'fleet-scheduler.yaml': 'platform: platform\nkeys: keys\nlayout: releases\ncache: cache\n',
+      // Larger than any signature may be.
+      const comment = 'x'.repeat(300_000);
+      await writeFiles(folder.path, {
+        ...Object.fromEntries(Object.entries(FILES).map(([file, text]) => [`platform/${file}`, text])),
+        'platform/apps/shop/web/web.yaml': deployment,
+        'platform/promotion/dev-to-qa.yaml': ours('PromotionPolicy', 'dev-to-qa', policy),
+        'sbom.json': JSON.stringify({ spdxVersion: 'SPDX-2.3', comment }),
+        'fleet-scheduler.yaml': 'platform: platform\nkeys: keys\nlayout: releases\ncache: cache\n',
+      });
+      succeed(await run('root', 'init', '--dev', '--fleet', 'halden'));
     });
-    succeed(await run('root', 'init', '--dev', '--fleet', 'halden'));
-  });
-  afterAll(async () => {
-    await registry?.[Symbol.asyncDispose]();
-    await folder?.[Symbol.asyncDispose]();
-  });
+    afterAll(async () => {
+      await registry?.[Symbol.asyncDispose]();
+      await folder?.[Symbol.asyncDispose]();
+    });
 
-  it('stays closed without one, and by the key of somebody else; opens by the key of the policy', async () => {
-    const without = await release();
-    expect(without).toMatchObject({ met: false, found: '0 of 1', state: 'waiting', changedBy: ['release'] });
-    expect(without.holding.first).toEqual([
-      expect.stringMatching(
-        /\/telemetry@sha256:[0-9a-f]{64} \(shop-web\): no such attestation lies beside it/,
-      ),
-    ]);
-    const closed = await run('promote', 'qa', '--person', 'ann');
-    expect([closed.code, closed.stderr]).toEqual([8, expect.stringContaining('GATE_CLOSED')]);
+    it('stays closed without one or with another key, and opens with the key of the policy', async () => {
+      const without = await release();
+      expect(without).toMatchObject({
+        met: false,
+        found: '0 of 1',
+        state: 'waiting',
+        changedBy: ['release'],
+      });
+      expect(without.holding.first).toEqual([
+        expect.stringMatching(
+          /\/telemetry@sha256:[0-9a-f]{64} \(shop-web\): no such attestation lies beside it/,
+        ),
+      ]);
+      const closed = await run('promote', 'qa', '--person', 'ann');
+      expect([closed.code, closed.stderr]).toEqual([8, expect.stringContaining('GATE_CLOSED')]);
 
-    await attest('stranger', ...OLDER);
-    const strange = await release();
-    expect(strange).toMatchObject({ met: false, found: '0 of 1' });
-    expect(strange.holding.first).toEqual([
-      expect.stringMatching(/\(shop-web\): the attestation is not signed by [0-9a-f]{16}$/),
-    ]);
+      await attest('stranger', ...OLDER);
+      const strange = await release();
+      expect(strange).toMatchObject({ met: false, found: '0 of 1' });
+      expect(strange.holding.first).toEqual([
+        expect.stringMatching(/\(shop-web\): the attestation is not signed by [0-9a-f]{16}$/),
+      ]);
 
-    await attest('builder', ...SERVICES);
-    expect(await release()).toMatchObject({ met: true, found: '1 of 1', state: 'ready' });
-    succeed(await run('promote', 'qa', '--person', 'ann'));
-  });
+      await attest('builder', ...SERVICES);
+      expect(await release()).toMatchObject({ met: true, found: '1 of 1', state: 'ready' });
+      succeed(await run('promote', 'qa', '--person', 'ann'));
+    });
 
-  it('reads the older form of cosign, too', async () => {
-    await writeFile(
-      join(folder.path, 'sbom.json'),
-      JSON.stringify({ spdxVersion: 'SPDX-2.3', comment: 'older' }),
-    );
-    const other = image;
-    image = await copyAs('older');
-    try {
-      await attest('builder', ...OLDER);
-      const file = join(folder.path, 'platform/apps/shop/web/web.yaml');
-      const text = await readFile(file, 'utf8');
-      await writeFile(file, text.replace(/image: "[^"]*"/, `image: "${registry.host}/older:1"`));
-      expect(await release()).toMatchObject({ met: true, found: '1 of 1' });
-    } finally {
-      image = other;
-    }
-  });
+    it('reads the older form of cosign', async () => {
+      await writeFile(
+        join(folder.path, 'sbom.json'),
+        JSON.stringify({ spdxVersion: 'SPDX-2.3', comment: 'older' }),
+      );
+      const other = image;
+      image = await copyAs('older');
+      try {
+        await attest('builder', ...OLDER);
+        const file = join(folder.path, 'platform/apps/shop/web/web.yaml');
+        const text = await readFile(file, 'utf8');
+        await writeFile(file, text.replace(/image: "[^"]*"/, `image: "${registry.host}/older:1"`));
+        expect(await release()).toMatchObject({ met: true, found: '1 of 1' });
+      } finally {
+        image = other;
+      }
+    });
 
-  /** The same image in a repository that nobody has attested it in. */
-  const copyAs = async (repository: string): Promise<string> => {
-    const copy = ['copy', '--all', '--preserve-digests', '--dest-tls-verify=false'];
-    const from = `oci:${join(folder.path, 'images')}:${TELEMETRY}`;
-    await runOrFail([paths.skopeo, ...copy, from, `docker://${registry.host}/${repository}:1`]);
-    return `${registry.host}/${repository}@${image.slice(image.indexOf('@') + 1)}`;
-  };
-});
+    /** The same image in a repository that nobody has attested it in. */
+    const copyAs = async (repository: string): Promise<string> => {
+      const copy = ['copy', '--all', '--preserve-digests', '--dest-tls-verify=false'];
+      const from = `oci:${join(folder.path, 'images')}:${TELEMETRY}`;
+      await runOrFail([paths.skopeo, ...copy, from, `docker://${registry.host}/${repository}:1`]);
+      return `${registry.host}/${repository}@${image.slice(image.indexOf('@') + 1)}`;
+    };
+  },
+);

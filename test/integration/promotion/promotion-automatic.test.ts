@@ -112,7 +112,7 @@ const promotions = async (): Promise<unknown> => {
   return entries.filter(({ kind }) => kind === 'promotion');
 };
 
-test('a policy promotes once its check has answered, also when the hub is killed after the promotion', async () => {
+test('a policy promotes once its check has answered, also after a kill of the hub', async () => {
   let question: Question;
   {
     await using hub = await start();

@@ -90,7 +90,7 @@ const sharedTrees = async (office: ChainOffice, environment: string): Promise<st
     .join('\n');
 };
 
-test('random histories of commits, builds, promotions, kills and rollbacks release nothing in prod that was not in qa', async () => {
+test('no random history of commits, builds, promotions, kills and rollbacks releases in prod what was not in qa', async () => {
   let inProd = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 12 }), async (steps) => {

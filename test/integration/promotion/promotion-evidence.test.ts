@@ -116,7 +116,7 @@ const startEnrolled = async (name: string): Promise<Site> => {
   return site;
 };
 
-test('the signer signs a promotion by the reports that agents signed, whatever the database of the hub says', async () => {
+test("the signer signs a promotion by the reports that agents signed, and not by the hub's database", async () => {
   await buildAll();
   const [good, bad] = [await startEnrolled('plant-d'), await startEnrolled('plant-e')] as const;
   const [honest, liar] = ['plant-d/press-1', 'plant-e/press-1'];

@@ -23,7 +23,7 @@ const buildDev = async () =>
     succeed(await office.scheduler('build', '--images', 'images', '--environment', 'dev', '--json')).stdout,
   ) as { candidates: { dev: string }; channels: { outcome: string }[] };
 
-test('a promotion is of the candidate that --explain showed, and is refused once another one came', async () => {
+test('promote with the candidate that --explain showed is refused once there is another one', async () => {
   await buildDev();
   const shown = candidateOf((await explain()).stdout);
   await office.edit('platform/base/configs/everywhere.yaml', (text) => `${text}# another state\n`);
@@ -46,7 +46,7 @@ test('a promotion is of the candidate that --explain showed, and is refused once
   expect(made.stderr).toContain('there is no PromotionPolicy for dev to qa, so no agent of dev has to show');
 });
 
-test('status says that a promotion is not released yet, and no longer once it is', async () => {
+test('status shows a promotion as not released until it is released', async () => {
   const words =
     'promotion 1 is not released in qa yet; release it with: fleet-scheduler build --environment qa';
   await enroll(office, await startSite(office, 'plant-q'), 'dev/factory-host');

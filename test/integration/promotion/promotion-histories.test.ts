@@ -200,7 +200,7 @@ const take = async (history: History, one: Step): Promise<void> => {
 };
 
 test(
-  'in random histories of reports, kills and decisions no broken commit leaves dev, and nothing unpromoted is in prod',
+  'no random history of reports, kills and decisions lets a broken commit leave dev, or anything unpromoted reach prod',
   async () => {
     const seen = { brokenInDev: 0, prod: 0 };
     await fc.assert(

@@ -17,7 +17,7 @@ import { serve } from '../hub/hub-process.ts';
 
 const WAIT = { timeout: 120_000, interval: 200 };
 
-test('a pipeline submits a candidate, approves, promotes and waits, over plain HTTP alone', async () => {
+test('a pipeline submits a candidate, approves, promotes and waits by plain HTTP only', async () => {
   await using folder = await temporaryDirectory('promotion-pipeline');
   const at = (...path: readonly string[]): string => join(folder.path, ...path);
   const gate = 'spec: {from: dev, to: qa, approvals: {required: 1, notAuthor: false, eachWorkspace: true}}\n';

@@ -103,7 +103,7 @@ const promoteLevel = async (office: ChainOffice, level: string): Promise<string>
   return `${digest}`;
 };
 
-test('a promotion is proposed to the branch of the next environment, with what people need to decide', async () => {
+test('a promotion is proposed to the branch of the next environment, with the facts for the decision', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
   expect(await shop.publish()).toMatchObject({ outcome: 'waiting' });
@@ -143,7 +143,7 @@ Made from
   expect(await shop.level('qa')).toContain('base-1');
 });
 
-test('what changes before the merge is added to the proposal; afterwards it is a proposal of its own', async () => {
+test('a change before the merge is added to the proposal; a later one becomes a new proposal', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
   await promoteLevel(office, 'base-1');
@@ -162,7 +162,7 @@ test('what changes before the merge is added to the proposal; afterwards it is a
   expect(forge.pulls[1]?.body).toContain('Promotion 1 from dev to qa');
 });
 
-test('a proposal that a person closed is not opened again for the same candidate', async () => {
+test('a closed proposal is not opened again for the same candidate', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
   await promoteLevel(office, 'base-1');
@@ -177,7 +177,7 @@ test('a proposal that a person closed is not opened again for the same candidate
   expect(pulls(forge).map((one) => one.split(':')[0])).toEqual(['closed', 'open']);
 });
 
-test('the next promotion takes the place of the proposal before, and names what differs', async () => {
+test('the next promotion replaces the former proposal, and lists what differs', async () => {
   const files = { ...FILES, 'promotion/dev-to-qa.yaml': POLICY };
   await using shop = await workshop(files);
   const { office, forge } = shop;
@@ -196,7 +196,7 @@ test('the next promotion takes the place of the proposal before, and names what 
   );
 });
 
-test('the proposal of a candidate that was rejected is closed', async () => {
+test('the proposal of a rejected candidate is closed', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
   await promoteLevel(office, 'base-1');
@@ -208,7 +208,7 @@ test('the proposal of a candidate that was rejected is closed', async () => {
   expect(await shop.git('for-each-ref', '--format=%(refname:lstrip=2)', 'refs/heads/deployment')).toBe('');
 });
 
-test('--candidate renders that candidate, and in a chained environment only the promoted one', async () => {
+test('--candidate renders the given candidate, and in a chained environment only the promoted one', async () => {
   await using shop = await workshop();
   const { office } = shop;
   const old = await office.candidateOf('dev');
@@ -258,7 +258,7 @@ test('commits have the configured committer and a signature that git verifies', 
   ]);
 });
 
-test('a stranger’s commit on the proposal stays', async () => {
+test("another person's commit on the proposal is kept", async () => {
   await using shop = await workshop();
   const { office, root, bare } = shop;
   await promoteLevel(office, 'base-1');
@@ -299,7 +299,7 @@ const fluxSays = (commit: string, at: Date, error?: string): Buffer =>
     }),
   );
 
-test('the stages of a rollout are written to the folders of clusters one after the other, by what Flux reports', async () => {
+test('the stages of a rollout are written to the folders of clusters one after the other, by the reports of Flux', async () => {
   await using shop = await workshop();
   const { office, forge } = shop;
   await using hub = await hubOf(office);
@@ -402,7 +402,7 @@ test('the stages of a rollout are written to the folders of clusters one after t
   expect(await levels()).toEqual(['base-1', 'base-1', 'base-1', 'base-1']);
 });
 
-test('without the layout nothing is delivered to an environment with stages', async () => {
+test('an environment with stages is not published without the layout', async () => {
   await using shop = await workshop({
     ...FILES,
     'promotion/rings.yaml': RINGS.replace('environment: qa', 'environment: dev'),

@@ -65,7 +65,7 @@ describe.skipIf(!gap.present)(
     afterAll(() => cleanup.disposeAsync());
 
     blocks.forEach(({ script, shown, heading, place: where }, index) => {
-      it(`is true: block ${index + 1}, ${heading}`, async ({ skip }) => {
+      it(`runs and prints what it shows: block ${index + 1}, ${heading}`, async ({ skip }) => {
         skip(broken, 'a block before it is not true');
         broken = true;
         const place = places[where];
@@ -78,7 +78,7 @@ describe.skipIf(!gap.present)(
       });
     });
 
-    it('shows a gate that a medium opened, and a log that names who decided', () => {
+    it('shows a gate that a medium opened, and a log with the names of the deciders', () => {
       const shown = blocks.flatMap((block) => block.shown).join('\n');
       expect(shown).toMatch(/plant-q\/oven-1: it never reported[^]*compliance {2}1 of 1, 100 %/);
       expect(shown).toMatch(/prod complies[^]*approval .* by carla[^]*promotion 1 from qa .* by ben/);

@@ -52,7 +52,7 @@ const changes = [
   ['apps/label-printer/host/label.zpl', '\n'],
 ] as const;
 
-test('a change reaches prod only after it was promoted, on the word of sites that only a medium reaches', async () => {
+test('a change reaches prod only after its promotion, by the reports of sites without network', async () => {
   await buildAll();
   expect(await releases()).not.toContain('"qa/');
   const early = await office.scheduler('promote', 'prod');

@@ -149,7 +149,7 @@ const decide = async (decision: string): Promise<unknown> => {
 const print = (text: string): Promise<void> =>
   office.edit(LABEL, (label) => label.replace(/Halden Foods.*(?=\^FS)/, `Halden Foods${text}`));
 
-test('a release reaches the rings stage by stage on the word of their agents, and a failing pilot keeps it from the others', async () => {
+test('a release reaches the rings stage by stage by the reports of their agents, and a failing pilot stops it', async () => {
   await office.build();
   const sites = [
     await enrol('plant-7', 'pilot'),

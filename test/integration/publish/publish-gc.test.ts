@@ -26,7 +26,7 @@ const bundleOf = (text: string) =>
     ],
   }) as const;
 
-describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registry', ({ dockerRegistry }) => {
+describeWith(['dockerRegistry'], 'gc of docker-registry', ({ dockerRegistry }) => {
   let registry: Registry;
   let prefix = 0;
   beforeAll(async () => {
@@ -72,7 +72,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     return new Set(names.flat().map((hex) => `sha256:${hex}`));
   };
 
-  it('says what could go, removes it when told to, and the registry then frees that and nothing else', async () => {
+  it('lists what can be removed, removes it with --yes, and the registry then frees exactly that', async () => {
     await using world = await makePublishedWorld();
     const to = `oci://${registry.host}/gc${prefix++}`;
     await world.publish(to);
@@ -120,7 +120,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     expect(await world.publish(to, 'layout', {})).toMatchObject({ 'prod/kiosk:release': 'unchanged' });
   }, 120_000);
 
-  it('removes leases that are over, keeps the newest, and never counts them among the releases', async () => {
+  it('removes expired leases except the newest, and does not count them as releases', async () => {
     await using world = await makePublishedWorld();
     const to = `oci://${registry.host}/gc${prefix++}`;
     await world.publish(to);
@@ -163,7 +163,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     ]);
   }, 120_000);
 
-  it('removes old orders and receipts of a site, and what its pointers name stays', async () => {
+  it('removes old site statements and receipts, except those with a pointer', async () => {
     await using world = await makePublishedWorld();
     const to = `oci://${registry.host}/gc${prefix++}`;
     await world.publish(to);
@@ -189,7 +189,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     );
   });
 
-  it('says in one sentence that a registry lets no tag be removed', async () => {
+  it('fails with REGISTRY_REFUSED when the registry allows no removal of tags', async () => {
     await using strict = await startRegistry(dockerRegistry, { deletes: false });
     await using world = await makePublishedWorld();
     const to = `oci://${strict.host}/fleet`;
@@ -202,7 +202,7 @@ describeWith(['dockerRegistry'], 'collecting what nobody needs in docker-registr
     expect(stderr).toContain('storage.delete.enabled');
   });
 
-  it('touches nothing of another fleet, and nothing that publish did not make', async () => {
+  it('keeps content of another fleet, and everything that publish did not write', async () => {
     await using world = await makePublishedWorld();
     await using stranger = await makePublishedWorld();
     const to = `oci://${registry.host}/gc${prefix++}`;

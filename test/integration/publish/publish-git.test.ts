@@ -156,8 +156,8 @@ const workshop = async (isServed = false) => {
   };
 };
 
-describe('a tree on a branch', () => {
-  test('goes out as one commit beside what others have there, and not at all when it is there already', async () => {
+describe('a rendered tree on a branch', () => {
+  test('is pushed as one commit beside foreign files, and not at all when it is there already', async () => {
     await using shop = await workshop(true);
     const before = await shop.head();
     const first = await shop.publish();
@@ -186,7 +186,7 @@ Fleet-Ferry-Change: <change>`);
     expect(await shop.head()).toBe(after);
   });
 
-  test('is the same commit wherever it is made', async () => {
+  test('is the same commit with any cache', async () => {
     await using shop = await workshop();
     const before = await shop.head();
     await shop.publish();
@@ -196,7 +196,7 @@ Fleet-Ferry-Change: <change>`);
     expect(await shop.head()).toBe(first);
   });
 
-  test('begins a branch that is not there, of the environment’s name', async () => {
+  test('creates a missing branch', async () => {
     await using shop = await workshop();
     await shop.publish({ to: parseTreeTarget(`git+${shop.url}#fresh`) });
     expect(Object.keys(await shop.files('fresh'))).toEqual([
@@ -208,7 +208,7 @@ Fleet-Ferry-Change: <change>`);
     expect(await shop.git('rev-list', '--count', 'fresh')).toBe('1');
   });
 
-  test('takes away what is stale and nothing that is somebody else’s', async () => {
+  test('removes obsolete files, and no foreign ones', async () => {
     await using shop = await workshop();
     const theirs = {
       'README.md': 'top',
@@ -238,7 +238,7 @@ Fleet-Ferry-Change: <change>`);
     expect(Object.keys(await shop.files()).filter((path) => path.startsWith('edge/'))).toHaveLength(5);
   });
 
-  test('keeps the old folder of what is only held', async () => {
+  test('keeps the former folder of a held assignment', async () => {
     await using shop = await workshop();
     await shop.publish();
     const templates = (kalypsoMain()['templates/all.yaml'] ?? '').replace('{{ .Namespace }}', '{{ .Nope }}');
@@ -255,7 +255,7 @@ Fleet-Ferry-Change: <change>`);
     expect(unread.heldWorkloads).toHaveLength(1);
   });
 
-  test('is planned anew when somebody was faster, however often', async () => {
+  test('is planned again when the branch moved meanwhile, several times', async () => {
     await using shop = await workshop();
     // Each of the first two pushes finds that the branch has just moved.
     const hook = join(shop.bare, 'hooks/pre-receive');
@@ -277,7 +277,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.git('log', '--format=%an', 'dev')).toBe('Fleet Ferry\nOther\nOther\nFleet Ferry');
   });
 
-  test('a push onto a branch that moved meanwhile is refused', async () => {
+  test('push refuses a branch that moved meanwhile', async () => {
     await using shop = await workshop();
     const git = { env: shop.env, signal: undefined };
     const repository = await openRepository(git, shop.url, shop.at('cache'));
@@ -295,7 +295,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.head()).toBe(theirs);
   });
 
-  test('a commit is fetched once', async () => {
+  test('bringCommit fetches a commit once', async () => {
     await using shop = await workshop();
     const git = { env: shop.env, signal: undefined };
     const repository = await openRepository(git, shop.url, shop.at('cache'));
@@ -307,7 +307,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     await expect(unknown).rejects.toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 
-  test('publishers beside each other with one cache all succeed, and one commit is made', async () => {
+  test('parallel publishers with one cache all succeed, with one commit', async () => {
     await using shop = await workshop();
     const before = await shop.head();
     const all = await Promise.all([shop.publish(), shop.publish(), shop.publish()]);
@@ -317,7 +317,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.git('rev-list', '--count', `${before}..dev`)).toBe('1');
   });
 
-  test('a branch that is protected says why, and nothing is written', async () => {
+  test('publish reports the message of a protected branch, and writes nothing', async () => {
     await using shop = await workshop();
     const hook = join(shop.bare, 'hooks/pre-receive');
     await mkdir(join(shop.bare, 'hooks'), { recursive: true });
@@ -332,7 +332,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.head()).toBe(before);
   });
 
-  test('--dry-run says what would change and writes nothing', async () => {
+  test('publish --dry-run lists the changes and writes nothing', async () => {
     await using shop = await workshop();
     const before = await shop.head();
     const planned = await shop.publish({ dryRun: true });
@@ -343,7 +343,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.branches()).toEqual(['dev']);
   });
 
-  test('the command, killed at any moment, leaves the old branch or the new one', async () => {
+  test('publish, killed at any moment, leaves the branch before or after the push', async () => {
     await using shop = await workshop(true);
     const args = ['--platform', shop.at('main'), '--environment', 'dev', '--cache', shop.at('cache')];
     const maps = shop.maps.flatMap((map) => ['--map', map]);
@@ -416,7 +416,7 @@ const labelsOf = (forge: ForgeServer): readonly (readonly string[])[] =>
 describe.each(['gitea', 'gitlab', 'azure'] as const)('a proposal on %s', (kind) => {
   const propose = proposeOn(kind);
 
-  test('is opened with its label, found again, replaced, opened again and not where somebody closed it', async () => {
+  test('is opened with its label, found, replaced and opened again, except after a person closed it', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     await writeFiles(shop.at('dev'), kalypsoDev(CONTROL_PLANE, 'a'.repeat(40)));
@@ -454,7 +454,7 @@ describe('a proposal on github', () => {
   const kind = 'github';
   const propose = proposeOn(kind);
 
-  test('is one branch named by the change and one pull request, however often it runs', async () => {
+  test('is one branch named by the change and one pull request, in any number of runs', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     const before = await shop.head();
@@ -478,7 +478,7 @@ describe('a proposal on github', () => {
     expect(await shop.git('rev-list', '--count', `${before}..${first.proposal}`)).toBe('1');
   });
 
-  test('takes the place of the one before, and of no other’s', async () => {
+  test('replaces the former proposal, and none of other people', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     const first = await propose(shop, forge);
@@ -514,7 +514,7 @@ describe('a proposal on github', () => {
     expect(await propose(shop, forge)).toMatchObject({ outcome: 'unchanged', superseded: [again.proposal] });
   });
 
-  test('that somebody has closed is not opened again; another change is', async () => {
+  test('that was closed is not opened again; another change is', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     const first = await propose(shop, forge);
@@ -527,7 +527,7 @@ describe('a proposal on github', () => {
     expect(forge.pulls).toHaveLength(2);
   });
 
-  test('has the label when another commit is promoted, also when the label was lost on the way', async () => {
+  test('has its label when another commit is promoted, also after the label was lost', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     await writeFiles(shop.at('dev'), kalypsoDev(CONTROL_PLANE, 'a'.repeat(40)));
@@ -538,7 +538,7 @@ describe('a proposal on github', () => {
     expect(labelsOf(forge)).toEqual([['promoted']]);
   });
 
-  test('whose pull request could not be opened gets it by the next run', async () => {
+  test('whose pull request could not be opened has one after the next run', async () => {
     await using shop = await workshop();
     await using forge = await startForge(kind, shop.bare);
     const without = await propose(shop, forge, { env: shop.env });
@@ -562,7 +562,7 @@ describe('a proposal on github', () => {
   });
 });
 
-test('a proposal needs a branch that it is for, and a forge that is known', async () => {
+test('a proposal needs an existing branch and a known forge', async () => {
   await using shop = await workshop();
   const to = parseTreeTarget(`git+${shop.url}#missing`);
   const { problems } = await shop.publish({ to, pullRequest: true });
@@ -573,7 +573,7 @@ test('a proposal needs a branch that it is for, and a forge that is known', asyn
   ]);
 });
 
-test('the environment’s GitOpsRepo is a place too, with Git’s insteadOf', async () => {
+test("publish without --to uses the environment's GitOpsRepo, with insteadOf of Git", async () => {
   await using shop = await workshop(true);
   await writeFiles(shop.at('dev'), {
     'gitops.yaml': `apiVersion: scheduler.kalypso.io/v1alpha1
@@ -593,7 +593,7 @@ spec: {repo: https://github.com/org/gitops, branch: dev, path: .}
   expect(await shop.files()).toHaveProperty('edge/README.md');
 });
 
-test('a directory gets the whole tree behind a link that moves in one step', async () => {
+test('publish to a directory writes the whole tree behind a link that changes atomically', async () => {
   await using shop = await workshop();
   const to = parseTreeTarget(shop.at('trees'));
   const dev = shop.at('trees/dev');
@@ -624,7 +624,7 @@ test('a directory gets the whole tree behind a link that moves in one step', asy
   expect((await lstat(dev)).isDirectory()).toBe(true);
 });
 
-test('the loop delivers after a build, and until it has succeeded', async () => {
+test('the loop publishes the tree after a build, and again until it succeeded', async () => {
   await using shop = await workshop();
   const file = shop.at('fleet-scheduler.yaml');
   await writeFile(
@@ -662,7 +662,7 @@ test('the loop delivers after a build, and until it has succeeded', async () => 
   expect(lines).toEqual(['tree not delivered', 'tree pushed', 'tree pushed']);
 });
 
-test('what is no place for a tree is refused before anything is read', () => {
+test('parseTreeTarget refuses an address that is not a place for a tree', () => {
   for (const text of [
     'oci://r.example/x',
     'https://git.example/x',

@@ -17,7 +17,7 @@ import { startKillingProxy } from './killing-proxy.ts';
 
 const REPOSITORY = 'qa/press';
 
-describeWith(['postgresql', 'ociregistry'], 'of two replicas that publish', ({ postgresql, ociregistry }) => {
+describeWith(['postgresql', 'ociregistry'], 'two publishing replicas', ({ postgresql, ociregistry }) => {
   let server: PostgresqlServer;
   beforeAll(async () => {
     server = await startPostgresql(postgresql);
@@ -63,7 +63,7 @@ describeWith(['postgresql', 'ociregistry'], 'of two replicas that publish', ({ p
     return { all: await Promise.all(tags.map(read)), current: await read('release') };
   };
 
-  it('the second ends what the first had begun when it was killed, at any request, and no number is given out twice', async () => {
+  it('complete what a killed one had begun, at any request, and give out no number twice', async () => {
     await using office = await startOffice();
     await using registry = await startOciRegistry(ociregistry);
     await using proxy = await startKillingProxy(registry.host);

@@ -93,7 +93,7 @@ poll: 1s
     return commitFolder(git(app), 'main', at('work/apps', app));
   };
 
-  it('builds at the start, publishes, and then does nothing until something changes', async () => {
+  it('builds at the start, publishes, and does nothing until something changes', async () => {
     const registry = await serve();
     watch = await start();
     await waitFor(() => expect(watch.counters().lastSuccessAt).toBeInstanceOf(Date));
@@ -137,7 +137,7 @@ poll: 1s
     return files.filter((file) => file.endsWith('.yaml')).toSorted()[0] as string;
   };
 
-  it('tries again when the registry is away, and catches up when it is back', async () => {
+  it('repeats a failed publication, and catches up when the registry is back', async () => {
     const failures = watch.counters().failures;
     const before = watch.counters().builds;
     const platform = at('work/platform/environments/dev');
@@ -156,7 +156,7 @@ poll: 1s
     expect(lines.map(({ message }) => message)).toContain('well again');
   });
 
-  it('says which repository cannot be read, and goes on with it when it can', async () => {
+  it('names a repository that cannot be read, and continues when it can', async () => {
     await using _ = await serve();
     await rename(git('info-screen'), git('away'));
     watch.wake();
@@ -173,7 +173,7 @@ poll: 1s
     await waitFor(() => expect(watch.state().every(({ error }) => error === undefined)).toBe(true));
   });
 
-  it('holds what is wrong, counts it, and does not try for ever what only an edit can mend', async () => {
+  it('holds a mistake, counts it, and builds no more until an edit', async () => {
     await using _ = await serve();
     const file = at('work/platform/fleet.yaml');
     const good = await readFile(file, 'utf8');
@@ -199,7 +199,7 @@ poll: 1s
     expect(await releases('dev/kiosk')).toBeGreaterThan(0);
   });
 
-  it('ends when it is asked to', async () => {
+  it('ends when it is stopped', async () => {
     stop.abort();
     await watch.done;
     expect(lines.at(-1)).toMatchObject({ message: 'stopped looking' });

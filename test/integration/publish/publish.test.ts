@@ -28,7 +28,7 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
   });
   afterAll(() => registry?.[Symbol.asyncDispose]());
 
-  it('a medium filled from the registry is byte for byte the one filled from the layout', async () => {
+  it('fills the same medium, byte for byte, as the layout', async () => {
     await using world = await makePublishedWorld();
     const to = address();
     const { code, stdout } = await world.scheduler(['publish', to]);
@@ -41,7 +41,7 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
     }
   });
 
-  it('an exporter that names neither channel nor site hears that registries do not list', async () => {
+  it('is refused as a source without --channel and --site, because registries cannot list channels', async () => {
     await using world = await makePublishedWorld();
     const to = address();
     await world.publish(to);
@@ -53,7 +53,7 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
     await expect(world.export(to, 'a.tar', gate)).rejects.toMatchObject({ code: 'CHANNEL_MISSING' });
   });
 
-  it('a second time costs one question for each pointer', async () => {
+  it('costs one request for each pointer when nothing changed', async () => {
     await using world = await makePublishedWorld();
     await using proxy = await startKillingProxy(registry.host);
     const to = address().replace(registry.host, proxy.host);
@@ -67,7 +67,7 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
     expect(lines.map((line) => line.split(' ')[0])).toEqual(Array.from({ length: 4 }, () => 'HEAD'));
   });
 
-  it('kill -9 at any request leaves the old release whole or the new one, and the next run ends it', async () => {
+  it('killed at any request leaves the old or the new release complete, and the next run completes it', async () => {
     await using world = await makePublishedWorld();
     await using proxy = await startKillingProxy(registry.host);
     await cp(world.path('layout'), world.path('first'), { recursive: true });
@@ -165,7 +165,7 @@ const tagsOf = async (host: string): Promise<readonly string[]> => {
 };
 
 describeWith(['dockerRegistry', 'cosign'], 'a bundle in docker-registry', ({ dockerRegistry, cosign }) => {
-  it('passes verify-attestation of stock cosign by key, which finds the statement by the fallback tag', async () => {
+  it('passes verify-attestation of cosign with the key, by the fallback tag', async () => {
     await using registry = await startRegistry(dockerRegistry);
     await using world = await makePublishedWorld();
     await world.publish(`oci://${registry.host}/fleet`);
@@ -178,7 +178,7 @@ describeWith(
   ['ociregistry', 'cosign'],
   'a bundle in a registry with referrers',
   ({ ociregistry, cosign }) => {
-    it('passes verify-attestation of stock cosign by key, which needs no fallback tag', async () => {
+    it('passes verify-attestation of cosign with the key, without a fallback tag', async () => {
       await using registry = await startOciRegistry(ociregistry);
       await using world = await makePublishedWorld();
       await world.publish(`oci://${registry.host}/fleet`);
@@ -189,7 +189,7 @@ describeWith(
 );
 
 describeWith(['ociregistry'], 'publishing to a registry with referrers', ({ ociregistry }) => {
-  it('exports the same medium, publishes the next release, and collects the old one', async () => {
+  it('fills the same medium, publishes the next release, and removes the old one with gc', async () => {
     await using registry = await startOciRegistry(ociregistry);
     await using world = await makePublishedWorld();
     const to = `oci://${registry.host}/fleet`;

@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { reconciler } from '../../scheduler/load/templates/render-reconciler.ts';
 
 describeWith(['zarfSchema'], "Zarf's schema", ({ zarfSchema }) => {
-  it('takes a package of zarf, and not one with a field too many', async () => {
+  it('accepts a package of the zarf template, and refuses an unknown field', async () => {
     const schema = JSON.parse(await readFile(zarfSchema, 'utf8')) as { readonly $schema: string };
     const options = { strict: false, allErrors: true };
     const ajv = schema.$schema.includes('2020-12') ? new Ajv2020(options) : new Ajv(options);
@@ -27,7 +27,7 @@ describeWith(['zarfSchema'], "Zarf's schema", ({ zarfSchema }) => {
 });
 
 describeWith(['ansible'], 'ansible-playbook', ({ ansible }) => {
-  it.each(['ansible-pull', 'ansible-local'])('--syntax-check takes %s', async (name) => {
+  it.each(['ansible-pull', 'ansible-local'])('--syntax-check accepts %s', async (name) => {
     await using folder = await temporaryDirectory('playbook');
     await writePlaybooks(folder.path, name);
     const words = [ansible, '--syntax-check', '-i', 'localhost,', 'reconciler.yaml'];
@@ -35,7 +35,7 @@ describeWith(['ansible'], 'ansible-playbook', ({ ansible }) => {
     expect([code, stderr]).toEqual([0, '']);
   });
 
-  it('runs what ansible-local names, with the configuration in its types', async () => {
+  it('runs the playbook of ansible-local, with the types of its configuration', async () => {
     await using folder = await temporaryDirectory('playbook');
     await writePlaybooks(folder.path, 'ansible-local');
     const words = [ansible, '-i', 'localhost,', '-c', 'local', 'reconciler.yaml'];
@@ -63,7 +63,7 @@ const writePlaybooks = async (folder: string, name: string): Promise<void> => {
 
 const analyze = findProgram('systemd-analyze');
 describe.skipIf(analyze === undefined)('systemd-analyze verify', () => {
-  it('takes the units of ansible-pull', async () => {
+  it('accepts the units of ansible-pull', async () => {
     await using folder = await temporaryDirectory('units');
     const [play] = parse(reconciler('ansible-pull')) as {
       readonly tasks: readonly Record<string, { readonly dest?: string; readonly content?: string }>[];

@@ -51,7 +51,7 @@ describe('the page about ceremonies', () => {
   });
 
   it.each(blocks.map(({ heading, script }, index) => [index + 1, heading, script] as const))(
-    'is true: block %i, %s',
+    'runs and prints what it shows: block %i, %s',
     async (_number, _heading, script) => {
       const { code, stdout, stderr } = await runCommand(['sh', '-euc', script], {
         cwd: folder.path,

@@ -14,8 +14,8 @@ export const formsOnCluster = ({
   right,
   writes,
 }: CompareWorld): void => {
-  describe('forms of an object', () => {
-    it('tells absent, null and empty apart, in what is built in and in custom resources', async () => {
+  describe('changed forms of an object', () => {
+    it('distinguish absent, null and empty, in built-in kinds and custom resources', async () => {
       const ns = await newNamespace();
       const policy = {
         apiVersion: 'networking.k8s.io/v1',
@@ -93,7 +93,7 @@ export const formsOnCluster = ({
         (ns) => deployment(ns, {}, { env: [{ name: 'E', value: 'x' }] }),
       ],
     ];
-    it.each(FORMS)('takes out a default that a new form forbids: %s', async (_, first, second) => {
+    it.each(FORMS)('remove a default that the new form forbids: %s', async (_, first, second) => {
       const ns = await newNamespace();
       await using site = await newSite();
       await right(site, first(ns));
@@ -103,7 +103,7 @@ export const formsOnCluster = ({
       expect(await driftOf(site)).toEqual([]);
     });
 
-    it('takes out what a controller injected where the new form forbids it, and leaves it otherwise', async () => {
+    it('remove what a controller injected only if the new form forbids it', async () => {
       const conversion = {
         strategy: 'Webhook',
         webhook: {
@@ -140,7 +140,7 @@ export const formsOnCluster = ({
       await site.release([]);
     });
 
-    it('empties a map of which the server fills a member again by its default', async () => {
+    it('empty a map whose member the server fills with its default', async () => {
       const ns = await newNamespace();
       const none = { type: 'string', nullable: true, default: 'd' };
       const tags = { type: 'array', items: { type: 'string' }, 'x-kubernetes-list-type': 'set' };
@@ -186,7 +186,7 @@ export const formsOnCluster = ({
       await site.release([]);
     });
 
-    it('keeps the replicas of a workload that is handed to an autoscaler, at once and ever after', async () => {
+    it('keep the replicas of a workload that is handed to an autoscaler, then and later', async () => {
       const ns = await newNamespace();
       await using site = await newSite();
       await right(site, deployment(ns, { replicas: 4 }));
@@ -205,7 +205,7 @@ export const formsOnCluster = ({
       expect(await at(webOf(second), 'spec.replicas')).toBe(1);
     });
 
-    it('removes what it wrote and somebody has changed by hand since, and leaves what a controller owns by now', async () => {
+    it('remove what the agent wrote and a person changed, but not what a controller owns', async () => {
       const ns = await newNamespace();
       const data = { keep: '1', edited: '1', injected: '1' };
       const env = (names: readonly string[]) => ({ env: names.map((name) => ({ name, value: 'ours' })) });

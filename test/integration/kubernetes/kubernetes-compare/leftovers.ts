@@ -14,7 +14,7 @@ export const leftoversOnCluster = ({
   right,
   writes,
 }: CompareWorld): void => {
-  describe('what other tools left', () => {
+  describe('fields of other tools in an object that is taken over', () => {
     const TOOLS = [
       'helm',
       'argocd-controller',
@@ -23,7 +23,7 @@ export const leftoversOnCluster = ({
       'house-deployer',
       'kubectl-create',
     ];
-    it.each(TOOLS)('reports what %s left in an object that it takes over, and no defaults', async (tool) => {
+    it.each(TOOLS)('are reported when %s left them, except defaults', async (tool) => {
       const isApplier = /controller|house/.test(tool);
       const ns = await newNamespace();
       const old = deployment(
@@ -56,7 +56,7 @@ export const leftoversOnCluster = ({
       expect(await driftOf(site)).toEqual([]);
     });
 
-    it('removes what leaves the package although the tool before owned it as well, and with strict all that it left', async () => {
+    it('are removed when they leave the package, and all of them with fields: strict', async () => {
       const ns = await newNamespace();
       const env = (...names: readonly string[]): Record<string, unknown> => ({
         env: names.map((name) => ({ name, value: 'x' })),
@@ -76,7 +76,7 @@ export const leftoversOnCluster = ({
       expect(await driftOf(site)).toEqual([]);
     });
 
-    it('asks the server about defaults once for each version of an object', async () => {
+    it('cost one question about defaults for each version of an object', async () => {
       const ns = await newNamespace();
       await kubectl(['create', '--field-manager=helm', '-f', '-'], yaml(deployment(ns, { replicas: 0 })));
       await using site = await newSite();
@@ -88,7 +88,7 @@ export const leftoversOnCluster = ({
       expect(await writes()).toBe(count);
     });
 
-    it('sees nothing left in a definition, a Service and a claim that another tool made just so', async () => {
+    it('are not found in a definition, a Service and a claim without any', async () => {
       const ns = await newNamespace();
       const objects = [
         definition('lamps', 'Lamp'),

@@ -8,8 +8,8 @@ import type { CompareWorld } from './world.ts';
 
 /** Numbers from the bytes of a package to the API server and back. */
 export const numbersOnCluster = ({ newSite, newNamespace, kubectl, driftOf }: CompareWorld): void => {
-  describe('numbers', () => {
-    it('reads every number as Go does, and refuses those that the server would round', async () => {
+  describe('numbers in objects', () => {
+    it('are read as Go reads them, and refused when the server would round them', async () => {
       const ns = await newNamespace();
       await kubectl(['apply', '-f', '-'], yaml(definition('meters', 'Meter')));
       await kubectl(['wait', '--for=condition=Established', 'crd/meters.meters.example']);
@@ -75,7 +75,7 @@ export const numbersOnCluster = ({ newSite, newNamespace, kubectl, driftOf }: Co
         expect(text, rounded[index]).not.toBe(String(BigInt(rounded[index] ?? '')));
     });
 
-    it('keeps long numbers of an object that it takes over and gives back', async () => {
+    it('keep all digits when an object is taken over and given back', async () => {
       const ns = await newNamespace();
       await kubectl(['apply', '-f', '-'], yaml(definition('gauges', 'Gauge')));
       await kubectl(['wait', '--for=condition=Established', 'crd/gauges.gauges.example']);

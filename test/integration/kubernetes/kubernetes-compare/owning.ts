@@ -14,8 +14,8 @@ export const owningOnCluster = ({
   right,
   writes,
 }: CompareWorld): void => {
-  describe('owning', () => {
-    it('owns nothing because of annotations that were copied from an object of it', async () => {
+  describe('ownership of objects', () => {
+    it('does not follow from annotations that were copied from an owned object', async () => {
       const ns = await newNamespace();
       const marks = { 'fleet-ferry/assignment': 'app', 'fleet-ferry/fleet': FLEET };
       const copied = (name: string, more: object = marks): Promise<unknown> =>
@@ -41,7 +41,7 @@ export const owningOnCluster = ({
         expect(await at(mapOf(ns, name), 'data'), name).toEqual({ by: 'operator' });
     });
 
-    it('never removes a namespace because its objects have copied annotations', async () => {
+    it('does not remove a namespace whose objects have copied annotations', async () => {
       const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'copied' } };
       await using site = await newSite();
       await right(site, namespace, map('copied', 'parent', { a: '1' }));
@@ -56,7 +56,7 @@ export const owningOnCluster = ({
       expect(await at(mapOf('copied', 'child'), 'metadata.deletionTimestamp')).toBeUndefined();
     });
 
-    it('knows its own object without the record of field managers, which a backup may lack', async () => {
+    it('is kept without managedFields, as after a restored backup', async () => {
       const ns = await newNamespace();
       await using site = await newSite();
       await right(site, map(ns, 'm', { a: '1', b: '1' }));
@@ -67,7 +67,7 @@ export const owningOnCluster = ({
       expect(await at(mapOf(ns, 'm'), 'metadata')).toBeUndefined();
     });
 
-    it('goes on with the inventory of an older agent, without drift and without a write', async () => {
+    it('is kept with the inventory of an older agent, without drift and writes', async () => {
       const ns = await newNamespace();
       await using site = await newSite();
       const objects = [map(ns, 'm', { a: '1' }), deployment(ns)];

@@ -10,7 +10,7 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
   const released = async (site: KubernetesSite, ...objects: readonly object[]): Promise<string> =>
     (await site.release([pack('app', yaml(...objects))])).map(({ message }) => message).join();
 
-  describe('what the server says of a change', () => {
+  describe('answers of the server to a change', () => {
     it.each([
       ['a field of the spec', (inner: object) => inner, (spec: object) => spec, 'spec.size'],
       [
@@ -40,7 +40,7 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
         'spec.drives[0].drive.size',
       ],
     ])(
-      'names %s that the package no longer has, not a null that nobody wrote',
+      'name %s that the package no longer has, and no null that nobody wrote',
       async (_, schema, spec, field) => {
         const ns = await newNamespace();
         const plural = `${ns.replaceAll(/\W/g, '')}s`;
@@ -70,7 +70,7 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
       },
     );
 
-    it('makes an object again also when its definition changes with it, and says how where that is not allowed', async () => {
+    it('let an object be recreated when its definition changes too, and hint at it when that is not allowed', async () => {
       const ns = await newNamespace();
       const plural = `${ns.replaceAll(/\W/g, '')}s`;
       const size = {
@@ -109,7 +109,7 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
     });
   });
 
-  it('applies an object again that the server still judges by the definition from before', async () => {
+  it('are asked for again when the server judged by the former definition', async () => {
     const ns = await newNamespace();
     const plural = `${ns.replaceAll(/\W/g, '')}s`;
     const motors = (properties: object) =>
@@ -152,7 +152,7 @@ export const verdictsOnCluster = ({ newSite, at, newNamespace, kubectl }: Compar
     await site.release([]);
   });
 
-  describe('a definition of others that got another stored version', () => {
+  describe("another person's definition with another storage version", () => {
     const version = (name: string, storage: boolean) => ({
       name,
       served: true,

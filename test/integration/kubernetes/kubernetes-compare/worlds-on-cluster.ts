@@ -106,7 +106,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
       expect(JSON.stringify(found?.['metadata'])).not.toMatch(/fleet-ferry\/(?:assignment|fleet)"/);
     };
 
-    it(`leaves each as it was (WORLDS_SEED=${WORLDS_SEED})`, {
+    it(`reach the desired state and are restored by their removal (WORLDS_SEED=${WORLDS_SEED})`, {
       timeout: LONG ? 3_600_000 : 180_000,
     }, async () => {
       await bringKinds();
@@ -116,7 +116,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
     });
 
     it.skipIf(!parts.helm.present)(
-      `leaves each as it was that Helm renders (WORLDS_SEED=${WORLDS_SEED})`,
+      `reach the desired state when Helm renders them, and are restored (WORLDS_SEED=${WORLDS_SEED})`,
       {
         timeout: LONG ? 3_600_000 : 180_000,
       },

@@ -16,8 +16,8 @@ import { KUBE_CONFIG, startMachine, timesEvaluated } from '../../agent/bundled-a
 
 /** A test of the agent as users install it. */
 export const bundledAgentOnCluster = (cluster: () => Cluster): void =>
-  describeWith(['containerd', 'dockerRegistry'], 'the agent as one file', (paths) => {
-    it('applies to a cluster, with images for the containerd and the registry of the site', async () => {
+  describeWith(['containerd', 'dockerRegistry'], 'the agent as one file on a cluster', (paths) => {
+    it('applies a release, with images for the containerd and the registry of the site', async () => {
       await using built = await temporaryDirectory('bundled');
       const program = await copyBuiltAgent(join(built.path, 'agent'));
       const fleet = await createTestFleet();

@@ -52,7 +52,7 @@ const configMap = (name: string, text: string): string =>
 /** Tests after which the cluster takes nothing any more. @param cluster with an etcdQuota */
 export const clusterInTrouble = (cluster: () => OwnCluster): void => {
   describe('a cluster in trouble', () => {
-    it('whose admission webhook is down takes the package when it is back', async () => {
+    it('with a failing admission webhook accepts the package when the webhook is back', async () => {
       await using site = await createSite(targetOf(cluster().kubeconfig));
       const kubectl = async (args: readonly string[], input?: string): Promise<void> => {
         const { code, stderr } = await cluster().kubectl([...args], input === undefined ? {} : { input });
@@ -84,7 +84,7 @@ export const clusterInTrouble = (cluster: () => OwnCluster): void => {
         .toMatchObject([{ assignment: 'hooked', outcome: 'created' }]);
     });
 
-    it('whose credentials come from a plugin and change is asked with the new ones', async () => {
+    it('with credentials of a plugin is asked with the new ones when they change', async () => {
       await using folder = await temporaryDirectory('kubeconfig');
       const given = await readFile(cluster().kubeconfig, 'utf8');
       const token = /"?token"?: "?([0-9a-f]+)/.exec(given)?.[1] ?? '';
@@ -126,7 +126,7 @@ current-context: none
       await api.close();
     });
 
-    it('whose kubeconfig is renewed is asked with the new one: its account, its authority and its address', async () => {
+    it('with a renewed kubeconfig is asked with its account, authority and address', async () => {
       await using folder = await temporaryDirectory('kubeconfig');
       const kubeconfig = join(folder.path, 'kubeconfig');
       const given = await readFile(cluster().kubeconfig, 'utf8');
@@ -144,7 +144,7 @@ current-context: none
       await api.close();
     });
 
-    it('whose API service does not answer fails what needs it, and tries that again', async () => {
+    it('with a failing API service fails the packages that need it, and applies them later', async () => {
       await using site = await createSite(targetOf(cluster().kubeconfig));
       const apiService = '/apis/apiregistration.k8s.io/v1/apiservices';
       const made = await cluster().request('POST', apiService, {
@@ -179,7 +179,7 @@ current-context: none
     });
 
     // The last one, as the cluster takes nothing afterwards.
-    it('whose store is full fails no package: it is said in one line, and what is under way stays so', async () => {
+    it('with a full etcd fails no package, and leaves an open operation open', async () => {
       await using site = await createSite(targetOf(cluster().kubeconfig));
       expect(await site.release([pack('small', configMap('small', 'x'))])).toMatchObject([
         { outcome: 'created' },

@@ -85,7 +85,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(code).toBe(200);
     };
 
-    it('sees a Deployment through to availability, with what has no status beside it', async () => {
+    it('waits for a Deployment to be available, and counts objects without a status as healthy', async () => {
       const objects = await apply(deployment('shop'), {
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -106,7 +106,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
     });
 
     // These mostly wait, each for objects of its own, so they wait at the same time.
-    it.concurrent('says after its time what is unfinished, with the last event', async ({ expect }) => {
+    it.concurrent('reports after its timeout what is unfinished, with the last event', async ({ expect }) => {
       const objects = await apply(deployment('slow', { nodeSelector: { disk: 'none' } }, 1));
       const [said] = failedOf(await settle(objects, 8000));
       expect(said).toMatch(
@@ -114,7 +114,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       );
     });
 
-    it.concurrent('names a quota that lets no pod be made', async ({ expect }) => {
+    it.concurrent('names a quota that prevents pods', async ({ expect }) => {
       await api.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'small' } }, NEVER);
       const quota = {
         apiVersion: 'v1',
@@ -128,9 +128,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(said).toMatch(/0 of 2 replicas created: FailedCreate: .*exceeded quota/);
     });
 
-    it.concurrent('fails by a node that nobody is, by the image and by the crash of its pod', async ({
-      expect,
-    }) => {
+    it.concurrent('fails by an unschedulable pod, by its image and by its crash', async ({ expect }) => {
       const broken = await apply(deployment('crash', {}, 1), deployment('image', {}, 1));
       expect(failedOf(await settle(broken))).toEqual([]);
       // Fake nodes accept every image, and their pods never end. The test writes the status that a kubelet would write; nothing overwrites it.
@@ -181,7 +179,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(Date.now() - begin).toBeLessThan(75_000);
     });
 
-    it.concurrent('fails a Job as soon as it failed, and is content with one that removes itself', async ({
+    it.concurrent('fails a Job when it failed, and passes with one that its TTL removed', async ({
       expect,
     }) => {
       const job = (name: string, spec: object): LiveObject => ({
@@ -216,7 +214,9 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(failedOf(await settle(brief))).toEqual([]);
     });
 
-    it.concurrent('waits for a definition, then for its resources by what they say', async ({ expect }) => {
+    it.concurrent('waits for a definition, then for its resources by their conditions', async ({
+      expect,
+    }) => {
       const definition: LiveObject = {
         apiVersion: 'apiextensions.k8s.io/v1',
         kind: 'CustomResourceDefinition',
@@ -261,7 +261,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(failedOf(await checks)).toEqual([]);
     });
 
-    it('survives an outage while it waits, and blames no package for a long one', async () => {
+    it('survives an outage while it waits, and fails no package by a long one', async () => {
       const objects = await apply(
         deployment('patient', { schedulingGates: [{ name: 'shop.example/hold' }] }, 1),
         deployment('lonely', { nodeSelector: { disk: 'none' } }, 1),
@@ -284,7 +284,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       await long.close();
     });
 
-    describe('watching what is owned', () => {
+    describe('watching owned objects', () => {
       const config = (name: string, value: string): LiveObject => ({
         apiVersion: 'v1',
         kind: 'ConfigMap',
@@ -298,7 +298,7 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       const maps = '/api/v1/namespaces/default/configmaps';
       const scaled = '/apis/apps/v1/namespaces/default/deployments/owned/scale';
 
-      it('tells of a hand that edits or deletes, over a restart and a compaction, and of nothing else', async () => {
+      it('reports edits and deletions, over a restart and a compaction, and nothing else', async () => {
         const owned = await apply(config('one', 'a'), config('two', 'a'), deployment('owned', {}, 1));
         await settle(owned);
         const told: string[] = [];

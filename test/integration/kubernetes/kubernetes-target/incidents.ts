@@ -58,9 +58,7 @@ export const incidentsOnCluster = (cluster: () => OwnCluster): void => {
   const target = () => targetOf(cluster().kubeconfig);
 
   describe('a cluster in use', () => {
-    it.concurrent('keeps a Job that its TTL removed from running again, until it changes', async ({
-      expect,
-    }) => {
+    it.concurrent('does not run a Job again that its TTL removed, until it changes', async ({ expect }) => {
       await using site = await createSite(target());
       const job = (label: string): string =>
         `apiVersion: batch/v1
@@ -86,7 +84,7 @@ spec:
       expect(JSON.stringify(site.events().at(-1)?.detail)).toContain('batch/Job/default/migrate');
     });
 
-    it.concurrent('leaves replicas to an autoscaler, in releases too, and takes them back when it is gone', async ({
+    it.concurrent('leaves replicas to an autoscaler, also in releases, and takes them back without one', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -132,7 +130,7 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       expect(await replicas()).toEqual(isScaledTo(1));
     });
 
-    it.concurrent('applies the status of a kind without that subresource, and judges it by conditions alone', async ({
+    it.concurrent('applies the status of a kind without that subresource, and judges it by conditions', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -167,7 +165,7 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       expect(await live()).toMatchObject({ status: { open: 'yes', observedGeneration: 1 } });
     });
 
-    it.concurrent('makes a StatefulSet again for other claims without touching its pods', async ({
+    it.concurrent('recreates a StatefulSet with other claims without touching its pods', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -205,7 +203,7 @@ spec:
       expect(await uids()).toEqual(before);
     });
 
-    it.concurrent('takes a custom resource when another package has brought its definition, with nobody’s help', async ({
+    it.concurrent('applies a custom resource automatically once another package brought its definition', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -221,7 +219,7 @@ spec:
       expect(await reconcile(site.agent)).toMatchObject([{ assignment: 'a-user', outcome: 'created' }]);
     });
 
-    it.concurrent('finds nothing of a kind whose definition somebody has just removed, with all objects of it', async ({
+    it.concurrent('finds nothing of a kind whose definition was removed with all its objects', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -244,7 +242,7 @@ spec:
       expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     });
 
-    it.concurrent('goes on with other packages and releases while a conversion webhook is down', async ({
+    it.concurrent('applies other packages and releases while a conversion webhook is down', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -270,7 +268,7 @@ spec:
       ]);
     });
 
-    it.concurrent('rolls a package back whose new definition cannot go back, as it has stored objects of a new version', async ({
+    it.concurrent('rolls back the other objects of a package whose definition has stored objects of a new version', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -289,7 +287,7 @@ spec:
       expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     });
 
-    it.concurrent('keeps a definition and all objects of its kind, where only the definition may be made again', async ({
+    it.concurrent('keeps a definition and its objects when only the definition may be recreated', async ({
       expect,
     }) => {
       await using site = await createSite(target());

@@ -151,7 +151,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
     };
 
     it.each(SCENARIOS)(
-      'ends as if nothing had been, wherever it died: $name (I1)',
+      'ends as without a kill, killed at any point: $name (I1)',
       async (scenario) => {
         const index = SCENARIOS.indexOf(scenario);
         const calm = `calm-${index}-x`;

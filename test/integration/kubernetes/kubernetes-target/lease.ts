@@ -60,7 +60,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       return (body as { readonly spec: Spec }).spec;
     };
 
-    it('work one after the other; another one gets the holder and the time since when', async () => {
+    it('work one after the other; the waiting one is told the holder and since when', async () => {
       const first = start('lyon-1/main');
       expect(await first.begins).toBe('working');
       expect(await start('lyon-1/other').begins).toMatch(
@@ -96,7 +96,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       return state;
     };
 
-    it('take over at once from one that was killed in the same state directory, also in a pod of another name', async () => {
+    it('take over at once from a killed one with the same state directory, also in another pod', async () => {
       await using folder = await temporaryDirectory('lease');
       const state = await stateIn(folder.path);
       const { died, leaseTransitions } = await killed({ state });
@@ -110,7 +110,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       expect(await start('twin', { state }).begins).toMatch(/^BUSY fleet-agent run .* is at work in /);
     });
 
-    it('take over from one that was killed when its lease has expired, also with a copy of its state directory', async () => {
+    it('take over from a killed one after its lease expired, also with a copy of its state directory', async () => {
       await using folder = await temporaryDirectory('lease');
       const state = await stateIn(folder.path);
       const times = { durationMs: BRIEF_MS };
@@ -125,7 +125,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       });
     });
 
-    it('stop at once when the lease is taken from them', async () => {
+    it('stop at once when another one takes their lease', async () => {
       const first = start('robbed');
       expect(await first.begins).toBe('working');
       await cluster().request('PATCH', leaseOf('acme'), { spec: { holderIdentity: 'robber' } });
@@ -133,7 +133,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       await cluster().request('DELETE', leaseOf('acme'));
     });
 
-    it('stop when the server is away for longer than a renewal may take, before another one could begin', async () => {
+    it('stop when the server is away longer than a renewal may take, before another one could begin', async () => {
       await using line = await startLineTo(cluster());
       const first = start('cut off', { kubeconfig: line.kubeconfig, times: { deadlineMs: 2000 } });
       expect(await first.begins).toBe('working');

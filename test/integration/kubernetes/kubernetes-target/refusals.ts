@@ -67,7 +67,7 @@ export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
   };
 
   describe('refusals of the server', () => {
-    it.concurrent('make an object again by "force: enabled" when a rule of its definition forbids the change, and only then', async ({
+    it.concurrent('lead to a recreation when a rule of the definition forbids the change, and only with force: enabled', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -106,7 +106,7 @@ export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await observe(site.agent)).toEqual([{ assignment: 'gauge', drift: [] }]);
     });
 
-    it.concurrent('keep the size of a claim that was grown by hand, and let the rest of the package through', async ({
+    it.concurrent('keep the size of a claim that a person grew, and let the other objects be applied', async ({
       expect,
     }) => {
       await cluster().request('POST', '/apis/storage.k8s.io/v1/storageclasses', {
@@ -152,9 +152,7 @@ export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await site.release([pack('claim', yaml('d'))])).toMatchObject([{ outcome: 'configured' }]);
     });
 
-    it.concurrent('end when the policy does that denied the package before its first write', async ({
-      expect,
-    }) => {
+    it.concurrent('end when the admission policy is removed that denied the package', async ({ expect }) => {
       await using site = await createSite(target());
       const policies = '/apis/admissionregistration.k8s.io/v1';
       // Words that mean something else where another author uses them.
@@ -190,7 +188,7 @@ export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await again(site)).toMatchObject([{ outcome: 'created' }]);
     });
 
-    it.concurrent('do not keep a release out that repairs its own webhook, or a Pod whose account comes with it', async ({
+    it.concurrent('do not prevent a release that repairs its own webhook, or a Pod together with its account', async ({
       expect,
     }) => {
       await using site = await createSite(target());

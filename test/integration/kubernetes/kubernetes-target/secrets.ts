@@ -74,7 +74,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       expect(tracesIn('what was said', JSON.stringify([said, site.events()]), ALL)).toEqual([]);
     };
 
-    it('are filled from sealed sets, by their own names or as the annotation says', async () => {
+    it('are filled from sealed sets, with the names of the annotation', async () => {
       await using site = await createSite();
       const ns = 'fill';
       const keys = '    fleet-ferry/secret-keys: "pass=password, user"\n';
@@ -101,7 +101,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       });
     });
 
-    it('change with their set, with no other package touched, and go back with a rollback', async () => {
+    it('change with their set alone, and are restored in a rollback', async () => {
       await using site = await createSite();
       const [ns, beside] = ['change', 'beside'];
       const bundle = packKubernetesBundle(site.fleet, {
@@ -120,7 +120,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       await noTraces(site, changed, back);
     });
 
-    it('that somebody edits are corrected, and reported by their fields alone', async () => {
+    it('that someone edits are corrected, and reported by their fields only', async () => {
       await using site = await createSite();
       const ns = 'drift';
       const bundle = packKubernetesBundle(site.fleet, { shop: `${namespace(ns)}${secret(ns, 'db')}` });
@@ -136,7 +136,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       await noTraces(site, seen, look);
     });
 
-    it('go with their package', async () => {
+    it('are removed with their package', async () => {
       await using site = await createSite();
       const ns = 'remove';
       const keep = `${namespace(ns)}${map(ns, 'kept')}`;
@@ -151,7 +151,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       await noTraces(site);
     });
 
-    it('from Git are decrypted here, and their MAC is checked', async () => {
+    it('from Git are decrypted on the site, and their MAC is verified', async () => {
       await using site = await createSite();
       const ns = 'git';
       const plain = `apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: ${ns}}\nstringData: {password: ${ONE}}\n`;
@@ -177,7 +177,7 @@ export const secretsOnCluster = (cluster: () => OwnCluster): void =>
       await noTraces(site, imported, refused);
     });
 
-    it('that the server refuses are not quoted, of whatever kind the encrypted object is', async () => {
+    it('that the server refuses are not quoted, for any kind of encrypted object', async () => {
       await using site = await createSite();
       const ns = 'refused';
       const cron = `apiVersion: batch/v1
@@ -202,7 +202,7 @@ spec:
       await noTraces(site, refused);
     });
 
-    it('leave no trace either when the agent is killed with SIGKILL at any boundary of its journal', async () => {
+    it('leave no trace when the agent is killed at any point of its journal', async () => {
       await using site = await createSite();
       const ns = 'killed';
       const encrypted = await encrypt(
@@ -242,7 +242,7 @@ spec:
       expect(died).toBeGreaterThanOrEqual(LONG ? 6 : 2);
     });
 
-    it('that are wrong in the package or not here fail it by name, before anything is written', async () => {
+    it('that are wrong or missing fail their package before anything is written', async () => {
       await using site = await createSite();
       const ns = 'wrong';
       const own = secret(ns, 'db', '').replace('---\n', 'data: {a: YQ==}\n---\n');

@@ -83,8 +83,8 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
     return reconcile(agent);
   };
 
-  describe('steps that need others', () => {
-    it.concurrent('keep the ConfigMap of the old pods until the new ones are ready, and for good where they never are', async ({
+  describe('steps that depend on others', () => {
+    it.concurrent('keep the ConfigMap of the old pods until the new ones are ready, and forever if they never are', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -140,7 +140,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       ]);
     });
 
-    it.concurrent('of an update that leaves less than a tenth of its objects, or takes very many, wait for "fleet-agent prune"', async ({
+    it.concurrent('of an update that removes most of its objects or very many wait for "fleet-agent prune"', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -201,7 +201,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect([await mapsNamed('tenth-'), await mapsNamed('wide-')]).toEqual([3, 0]);
     });
 
-    it.concurrent('that a finalizer holds go on with the command that their message names, also after a hold', async ({
+    it.concurrent('that a finalizer holds continue with the command in their message, also after a hold', async ({
       expect,
     }) => {
       await using site = await createSite(target(20_000, 500));
@@ -239,7 +239,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect(findPackage(site.agent.state, 'goes')).toBeUndefined();
     });
 
-    it.concurrent('try a refused deletion again, automatically and with "fleet-agent retry"; the release stands', async ({
+    it.concurrent('repeat a refused deletion automatically and with "fleet-agent retry", and keep the release', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -298,7 +298,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await isThere(`${maps}/frozen-a`)).toBe(false);
     });
 
-    it.concurrent('wait for a conversion webhook that comes with the package, and leave it there for the next try', async ({
+    it.concurrent('wait for a conversion webhook of the same package, and keep it for the next attempt', async ({
       expect,
     }) => {
       await using hook = await prepareConversionServer();
@@ -327,7 +327,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect(lastOperations(site.agent.state, 1)).toMatchObject([{ outcome: 'kept', rollingBack: false }]);
     });
 
-    it.concurrent('let a release repair the operator without whose webhook its own objects cannot be read', async ({
+    it.concurrent('let a release repair the operator whose webhook is needed to read its objects', async ({
       expect,
     }) => {
       await using hook = await prepareConversionServer();
@@ -361,7 +361,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await isThere(`${objects}/two`)).toBe(false);
     });
 
-    it.concurrent('apply an object whose kind a controller makes from another object of the package', async ({
+    it.concurrent('apply an object whose kind a controller creates from another object of the package', async ({
       expect,
     }) => {
       await using site = await createSite(target());

@@ -25,7 +25,7 @@ export type Judged = {
 
 /** Tests of what built-in templates write. @param cluster one without definitions of others */
 export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => {
-  describe('what built-in templates write, before the real API server', () => {
+  describe('the output of built-in templates, sent to a real API server', () => {
     const kubectl = (words: readonly string[], input?: string) =>
       cluster().kubectl(words, input === undefined ? {} : { input });
     const strictly = (yaml: string): Promise<readonly ApiAnswer[]> =>
@@ -45,7 +45,7 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
         await cluster().request('POST', '/api/v1/namespaces', { metadata: { name } });
     });
 
-    it('the dry run is strict: a field that no definition has is refused', async () => {
+    it('is checked strictly: an unknown field is refused', async () => {
       const [answer] = await strictly(
         `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: x, namespace: ${OWN}}\ndate: {}\n`,
       );
@@ -55,7 +55,7 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
       });
     });
 
-    it('a guarded namespace is taken, and guards', async () => {
+    it('is accepted as a guarded namespace, which then limits its pods', async () => {
       const { files, held } = renderBuiltIn({
         clusterType: { namespaceService: 'guarded-namespace' },
         config: {
@@ -110,7 +110,7 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
       expect(await can('list', 'pods', 'workspace:others')).toBe('no');
     });
 
-    it('knows every kind without a namespace that this Kubernetes has', async () => {
+    it('has a known scope for every kind of this Kubernetes version', async () => {
       const { stdout } = await kubectl(['api-resources', '--namespaced=false', '--no-headers']);
       const kinds = stdout
         .trim()
@@ -127,16 +127,16 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
       expect(wrong).toEqual([]);
     });
 
-    describeWith(['flux'], "Flux's definitions take", ({ flux }) => {
+    describeWith(['flux'], "Flux's definitions accept", ({ flux }) => {
       beforeAll(() => define(join(flux, 'crds')), 200_000);
       it.each(['flux', 'flux-oci'])('%s', (name) => accepted(name));
     });
 
-    describeWith(['argoDefinitions'], "Argo CD's definition takes", ({ argoDefinitions }) => {
+    describeWith(['argoDefinitions'], "Argo CD's definition accepts", ({ argoDefinitions }) => {
       beforeAll(() => define(argoDefinitions), 200_000);
       it.each(['argocd', 'argocd-oci'])('%s', (name) => accepted(name));
 
-      it('the root of argocd-oci, as the guide has it', async () => {
+      it('the root of argocd-oci in the guide', async () => {
         const guide = await readFile(GUIDE, 'utf8');
         const [, root = ''] = /```yaml\n# argocd-oci root\n(.*?)```/s.exec(guide) ?? [];
         expect(await strictly(root)).toMatchObject([
@@ -147,12 +147,12 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
 
     describeWith(
       ['rancherFleetDefinitions'],
-      "Rancher Fleet's definitions take",
+      "Rancher Fleet's definitions accept",
       ({ rancherFleetDefinitions }) => {
         beforeAll(() => define(rancherFleetDefinitions), 200_000);
         it('rancher-fleet', () => accepted('rancher-fleet'));
 
-        it('rancher-fleet-helm, by the name that HelmOp had before where they are that old', async () => {
+        it('rancher-fleet-helm, under the former name of HelmOp if they are old', async () => {
           const { stdout } = await kubectl(['get', 'crd', '-o', 'name']);
           const kind = stdout.includes('/helmops.fleet.cattle.io') ? 'HelmOp' : 'HelmApp';
           await accepted('rancher-fleet-helm', (yaml) => yaml.replace('kind: HelmOp', `kind: ${kind}`));
@@ -162,7 +162,7 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
 
     describeWith(
       ['symphonyDefinitions', 'flux'],
-      "Symphony's definitions take",
+      "Symphony's definitions accept",
       ({ symphonyDefinitions, flux }) => {
         beforeAll(async () => {
           await define(join(flux, 'crds'));

@@ -44,7 +44,7 @@ const OVERLAYS = {
 
 /** Tests of the manifests in deploy/. */
 export const deployManifests = (cluster: () => Cluster): void => {
-  describe('the manifests of', () => {
+  describe('the manifests in deploy/', () => {
     let folder: TemporaryDirectory;
 
     beforeAll(async () => {
@@ -89,7 +89,7 @@ export const deployManifests = (cluster: () => Cluster): void => {
     };
 
     it.each(Object.entries(OVERLAYS))(
-      'the agent are accepted by an API server: %s',
+      'of the agent are accepted by an API server: %s',
       async (_name, overlay) => {
         const text = await render(overlay);
         await expectAccepted(text);
@@ -105,14 +105,14 @@ export const deployManifests = (cluster: () => Cluster): void => {
       },
     );
 
-    it('the agent keep the state on the node where there is a single one, and claim a volume elsewhere', async () => {
+    it('of the agent keep the state on a single node, and claim a volume otherwise', async () => {
       const kinds = async (name: keyof typeof OVERLAYS) =>
         podOf(await render(OVERLAYS[name])).manifests.map(({ kind }) => kind);
       expect(await kinds('offline')).toContain('PersistentVolumeClaim');
       expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
     });
 
-    it('the agent enrol with the words that the command has', async () => {
+    it('of the agent enrol with flags that the command has', async () => {
       const { pod } = podOf(await render(OVERLAYS.online));
       const [verb, ...words] = pod.initContainers?.[0]?.args ?? [];
       expect(verb).toBe('enroll');
@@ -122,12 +122,12 @@ export const deployManifests = (cluster: () => Cluster): void => {
       expect(flags).toEqual(expect.arrayContaining(required.map(([name]) => name)));
     });
 
-    it('the agent say in their own words how they are used', async () => {
+    it('of the agent begin with a comment on their use', async () => {
       for (const folderName of ['base', 'online', 'offline', 'single-node'])
         expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
     });
 
-    it('the hub are accepted by an API server, and use variables and flags that serve has', async () => {
+    it('of the hub are accepted by an API server, and use variables and flags of serve', async () => {
       const text = await kustomize(join(DEPLOY, 'hub'));
       await expectAccepted(text);
       const { pod, manifests } = podOf(text);

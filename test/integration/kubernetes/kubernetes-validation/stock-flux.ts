@@ -85,7 +85,7 @@ export const stockFlux = (cluster: () => Cluster): void =>
     }, 300_000);
     afterAll(() => stack.disposeAsync());
 
-    it('takes each release from the registry, package by package, and prunes what left', async () => {
+    it('applies each release from the registry, package by package, and prunes removed objects', async () => {
       const { cluster, registry, field, text } = world;
       const release = (): Promise<void> => releaseTo(folder.path, registry);
       const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
@@ -166,7 +166,7 @@ spec:
       return said();
     };
 
-    it('fetches an application from Git, as the rendered tree in Git says, and prunes what left', async () => {
+    it('applies an application from Git by the rendered tree, and prunes removed objects', async () => {
       await using git = await temporaryDirectory('flux-git');
       await using server = await startGitServer(git.path);
       const at = (name: string): string => join(git.path, name);
@@ -211,7 +211,7 @@ spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository,
       await removeFluxObjects(world);
     }, 600_000);
 
-    it("spec.verify takes our own statement with the bundle signers' key, and nothing else", async () => {
+    it("verifies our statement with the bundle signers' key by spec.verify, and no other", async () => {
       const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
       expect(await verify('own', 'bundle', own.pem)).toMatch(
         /^True verified signature of revision bundle@sha256:/,
@@ -251,16 +251,12 @@ spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository,
     }, 300_000);
 
     it(
-      'is in the status table and opens a gate by what notification-controller posts to the hub',
+      'reports to the hub by notification-controller, is in its status table and opens a gate',
       () => expectNotified(world),
       300_000,
     );
 
     describeWith(['sops'], 'with SOPS', ({ sops }) => {
-      it(
-        'decrypts what a bundle carries, in the namespace that the bundle gives it',
-        () => expectDecrypted(world, sops),
-        300_000,
-      );
+      it('decrypts the Secrets of a bundle in their namespace', () => expectDecrypted(world, sops), 300_000);
     });
   });
