@@ -1,4 +1,3 @@
-import { unreachable } from '../../../model/unreachable.ts';
 import { DAYS, type LayoutPart, MONTHS, type PartName, parseLayout } from '../../../model/go/time/layout.ts';
 import type { Moment } from '../../../model/go/time/moment.ts';
 import { offsetAt, type Zone } from '../../../model/go/time/zone.ts';
@@ -42,69 +41,40 @@ const dayOfYear = (date: Date): number => {
   return Math.floor((date.getTime() - start.getTime()) / 86_400_000);
 };
 
-const partText = (part: PartName, clock: Clock): string => {
-  const { date } = clock;
-  const hour = date.getUTCHours();
-  switch (part) {
-    case '2006':
-      return String(date.getUTCFullYear()).padStart(4, '0');
-    case '06':
-      return two(date.getUTCFullYear() % 100);
-    case 'January':
-      return MONTHS[date.getUTCMonth()] ?? '';
-    case 'Jan':
-      return (MONTHS[date.getUTCMonth()] ?? '').slice(0, 3);
-    case '01':
-      return two(date.getUTCMonth() + 1);
-    case '1':
-      return String(date.getUTCMonth() + 1);
-    case 'Monday':
-      return DAYS[date.getUTCDay()] ?? '';
-    case 'Mon':
-      return (DAYS[date.getUTCDay()] ?? '').slice(0, 3);
-    case '02':
-      return two(date.getUTCDate());
-    case '_2':
-      return String(date.getUTCDate()).padStart(2);
-    case '2':
-      return String(date.getUTCDate());
-    case '002':
-      return String(dayOfYear(date)).padStart(3, '0');
-    case '__2':
-      return String(dayOfYear(date)).padStart(3);
-    case '15':
-      return two(hour);
-    case '03':
-      return two(hour % 12 || 12);
-    case '3':
-      return String(hour % 12 || 12);
-    case '04':
-      return two(date.getUTCMinutes());
-    case '4':
-      return String(date.getUTCMinutes());
-    case '05':
-      return two(date.getUTCSeconds());
-    case '5':
-      return String(date.getUTCSeconds());
-    case 'PM':
-      return hour >= 12 ? 'PM' : 'AM';
-    case 'pm':
-      return hour >= 12 ? 'pm' : 'am';
-    case 'MST':
-      return zoneText(clock);
-    case '-070000':
-    case '-07:00:00':
-    case '-0700':
-    case '-07:00':
-    case '-07':
-    case 'Z070000':
-    case 'Z07:00:00':
-    case 'Z0700':
-    case 'Z07:00':
-    case 'Z07':
-      return offsetText(part, clock.offset);
-  }
-  return unreachable(part);
+const PART_TEXTS: { readonly [Part in PartName]: (clock: Clock) => string } = {
+  '2006': ({ date }) => String(date.getUTCFullYear()).padStart(4, '0'),
+  '06': ({ date }) => two(date.getUTCFullYear() % 100),
+  January: ({ date }) => MONTHS[date.getUTCMonth()] ?? '',
+  Jan: ({ date }) => (MONTHS[date.getUTCMonth()] ?? '').slice(0, 3),
+  '01': ({ date }) => two(date.getUTCMonth() + 1),
+  '1': ({ date }) => String(date.getUTCMonth() + 1),
+  Monday: ({ date }) => DAYS[date.getUTCDay()] ?? '',
+  Mon: ({ date }) => (DAYS[date.getUTCDay()] ?? '').slice(0, 3),
+  '02': ({ date }) => two(date.getUTCDate()),
+  _2: ({ date }) => String(date.getUTCDate()).padStart(2),
+  '2': ({ date }) => String(date.getUTCDate()),
+  '002': ({ date }) => String(dayOfYear(date)).padStart(3, '0'),
+  __2: ({ date }) => String(dayOfYear(date)).padStart(3),
+  '15': ({ date }) => two(date.getUTCHours()),
+  '03': ({ date }) => two(date.getUTCHours() % 12 || 12),
+  '3': ({ date }) => String(date.getUTCHours() % 12 || 12),
+  '04': ({ date }) => two(date.getUTCMinutes()),
+  '4': ({ date }) => String(date.getUTCMinutes()),
+  '05': ({ date }) => two(date.getUTCSeconds()),
+  '5': ({ date }) => String(date.getUTCSeconds()),
+  PM: ({ date }) => (date.getUTCHours() >= 12 ? 'PM' : 'AM'),
+  pm: ({ date }) => (date.getUTCHours() >= 12 ? 'pm' : 'am'),
+  MST: zoneText,
+  '-070000': ({ offset }) => offsetText('-070000', offset),
+  '-07:00:00': ({ offset }) => offsetText('-07:00:00', offset),
+  '-0700': ({ offset }) => offsetText('-0700', offset),
+  '-07:00': ({ offset }) => offsetText('-07:00', offset),
+  '-07': ({ offset }) => offsetText('-07', offset),
+  Z070000: ({ offset }) => offsetText('Z070000', offset),
+  'Z07:00:00': ({ offset }) => offsetText('Z07:00:00', offset),
+  Z0700: ({ offset }) => offsetText('Z0700', offset),
+  'Z07:00': ({ offset }) => offsetText('Z07:00', offset),
+  Z07: ({ offset }) => offsetText('Z07', offset),
 };
 
 const fractionText = (
@@ -125,7 +95,7 @@ export const formatTime = ({ nanos, zone }: Moment, layout: string): string => {
   return parseLayout(layout)
     .map((part) => {
       if (part.kind === 'text') return part.text;
-      return part.kind === 'fraction' ? fractionText(part, rest) : partText(part.text, clock);
+      return part.kind === 'fraction' ? fractionText(part, rest) : PART_TEXTS[part.text](clock);
     })
     .join('');
 };
