@@ -1,4 +1,3 @@
-import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { Outcome } from '#bundles/formats/events/event';
 import { formatTime } from '#bundles/time';
@@ -96,14 +95,11 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
       assignment,
-      ...defined({ package: ref?.package, siteValues: ref?.siteValues, release: ref?.release }),
+      package: ref?.package,
+      siteValues: ref?.siteValues,
+      release: ref?.release,
       outcome: outcomeOf(operation, changed),
-      ...defined({
-        message: kind === 'restore' && row.pinnedReason !== undefined ? row.pinnedReason : undefined,
-      }),
-      ...defined({ message: isFollowUp && isGone ? 'what was being deleted is gone' : undefined }),
-      ...(kind === 'apply' ? unknownHealth(operation.checks) : {}),
-      ...defined({ message: left }),
+      ...reasonOf(operation, row, { isGone, left }),
       detail: {
         operation: kind,
         ...(isFollowUp ? {} : valuesOf(operation.from, to)),
@@ -113,6 +109,25 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   }
   if (!isFollowUp) forgetTries(state, assignment);
   if (to && kind !== 'prune') recordChecks(agent, row, to, operation.checks);
+};
+
+/** Code and message of the event of an operation. @param left what a removal did not delete */
+const reasonOf = (
+  { kind, checks }: Operation,
+  { pinnedReason }: PackageRow,
+  { isGone, left }: { readonly isGone: boolean; readonly left: string | undefined },
+): { readonly code?: string; readonly message?: string | undefined } => {
+  switch (kind) {
+    case 'apply':
+      return unknownHealth(checks) ?? {};
+    case 'restore':
+      return { message: pinnedReason };
+    case 'remove':
+      return { message: left };
+    case 'correct':
+    case 'prune':
+      return { message: isGone ? 'what was being deleted is gone' : undefined };
+  }
 };
 
 /** Names what a removal did not delete, and why; undefined if nothing is left. */

@@ -191,35 +191,51 @@ const statusOf = ({ desired, status, code }: PackageRow, isUnknown: boolean): Pa
   return isUnknown ? 'unknown' : status;
 };
 
+type Reason = Pick<PackageRow, 'code' | 'message'>;
+
+/** Why the health of a healthy package is not known. @param old why what was seen of it no longer counts */
+const doubtOf = (row: PackageRow, old: string | undefined): Reason | undefined => {
+  if (row.status !== 'healthy') return undefined;
+  const unseen = old ?? (row.drift?.error && 'its live state could not be read');
+  return unseen === undefined ? unknownHealth(row.checks) : { code: 'HEALTH_UNKNOWN', message: unseen };
+};
+
+const waitingRemoval = (state: State, { assignment, status }: PackageRow, now: Date): Reason | undefined => {
+  if (status === 'failed' || status === 'broken') return undefined;
+  const leaving = describeTerminating(assignment, readLeaving(state, assignment), now);
+  return leaving === undefined ? undefined : { code: 'REMOVAL_WAITS', message: leaving };
+};
+
+const pinOf = ({ pinnedRelease, pinnedReason }: PackageRow): Pick<PackageState, 'pinned' | 'pinnedReason'> =>
+  pinnedRelease === undefined
+    ? { pinned: null, pinnedReason: null }
+    : { pinned: pinnedRelease, pinnedReason: pinnedReason ?? null };
+
+const driftOf = ({ drift }: PackageRow): Pick<PackageState, 'drift' | 'driftSince' | 'unreadable'> => ({
+  drift: drift?.items ?? [],
+  driftSince: drift?.first ?? null,
+  unreadable: drift?.error ? `${drift.error.code}: ${drift.error.message}` : null,
+});
+
 const packageState = (state: State, row: PackageRow, now: Date, verdict: LookVerdict): PackageState => {
   const wanted = row.desired && !isSamePackage(row.current, row.desired) ? row.desired : undefined;
   const old = row.current ? verdict.whyOld(row.assignment) : undefined;
-  const unseen = old ?? (row.drift?.error && 'its live state could not be read');
-  const doubt =
-    unseen === undefined ? unknownHealth(row.checks) : { code: 'HEALTH_UNKNOWN', message: unseen };
-  const unknown = row.status === 'healthy' ? doubt : undefined;
-  const leaving = describeTerminating(row.assignment, readLeaving(state, row.assignment), now);
-  const removal =
-    leaving !== undefined && row.status !== 'failed' && row.status !== 'broken'
-      ? { code: 'REMOVAL_WAITS', message: leaving }
-      : undefined;
-  const said = removal ?? unknown ?? row;
+  const doubt = doubtOf(row, old);
+  const removal = waitingRemoval(state, row, now);
+  const said = removal ?? doubt ?? row;
   const next = nextTry(state, row, now, removal !== undefined);
   return {
     assignment: row.assignment,
-    status: statusOf(row, unknown !== undefined),
+    status: statusOf(row, doubt !== undefined),
     since: row.since,
     runs: row.current ? runsOf(row.current) : null,
     wanted: wanted ? runsOf(wanted) : null,
     code: said.code ?? null,
     message: said.message === undefined ? null : `${said.message}${next}`,
-    pinned: row.pinnedRelease ?? null,
-    pinnedReason: row.pinnedRelease === undefined ? null : (row.pinnedReason ?? null),
+    ...pinOf(row),
     checks: row.checks,
     failedChecks: wanted ? (findFailure(state, row.assignment, wanted)?.checks ?? []) : [],
-    drift: row.drift?.items ?? [],
-    driftSince: row.drift?.first ?? null,
-    unreadable: row.drift?.error ? `${row.drift.error.code}: ${row.drift.error.message}` : null,
+    ...driftOf(row),
     looked: row.current ? (verdict.looked(row.assignment)?.at ?? null) : null,
     isOld: old !== undefined,
   };

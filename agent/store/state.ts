@@ -129,11 +129,14 @@ const migrate = (db: Database.Database, file: string): void => {
 /** Below this much free space, SQLite may be unable to open a database. */
 const MIN_FREE_BYTES = 256 << 10;
 
-/** True if the disk is too full for the agent to record anything. */
-export const isFull = (directory: string): boolean => {
+/** Bytes that an unprivileged process may still write to the disk of a directory. */
+export const freeBytesIn = (directory: string): number => {
   const { bavail, bsize } = statfsSync(directory);
-  return bavail * bsize < MIN_FREE_BYTES;
+  return bavail * bsize;
 };
+
+/** True if the disk is too full for the agent to record anything. */
+export const isFull = (directory: string): boolean => freeBytesIn(directory) < MIN_FREE_BYTES;
 
 /** Maps SQLite errors to FleetError: STORE_CORRUPT, DISK_FULL, IO, BUSY or PERMISSION, otherwise as toFleetError. */
 export const fromSqliteError = (error: unknown, doing: string, directory?: string): FleetError => {

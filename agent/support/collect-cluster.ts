@@ -1,4 +1,5 @@
 import { toFleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 import { refOf } from '../apply/kubernetes/desired/object-key.ts';
 import type { KubernetesApi, LiveObject } from '../apply/kubernetes/api/kubernetes-api.ts';
 import { stateOf } from '../apply/kubernetes/owned-state.ts';
@@ -75,8 +76,7 @@ export const collectCluster = async (
 };
 
 type Fields = { readonly [field: string]: unknown };
-const fields = (value: unknown): Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+const fields = (value: unknown): Fields => (isRecord(value) ? (value as Fields) : {});
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fields) : []);
 const only = (value: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(names.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]])));

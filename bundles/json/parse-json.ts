@@ -1,3 +1,5 @@
+import { isRecord } from '../is-record.ts';
+
 /**
  * JSON.parse with a workaround for keys that have an escape: since 12.8 V8 reads such a key as `\` after it has parsed an
  * object with the same first keys and the key `\` (nodejs/node#63785), so that one document would change the next.
@@ -8,7 +10,7 @@ export const parseJson = (text: string): unknown => {
   const { plain, keys } = withoutEscapedKeys(text);
   if (keys.size === 0) return JSON.parse(text);
   return JSON.parse(plain, (_key, value: unknown) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+    if (!isRecord(value)) return value;
     const entries = Object.entries(value);
     if (!entries.some(([key]) => keys.has(key))) return value;
     return Object.fromEntries(entries.map(([key, item]) => [keys.get(key) ?? key, item]));

@@ -1,3 +1,4 @@
+import { isRecord } from '#bundles/is-record';
 import type { ConfigValue, Value } from './model.ts';
 import { WholeFloat } from './go/number.ts';
 
@@ -7,7 +8,7 @@ export type AnyMapping = ConfigMapping | ReadonlyMap<ConfigValue, ConfigValue>;
 export const isList = (value: ConfigValue): value is readonly ConfigValue[] => Array.isArray(value);
 
 export const isMapping = (value: ConfigValue): value is AnyMapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof WholeFloat);
+  isRecord(value) && !(value instanceof WholeFloat);
 
 export const entriesOf = (mapping: AnyMapping): readonly (readonly [ConfigValue, ConfigValue])[] =>
   mapping instanceof Map

@@ -1,7 +1,7 @@
-import { statfs } from 'node:fs/promises';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
 import type { Agent } from '../../store/agent.ts';
+import { freeBytesIn } from '../../store/state.ts';
 
 /** Bytes to leave free for the journal, the outbox and the files of packages, which are written after the blobs. */
 export const RESERVED_BYTES = 512 << 10;
@@ -33,8 +33,5 @@ export const checkSpace = async (
   );
 };
 
-/** Bytes that an unprivileged process may still write to the disk of a directory. */
-export const freeBytesOf = async (directory: string): Promise<number> => {
-  const { bavail, bsize } = await statfs(directory);
-  return bavail * bsize;
-};
+/** Free bytes of a disk, as an agent asks for them. */
+export const freeBytesOf: Agent['freeBytes'] = async (directory) => freeBytesIn(directory);

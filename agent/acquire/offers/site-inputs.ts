@@ -6,6 +6,7 @@ import {
 import type { InputFault } from '#bundles/formats/author-schema/judge-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
+import { isRecord } from '#bundles/is-record';
 import type { Json } from '#bundles/json/canonical';
 import { FleetError } from '#bundles/errors';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -71,7 +72,7 @@ type Values = SiteValues['values'];
 const withDefaults = (values: Values, { properties }: BundleConfig['siteInputs']['schema']): Values => {
   const given = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(
     ([name, part]): [string, Json][] =>
-      typeof part === 'object' && part !== null && !Array.isArray(part) && Object.hasOwn(part, 'default')
+      isRecord(part) && Object.hasOwn(part, 'default')
         ? [[name, (part as { readonly default: Json }).default]]
         : [],
   );

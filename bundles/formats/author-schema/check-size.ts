@@ -1,4 +1,5 @@
 import { FleetError } from '../../errors.ts';
+import { isRecord } from '../../is-record.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -122,8 +123,7 @@ const inPlace = function* (node: Fields, resource: Resource | undefined): Genera
   }
 };
 
-const isSchema = (value: unknown): value is object =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+const isSchema = (value: unknown): value is object => isRecord(value);
 
 /** Resolves a pointer or an anchor inside one resource. References to other resources cost steps during validation. */
 const resolve = ({ top, anchors }: Resource, reference: string): object | undefined => {

@@ -1,9 +1,10 @@
 import { _, type Ajv } from 'ajv';
+import { isRecord } from '../../is-record.ts';
 
 /** Returns the same text for equal JSON values, regardless of the order of their fields. Unlike canonicalJson it takes fractions. */
 export const contentKey = (value: unknown): string =>
   JSON.stringify(value, (_name, inner: unknown) =>
-    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+    isRecord(inner)
       ? Object.fromEntries(Object.entries(inner).toSorted(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   );

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../../is-record.ts';
 import { mayHoldSecret, parseText } from './read-text.ts';
 import { isPrivate } from './unshown-files.ts';
 
@@ -145,6 +146,4 @@ const mapFields = (fields: Fields, one: (field: unknown, key: string) => unknown
   Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, one(field, key)]));
 
 const fieldsOf = (value: unknown): Fields | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
-    ? (value as Fields)
-    : undefined;
+  isRecord(value) && !(value instanceof Uint8Array) ? (value as Fields) : undefined;

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { digestOf, shortDigest } from '../../digest.ts';
+import { isRecord } from '../../is-record.ts';
 import { parseText } from './read-text.ts';
 import { unshownFiles } from './unshown-files.ts';
 
@@ -81,9 +82,7 @@ const itemsOfList = (value: unknown): readonly unknown[] => {
 };
 
 const asSecret = (item: unknown): unknown =>
-  typeof item === 'object' && item !== null && !Array.isArray(item)
-    ? { apiVersion: 'v1', ...item, kind: 'Secret' }
-    : item;
+  isRecord(item) ? { apiVersion: 'v1', ...item, kind: 'Secret' } : item;
 
 const isObject = (value: unknown): value is KubernetesObject => {
   const { kind, apiVersion, metadata } = (value ?? {}) as Record<string, unknown>;

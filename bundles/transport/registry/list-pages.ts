@@ -1,4 +1,5 @@
 import { FleetError } from '../../errors.ts';
+import { isRecord } from '../../is-record.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { TokenScope } from './http/authorize.ts';
 import type { Client, ClientAsk } from './http/client.ts';
@@ -91,9 +92,7 @@ const parsePage = <Item>(
 ): ReadonlyMap<string, Item> | undefined => {
   try {
     const page = parseStrictJson(bytes, { maxBytes: MAX_PAGE_BYTES });
-    return typeof page === 'object' && page !== null && !Array.isArray(page)
-      ? items(page as Record<string, unknown>)
-      : undefined;
+    return isRecord(page) ? items(page as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

@@ -3,6 +3,7 @@ import { Key } from '@tufjs/models';
 import { defined } from '../../defined.ts';
 import type { Json } from '../../json/canonical.ts';
 import { FleetError } from '../../errors.ts';
+import { isRecord } from '../../is-record.ts';
 import { isName } from '../../names.ts';
 import type { PublicKey } from '../keys/key.ts';
 import { fromTufKeys, toTufKeys } from '../keys/tuf-key.ts';
@@ -43,17 +44,10 @@ export const encodeFleetField = (field: FleetField): { readonly [key: string]: J
 
 /** @throws FleetError ROOT_FORMAT */
 export const parseFleetField = (value: unknown): FleetField => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     throw new FleetError('ROOT_FORMAT', `the root has no ${FLEET_FIELD} field: it belongs to no fleet`);
   }
-  const {
-    name,
-    dev,
-    receiptKeys,
-    auditKeys,
-    agentCertificates,
-    officers = {},
-  } = value as Record<string, unknown>;
+  const { name, dev, receiptKeys, auditKeys, agentCertificates, officers = {} } = value;
   if (!isName(name)) throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.name is not a DNS label`);
   if (dev !== undefined && typeof dev !== 'boolean') {
     throw new FleetError('ROOT_FORMAT', `${FLEET_FIELD}.dev is neither true nor false`);
@@ -69,10 +63,9 @@ export const parseFleetField = (value: unknown): FleetField => {
 };
 
 const parseOfficers = (value: unknown): OfficerNames => {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const entries: readonly (readonly [string, unknown])[] = isObject ? Object.entries(value) : [];
+  const entries = isRecord(value) ? Object.entries(value) : [];
   if (
-    isObject &&
+    isRecord(value) &&
     entries.length <= MAX_KEYS &&
     entries.every(([key, name]) => /^[0-9a-f]{64}$/.test(key) && isOfficerName(name))
   )

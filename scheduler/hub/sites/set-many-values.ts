@@ -28,7 +28,7 @@ export const planValues = async (
   const bySite = Map.groupBy(changes, ({ site }) => site);
   for (const [site, own] of [...bySite].toSorted(([a], [b]) => compareBytes(a, b))) {
     let row: SiteRow | undefined;
-    for (const { agent } of own) row = await findSite(db, site, agent);
+    for (const agent of new Set(own.map((one) => one.agent))) row = await findSite(db, site, agent);
     if (!row) continue;
     const before = siteValuesOf(row, fleet, site);
     const after = own.reduce(changeValues, before);

@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 import { didYouMean } from '#bundles/nearest-name';
 import type { DeploymentTarget, Value } from '../../model/model.ts';
 
@@ -62,9 +63,7 @@ const checkAnnotation = (target: DeploymentTarget, at: number, key: string, valu
 };
 
 const mapping = (value: Value | undefined): { readonly [key: string]: Value } | undefined =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as { readonly [key: string]: Value })
-    : undefined;
+  isRecord(value) ? (value as { readonly [key: string]: Value }) : undefined;
 
 const wrong = ({ name, at }: DeploymentTarget, what: string, hint: string): FleetError =>
   new FleetError('FIELD_INVALID', `manifests: ${what}`, { subject: name, at, hint });

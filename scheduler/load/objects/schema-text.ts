@@ -1,4 +1,5 @@
 import { parseAllDocuments } from 'yaml';
+import { isRecord } from '#bundles/is-record';
 import { parseJson } from '#bundles/json/parse-json';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import type { Value } from '../../model/model.ts';
@@ -28,7 +29,7 @@ export const parseSchemaText = (source: string): { schema: Value } | { error: st
 };
 
 const asSchema = (value: unknown): { schema: Value } | { error: string } =>
-  typeof value === 'boolean' || (typeof value === 'object' && value !== null && !Array.isArray(value))
+  typeof value === 'boolean' || isRecord(value)
     ? { schema: value as Value }
     : { error: 'a schema is a mapping, true or false' };
 

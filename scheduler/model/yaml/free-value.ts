@@ -1,4 +1,5 @@
 import { isAlias, isMap, isScalar, isSeq, type Node, type Pair, type Scalar } from 'yaml';
+import { isRecord } from '#bundles/is-record';
 import { yamlNumber } from '#bundles/json/yaml-numbers';
 import type { Value } from '../model.ts';
 import { scalarText } from './scalar-text.ts';
@@ -109,8 +110,7 @@ export const freeRecord: Shape<{ readonly [key: string]: Value }> = shape(
   (node, path, reading) => {
     const value = freeValue(node, path, reading);
     if (value === BAD) return BAD;
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as { readonly [key: string]: Value };
+    if (isRecord(value)) return value as { readonly [key: string]: Value };
     return refuse(reading, node, `${path} must be a mapping`);
   },
 );

@@ -1,9 +1,9 @@
+import { isRecord } from '#bundles/is-record';
 import type { Value } from '../../model/model.ts';
 
 type Mapping = { readonly [key: string]: Value };
 
-const asMapping = (value: Value | undefined): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {};
+const asMapping = (value: Value | undefined): Mapping => (isRecord(value) ? (value as Mapping) : {});
 
 /** Upper bound on visited subschemas; beyond it a value counts as write-only, and is not shown. */
 const MAX_STEPS = 10_000;

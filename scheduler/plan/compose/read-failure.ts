@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import { isRecord } from '#bundles/is-record';
 import type { Value } from '../../model/model.ts';
 
 /** The schema's type and description of a missing value. */
@@ -44,8 +45,7 @@ export const readFailure = (error: ErrorObject, root: Value): SchemaFailure => {
 
 type Mapping = { readonly [key: string]: unknown };
 
-const asMapping = (value: unknown): Mapping =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Mapping) : {};
+const asMapping = (value: unknown): Mapping => (isRecord(value) ? (value as Mapping) : {});
 
 const wantedOf = (parent: unknown, name: string, root: Value): WantedValue => {
   let schema = asMapping(asMapping(asMapping(parent)['properties'])[name]);

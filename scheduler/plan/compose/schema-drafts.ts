@@ -7,6 +7,7 @@ import {
   type AuthorSchemaOptions,
   compileAuthorSchema,
 } from '#bundles/formats/author-schema/compile-author-schema';
+import { isRecord } from '#bundles/is-record';
 import type { PlatformForm, Value } from '../../model/model.ts';
 import { decimal } from '../../model/go/decimal.ts';
 import { GOJSONSCHEMA_FORMATS } from './gojsonschema/formats.ts';
@@ -79,10 +80,7 @@ type Engine = AuthorSchemaOptions['engine'];
 type Draft = '04' | '06' | '07' | '2019' | '2020';
 
 const draftOf = (schema: Value): Draft => {
-  const named =
-    typeof schema === 'object' && schema !== null && !Array.isArray(schema)
-      ? (schema as { $schema?: Value }).$schema
-      : '';
+  const named = isRecord(schema) ? (schema as { $schema?: Value }).$schema : '';
   const name = typeof named === 'string' ? named : '';
   if (name.includes('draft-04')) return '04';
   if (name.includes('draft-06')) return '06';
@@ -150,7 +148,7 @@ const upgradeDraft04 = (schema: Value): Value => {
     else if ((key === 'exclusiveMinimum' || key === 'exclusiveMaximum') && typeof value === 'boolean')
       continue;
     else if (DATA.has(key)) entries.push([key, value]);
-    else if (NAMED.has(key) && typeof value === 'object' && value !== null && !Array.isArray(value))
+    else if (NAMED.has(key) && isRecord(value))
       entries.push([
         key,
         Object.fromEntries(Object.entries(value).map(([name, one]) => [name, upgradeDraft04(one)])),

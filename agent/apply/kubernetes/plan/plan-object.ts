@@ -29,6 +29,19 @@ export type ObjectPlan = {
   readonly owns: OwnedObject | undefined;
 };
 
+/** One object that is being planned. */
+type Planning = {
+  readonly context: PlanContext;
+  readonly wanted: WantedObject;
+  readonly own: OwnedState | undefined;
+  readonly live: LiveObject | undefined;
+  /** Of the object before the step. */
+  readonly state: OwnedState;
+  readonly detail: ApplyDetail;
+  /** Why a dry run of the object is not possible yet; undefined if it is. */
+  readonly later: string | undefined;
+};
+
 /**
  * Plans the change of one object, by a dry run unless hashes show that nothing changes.
  * @param changing keys of CRDs and namespaces of this package that will be created or changed; objects that depend on them cannot be
@@ -42,78 +55,119 @@ export const planObject = async (
   untried?: string,
 ): Promise<ObjectPlan> => {
   const wanted = asAutoscaled(whole, context.autoscaled);
-  const autoscaled = context.autoscaled.scaled.has(whole.key);
-  const replicas = context.autoscaled.handed.get(whole.key);
   const live = context.live.get(wanted.key);
-  const group = stageOf(wanted);
   const own = ownEntryOf(context.owned.get(wanted.key), live);
   if (wanted.policy.apply === 'ignore') return left(context, wanted, 'fleet-ferry/apply: ignore', own, live);
   if (wanted.policy.apply === 'ifNotPresent' && live)
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
 
+  const later = untried ?? dependsOn(context, wanted, changing);
+  const planning = { context, wanted, own, live, later, ...beforeStep(context, wanted, own, live) };
+  const unread = context.unread.get(wanted.key);
+  if (unread) {
+    const cured = own && unblockedBy(context, wanted, unread);
+    if (cured === undefined) throw unread;
+    return applied(planning, 'configured', cured);
+  }
+  if (!live || live.metadata.deletionTimestamp !== undefined) return await planAbsent(planning);
+  return await planPresent(planning, live);
+};
+
+/** The state to store, and the detail of an apply, as far as they are known before anything is tried. */
+const beforeStep = (
+  context: PlanContext,
+  wanted: WantedObject,
+  own: OwnedState | undefined,
+  live: LiveObject | undefined,
+): Pick<Planning, 'state' | 'detail'> => {
   // The agent takes over no object that is being deleted: it creates the next one.
   const there = live?.metadata.deletionTimestamp === undefined ? live : undefined;
-  const adopts = there !== undefined && !own && ownerOf(there) === undefined;
   const state = stateBefore(context, wanted, own, there);
-  const done = (
-    step: Step,
-    more: { [K in keyof OwnedState]?: OwnedState[K] | undefined } = {},
-  ): ObjectPlan => ({
-    step,
-    owns: { key: wanted.key, state: asJson({ ...state, ...more }) },
-  });
   const detail: ApplyDetail = defined({
     apiVersion: wanted.apiVersion,
     resourceVersion: live?.metadata.resourceVersion ?? null,
     awaits: null,
     replaces: null,
     migrates: false,
-    adopts,
+    adopts: there !== undefined && !own && ownerOf(there) === undefined,
     copy: state.replaced && !own ? state.replaced.digest : undefined,
-    autoscaled: autoscaled || undefined,
-    replicas,
+    autoscaled: context.autoscaled.scaled.has(wanted.key) || undefined,
+    replicas: context.autoscaled.handed.get(wanted.key),
   });
-  const apply = (outcome: 'created' | 'configured', reason: string, more: Partial<ApplyDetail> = {}) =>
-    done(toStep(wanted.key, outcome, reason, { kind: 'apply', detail: { ...detail, ...more } }, group));
+  return { state, detail };
+};
 
-  const unread = context.unread.get(wanted.key);
-  if (unread) {
-    const cured = own && unblockedBy(context, wanted, unread);
-    if (cured === undefined) throw unread;
-    return apply('configured', cured);
+const done = (
+  { wanted, state }: Planning,
+  step: Step,
+  more: { [K in keyof OwnedState]?: OwnedState[K] | undefined } = {},
+): ObjectPlan => ({ step, owns: { key: wanted.key, state: asJson({ ...state, ...more }) } });
+
+const applied = (
+  planning: Planning,
+  outcome: 'created' | 'configured',
+  reason: string,
+  more: Partial<ApplyDetail> = {},
+): ObjectPlan => {
+  const { wanted, detail } = planning;
+  const action = { kind: 'apply', detail: { ...detail, ...more } } as const;
+  return done(planning, toStep(wanted.key, outcome, reason, action, stageOf(wanted)));
+};
+
+/** Plans an object that is not there, or is being deleted. */
+const planAbsent = async (planning: Planning): Promise<ObjectPlan> => {
+  const { context, wanted, own, live, later } = planning;
+  if (live) {
+    const reason = 'it is being deleted: made again when it is gone';
+    return applied(planning, 'created', reason, { resourceVersion: null, awaits: live.metadata.uid ?? null });
   }
-  const later = untried ?? dependsOn(context, wanted, changing);
-  if (!live && later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
+  if (later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
     const { hash, secret } = own;
-    const ran = note(wanted.key, 'unchanged', 'it ran, and the server removed it after its time', group);
-    const kept = defined({ of: context.packageId, wanted: wanted.hash, hash });
-    return done(ran, { ...kept, ...defined({ secret }) });
+    const reason = 'it ran, and the server removed it after its time';
+    const kept = defined({ of: context.packageId, wanted: wanted.hash, hash, secret });
+    return done(planning, note(wanted.key, 'unchanged', reason, stageOf(wanted)), kept);
   }
-  if (!live || live.metadata.deletionTimestamp !== undefined) {
-    if (later === undefined && !live) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
-    const reason = live ? 'it is being deleted: made again when it is gone' : 'it is not there';
-    return apply('created', reason, { resourceVersion: null, awaits: live?.metadata.uid ?? null });
-  }
-  if (isDefinition(wanted) && !isEstablished(live)) return apply('configured', 'it is not established yet');
+  if (later === undefined) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
+  return applied(planning, 'created', 'it is not there', { resourceVersion: null, awaits: null });
+};
+
+/** Plans an object that is there, by a dry run unless hashes show that nothing changes. */
+const planPresent = async (planning: Planning, live: LiveObject): Promise<ObjectPlan> => {
+  const { context, wanted, own, later } = planning;
+  if (isDefinition(wanted) && !isEstablished(live))
+    return applied(planning, 'configured', 'it is not established yet');
   const migrated = toMigrate(live, wanted.policy.fields);
-  if (own && migrated.length === 0 && isUntouched(own, wanted, live)) {
-    return done(note(wanted.key, 'unchanged', 'as it shall be', group), seen(context, wanted, live));
-  }
-  if (later !== undefined) return apply('configured', later);
+  const unchanged = (outcome: 'unchanged' | 'skipped', reason: string): ObjectPlan =>
+    done(planning, note(wanted.key, outcome, reason, stageOf(wanted)), seen(context, wanted, live));
+  if (own && migrated.length === 0 && isUntouched(own, wanted, live))
+    return unchanged('unchanged', 'as it shall be');
+  if (later !== undefined) return applied(planning, 'configured', later);
   const tried = await tryOver(context, wanted, live);
   if (tried === 'immutable') {
     const reason = 'replaced: a field of it cannot be changed';
-    return apply('configured', reason, { replaces: live.metadata.uid ?? '' });
+    return applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' });
   }
-  if (tried === 'stored') {
-    const reason = 'it stays as it is: the cluster has stored objects of a version that the package lacks';
-    return done(note(wanted.key, 'skipped', reason, group), seen(context, wanted, live));
-  }
-  const { dry, removes, keeps } = tried;
+  if (tried === 'stored')
+    return unchanged(
+      'skipped',
+      'it stays as it is: the cluster has stored objects of a version that the package lacks',
+    );
+  return planTried(planning, live, migrated, tried);
+};
+
+/** Plans an object by what a dry run of it shows. @param migrated managers whose fields become ours */
+const planTried = (
+  planning: Planning,
+  live: LiveObject,
+  migrated: readonly string[],
+  { dry, removes, keeps }: TriedApply,
+): ObjectPlan => {
+  const { context, wanted, own, detail } = planning;
   const takes = own && orphanedFields(own.written, live, wanted.object, own.before);
+  const kept = keeps.length > 0 ? keeps : undefined;
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(adopts ? ['it was there before and belonged to nobody', ...describeMarks(live)] : []),
+    ...(detail.adopts ? ['it was there before and belonged to nobody', ...describeMarks(live)] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),
@@ -121,20 +175,13 @@ export const planObject = async (
     ...describeDifferences(differences(live, dry)),
     ...fieldsTakenOver(live, dry).map((taken) => `takes ${taken}`),
   ];
+  const reason = reasons.join('; ');
   if (reasons.length === keeps.length && ownsSame(live, dry)) {
-    const unchanged = note(wanted.key, 'unchanged', reasons.join('; ') || 'as it shall be', group);
-    return done(unchanged, { ...seen(context, wanted, live), keeps: keeps.length > 0 ? keeps : undefined });
+    const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', stageOf(wanted));
+    return done(planning, unchanged, { ...seen(context, wanted, live), keeps: kept });
   }
-  const reason = reasons.join('; ') || 'what is ours of it is recorded';
-  return apply(
-    'configured',
-    reason,
-    defined({
-      migrates: migrated.length > 0,
-      takes,
-      keeps: keeps.length > 0 ? keeps : undefined,
-    }),
-  );
+  const more = defined({ migrates: migrated.length > 0, takes, keeps: kept });
+  return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
 };
 
 /**

@@ -3,6 +3,7 @@ import { defined } from '#bundles/defined';
 import type { HostPlaybook } from '#bundles/formats/bundle/host-package';
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 import type { Application } from '../../../load/applications/application.ts';
 import type { RenderedPackage, Value } from '../../../model/model.ts';
 import type { ResolvedFile } from '../check-host-paths.ts';
@@ -120,7 +121,7 @@ const textsOf = (
   return new Set([
     ...Object.entries(variables).flatMap(([name, value]) => (isText(name, value) ? [name] : [])),
     ...[...inputs].flatMap(([name, schema]) => (schema['type'] === 'string' ? [name] : [])),
-    ...(typeof platform === 'object' && platform !== null && !Array.isArray(platform)
+    ...(isRecord(platform)
       ? Object.entries(platform).flatMap(([name, value]) =>
           typeof value === 'string' ? [`platform_config.${name}`] : [],
         )

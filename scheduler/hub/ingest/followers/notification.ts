@@ -1,5 +1,6 @@
 import { type Digest, isDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { formatTime, type Timestamp } from '#bundles/time';
 
@@ -44,7 +45,7 @@ export const parseBody = (body: Uint8Array): Fields =>
   );
 
 export const fieldsOf = (value: unknown, what: string): Fields => {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isRecord(value)) return value as Fields;
   throw invalid(`${what} is not an object`);
 };
 

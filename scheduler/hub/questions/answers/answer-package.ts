@@ -3,6 +3,7 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import type { Event } from '#bundles/formats/events/event';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { readItems } from '#bundles/formats/diff/read-items';
+import { isRecord } from '#bundles/is-record';
 import type { Json } from '#bundles/json/canonical';
 import { formatChannel } from '#bundles/names';
 import { parseJson } from '#bundles/json/parse-json';
@@ -188,7 +189,7 @@ const driftOf = async (
 
 /** The detail of an event is signed, but its form is not checked when it is stored. */
 const driftedObject = (item: Json): readonly DriftedObject[] => {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return [];
+  if (!isRecord(item)) return [];
   const { key, what, message } = item as Readonly<Record<string, Json>>;
   return [{ key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) }];
 };

@@ -1,4 +1,5 @@
 import { FleetError } from '#bundles/errors';
+import { isRecord } from '#bundles/is-record';
 import type { Value } from '../../../model/model.ts';
 import { parseUrl } from '../../../model/go/go-url.ts';
 
@@ -10,8 +11,7 @@ export type References = {
   readonly resolve: (node: Fields, reference: string) => { readonly name: string; readonly target: Value };
 };
 
-export const isFields = (value: Value | undefined): value is Fields =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
+export const isFields = (value: Value | undefined): value is Fields => isRecord(value);
 
 const MAX_DEPTH = 100;
 /** Keywords that gojsonschema skips: their values are data. */

@@ -1,4 +1,5 @@
 import type { Node } from 'yaml';
+import { isRecord } from '#bundles/is-record';
 import type { Value } from '../../../model/model.ts';
 import { testPattern } from '../test-pattern.ts';
 import { wrongScalar } from './scalar-checks.ts';
@@ -8,8 +9,7 @@ import { type Check, isList, isMapping, report, scalarOf, shown } from './walk.t
 /** A schema of a CustomResourceDefinition, or a part of one. */
 export type Schema = { readonly [key: string]: Value };
 
-export const asSchema = (value: Value | undefined): Schema =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Schema) : {};
+export const asSchema = (value: Value | undefined): Schema => (isRecord(value) ? (value as Schema) : {});
 
 /** Scalar types by their names in a schema. */
 export const SCALARS: Readonly<Record<string, Scalar>> = {
