@@ -1,4 +1,5 @@
 import { FleetError } from '../errors.ts';
+import { isRecord } from '../is-record.ts';
 import type { Documents } from '../schemas/documents.ts';
 import { type Shape, shapeOf } from './json-shape.ts';
 import { checkFor } from './schema/check-for.ts';
@@ -33,6 +34,19 @@ export const parseDocument = <Name extends DocumentName>(
   value: unknown,
   what: string,
 ): Documents[Name] => {
+  // Before the schema, which knows nothing of what a name in the list brings. Not every schema declares the list, and a later version may use it.
+  const critical = (isRecord(value) ? value['critical'] : undefined) ?? [];
+  if (!Array.isArray(critical)) throw new FleetError('SCHEMA', `${what} at /critical must be array`);
+  const unknown: unknown = critical.find((entry: unknown) => !KNOWN_CRITICAL.has(entry));
+  if (unknown !== undefined) {
+    throw new FleetError(
+      'UNSUPPORTED',
+      `${what} demands ${JSON.stringify(unknown).slice(0, 80)}, which this version does not know`,
+      {
+        hint: 'Update this program first',
+      },
+    );
+  }
   const wrong = checkFor(name)(value);
   if (wrong) {
     const where = wrong.instancePath ? ` at ${wrong.instancePath}` : '';
@@ -40,19 +54,6 @@ export const parseDocument = <Name extends DocumentName>(
     const message =
       foreign === undefined ? wrong.message : `has the unknown field ${JSON.stringify(foreign)}`;
     throw new FleetError('SCHEMA', `${what}${where} ${message}`);
-  }
-  // Not every schema declares the list, and a later version may use it.
-  const critical: unknown = (value as { critical?: unknown }).critical ?? [];
-  if (!Array.isArray(critical)) throw new FleetError('SCHEMA', `${what} at /critical must be array`);
-  const foreign: unknown = critical.find((entry: unknown) => !KNOWN_CRITICAL.has(entry));
-  if (foreign !== undefined) {
-    throw new FleetError(
-      'UNSUPPORTED',
-      `${what} demands ${JSON.stringify(foreign).slice(0, 80)}, which this version does not know`,
-      {
-        hint: 'Update this program first',
-      },
-    );
   }
   return value as Documents[Name];
 };

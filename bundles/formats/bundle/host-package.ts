@@ -62,7 +62,7 @@ export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
       'content' in it ? `/${it.content}` : [],
     ),
   ];
-  for (const probe of parsed.probes ?? []) if (probe.type === 'file') paths.push(probe.path);
+  for (const probe of parsed.probes ?? []) if ('path' in probe) paths.push(probe.path);
   for (const { folder, playbook } of parsed.playbooks ?? []) paths.push(folder, `/${playbook}`);
   const unsafe = paths.find((path) => !isSafeHostPath(path));
   if (unsafe !== undefined)

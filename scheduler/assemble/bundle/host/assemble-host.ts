@@ -280,7 +280,16 @@ const toUnit = ({ name, enabled, active, restartOn }: HostPackageObject['units']
 
 const isProbe = <T extends { readonly type: HostCheck['type'] }>(
   check: T,
-): check is Extract<T, { readonly type: HostProbe['type'] }> => check.type === 'tcp' || check.type === 'file';
+): check is Extract<T, { readonly type: HostProbe['type'] }> => LIST[check.type] === 'probes';
+
+/** The list of package.json that a check is in. */
+const LIST: Readonly<Record<HostCheck['type'], 'checks' | 'probes'>> = {
+  unit: 'checks',
+  exec: 'checks',
+  http: 'checks',
+  tcp: 'probes',
+  file: 'probes',
+};
 
 /** '[::1]:80' has the host '::1'. */
 const hostAndPort = (address: string): { readonly host: string; readonly port: number } => {

@@ -41,3 +41,14 @@ test.each([
 ])('%s is refused: %s', async (check, sentence) => {
   await expect(assemble(check)).rejects.toThrow(sentence);
 });
+
+test('a check of a kind that a later version brings is refused by the name in critical, which says to upgrade', async () => {
+  const spec = await assemble('{name: fresh, type: file, path: /run/beat}');
+  const later = { type: 'socket', name: 'listens', path: '/run/broker.sock', timeoutSeconds: 10 };
+  const read = (critical: readonly string[]) =>
+    parseHostPackage(Buffer.from(JSON.stringify({ ...spec, probes: [later], critical })));
+  expect(() => read(['probes', 'socket-probes'])).toThrow(
+    expect.objectContaining({ code: 'UNSUPPORTED', hint: 'Update this program first' }),
+  );
+  expect(() => read(['probes'])).toThrow(expect.objectContaining({ code: 'SCHEMA' }));
+});
