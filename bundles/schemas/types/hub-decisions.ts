@@ -32,6 +32,14 @@ export type History =
       readonly removedUntil?: Timestamp;
     }
   | Where;
+/**
+ * Values of the site that differ, as JSON text: withheld for one that may be secret, absent where there was or is none.
+ */
+export type ChangedValues = readonly {
+  readonly name: string;
+  readonly old?: string;
+  readonly new?: string;
+}[];
 
 /**
  * Bodies of requests and answers of the routes for people, pipelines and notifications. docs/hub-api.md.
@@ -619,6 +627,7 @@ export type Change = {
   readonly message: string | null;
   readonly fromName: string;
   readonly toName: string;
+  readonly values?: ChangedValues;
 };
 export type Where = {
   readonly fleet: string;
@@ -651,6 +660,13 @@ export type WhereAgent = {
     readonly forSeconds: number;
     readonly health: string | null;
     readonly drift: string | null;
+    /**
+     * The last change of values since the package runs.
+     */
+    readonly values?: {
+      readonly since: Timestamp;
+      readonly changed: ChangedValues;
+    };
   }[];
 };
 export type PackageVersion = {

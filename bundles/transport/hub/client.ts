@@ -257,6 +257,11 @@ export type PastRelease = {
     shared: Digest | null;
     promoted: Digest | null;
 };
+export type ChangedValues = {
+    name: string;
+    old?: string;
+    "new"?: string;
+}[];
 export type Change = {
     observedAt: Time;
     receivedAt: Time;
@@ -271,6 +276,7 @@ export type Change = {
     message: string | null;
     fromName: string;
     toName: string;
+    values?: ChangedValues;
 };
 export type PackageVersion = {
     name: string;
@@ -302,6 +308,11 @@ export type WhereAgent = {
         forSeconds: number;
         health: string | null;
         drift: string | null;
+        /** The last change of values since the package runs. */
+        values?: {
+            since: Time;
+            changed: ChangedValues;
+        };
     }[];
 };
 export type Where = {
