@@ -157,6 +157,8 @@ export const CODES = {
   REQUEST_INVALID: refused,
   REPORTS_REFUSED: attention,
   REQUESTS_REFUSED: attention,
+  SITE_DIFFERS: attention,
+  SITES_HELD: attention,
   NOT_ENROLLED: missing,
   ALREADY_ENROLLED: usage,
   HOST_UNLISTED: usage,

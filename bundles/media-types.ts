@@ -40,6 +40,9 @@ export const AUDIT_NDJSON = 'application/vnd.fleet-ferry.audit.v1+ndjson';
 export const ROOT_JSON = 'application/vnd.fleet-ferry.root.v1+json';
 export const REVOCATIONS_JSON = 'application/vnd.fleet-ferry.revocations.v1+json';
 export const SITE_VALUES_JSON = 'application/vnd.fleet-ferry.site-values.v1+json';
+/** Layers of an environment that select sites. They stay in the layout and are never published. */
+export const SITE_LAYERS_ARTIFACT = 'application/vnd.fleet-ferry.site-layers.v1';
+export const SITE_LAYERS_JSON = 'application/vnd.fleet-ferry.site-layers.v1+json';
 /** A secret set of one site, an age file (age-encryption.org/v1) to the recipients of its agents. */
 export const SEALED_SECRETS = 'application/vnd.fleet-ferry.secrets.v1+age';
 export const CANDIDATE_JSON = 'application/vnd.fleet-ferry.candidate.v1+json';

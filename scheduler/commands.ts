@@ -65,6 +65,7 @@ export const COMMANDS = {
   'secrets:set': () => import('./commands/secrets/set.ts'),
   serve: () => import('./commands/serve.ts'),
   signer: () => import('./commands/signer.ts'),
+  'sites:compose': () => import('./commands/sites/compose.ts'),
   'sites:enroll': () => import('./commands/sites/enroll.ts'),
   'sites:export': () => import('./commands/sites/export.ts'),
   'sites:follow': () => import('./commands/sites/follow.ts'),

@@ -34,6 +34,7 @@ import type { ReportPredicate } from './types/report-predicate.ts';
 import type { Request } from './types/request.ts';
 import type { Revocations } from './types/revocations.ts';
 import type { SchedulerConfig } from './types/scheduler-config.ts';
+import type { SiteLayers } from './types/site-layers.ts';
 import type { SitePredicate } from './types/site-predicate.ts';
 import type { SiteValues } from './types/site-values.ts';
 import type { StickParts } from './types/stick-parts.ts';
@@ -86,6 +87,7 @@ export type Documents = {
   readonly 'request': Request;
   readonly 'revocations': Revocations;
   readonly 'scheduler-config': SchedulerConfig;
+  readonly 'site-layers': SiteLayers;
   readonly 'site-predicate': SitePredicate;
   readonly 'site-values': SiteValues;
   readonly 'stick-parts': StickParts;

@@ -9,6 +9,7 @@ import { startBuild } from '../assemble/incremental/start-build.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import { checkShared } from '../release/chain/check-shared.ts';
+import { encodeSiteLayers } from '../load/releases/site-layers-document.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
 import type { Releases } from '../release/write/open-releases.ts';
 import { findUndeclared } from '../release/removals/find-undeclared.ts';
@@ -64,7 +65,9 @@ export const releaseEnvironment = async (
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
   // decide
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
-  const facts = await readFacts(built, { ...reading, now, lineage, unmeant });
+  const layers = encodeSiteLayers(built.platform);
+  const siteLayers = layers && digestOf(layers);
+  const facts = await readFacts(built, { ...reading, now, lineage, siteLayers, unmeant });
   const decided = facts.map((channel) => ({ ...channel, decision: decideRelease(channel.facts) }));
   // carry out
   const channels = await carryOut(built, decided, {
@@ -75,6 +78,7 @@ export const releaseEnvironment = async (
     signal,
     lineage,
     rolloutPolicy,
+    siteLayers: layers,
   });
   const heldWorkloads = (built.platform.heldWorkloads ?? []).map(({ registration, errors }) => ({
     registration,

@@ -151,11 +151,15 @@ export type SiteLayer = ConfigLayer & {
   readonly siteSelector: Labels;
   /** It also overrides values that people set at the hub. */
   readonly fixed: boolean;
+  /** Path of its file in its repository; `config/<registration>:<path>` in that of a team. */
+  readonly path: string;
 };
 
 /** A site as the repository declares it. Only enrolment knows keys. */
 export type DeclaredSite = {
   readonly name: string;
+  /** As of a layer. */
+  readonly path: string;
   /** Labels of all its agents, for layers; an agent's own label overrides one with the same key. */
   readonly labels: Labels;
   readonly agents: readonly {

@@ -74,6 +74,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
     candidate: digest,
     shared: digest,
     promoted: digest,
+    siteLayers: digest,
     sources: [source],
     held: [
       {

@@ -34,7 +34,7 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
   });
 };
 
-/** The same by site and agent, for the audit log: values that seem to be secrets without their text. */
+/** The same by site and agent, for the audit log, then values composed from layers: those that seem to be secrets without their text. */
 export const decidedValues = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
   const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
   const shown = (differing: readonly ValueDifference[], side: 'old' | 'new') =>
@@ -44,11 +44,42 @@ export const decidedValues = (before: SiteValues, after: SiteValues): readonly D
         return value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const];
       }),
     );
-  return [...byAgent].map(([agent, differing]) => ({
+  const given = [...byAgent].map(([agent, differing]) => ({
     about: agent === undefined ? after.site : `${after.site}/${agent}`,
     old: shown(differing, 'old'),
     new: shown(differing, 'new'),
   }));
+  return [...given, ...composedChanges(before, after)];
+};
+
+/** Values composed from layers that differ: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
+const composedChanges = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
+  const agents = new Set([...Object.keys(before.composed ?? {}), ...Object.keys(after.composed ?? {})]);
+  return [...agents].toSorted(compareBytes).flatMap((agent) => {
+    const [old, now] = [composedAt(before, agent), composedAt(after, agent)];
+    const names = [...new Set([...old.keys(), ...now.keys()])]
+      .filter((name) => textOf(old.get(name)) !== textOf(now.get(name)))
+      .toSorted(compareBytes);
+    const shown = (values: ReadonlyMap<string, Json>) =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const value = values.get(name);
+          return value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const];
+        }),
+      );
+    return names.length === 0 ? [] : [{ about: `${after.site}/${agent}`, old: shown(old), new: shown(now) }];
+  });
+};
+
+const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Json> => {
+  const one = own(composed, agent);
+  const found = new Map<string, Json>();
+  for (const [prefix, part] of [['', one] as const, ['fixed ', one?.fixed] as const]) {
+    for (const [name, value] of Object.entries(part?.values ?? {})) found.set(prefix + name, value);
+    for (const [id, values] of Object.entries(part?.assignments ?? {}))
+      for (const [name, value] of Object.entries(values)) found.set(`${id}: ${prefix}${name}`, value);
+  }
+  return found;
 };
 
 type Values = Readonly<Record<string, Json>>;

@@ -43,6 +43,7 @@ export const SCHEMA_NAMES = [
   'request',
   'revocations',
   'scheduler-config',
+  'site-layers',
   'site-predicate',
   'site-values',
   'stick-parts',

@@ -19,6 +19,10 @@ export type BundlePredicate = {
    * The shared digest that was promoted to this environment. Absent where nothing is promoted to it.
    */
   readonly promoted?: Digest;
+  /**
+   * Digest of the layers that select sites (site-layers). Absent without any.
+   */
+  readonly siteLayers?: Digest;
   readonly sources: readonly {
     readonly role: string;
     readonly repo: string;

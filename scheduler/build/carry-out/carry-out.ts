@@ -4,10 +4,12 @@ import { FleetError } from '#bundles/errors';
 import { findReference } from '#bundles/formats/layout/layout';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { canonicalBytes } from '#bundles/json/canonical';
+import { SITE_LAYERS_ARTIFACT, SITE_LAYERS_JSON } from '#bundles/media-types';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { EnvironmentBuild } from '../../assemble/environment-build.ts';
+import { writeArtifact } from '../../load/releases/artifact.ts';
 import { restatedReference } from '../../load/releases/newest-statement.ts';
-import { awaitingReference, waitingReference } from '../../load/releases/references.ts';
+import { awaitingReference, siteLayersReference, waitingReference } from '../../load/releases/references.ts';
 import { followWithLeases } from '../../release/lease/follow-with-leases.ts';
 import { limitSources } from '../../release/write/limit-statement.ts';
 import { toHeldLine } from '../../release/write/held-in.ts';
@@ -40,7 +42,7 @@ export const carryOut = async (
   const work: Work = { ...options, candidate, sources: limitSources(built.sources) };
   // Written even if nothing is released: the build reports this digest, and a later build may start from it.
   await layout.blobs.write(digestOf(candidate), candidate.byteLength, candidate);
-  const references = new Map<string, Descriptor>();
+  const references = await writeLayers(built, options);
   const gone: string[] = [];
   const stated: Buffer[] = [];
   const outcomes: ChannelOutcome[] = [];
@@ -64,6 +66,18 @@ export const carryOut = async (
     const leaseVoid = voided.get(formatChannel(outcome));
     return leaseVoid ? { ...outcome, leaseVoid } : outcome;
   });
+};
+
+/** Writes the layers that select sites, which the statements name. */
+const writeLayers = async (
+  { platform: { environment } }: EnvironmentBuild,
+  { layout, siteLayers }: Pick<Work, 'layout' | 'siteLayers'>,
+): Promise<Map<string, Descriptor>> => {
+  if (!siteLayers) return new Map();
+  const reference = siteLayersReference(environment, digestOf(siteLayers));
+  const document = { role: 'site-layers', mediaType: SITE_LAYERS_JSON, environment, bytes: siteLayers };
+  const descriptor = await writeArtifact(layout, SITE_LAYERS_ARTIFACT, [document]);
+  return findReference(layout, reference) ? new Map() : new Map([[reference, descriptor]]);
 };
 
 /** The result for one channel. The index is still to be written. */

@@ -42,6 +42,8 @@ export type Work = {
   /** The candidate document, canonical JSON. */
   readonly candidate: Buffer;
   readonly sources: EnvironmentBuild['sources'];
+  /** The layers that select sites; undefined without any. */
+  readonly siteLayers: Buffer | undefined;
 };
 
 /** The result of writing one bundle; `references` are index entries, for the caller to write. */
@@ -104,7 +106,7 @@ type Signed = {
 };
 
 const writeSigned = async (
-  { layout, keys, now, signal, lineage, rolloutPolicy, candidate, sources }: Work,
+  { layout, keys, now, signal, lineage, rolloutPolicy, candidate, sources, siteLayers }: Work,
   { channel, bundle, held, newest, previous, change }: ChannelFacts,
 ): Promise<Signed> => {
   const images = await copyImages(layout.blobs, channel, bundle, signal);
@@ -115,7 +117,11 @@ const writeSigned = async (
     ...channel,
     kind,
     candidate: digestOf(candidate),
-    ...defined({ shared: lineage?.shared, promoted: lineage?.promoted }),
+    ...defined({
+      shared: lineage?.shared,
+      promoted: lineage?.promoted,
+      siteLayers: siteLayers && digestOf(siteLayers),
+    }),
     sources,
     held: limitHeld(held),
     builder: `fleet-scheduler/${VERSION}`,

@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { Revoked } from '../../load/releases/revocation-list.ts';
 import { judgeLineage } from '../../release/chain/judge-lineage.ts';
@@ -25,7 +26,11 @@ export type ReleaseFacts = {
   /** The chain's entry in the bundle statement; undefined in a platform without a chain. */
   readonly lineage: BuildLineage | undefined;
   /** The newest statement about the channel's release; undefined without one. */
-  readonly stated: Parameters<typeof judgeLineage>[2];
+  readonly stated:
+    | (NonNullable<Parameters<typeof judgeLineage>[2]> & { readonly siteLayers?: Digest })
+    | undefined;
+  /** Digest of the layers that select sites; undefined without any. */
+  readonly siteLayers: Digest | undefined;
   /** ROLLOUT_TAKEN_BACK or ROLLED_BACK: people took the channel back from this bundle. Read only for a bundle that would be released. */
   readonly takenBack: FleetError | undefined;
 };
@@ -65,7 +70,7 @@ export const decideRelease = (facts: ReleaseFacts): Decision => {
     case 'restated':
       return { kind: 'restate' };
     case 'unchanged':
-      return { kind: 'keep' };
+      return judgeLayers(facts);
     case 'removals-held':
       return { kind: outcome, unmeant };
     case 'direct-held':
@@ -73,6 +78,13 @@ export const decideRelease = (facts: ReleaseFacts): Decision => {
     case 'empty':
       return { kind: outcome };
   }
+};
+
+/** The bundle stays; a statement names the layers that select sites, so that the hub composes only what was signed. */
+const judgeLayers = ({ siteLayers, stated, lineage }: ReleaseFacts): Decision => {
+  if (stated?.siteLayers === siteLayers) return { kind: 'keep' };
+  const isDirect = lineage?.promoted !== undefined && stated?.promoted === lineage.promoted;
+  return { kind: isDirect && lineage.direct === 'forbid' ? 'direct-held' : 'restate' };
 };
 
 /**

@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { BundlePredicate, Revocations } from '#bundles/formats/statements/predicates';
@@ -50,6 +51,7 @@ type Options = {
   readonly signal: AbortSignal;
   readonly allowance: Allowance;
   readonly lineage: BuildLineage | undefined;
+  readonly siteLayers: Digest | undefined;
   /** By cluster type. */
   readonly unmeant: ReadonlyMap<string, readonly Removal[]>;
 };
@@ -82,7 +84,7 @@ type Reading = Options & {
 const readChannel = async (
   { platform }: EnvironmentBuild,
   bundle: BuiltBundle,
-  { layout, roots, now, allowance, lineage, unmeant, findRemovals, readLog }: Reading,
+  { layout, roots, now, allowance, lineage, siteLayers, unmeant, findRemovals, readLog }: Reading,
 ): Promise<ChannelFacts> => {
   const { digest } = bundle.bundle;
   const channel = { environment: platform.environment, clusterType: bundle.clusterType.name };
@@ -110,6 +112,7 @@ const readChannel = async (
     isOnlyRolledBack: change?.only ?? false,
     lineage,
     stated,
+    siteLayers,
     takenBack: undefined,
   };
   const isReleased = decideRelease(facts).kind === 'release';

@@ -41,7 +41,7 @@ export const changeMany = async (
 ): Promise<unknown> => {
   const changes = await checkAll(hub, asked, allowUnknown, speaker);
   const planned = await planValues(hub.store.db, hub.store.fleet, changes);
-  for (const one of planned) for (const line of linesOf(one)) speaker.log(line);
+  for (const one of planned) for (const line of changeLines(one.changes)) speaker.log(line);
   const sites = new Set(changes.map(({ site }) => site)).size;
   const count = `${planned.length} of ${sites} ${sites === 1 ? 'site' : 'sites'}`;
   if (dryRun) {
@@ -125,7 +125,8 @@ const checkAll = async (
   );
 };
 
-const linesOf = ({ changes }: PlannedSite): readonly string[] =>
+/** 'plant-7  port: 80 -> 81', a line for each site or agent. */
+export const changeLines = (changes: PlannedSite['changes']): readonly string[] =>
   changes.map(({ about, old, new: now }) => {
     const [before, after] = [old ?? {}, now ?? {}];
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];

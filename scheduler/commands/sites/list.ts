@@ -1,8 +1,11 @@
+import { formatError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import type { Row } from '#cli/format-table';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
+import { readDifferences, readHeld } from '../../hub/sites/layers/compose-sites.ts';
+import { describeDifference } from '../../hub/sites/layers/find-differences.ts';
 import { formatAgent, formatValues, listSites } from '../../hub/sites/list-sites.ts';
 
 export default class SitesList extends FleetCommand {
@@ -24,7 +27,22 @@ export default class SitesList extends FleetCommand {
       ]),
       hang: 8,
     });
+    const held = await readHeld(hub.store.db);
+    for (const [site, { since, reasons }] of held)
+      for (const reason of reasons)
+        this.say(`${site} keeps its values since ${since}: ${formatError(reason)}`);
+    const differences = await readDifferences(hub);
+    for (const one of differences) this.say(`! ${describeDifference(one)}`);
     if (sites.length === 0) this.log('No site yet. Enrol one with: fleet-scheduler sites enroll <medium>');
-    return { fleet: hub.store.fleet, sites };
+    return {
+      fleet: hub.store.fleet,
+      sites,
+      held: [...held].map(([site, { since, reasons }]) => ({
+        site,
+        since,
+        reasons: reasons.map(formatError),
+      })),
+      differences: differences.map(formatError),
+    };
   }
 }

@@ -12,6 +12,7 @@ import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { createKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
+import { createLayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
 import { createMirror } from './mirror-sites.ts';
 import { channelPublisher } from './publish-channels.ts';
@@ -31,6 +32,7 @@ export type DutyOptions = {
 /** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */
 const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
+const COMPOSE_MS = 15_000;
 const VERSIONS_MS = 30_000;
 const RETENTION_MS = DAY_MS / 4;
 /** Interval between looks at whether the hour was counted. */
@@ -51,6 +53,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     ...(options.configuration.platform === undefined ? [] : [loop]),
     keepCurrent(options),
     ...removeOld(options),
+    composeLayers(options),
     mirrorSites(options),
     appendNotes(options),
     nameVersions(options),
@@ -129,6 +132,19 @@ const appendNotes =
     return {
       wake: (what) => {
         if (what === 'sites') round.wake();
+      },
+      [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
+    };
+  };
+
+/** Composes the values of sites from the layers that releases name. A failure is tried again in the next round. */
+const composeLayers =
+  ({ hub, clock, log }: DutyOptions): Duty =>
+  async ({ confirm }) => {
+    const round = repeat(createLayerComposer({ hub, clock, log, confirm }), COMPOSE_MS);
+    return {
+      wake: (what) => {
+        if (what === 'sites' || what === 'build') round.wake();
       },
       [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
     };

@@ -9,6 +9,7 @@ import { addVersions } from './add-versions.ts';
 import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addSiteValues } from './add-site-values.ts';
+import { addSiteLayers } from './add-site-layers.ts';
 import { addSupport } from './add-support.ts';
 import { addArrivals, addAttention } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
@@ -442,4 +443,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0035-support': { up: addSupport },
   '0036-site-values': { up: addSiteValues },
+  '0037-site-layers': { up: addSiteLayers },
 };

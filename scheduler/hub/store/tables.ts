@@ -44,6 +44,7 @@ export type Tables = {
   support_bundle: SupportBundleRow;
   site_values_version: SiteValuesVersionRow;
   values_proposal: ValuesProposalRow;
+  site_layers: SiteLayersRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -632,4 +633,17 @@ export type ValuesProposalRow = {
   readonly ended_by: string | null;
   readonly ended_reason: string | null;
   readonly ended_at: Timestamp | null;
+};
+
+/** The state of the values that a site gets from layers. A site without layers, and not declared, has no row. */
+export type SiteLayersRow = {
+  readonly site: string;
+  /** Where the repository declares it, 'base/sites.yaml:7:1'; null: it does not, and did not before. */
+  readonly declared: string | null;
+  /** Why it keeps the values that it has: a JSON array of HeldReason; null: it has those that the layers give. */
+  readonly held: string | null;
+  /** Since when `held` is so. */
+  readonly since: Timestamp;
+  /** 0: its newest statement may not be in the layout yet. */
+  readonly written: number;
 };

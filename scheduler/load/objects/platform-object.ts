@@ -122,7 +122,7 @@ export type Spec =
       /** Place of `config`. */
       readonly repositoryAt?: Place;
     }
-  | { readonly kind: 'Site'; readonly site: DeclaredSite }
+  | { readonly kind: 'Site'; readonly site: Omit<DeclaredSite, 'path'> }
   | { readonly kind: 'Workspace'; readonly workspace: Workspace }
   | {
       readonly kind: 'Workload';

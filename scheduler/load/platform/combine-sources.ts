@@ -104,7 +104,12 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
     snapshots: configured,
     advice: aboutSites,
     ...siteLayers
-  } = await readSiteLayers(assembly.sources, placed, assembly.locateWorkload);
+  } = await readSiteLayers(
+    assembly.sources,
+    placed,
+    assembly.parts.map(({ source }) => source.prefix),
+    assembly.locateWorkload,
+  );
   const advice: FleetError[] = [...aboutSites];
   const targets = byName([...ownTargets(assembly, placed), ...workloads.targets]);
   const policies = byName(ofKind(objects, 'SchedulingPolicy').map((object) => object.policy));

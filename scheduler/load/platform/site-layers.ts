@@ -32,13 +32,17 @@ type Locate = (folder: RepositoryFolder) => { location: Location; path: string }
 /**
  * Reads the layers that select sites, and the declared sites. A mistake in a registered repository concerns the sites that its
  * registration selects, and blocks nobody else.
+ * @param prefixes of the files of the platform in messages
  */
 export const readSiteLayers = async (
   sources: Sources,
   placed: readonly Placed[],
+  prefixes: readonly string[],
   locate: Locate,
 ): Promise<SiteLayers> => {
-  const own = placed.flatMap((one) => layersOf(one.object, one.from));
+  const pathOf = ({ at: { file } }: Placed['object']): string =>
+    file.slice(prefixes.find((prefix) => file.startsWith(prefix))?.length ?? 0);
+  const own = placed.flatMap(({ object, from }) => layersOf(object, from, pathOf(object)));
   const registered = placed
     .flatMap(({ object, from }) => ofKind([object], 'ConfigRegistration').map((one) => ({ one, from })))
     .toSorted((a, b) => compareBytes(a.one.name, b.one.name));
@@ -49,7 +53,7 @@ export const readSiteLayers = async (
     ...ofKind(
       placed.map(({ object }) => object),
       'Site',
-    ).map(({ site }) => site),
+    ).map((one) => ({ ...one.site, path: pathOf(one) })),
     ...read.flatMap(({ sites }) => sites),
   ];
   const { sites, advice } = eachSiteOnce(declared);
@@ -80,10 +84,10 @@ const bySpecificity = (a: SiteLayer, b: SiteLayer): number => {
   return labelCount(a) - labelCount(b) || compareBytes(a.name, b.name);
 };
 
-const layersOf = (object: Placed['object'], from: Placed['from']): readonly SiteLayer[] =>
+const layersOf = (object: Placed['object'], from: Placed['from'], path: string): readonly SiteLayer[] =>
   ofKind([object], 'Config').flatMap(({ name, config, at }) => {
     const { siteSelector, fixed = false, ...rest } = config;
-    return siteSelector ? [{ name, ...rest, siteSelector, fixed, from, at }] : [];
+    return siteSelector ? [{ name, ...rest, siteSelector, fixed, from, path, at }] : [];
   });
 
 type Registered = {
@@ -105,6 +109,7 @@ const readRegistered = async (
     sources.read({ role: `config/${name}`, ...locate(registration.config) }),
   );
   const objects = source ? refuseClashes(readObjects(source, problems.found), problems.found) : [];
+  const pathOf = (file: string): string => `config/${name}:${file.slice(source?.prefix.length ?? 0)}`;
   const layers: SiteLayer[] = [];
   const sites: DeclaredSite[] = [];
   for (const object of objects) {
@@ -129,6 +134,7 @@ const readRegistered = async (
           siteSelector: { ...own, ...siteSelector },
           fixed,
           from,
+          path: pathOf(object.at.file),
           at: object.at,
         });
         break;
@@ -145,7 +151,7 @@ const readRegistered = async (
             `it lacks the label ${lacking}, which ConfigRegistration ${name} selects by`,
             `Add ${lacking} to its labels`,
           );
-        sites.push(object.site);
+        sites.push({ ...object.site, path: pathOf(object.at.file) });
         break;
       }
       default:
@@ -167,7 +173,10 @@ const readRegistered = async (
 };
 
 /** 'region=north' */
-const lackingLabel = ({ name, labels }: DeclaredSite, wanted: Labels): string | undefined =>
+const lackingLabel = (
+  { name, labels }: Pick<DeclaredSite, 'name' | 'labels'>,
+  wanted: Labels,
+): string | undefined =>
   Object.entries(wanted)
     .find(([key, value]) => key !== 'agent' && (key === 'site' ? name : labels[key]) !== value)
     ?.join('=');

@@ -45,7 +45,7 @@ export const withNewestStatement = async (layout: Layout, release: StoredRelease
 };
 
 /** undefined if the signatures are not enough under the root of the release, or it is about another channel. */
-const readStatement = async (
+export const readStatement = async (
   layout: Layout,
   { root, predicate: { audience } }: StoredRelease,
   documents: readonly Document[],

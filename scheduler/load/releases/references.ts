@@ -1,4 +1,4 @@
-import type { Digest } from '#bundles/digest';
+import { type Digest, hexOf } from '#bundles/digest';
 import { layoutReference } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import {
@@ -21,6 +21,9 @@ export const siteReference = (site: string): string => layoutReference(siteRepos
 export const receiptsReference = (site: string): string => layoutReference(siteRepository(site), 'receipts');
 export const leaseReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'lease');
+/** The layers of an environment that select sites, as statements of bundles name them. They stay in the layout. */
+export const siteLayersReference = (environment: string, digest: Digest): string =>
+  layoutReference('site-layers', `${environment}.${hexOf(digest)}`);
 /** Permanent reference of a release, for rollbacks. */
 export const pastReference = (channel: Channel, artifact: Digest): string =>
   layoutReference(channelRepository(channel), releaseTag(artifact));

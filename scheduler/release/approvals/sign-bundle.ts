@@ -53,6 +53,7 @@ export const signBundle = async (
 const hasSameStatement = (before: BundlePredicate, now: BundlePredicate): boolean =>
   before.shared === now.shared &&
   before.promoted === now.promoted &&
+  before.siteLayers === now.siteLayers &&
   (before.held.length === 0 || now.held.length > 0);
 
 /** Whether the number of signers meets the root's threshold for bundles. */

@@ -26,6 +26,7 @@ const CHANGED: ReleaseFacts = {
   isOnlyRolledBack: false,
   lineage: undefined,
   stated: undefined,
+  siteLayers: undefined,
   takenBack: undefined,
 };
 const compared = (over: Partial<ReleaseFacts['comparison']>): Pick<ReleaseFacts, 'comparison'> => ({
@@ -112,6 +113,22 @@ const TABLE: readonly (readonly [facts: string, over: Partial<ReleaseFacts>, dec
   ],
   ['the same bundle of the same candidate', { ...SAME, ...linked({ shared: OLD }) }, { kind: 'keep' }],
   ['the same bundle of another candidate', { ...SAME, ...linked() }, { kind: 'restate' }],
+  ['the same bundle with other layers for sites', { ...SAME, siteLayers: NEW }, { kind: 'restate' }],
+  [
+    'the same bundle and layers',
+    { ...SAME, siteLayers: NEW, stated: { shared: OLD, promoted: OLD, held: [], siteLayers: NEW } },
+    { kind: 'keep' },
+  ],
+  [
+    'the same bundle without the layers of before',
+    { ...SAME, stated: { shared: OLD, promoted: OLD, held: [], siteLayers: OLD } },
+    { kind: 'restate' },
+  ],
+  [
+    'the same bundle with other layers in an environment whose policy forbids direct changes',
+    { ...SAME, ...linked({ shared: OLD, direct: 'forbid' }), siteLayers: NEW },
+    { kind: 'direct-held' },
+  ],
   [
     'the same bundle of another candidate, of which no release was tried',
     { ...SAME, ...linked({}, { wasTried: false }) },

@@ -39,6 +39,7 @@ const layer = (
     ]),
   ),
   from: 'base',
+  path: `base/${name}.yaml`,
   at: { file: `base/${name}.yaml`, line: 1, column: 1 },
   ...more,
 });
@@ -138,6 +139,7 @@ test('the labels of the enrolment override those that the repository declares', 
   const declared = {
     name: 'plant-7',
     labels: { region: 'north', country: 'no' },
+    path: 'base/sites.yaml',
     agents: [],
     at: { file: 'base/sites.yaml' },
   };

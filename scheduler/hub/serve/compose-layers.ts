@@ -1,0 +1,77 @@
+import type { Logger } from 'pino';
+import { digestOf } from '#bundles/digest';
+import { formatError, isFleetError, toFleetError } from '#bundles/errors';
+import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
+import type { Hub } from '../hub.ts';
+import { type ComposedSites, composeSites, writeComposed } from '../sites/layers/compose-sites.ts';
+import { siteSigner } from '../sites/site-signer.ts';
+import { faultFields } from '../watch/fault-fields.ts';
+import type { Term } from './lead.ts';
+
+export type ComposerOptions = Pick<Term, 'confirm'> & {
+  readonly hub: Hub;
+  readonly clock: () => Date;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+};
+
+/**
+ * Composes the values of sites when releases, statements about them, or enrolled agents changed since the last round. Statements that
+ * could not be laid out, because a build holds the layout, are laid out in a later round. The returned function never throws.
+ */
+export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOptions) => {
+  let composed: string | undefined;
+  let logged: ReadonlySet<string> = new Set();
+  const logResult = ({ changed, held, advice }: ComposedSites): void => {
+    if (changed.length > 0)
+      log.info(
+        { sites: changed.length, first: changed.slice(0, 5).map(({ site }) => site) },
+        'sites composed',
+      );
+    const now = new Set<string>();
+    const all = [
+      ...held.flatMap(({ site, reasons }) =>
+        reasons.map((error) => ({ error, more: { site }, what: 'site keeps its values' })),
+      ),
+      ...advice.map((error) => ({ error, more: {}, what: 'sites differ from the repository' })),
+    ];
+    for (const { error, more, what } of all) {
+      const text = formatError(error);
+      now.add(text);
+      if (!logged.has(text)) log.warn({ ...more, ...faultFields(error) }, what);
+    }
+    logged = now;
+  };
+  const round = async (signal: AbortSignal): Promise<void> => {
+    if ((await markOf(hub)) !== composed) {
+      await confirm();
+      logResult(await composeSites(hub, await siteSigner(hub), { now: clock(), signal }));
+      composed = await markOf(hub);
+    }
+    await writeComposed(hub, { now: clock(), command: 'serve', waitMs: 0 });
+  };
+  return async (signal: AbortSignal): Promise<void> => {
+    try {
+      await round(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'composed sites not laid out yet');
+      else log.error(faultFields(toFleetError(error, 'composing the values of sites')), 'sites not composed');
+    }
+  };
+};
+
+/** Changes with every release and statement of a channel, and with every site and enrolled agent. */
+const markOf = async ({ layout, store: { db } }: Hub): Promise<string> => {
+  const { manifests } = await openOrStartLayout(layout);
+  const entries = manifests.flatMap((entry) => {
+    const reference = referenceOf(entry) ?? '';
+    return /:(?:release|restated-[0-9a-f]+)$/.test(reference) ? [`${reference} ${entry.digest}`] : [];
+  });
+  const agents = await db
+    .selectFrom('agent')
+    .select(['id', 'labels', 'environment', 'cluster_type', 'revoked_at'])
+    .orderBy('id')
+    .execute();
+  const sites = await db.selectFrom('site').select(['name', 'version']).orderBy('name').execute();
+  return digestOf(JSON.stringify([entries, agents, sites]));
+};

@@ -1,0 +1,253 @@
+import { FleetError, type Place } from '#bundles/errors';
+import { shortDigest } from '#bundles/digest';
+import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
+import { type Channel, formatChannel } from '#bundles/names';
+import { formatTime } from '#bundles/time';
+import { type Change, type NotedChange, noteChange } from '../../changes/note-change.ts';
+import type { Hub } from '../../hub.ts';
+import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
+import { channelOf } from '../agent-record.ts';
+import { issueSite, siteValuesOf } from '../issue-site.ts';
+import type { SiteSigner } from '../site-signer.ts';
+import { type WriteSiteOptions, writeSites } from '../write-site.ts';
+import { findDifferences } from './find-differences.ts';
+import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
+import { type ChannelLayers, readChannelLayers } from './read-channel-layers.ts';
+
+/** Why a site keeps the values that it has, as the database has it. */
+export type HeldReason = Pick<FleetError, 'code' | 'message'> & {
+  readonly at?: Place;
+  readonly hint?: string;
+};
+
+export type ComposedSites = {
+  /** With the number of the new statement; in a dry run of the present one. */
+  readonly changed: readonly {
+    readonly site: string;
+    readonly version: number;
+    readonly changes: readonly Omit<Change, 'change'>[];
+  }[];
+  readonly held: readonly { readonly site: string; readonly reasons: readonly FleetError[] }[];
+  /** Differences between repository and enrolment, idle layers, channels that could not be read. */
+  readonly advice: readonly FleetError[];
+};
+
+export type ComposeOptions = {
+  readonly now: Date;
+  readonly dryRun?: boolean;
+  /** Sites that may be without a declaration that they had. */
+  readonly undeclared?: readonly string[];
+  readonly signal?: AbortSignal | undefined;
+};
+
+/** Sites in one transaction: each has all its changes or none, and a commit is shared. */
+const BATCH = 50;
+
+/**
+ * Composes the values of all enrolled agents from the layers that the releases of their channels name, and signs a statement for each site
+ * that differs. A site whose values tie or do not fit keeps those that it has, and blocks no other. A kill between leaves old or new values
+ * at each site; the next call does the rest. writeComposed lays the statements out.
+ * @throws FleetError the codes of the store and of signing
+ */
+export const composeSites = async (
+  hub: Hub,
+  signer: SiteSigner,
+  { now, dryRun = false, undeclared = [], signal }: ComposeOptions,
+): Promise<ComposedSites> => {
+  const { sites, rows, agents } = await readFacts(hub, new Set(undeclared));
+  const { layers, faults } = await readChannelLayers(hub, channelsOf(agents));
+  const planned = await planSites(sites, layers);
+  const changed: ComposedSites['changed'][number][] = [];
+  const due = planned.filter(({ differs }) => differs);
+  for (let at = 0; at < due.length; at += BATCH) {
+    signal?.throwIfAborted();
+    const batch = due.slice(at, at + BATCH);
+    changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, signer, batch, layers, now)));
+  }
+  if (!dryRun) await keepStates(hub, planned, new Set(undeclared), now);
+  return {
+    changed,
+    held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
+    advice: [...faults, ...findDifferences(agents, layers)],
+  };
+};
+
+/**
+ * Writes the statements of composed sites that the layout may lack, also those of a call that was interrupted.
+ * @returns the number of sites @throws FleetError BUSY, ROLLBACK
+ */
+export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promise<number> => {
+  const { db } = hub.store;
+  const due = await db
+    .selectFrom('site_layers')
+    .select('site')
+    .where('written', '=', 0)
+    .orderBy('site')
+    .execute();
+  if (due.length === 0) return 0;
+  const names = due.map(({ site }) => site);
+  const written = await writeSites(
+    hub,
+    names.map((name) => ({ name })),
+    options,
+  );
+  await hub.store.transact(async (tx) => {
+    for (const site of names)
+      await tx.updateTable('site_layers').set({ written: 1 }).where('site', '=', site).execute();
+  });
+  return written;
+};
+
+/** Differences between what the repository declares and what is enrolled, by the newest releases (findDifferences). */
+export const readDifferences = async (hub: Hub): Promise<readonly FleetError[]> => {
+  const { agents } = await readFacts(hub, new Set());
+  const { layers, faults } = await readChannelLayers(hub, channelsOf(agents));
+  return [...faults, ...findDifferences(agents, layers)];
+};
+
+const channelsOf = (agents: readonly AgentRow[]): readonly Channel[] => [
+  ...new Map(agents.map(channelOf).map((channel) => [formatChannel(channel), channel])).values(),
+];
+
+type Facts = {
+  readonly sites: readonly SiteFacts[];
+  readonly rows: ReadonlyMap<string, SiteRow>;
+  readonly agents: readonly AgentRow[];
+};
+
+const readFacts = async ({ store }: Hub, undeclared: ReadonlySet<string>): Promise<Facts> => {
+  const { db, fleet } = store;
+  const rows = await db.selectFrom('site').selectAll().execute();
+  const agents = await db
+    .selectFrom('agent')
+    .selectAll()
+    .where('revoked_at', 'is', null)
+    .where('follower', 'is', null)
+    .orderBy('id')
+    .execute();
+  const states = await db.selectFrom('site_layers').selectAll().execute();
+  const declared = new Map(states.map((state) => [state.site, state.declared]));
+  const bySite = Map.groupBy(agents, ({ site }) => site);
+  return {
+    rows: new Map(rows.map((row) => [row.name, row])),
+    agents,
+    sites: rows.map((row) => ({
+      site: row.name,
+      values: siteValuesOf(row, fleet, row.name),
+      agents: bySite.get(row.name) ?? [],
+      declared: undeclared.has(row.name) ? null : (declared.get(row.name) ?? null),
+    })),
+  };
+};
+
+const tryOut = (
+  batch: readonly PlannedComposition[],
+  rows: ReadonlyMap<string, SiteRow>,
+  { store }: Hub,
+): ComposedSites['changed'] =>
+  batch.map(({ site, composed }) => {
+    const row = rows.get(site);
+    const before = siteValuesOf(row, store.fleet, site);
+    return {
+      site,
+      version: row?.version ?? 0,
+      changes: decidedValues(before, withComposed(before, composed)),
+    };
+  });
+
+const issue = (
+  { store }: Hub,
+  signer: SiteSigner,
+  batch: readonly PlannedComposition[],
+  layers: ReadonlyMap<string, ChannelLayers>,
+  now: Date,
+): Promise<ComposedSites['changed']> =>
+  store.transact(async (tx) => {
+    const changed: ComposedSites['changed'][number][] = [];
+    for (const { site, composed, declared } of batch) {
+      const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
+      // People may have set values since: theirs stay.
+      const before = siteValuesOf(row, store.fleet, site);
+      const after = withComposed(before, composed);
+      const changes = decidedValues(before, after);
+      const by = { ...store.by, reason: store.by.reason ?? reasonOf(layers) };
+      const decided: NotedChange[] = [];
+      for (const change of changes)
+        decided.push(await noteChange(tx, { change: 'sites compose', ...change }, by, now));
+      const next = await issueSite(tx, site, { ...signer, by, decided }, now, after);
+      await keepState(tx, { site, declared, held: null, since: formatTime(now), written: 0 });
+      changed.push({ site, version: next.version, changes });
+    }
+    return changed;
+  });
+
+/** 'layers of prod sha256:0123...' */
+const reasonOf = (layers: ReadonlyMap<string, ChannelLayers>): string =>
+  [
+    ...new Set(
+      [...layers.values()].flatMap(({ channel, digest }) =>
+        digest ? [`layers of ${channel.environment} ${shortDigest(digest)}`] : [],
+      ),
+    ),
+  ]
+    .join(', ')
+    .slice(0, 1000) || 'no layers';
+
+/** Stores where sites are declared and why they are held, where that changed. */
+const keepStates = async (
+  { store }: Hub,
+  planned: readonly PlannedComposition[],
+  undeclared: ReadonlySet<string>,
+  now: Date,
+): Promise<void> => {
+  const states = await store.db.selectFrom('site_layers').selectAll().execute();
+  const known = new Map(states.map((state) => [state.site, state]));
+  const due = planned.flatMap(({ site, declared: named, held: reasons }): SiteLayersRow[] => {
+    const before = known.get(site);
+    const held =
+      reasons.length === 0 ? null : canonicalJson(reasons.map(toReason) as unknown as Json, 'doubles');
+    const declared = undeclared.has(site) ? null : named;
+    if (!before && held === null && declared === null) return [];
+    if (before && before.held === held && before.declared === declared) return [];
+    const since = before && before.held === held ? before.since : formatTime(now);
+    return [{ site, declared, held, since, written: before?.written ?? 1 }];
+  });
+  if (due.length === 0) return;
+  await store.transact(async (tx) => {
+    for (const row of due) await keepState(tx, row);
+  });
+};
+
+const keepState = async (tx: Tx, row: SiteLayersRow): Promise<void> => {
+  const { site: _, ...columns } = row;
+  await tx
+    .insertInto('site_layers')
+    .values(row)
+    .onConflict((conflict) => conflict.column('site').doUpdateSet(columns))
+    .execute();
+};
+
+const toReason = ({ code, message, at, hint }: FleetError): HeldReason => ({
+  code,
+  message,
+  ...(at && { at }),
+  ...(hint !== undefined && { hint }),
+});
+
+/** Reasons of sites that keep the values that they have, by site. */
+export const readHeld = async (
+  db: Hub['store']['db'],
+): Promise<ReadonlyMap<string, { readonly since: string; readonly reasons: readonly FleetError[] }>> => {
+  const rows = await db.selectFrom('site_layers').selectAll().where('held', 'is not', null).execute();
+  return new Map(
+    rows.map(({ site, held, since }) => {
+      const reasons = parseJson(held ?? '[]') as readonly HeldReason[];
+      return [
+        site,
+        { since, reasons: reasons.map(({ code, message, ...more }) => new FleetError(code, message, more)) },
+      ];
+    }),
+  );
+};

@@ -1,0 +1,183 @@
+import { FleetError, formatPlace } from '#bundles/errors';
+import { formatChannel } from '#bundles/names';
+import { didYouMean } from '#bundles/nearest-name';
+import type { DeclaredSite, Labels, SiteLayer } from '../../../model/model.ts';
+import { matchesSite } from '../../../plan/compose/compose-site.ts';
+import type { AgentRow } from '../../store/tables.ts';
+import { channelOf, labelsOf } from '../agent-record.ts';
+import { layeredAgent } from './plan-sites.ts';
+import type { ChannelLayers } from './read-channel-layers.ts';
+
+/**
+ * Differences between what the repository declares and what is enrolled, layers that select no agent, and values that nothing takes. Each
+ * is advice: the enrolment counts, and nothing is changed because of one.
+ * @param agents enrolled, of all sites
+ */
+export const findDifferences = (
+  agents: readonly AgentRow[],
+  layers: ReadonlyMap<string, ChannelLayers>,
+): readonly FleetError[] => {
+  const declared = new Map<string, DeclaredSite>();
+  for (const { released } of layers.values())
+    for (const [name, site] of released?.sites ?? []) if (!declared.has(name)) declared.set(name, site);
+  const bySite = Map.groupBy(agents, ({ site }) => site);
+  const found = [
+    ...[...declared.values()].flatMap((site) => compareSite(site, bySite.get(site.name) ?? [])),
+    ...idleLayers(agents, layers),
+  ];
+  return [...new Map(found.map((error) => [error.message, error])).values()];
+};
+
+const differs = (message: string, of: { readonly subject: string } & Pick<FleetError, 'at' | 'hint'>) =>
+  new FleetError('SITE_DIFFERS', message, of);
+
+const compareSite = (site: DeclaredSite, enrolled: readonly AgentRow[]): readonly FleetError[] => {
+  const { name, at } = site;
+  if (enrolled.length === 0)
+    return [
+      differs(`site ${name} is declared, and no agent of it is enrolled`, {
+        subject: name,
+        at,
+        hint: 'Enrol it with: fleet-scheduler sites enroll <medium>, or remove the Site',
+      }),
+    ];
+  const known = new Map(enrolled.map((row) => [row.name, row]));
+  const names = new Set(site.agents.map((agent) => agent.name));
+  return [
+    ...site.agents.flatMap((agent) => {
+      const row = known.get(agent.name);
+      const id = `${name}/${agent.name}`;
+      if (row) return compareAgent(site, agent, row);
+      const about = { subject: id, at: agent.at, hint: `Enrol it, or remove it from Site ${name}` };
+      return [differs(`agent ${id} is declared, and is not enrolled`, about)];
+    }),
+    ...enrolled.flatMap((row) => compareLabels(row, site.labels, site)),
+    ...(site.agents.length === 0
+      ? []
+      : enrolled
+          .filter((row) => !names.has(row.name))
+          .map((row) =>
+            differs(`agent ${row.id} is enrolled, and Site ${name} does not declare it`, {
+              subject: row.id,
+              at,
+              hint: `Add it to Site ${name}, or revoke it`,
+            }),
+          )),
+  ];
+};
+
+const compareAgent = (
+  { name }: DeclaredSite,
+  agent: DeclaredSite['agents'][number],
+  row: AgentRow,
+): readonly FleetError[] => {
+  const channel = formatChannel(channelOf(row));
+  const lacking = Object.entries(agent.labels).filter(([key]) => !Object.hasOwn(labelsOf(row), key));
+  return [
+    ...(agent.channel === undefined || agent.channel === channel
+      ? []
+      : [
+          differs(`agent ${row.id} follows ${channel}, and is declared for ${agent.channel}`, {
+            subject: row.id,
+            at: agent.at,
+            hint: `The enrolment counts; move it with: fleet-scheduler sites set ${name} --agent ${agent.name} --channel ${agent.channel}`,
+          }),
+        ]),
+    ...compareLabels(row, agent.labels, agent),
+    ...lacking.map(([key, value]) =>
+      differs(`agent ${row.id} is enrolled without the label ${key}=${value} that is declared for it`, {
+        subject: row.id,
+        at: agent.at,
+        hint: 'The enrolment counts; enrol it again with the label, or declare it for the whole site',
+      }),
+    ),
+  ];
+};
+
+const compareLabels = (
+  row: AgentRow,
+  declared: Labels,
+  { at }: Pick<DeclaredSite, 'at'>,
+): readonly FleetError[] => {
+  const own = labelsOf(row);
+  return Object.entries(declared)
+    .filter(([key, value]) => Object.hasOwn(own, key) && own[key] !== value)
+    .map(([key, value]) =>
+      differs(`agent ${row.id} is enrolled with ${key}=${own[key]}, and declared with ${key}=${value}`, {
+        subject: row.id,
+        at,
+        hint: 'The enrolment counts; change one of the two',
+      }),
+    );
+};
+
+const idleLayers = (
+  agents: readonly AgentRow[],
+  channels: ReadonlyMap<string, ChannelLayers>,
+): readonly FleetError[] => {
+  const byEnvironment = Map.groupBy(channels.values(), ({ channel }) => channel.environment);
+  return [...byEnvironment].flatMap(([environment, own]) => {
+    const seen = agents
+      .filter((row) => row.environment === environment)
+      .flatMap((row) => {
+        const channel = channels.get(formatChannel(channelOf(row)));
+        return channel ? [{ channel, agent: layeredAgent(row, channel) }] : [];
+      });
+    const layers = new Map(
+      own.flatMap(({ released }) => (released?.layers ?? []).map((one) => [`${one.path} ${one.name}`, one])),
+    );
+    return [...layers.values()].flatMap((layer) => {
+      const selected = seen.filter(({ agent }) => matchesSite(layer.siteSelector, agent));
+      return selected.length === 0
+        ? [
+            selectsNobody(
+              layer,
+              environment,
+              seen.map(({ agent }) => agent),
+            ),
+          ]
+        : untaken(layer, environment, new Set(selected.map(({ channel }) => channel)));
+    });
+  });
+};
+
+const selectsNobody = (
+  { name, siteSelector, at }: SiteLayer,
+  environment: string,
+  agents: readonly ReturnType<typeof layeredAgent>[],
+): FleetError => {
+  const pairs = Object.entries(siteSelector);
+  const alone = pairs.find(([key, value]) => !agents.some((agent) => matchesSite({ [key]: value }, agent)));
+  const named = alone ? [alone] : pairs;
+  const [key = '', value = ''] = alone ?? [];
+  const there = new Set(agents.flatMap(({ site, agent, labels }) => ({ ...labels, site, agent })[key] ?? []));
+  return new FleetError(
+    'REFERENCE_MISSING',
+    `Config ${name} selects ${named.map((pair) => pair.join('=')).join(', ') || 'every site'}, which no enrolled agent of ${environment} has`,
+    { subject: `Config ${name}`, at, hint: `${didYouMean(value, there) ?? ''}Its values reach no site` },
+  );
+};
+
+const untaken = (
+  { name, values, places, at }: SiteLayer,
+  environment: string,
+  channels: ReadonlySet<ChannelLayers>,
+): readonly FleetError[] =>
+  Object.keys(values)
+    .filter((key) => ![...channels].some(({ takers }) => takers.some(({ takes }) => takes(key))))
+    .map(
+      (key) =>
+        new FleetError(
+          'REFERENCE_MISSING',
+          `Config ${name} gives sites the value ${key}, which no application of ${environment} takes there`,
+          {
+            subject: `Config ${name}`,
+            at: places[key] ?? at,
+            hint: 'Let an application ask for it under siteInputs, or remove it',
+          },
+        ),
+    );
+
+/** One line for each difference, as commands print it. */
+export const describeDifference = ({ message, at, hint }: FleetError): string =>
+  `${at ? `${formatPlace(at)}: ` : ''}${message}${hint === undefined ? '' : `. ${hint}`}`;

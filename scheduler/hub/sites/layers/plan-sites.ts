@@ -1,0 +1,233 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError, formatPlace, type Place } from '#bundles/errors';
+import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import { siteFields } from '#bundles/formats/bounds/site-fields';
+import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { formatChannel } from '#bundles/names';
+import {
+  type AgentComposition,
+  labelsForLayers,
+  type LayeredAgent,
+  matchesSite,
+  tieError,
+} from '../../../plan/compose/compose-site.ts';
+import type { AgentRow } from '../../store/tables.ts';
+import { channelOf, labelsOf } from '../agent-record.ts';
+import type { ChannelLayers } from './read-channel-layers.ts';
+
+/** A site as the database has it. */
+export type SiteFacts = {
+  readonly site: string;
+  readonly values: SiteValues;
+  /** Enrolled agents that are not revoked. */
+  readonly agents: readonly AgentRow[];
+  /** Where the repository declared it before; null: it did not. */
+  readonly declared: string | null;
+};
+
+/** The result for one site. */
+export type PlannedComposition = {
+  readonly site: string;
+  /** Where the repository declares it. */
+  readonly declared: string | null;
+  /** Values of its next statement by agent, if they differ and nothing holds the site. */
+  readonly composed: SiteValues['composed'];
+  readonly differs: boolean;
+  /** Why it keeps the values that it has; empty: it does not. */
+  readonly held: readonly FleetError[];
+};
+
+/**
+ * Decides the composed values of each site. Pure but for the schemas that it compiles: the same facts give the same plan, in the order of
+ * the sites' names. One site that something holds blocks no other.
+ * @param layers by formatChannel (readChannelLayers)
+ */
+export const planSites = async (
+  sites: readonly SiteFacts[],
+  layers: ReadonlyMap<string, ChannelLayers>,
+): Promise<readonly PlannedComposition[]> => {
+  const judge = createJudge();
+  const planned: PlannedComposition[] = [];
+  for (const site of sites.toSorted((a, b) => compareBytes(a.site, b.site)))
+    planned.push(await planSite(site, layers, judge));
+  return planned;
+};
+
+const planSite = async (
+  { site, values, agents, declared: before }: SiteFacts,
+  layers: ReadonlyMap<string, ChannelLayers>,
+  judge: Judge,
+): Promise<PlannedComposition> => {
+  const composed: Record<string, ComposedValues> = {};
+  const held: FleetError[] = [];
+  const compositions: [AgentRow, ChannelLayers, AgentComposition][] = [];
+  const here = agents.toSorted((a, b) => compareBytes(a.name, b.name));
+  const declared = placeIn(site, here, layers);
+  if (before !== null && declared === null && here.length > 0)
+    held.push(noLongerDeclared(site, before, here));
+  for (const row of here) {
+    const known = values.composed?.[row.name];
+    const channel = layers.get(formatChannel(channelOf(row)));
+    if (!channel) {
+      if (known) composed[row.name] = known;
+      continue;
+    }
+    const agent = layeredAgent(row, channel);
+    const unread = channel.released?.unread.find(({ siteSelector }) => matchesSite(siteSelector, agent));
+    if (unread) held.push(unreadLayers(agent, unread));
+    const composition = channel.compose(agent);
+    const who = `${site}/${row.name}`;
+    const parts = [composition.whole, ...composition.assignments.values()];
+    held.push(...firstOfEach(parts.flatMap(({ ties }) => ties.map((tie) => tieError(tie, who)))));
+    if (composition.document) composed[row.name] = composition.document;
+    compositions.push([row, channel, composition]);
+  }
+  const after: SiteValues = withComposed(values, composed);
+  for (const [row, channel, composition] of compositions)
+    held.push(...(await judge(values, after, row, channel, composition)));
+  const differs = canonicalJson(after, 'doubles') !== canonicalJson(values, 'doubles');
+  return {
+    site,
+    declared: declared ?? before,
+    composed: after.composed,
+    differs: differs && held.length === 0,
+    held,
+  };
+};
+
+/** The document with composed values; without any it has no such field, as before there were layers. */
+export const withComposed = (
+  { composed: _, ...values }: SiteValues,
+  composed: SiteValues['composed'] = {},
+): SiteValues => (Object.keys(composed).length === 0 ? values : { ...values, composed });
+
+/** An enrolled agent as the layers of its channel see it. */
+export const layeredAgent = (
+  row: Pick<AgentRow, 'site' | 'name' | 'labels'>,
+  { released }: Pick<ChannelLayers, 'released'>,
+): LayeredAgent => ({
+  site: row.site,
+  agent: row.name,
+  labels: labelsForLayers(released?.sites.get(row.site), labelsOf(row)),
+});
+
+const placeIn = (
+  site: string,
+  agents: readonly AgentRow[],
+  layers: ReadonlyMap<string, ChannelLayers>,
+): string | null => {
+  for (const row of agents) {
+    const found = layers.get(formatChannel(channelOf(row)))?.released?.sites.get(site);
+    if (found) return formatPlace(found.at);
+  }
+  return null;
+};
+
+const firstOfEach = (errors: readonly FleetError[]): readonly FleetError[] => [
+  ...new Map(errors.map((error) => [error.message, error])).values(),
+];
+
+const noLongerDeclared = (site: string, before: string, agents: readonly AgentRow[]): FleetError =>
+  new FleetError(
+    'SITE_DIFFERS',
+    `site ${site} is no longer declared in the repository (it was at ${before}), and ${agents.map(({ name }) => name).join(', ')} of it ${agents.length === 1 ? 'is' : 'are'} still enrolled`,
+    {
+      subject: site,
+      hint: `Declare it again, revoke its agents, or let it go with: fleet-scheduler sites compose --undeclared ${site}`,
+    },
+  );
+
+const unreadLayers = (
+  { site, agent }: LayeredAgent,
+  { registration, why }: { readonly registration: string; readonly why: string },
+): FleetError =>
+  new FleetError(
+    'SITE_DIFFERS',
+    `the repository of ConfigRegistration ${registration}, which selects ${site}/${agent}, could not be read: ${why}`,
+    { subject: site, hint: 'Correct it there; the next build reads it again' },
+  );
+
+type Judge = (
+  before: SiteValues,
+  after: SiteValues,
+  row: AgentRow,
+  channel: ChannelLayers,
+  composition: AgentComposition,
+) => Promise<readonly FleetError[]>;
+
+type Verdict = readonly { readonly input: string; readonly why: string; readonly isMissing: boolean }[];
+
+/** Judges only values that differ from those that the agent has: what it lacks already holds back its package there, and nothing else. */
+const createJudge = (): Judge => {
+  const known = new WeakMap<object, Map<string, Verdict>>();
+  return async (before, after, row, { configs, channel }, composition) => {
+    const errors: FleetError[] = [];
+    for (const config of configs) {
+      const verdicts = known.get(config) ?? new Map<string, Verdict>();
+      known.set(config, verdicts);
+      for (const { id } of config.assignments) {
+        const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
+        const names = new Set(
+          siteFields(config, [...Object.keys(old), ...Object.keys(now)])
+            .filter(({ assignment, input }) => assignment === id && !isSame(old, now, input))
+            .map(({ input }) => input),
+        );
+        if (names.size === 0) continue;
+        const values = Object.fromEntries(Object.entries(now).filter(([name]) => names.has(name)));
+        const key = `${[...names].join(',')}\n${canonicalJson(values, 'doubles')}`;
+        const verdict = verdicts.get(key) ?? (await judgeNames(config.siteInputs.schema, values, names));
+        verdicts.set(key, verdict);
+        for (const { input, why, isMissing } of verdict)
+          errors.push(
+            faultError(
+              { who: `${row.site}/${row.name}`, id, input, why, isMissing },
+              formatChannel(channel),
+              placeOf(composition, id, input),
+            ),
+          );
+      }
+    }
+    return errors;
+  };
+};
+
+const isSame = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean => {
+  const text = (values: SiteValues['values']): string | undefined =>
+    Object.hasOwn(values, name) ? canonicalJson(values[name] as Json, 'doubles') : undefined;
+  return text(a) === text(b);
+};
+
+const judgeNames = async (
+  schema: Parameters<typeof judgeSiteValues>[0],
+  values: SiteValues['values'],
+  names: ReadonlySet<string>,
+): Promise<Verdict> => {
+  const { faults } = await judgeSiteValues(schema, values, names);
+  return [...faults].map(([input, { kind, why }]) => ({ input, why, isMissing: kind === 'missing' }));
+};
+
+const placeOf = ({ whole, assignments }: AgentComposition, id: string, input: string): Place | undefined =>
+  (assignments.get(id) ?? whole).origins.find(({ path: [name] }) => name === input)?.at;
+
+type Fault = { readonly who: string; readonly id: string } & Verdict[number];
+
+const faultError = (
+  { who, id, input, why, isMissing }: Fault,
+  channel: string,
+  at: Place | undefined,
+): FleetError =>
+  isMissing
+    ? new FleetError(
+        'SITE_VALUES',
+        `no layer gives ${who} the value ${input} any more, which ${id} of ${channel} needs`,
+        {
+          subject: who,
+          hint: `Give it in a Config again, or with: fleet-scheduler sites set ${who.split('/')[0]} ${input}=...`,
+        },
+      )
+    : new FleetError('SITE_VALUES', `the value ${input} does not fit ${id} of ${channel} at ${who}: ${why}`, {
+        subject: who,
+        at,
+        hint: 'Correct the Config',
+      });
