@@ -15,7 +15,7 @@ import { personAndReason, personFlags } from '../person-flags.ts';
 
 export default class SitesCompose extends FleetCommand {
   static override description =
-    'Compose the values of all sites from the layers in the repository, and sign a statement for each site that differs.\n\nThe layers are those of the newest release of the channel that an agent follows, so run it after "build"; "serve" does it by itself. A site whose values tie or do not fit keeps those that it has and is named.';
+    'Compose the values of all sites from the layers in the repository, and sign a statement for each site that differs.\n\nThe layers are those of the newest release of the channel that an agent follows, so run it after "build"; "serve" does it without being asked. A site whose values tie or do not fit keeps those that it has and is named.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --dry-run',
     '<%= config.bin %> <%= command.id %> --reason "new gateway in the north"',

@@ -28,7 +28,7 @@ export const findDifferences = (
   return [...new Map(found.map((error) => [error.message, error])).values()];
 };
 
-const differs = (message: string, of: { readonly subject: string } & Pick<FleetError, 'at' | 'hint'>) =>
+const differs = (message: string, of: Pick<FleetError, 'at' | 'hint'>) =>
   new FleetError('SITE_DIFFERS', message, of);
 
 const compareSite = (site: DeclaredSite, enrolled: readonly AgentRow[]): readonly FleetError[] => {
@@ -36,7 +36,6 @@ const compareSite = (site: DeclaredSite, enrolled: readonly AgentRow[]): readonl
   if (enrolled.length === 0)
     return [
       differs(`site ${name} is declared, and no agent of it is enrolled`, {
-        subject: name,
         at,
         hint: 'Enrol it with: fleet-scheduler sites enroll <medium>, or remove the Site',
       }),
@@ -48,7 +47,7 @@ const compareSite = (site: DeclaredSite, enrolled: readonly AgentRow[]): readonl
       const row = known.get(agent.name);
       const id = `${name}/${agent.name}`;
       if (row) return compareAgent(site, agent, row);
-      const about = { subject: id, at: agent.at, hint: `Enrol it, or remove it from Site ${name}` };
+      const about = { at: agent.at, hint: `Enrol it, or remove it from Site ${name}` };
       return [differs(`agent ${id} is declared, and is not enrolled`, about)];
     }),
     ...enrolled.flatMap((row) => compareLabels(row, site.labels, site)),
@@ -58,7 +57,6 @@ const compareSite = (site: DeclaredSite, enrolled: readonly AgentRow[]): readonl
           .filter((row) => !names.has(row.name))
           .map((row) =>
             differs(`agent ${row.id} is enrolled, and Site ${name} does not declare it`, {
-              subject: row.id,
               at,
               hint: `Add it to Site ${name}, or revoke it`,
             }),
@@ -78,7 +76,6 @@ const compareAgent = (
       ? []
       : [
           differs(`agent ${row.id} follows ${channel}, and is declared for ${agent.channel}`, {
-            subject: row.id,
             at: agent.at,
             hint: `The enrolment counts; move it with: fleet-scheduler sites set ${name} --agent ${agent.name} --channel ${agent.channel}`,
           }),
@@ -86,7 +83,6 @@ const compareAgent = (
     ...compareLabels(row, agent.labels, agent),
     ...lacking.map(([key, value]) =>
       differs(`agent ${row.id} is enrolled without the label ${key}=${value} that is declared for it`, {
-        subject: row.id,
         at: agent.at,
         hint: 'The enrolment counts; enrol it again with the label, or declare it for the whole site',
       }),
@@ -104,7 +100,6 @@ const compareLabels = (
     .filter(([key, value]) => Object.hasOwn(own, key) && own[key] !== value)
     .map(([key, value]) =>
       differs(`agent ${row.id} is enrolled with ${key}=${own[key]}, and declared with ${key}=${value}`, {
-        subject: row.id,
         at,
         hint: 'The enrolment counts; change one of the two',
       }),

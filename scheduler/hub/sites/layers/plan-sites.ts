@@ -133,7 +133,6 @@ const noLongerDeclared = (site: string, before: string, agents: readonly AgentRo
     'SITE_DIFFERS',
     `site ${site} is no longer declared in the repository (it was at ${before}), and ${agents.map(({ name }) => name).join(', ')} of it ${agents.length === 1 ? 'is' : 'are'} still enrolled`,
     {
-      subject: site,
       hint: `Declare it again, revoke its agents, or let it go with: fleet-scheduler sites compose --undeclared ${site}`,
     },
   );
@@ -145,7 +144,7 @@ const unreadLayers = (
   new FleetError(
     'SITE_DIFFERS',
     `the repository of ConfigRegistration ${registration}, which selects ${site}/${agent}, could not be read: ${why}`,
-    { subject: site, hint: 'Correct it there; the next build reads it again' },
+    { hint: 'Correct it there; the next build reads it again' },
   );
 
 type Judge = (
@@ -170,7 +169,7 @@ const createJudge = (): Judge => {
         const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
         const names = new Set(
           siteFields(config, [...Object.keys(old), ...Object.keys(now)])
-            .filter(({ assignment, input }) => assignment === id && !isSame(old, now, input))
+            .filter(({ assignment, input }) => assignment === id && !isSameValue(old, now, input))
             .map(({ input }) => input),
         );
         if (names.size === 0) continue;
@@ -192,7 +191,7 @@ const createJudge = (): Judge => {
   };
 };
 
-const isSame = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean => {
+const isSameValue = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean => {
   const text = (values: SiteValues['values']): string | undefined =>
     Object.hasOwn(values, name) ? canonicalJson(values[name] as Json, 'doubles') : undefined;
   return text(a) === text(b);
@@ -222,12 +221,10 @@ const faultError = (
         'SITE_VALUES',
         `no layer gives ${who} the value ${input} any more, which ${id} of ${channel} needs`,
         {
-          subject: who,
           hint: `Give it in a Config again, or with: fleet-scheduler sites set ${who.split('/')[0]} ${input}=...`,
         },
       )
     : new FleetError('SITE_VALUES', `the value ${input} does not fit ${id} of ${channel} at ${who}: ${why}`, {
-        subject: who,
         at,
         hint: 'Correct the Config',
       });

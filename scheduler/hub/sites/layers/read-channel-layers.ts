@@ -16,7 +16,7 @@ import { createSiteComposer, type SiteComposer, type Taker } from '../../../plan
 import { toProblem } from '../../../model/problems.ts';
 import type { Hub } from '../../hub.ts';
 
-/** What the newest statement of a channel's release says about sites, and what the packages of the release take. */
+/** The layers of a channel, by the newest statement about its release, and the site values that its packages take. */
 export type ChannelLayers = {
   readonly channel: Channel;
   /** undefined: it names no layers, nor declared sites. */
