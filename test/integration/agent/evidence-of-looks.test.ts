@@ -1,9 +1,11 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addDays, formatTime } from '#bundles/time';
 import type { Row } from '../../../scheduler/hub/questions/state/what-runs-where.ts';
 import { type Office, openOffice } from '../../e2e/office.ts';
 import { programFile } from '../../harness/run/program-file.ts';
@@ -98,4 +100,34 @@ test('a stopped service is in the report, the status of the office and its alarm
   const text = succeed(await office.scheduler('status')).stdout;
   expect(text).toContain(`${SITE}/press-1: its service does not run`);
   expect(text).toContain('service stopped');
+});
+
+test('a last look of long ago is said by status at the site, and makes the package stale at the office', async () => {
+  succeed(await site.agent('run', '--once'));
+  await carryHome(office, site);
+  const later = formatTime(addDays(new Date(), 40));
+  // The machine was started again since: within one boot, its clock since the boot says the age.
+  const record = join(folder.path, 'sites', SITE, 'state', 'look.json');
+  const look = await readFile(record, 'utf8');
+  await writeFile(record, look.replaceAll(/(?<="bootId":")[^"]*/g, randomUUID()));
+  const at = await site.agent('status', '--now', later);
+  expect(at.code).toBe(8);
+  expect(at.stdout).toMatch(
+    /^label-printer-\S+ +unknown +40 days ago .*HEALTH_UNKNOWN: it was last compared at /m,
+  );
+  await mkdir(join(folder.path, 'platform', 'promotion'), { recursive: true });
+  await writeFile(
+    join(folder.path, 'platform', 'promotion', 'monthly.yaml'),
+    `apiVersion: fleet-ferry/v1alpha1
+kind: FreshnessPolicy
+metadata: { name: monthly }
+spec: { environment: prod, late: 14d, stale: 35d }
+`,
+  );
+  const words = ['--platform', 'platform', '--now'];
+  const now = succeed(await office.scheduler('status', ...words, formatTime(new Date()))).stdout;
+  expect(now).toMatch(/^! complies +label-printer/m);
+  const stale = succeed(await office.scheduler('status', ...words, later)).stdout;
+  expect(stale).toMatch(/^! stale +\S+ +r1 +healthy +40 d ago$/m);
+  expect(stale).toMatch(new RegExp(`^${SITE}/press-1, prod/factory-host, heard 40 d ago, .*stale$`, 'm'));
 });
