@@ -9,7 +9,7 @@ import {
   toFleetError,
 } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
-import { formatLines, type Printed } from './format-table.ts';
+import { formatLines, formatTable, type Printed } from './format-table.ts';
 import { lineWidth } from './line-width.ts';
 import { suggestFlag } from './suggest-flag.ts';
 import { paint } from './paint.ts';
@@ -105,8 +105,10 @@ export abstract class FleetCommand extends Command {
   /** A note, a warning or progress, for people: on standard error, so that the result on standard output can be piped. */
   protected say(printed: Printed): void {
     if (this.jsonEnabled()) return;
-    for (const line of formatLines([printed], lineWidth(process.stderr, process.env)))
-      process.stderr.write(`${paint(plainLine(line), process.stderr)}\n`);
+    // A sentence is for the terminal to break: a person may copy a command out of it.
+    const lines =
+      typeof printed === 'string' ? [printed] : formatTable(printed, lineWidth(process.stderr, process.env));
+    for (const line of lines) process.stderr.write(`${paint(plainLine(line), process.stderr)}\n`);
   }
 
   protected override async catch(error: Error & { oclif?: unknown }): Promise<unknown> {

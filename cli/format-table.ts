@@ -16,15 +16,15 @@ export type Table = {
   readonly min?: readonly number[];
 };
 
-/** A line that is printed as it is, or a table. */
+/** A line, which is broken at spaces where it is too long, or a table. */
 export type Printed = string | Table;
 
-/** A text that is broken at spaces where it is too long. */
+/** An indented line. */
 export const paragraph = (text: string, indent = 0): Table => ({ rows: [text], indent });
 
 /** @param width of the terminal in columns; undefined: not limited, each row is one line */
 export const formatLines = (printed: readonly Printed[], width: number | undefined): readonly string[] =>
-  printed.flatMap((one) => (typeof one === 'string' ? [one] : formatTable(one, width)));
+  printed.flatMap((one) => formatTable(typeof one === 'string' ? { rows: [one] } : one, width));
 
 /**
  * The lines of a table. Rows that are too long are broken, never cut: first a cell continues below itself, and columns for which no room

@@ -61,7 +61,7 @@ export default class Clean extends FleetCommand {
       if (files.length === 0 || flags['dry-run']) return { files, notes, bytes, removed: false };
       if (!flags.yes) await this.confirm(files.length);
       const removed = await job.remove();
-      this.log(`${removed.length} ${removed.length === 1 ? 'file' : 'files'} removed`);
+      this.print(`${removed.length} ${removed.length === 1 ? 'file' : 'files'} removed`);
       return { files: removed, notes, bytes, removed: true };
     });
   }
@@ -69,15 +69,15 @@ export default class Clean extends FleetCommand {
   private show({ files, notes }: Leftovers, bytes: number, path: string): void {
     for (const note of notes) this.say(`Note: ${note}.`);
     if (files.length === 0) {
-      this.log(`${path}: nothing to remove`);
+      this.print(`${path}: nothing to remove`);
       return;
     }
     this.print({
       head: ['FILE', 'SIZE', 'WHY'],
       rows: files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),
     });
-    if (files.length > SHOWN) this.log(`and ${files.length - SHOWN} more; --json has them all`);
-    this.log(`${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`);
+    if (files.length > SHOWN) this.print(`and ${files.length - SHOWN} more; --json has them all`);
+    this.print(`${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`);
   }
 
   private async confirm(count: number): Promise<void> {

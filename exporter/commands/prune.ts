@@ -66,7 +66,7 @@ The registry's own garbage collection frees the space afterwards. Do not run pru
           .map(describeRepository),
       });
       const tags = pruned.repositories.reduce((sum, repository) => sum + repository.tags.length, 0);
-      this.log(
+      this.print(
         yes
           ? `${args.registry}: ${tags} tags removed; the registry's own garbage collection frees the space`
           : `${args.registry}: ${tags} tags could be removed; give --yes to remove them`,

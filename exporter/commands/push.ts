@@ -91,7 +91,7 @@ A release older than the one in the registry is refused (ROLLBACK) before anythi
       const notes = trustNotes(pushed.root, pinned);
       for (const note of notes) this.say(`Note: ${note}.`);
       this.print({ rows: pushed.pointers.map((pointer) => describePushed(pointer, reason)) });
-      this.log(conclude(pushed, flags.to, flags['dry-run']));
+      this.print(conclude(pushed, flags.to, flags['dry-run']));
       const wentBack = pushed.pointers.some((pointer) => pointer.wentBack);
       return {
         medium: medium.path,

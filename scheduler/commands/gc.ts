@@ -89,7 +89,7 @@ Run it where you publish, and not while another machine publishes to the same re
       },
     });
     const tags = outcomes.reduce((sum, outcome) => sum + outcome.tags.length, 0);
-    this.log(
+    this.print(
       flags.yes
         ? `${where}: ${tags} tags removed; the registry's own garbage collection frees the space`
         : `${where}: ${tags} tags could be removed; --yes removes them`,

@@ -139,13 +139,15 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
         if (outcome.outcome === 'failed') this.say(describePointer(outcome));
         else if (outcome.outcome !== 'unchanged') this.print(describePointer(outcome));
         const { repository, removes = [] } = outcome;
-        if (removes.length > 0) this.log(`${repository}: sites lose ${removes.join(', ')}`);
+        if (removes.length > 0) this.print(`${repository}: sites lose ${removes.join(', ')}`);
       },
     });
     this.#conclude(outcomes, where);
     const awaiting = awaitingChannels(source).map(formatChannel);
     if (awaiting.length > 0)
-      this.log(`awaiting approval, and not published: ${nameSome(awaiting)}; see fleet-scheduler approvals`);
+      this.print(
+        `awaiting approval, and not published: ${nameSome(awaiting)}; see fleet-scheduler approvals`,
+      );
     return {
       destination: where,
       awaiting,
@@ -224,7 +226,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
       .filter((outcome) => count(outcome) > 0)
       .map((outcome) => `${count(outcome)} ${outcome}`);
     const said = [parts.join(', ') || 'nothing to publish', formatFreight(freight, verb)];
-    this.log(`${where}: ${said.filter(Boolean).join('; ')}`);
+    this.print(`${where}: ${said.filter(Boolean).join('; ')}`);
     const first = outcomes.find(({ error }) => error)?.error;
     if (first) process.exitCode = new FleetError(first.code, '').exitCode;
   }

@@ -105,9 +105,9 @@ describe('a table that is too wide', () => {
 
 describe('a paragraph', () => {
   it('is broken at spaces and indented from its second line on', () => {
-    expect(
-      formatLines([paragraph('one two three four five six', 2), 'as it is, however long that may be'], 22),
-    ).toEqual(['  one two three four', '      five six', 'as it is, however long that may be']);
+    expect(formatLines([paragraph('one two three four five six', 2), 'a line that is too long'], 22)).toEqual(
+      ['  one two three four', '      five six', 'a line that is too', '    long'],
+    );
   });
 });
 

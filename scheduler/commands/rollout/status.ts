@@ -22,8 +22,10 @@ export default class RolloutStatus extends FleetCommand {
     const layout = await openLayout(hub.layout);
     const rollouts = await listRollouts(hub, chosenChannels(layout, flags), now);
     for (const rollout of rollouts) {
-      this.log(`${rollout.channel} release ${rollout.release}, plan of ${rollout.policy}`);
-      this.print(describeRollout(rollout));
+      this.print(
+        `${rollout.channel} release ${rollout.release}, plan of ${rollout.policy}`,
+        describeRollout(rollout),
+      );
     }
     if (rollouts.length === 0) this.log('No release is in a rollout.');
     return { at: formatTime(now), rollouts };
