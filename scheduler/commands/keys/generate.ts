@@ -32,10 +32,10 @@ export default class KeysGenerate extends FleetCommand {
     const pem = generatePrivateKey();
     const { public: key } = loadSigningKey(pem);
     const text = flags.plain ? pem : protectKey(pem, await passwordsOf(flags).choose(flags.out), flags.out);
-    await writeNew(publicFile, key.pem);
-    await writeKeyFile(flags.out, text).catch(async (error: unknown) => {
-      // Otherwise the public key could be added to a root although its private key was not saved.
-      await rm(publicFile, { force: true });
+    // First: a public key that was added to a root is of no use without its private key. "keys public" writes the other half again.
+    await writeKeyFile(flags.out, text);
+    await writeNew(publicFile, key.pem).catch(async (error: unknown) => {
+      await rm(flags.out, { force: true });
       throw error;
     });
     this.log(`${flags.out}: private key, ${flags.plain ? 'NOT encrypted, mode 0600' : 'encrypted'}`);

@@ -1,15 +1,12 @@
-import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { openKeyFile } from '#bundles/trust/keys/open-key-file';
-import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { generatePrivateKey } from '#bundles/trust/keys/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { AUTHORITY_FILE } from '../places/read-key-places.ts';
 import { rootFileName } from '../places/root-file.ts';
-import { writeKeyFile } from '../places/write-key-file.ts';
-import { openKeyDirectory, processPasswords } from '../key-directory.ts';
+import { writeNew } from '../places/write-key-file.ts';
+import { openKeyDirectory } from '../key-directory.ts';
 import { issueAuthority } from './issue-authority.ts';
+import { keyAt } from './key-at.ts';
 import { rootInput } from './root-input.ts';
 
 /**
@@ -27,13 +24,7 @@ export const addAuthority = async (directory: string, now: Date): Promise<TrustR
       hint: 'Make the certificate with root ca, and the root with root rotate --authority',
     });
   }
-  const file = join(directory, AUTHORITY_FILE);
-  if (!existsSync(file)) await writeKeyFile(file, generatePrivateKey());
-  const authority = await openKeyFile(
-    file,
-    { what: "key of the agents' authority" },
-    processPasswords(undefined),
-  );
+  const authority = await keyAt(join(directory, AUTHORITY_FILE), "key of the agents' authority");
   const bytes = await createRoot(
     {
       ...rootInput(root),
@@ -43,6 +34,6 @@ export const addAuthority = async (directory: string, now: Date): Promise<TrustR
     [await key('root')],
   );
   const next = parseRoot(bytes);
-  await writeFileAtomically(join(directory, rootFileName(next.version)), bytes);
+  await writeNew(join(directory, rootFileName(next.version)), bytes);
   return next;
 };

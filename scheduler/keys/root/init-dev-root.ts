@@ -1,20 +1,22 @@
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { addDays } from '#bundles/time';
-import { generatePrivateKey, loadSigningKey, type PublicKey, type SigningKey } from '#bundles/trust/keys/key';
+import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
 import { createRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { AUTHORITY_FILE, KEY_ROLES, type KeyRole } from '../places/read-key-places.ts';
 import { isRootFile, rootFileName } from '../places/root-file.ts';
-import { writeKeyFile } from '../places/write-key-file.ts';
+import { writeNew } from '../places/write-key-file.ts';
+import { keyAt } from './key-at.ts';
 import { issueAuthority } from './issue-authority.ts';
 
 /** Validity of a development root. */
 const DEV_ROOT_DAYS = 365;
 
 /**
- * Creates a development root with one officer, and one new key per role. Programs that read it warn that it is one.
+ * Creates a development root with one officer, and one new key per role. Programs that read it warn that it is one. If interrupted, the
+ * same call continues, with the keys that are there.
  * @param approvers further keys of the bundle role, for people who approve promotions
  * @throws FleetError ALREADY_ENROLLED if the directory already has a root
  */
@@ -32,14 +34,9 @@ export const initDevRoot = async (
       hint: 'Choose another directory; agents that know the old root would refuse a new one',
     });
   }
-  const pems = KEY_ROLES.map((role) => [role, generatePrivateKey()] as const);
-  for (const [role, pem] of pems) await writeKeyFile(join(directory, `${role}.key`), pem);
-  const authority = generatePrivateKey();
-  await writeKeyFile(join(directory, AUTHORITY_FILE), authority);
-  const keys = Object.fromEntries(pems.map(([role, pem]) => [role, loadSigningKey(pem)])) as Record<
-    KeyRole,
-    SigningKey
-  >;
+  const keys = {} as Record<KeyRole, SigningKey>;
+  for (const role of KEY_ROLES) keys[role] = await keyAt(join(directory, `${role}.key`), `${role} key`);
+  const authority = await keyAt(join(directory, AUTHORITY_FILE), "key of the agents' authority");
   const bytes = await createRoot(
     {
       fleet,
@@ -53,11 +50,11 @@ export const initDevRoot = async (
         receipt: [keys.receipt.public],
         audit: [keys.audit.public],
       },
-      agentCertificates: [await issueAuthority(fleet, loadSigningKey(authority), now)],
+      agentCertificates: [await issueAuthority(fleet, authority, now)],
       dev: true,
     },
     [keys.root],
   );
-  await writeFile(join(directory, rootFileName(1)), bytes, { flag: 'wx' });
+  await writeNew(join(directory, rootFileName(1)), bytes);
   return parseRoot(bytes);
 };

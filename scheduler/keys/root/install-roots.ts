@@ -5,10 +5,10 @@ import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { unlessMissing } from '#bundles/unless-missing';
 import { namingFile } from '#bundles/trust/keys/naming-file';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
-import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { readRootDocument, signedBytes } from '#bundles/trust/root/root-document';
 import { isRootFile, rootFileName } from '../places/root-file.ts';
+import { writeNew } from '../places/write-key-file.ts';
 import { openKeyDirectory } from '../key-directory.ts';
 import { checkDraftExpiry } from './root-expiry.ts';
 import type { RootFile } from './verify-roots.ts';
@@ -51,7 +51,7 @@ export const installRoots = async (
     throw toFleetError(error, `making ${directory}`);
   });
   // Oldest first, so that an interruption leaves a valid chain.
-  for (const one of added) await writeFileAtomically(join(directory, rootFileName(one.version)), one.bytes);
+  for (const one of added) await writeNew(join(directory, rootFileName(one.version)), one.bytes);
   return { added, root };
 };
 
