@@ -62,7 +62,7 @@ const stateOf = (heard: JudgedHistoryAgent, standing: Standing | undefined): Age
     const has = accepted
       ? `it reported ${accepted.channel} release ${accepted.version}`
       : 'it reported no release';
-    return { kind: 'waiting', why: `${has}, the candidate is in ${since.version} and later` };
+    return { kind: 'waiting', why: `${has}; the candidate is in release ${since.version} and later` };
   }
   if (standing.kind === 'complies') {
     const settled = standing.settledAt ?? since.issuedAt;

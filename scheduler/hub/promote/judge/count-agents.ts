@@ -86,5 +86,5 @@ const isUnsigned = ({ evidence }: PromotionPolicy, { follower }: AgentFacts): bo
 const whyNotCompliant = ({ knownAt, state }: AgentFacts, fresh: boolean, now: Date): string | undefined => {
   if (knownAt === null) return 'it never reported';
   if (state.kind !== 'complies') return `${state.kind}: ${state.why}`;
-  return fresh ? undefined : `stale: its newest word is of ${knownAt}, now it is ${formatTime(now)}`;
+  return fresh ? undefined : `stale: its newest report describes ${knownAt}, now it is ${formatTime(now)}`;
 };

@@ -78,7 +78,7 @@ const judgeFreshness = (seconds: number, { counted, needed }: CountedAgents): Co
   const fresh = counted.length - stale.length;
   return agentCondition(
     'freshness',
-    `newest words of at most ${formatSeconds(seconds)}`,
+    `newest reports of the last ${formatSeconds(seconds)}`,
     `${fresh} of ${counted.length}`,
     fresh >= (needed === 0 ? counted.length : needed),
     stale,
@@ -188,7 +188,7 @@ const judgeAbsent = (
     `${absent.length} absent`,
     then === 'exclude' || absent.length === 0,
     absent,
-    ({ knownAt }) => (knownAt === null ? 'it never reported' : `newest word of ${knownAt}`),
+    ({ knownAt }) => (knownAt === null ? 'it never reported' : `its newest report describes ${knownAt}`),
   );
 };
 

@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { type Timestamp, formatTime, parseTime } from '#bundles/time';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 import type { Share } from '../../../model/promotion.ts';
@@ -201,7 +202,11 @@ const nextStep = (
   if (!current || !stage) return { kind: 'none', why: 'it has not started' };
   if (progress.isComplete) return { kind: 'none', why: 'it is complete' };
   if (progress.takenBack) return { kind: 'none', why: 'it was taken back' };
-  if (progress.paused !== undefined) return { kind: 'none', why: `it is paused: ${progress.paused}` };
+  if (progress.paused !== undefined)
+    return {
+      kind: 'none',
+      why: `it is paused: ${progress.paused}; "fleet-scheduler rollout resume" continues it`,
+    };
   const failure = judged.find(({ failure: found }) => found !== undefined)?.failure;
   if (failure !== undefined) return onFailure(plan, stage.name, failure);
   const upcoming = judged[at + 1]?.verdict;
@@ -211,12 +216,25 @@ const nextStep = (
   if (deadline && deadline <= now)
     return onFailure(plan, stage.name, `it was not complete by its deadline, ${formatTime(deadline)}`);
   if (current.soakedAt === undefined)
-    return { kind: 'wait', earliest: null, why: `${current.verdict.waiting} agents do not comply yet` };
-  if (!soaked) return { kind: 'wait', earliest: formatTime(current.soakedAt), why: 'the soak is not over' };
+    return {
+      kind: 'wait',
+      earliest: null,
+      why: `${formatCount(current.verdict.waiting, 'agent')} of stage ${stage.name} must still comply`,
+    };
+  if (!soaked)
+    return {
+      kind: 'wait',
+      earliest: formatTime(current.soakedAt),
+      why: `the soak of stage ${stage.name} is not over`,
+    };
   if (!upcoming) return { kind: 'complete' };
   const { found, needed } = upcoming.approvals;
   if (found < needed)
-    return { kind: 'wait', earliest: null, why: `${upcoming.name} has ${found} of ${needed} approvals` };
+    return {
+      kind: 'wait',
+      earliest: null,
+      why: `stage ${upcoming.name} has ${found} of ${needed} approvals; "fleet-scheduler approve" with --stage ${upcoming.name} adds one`,
+    };
   return { kind: 'advance', stage: upcoming.name };
 };
 

@@ -128,7 +128,7 @@ describe('issues of other tools that this gate does not have', () => {
     const healthyBefore = judged(3, [state(OLD, 900)], { imported: undefined });
     expect(healthyBefore.state).toEqual({
       kind: 'waiting',
-      why: 'it reported qa/kiosk release 3, the candidate is in 4 and later',
+      why: 'it reported qa/kiosk release 3; the candidate is in release 4 and later',
     });
     expect(opens(healthyBefore)).toBe(false);
   });

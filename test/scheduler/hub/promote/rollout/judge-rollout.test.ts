@@ -63,7 +63,7 @@ describe('a rollout', () => {
       ['all', 'waiting', 3, 2],
     ]);
     expect(stages[0]?.holding).toEqual(['b/line-1: behind']);
-    expect(next).toEqual({ kind: 'wait', earliest: null, why: '1 agents do not comply yet' });
+    expect(next).toEqual({ kind: 'wait', earliest: null, why: '1 agent of stage pilot must still comply' });
   });
 
   it('soaks from the time when the last agent of its stage complied', () => {
@@ -118,7 +118,7 @@ describe('a rollout', () => {
     const one = { ...progressOf(0), approvals: new Map([['all', new Set(['key 1'])]]) };
     expect(judgeRollout(approved, one, [], after(0)).next).toMatchObject({
       kind: 'wait',
-      why: 'all has 1 of 2 approvals',
+      why: 'stage all has 1 of 2 approvals; "fleet-scheduler approve" with --stage all adds one',
     });
     const two = { ...one, approvals: new Map([['all', new Set(['key 1', 'key 2'])]]) };
     expect(judgeRollout(approved, two, [], after(0)).next.kind).toBe('advance');
