@@ -10,7 +10,7 @@ import {
   siteRepository,
 } from '#bundles/transport/registry/references';
 
-/** References of published artifacts in a layout. */
+/** References of the artifacts in a layout. */
 export const releaseReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'release');
 export const bundleReference = (channel: Channel, bundle: Digest): string =>
