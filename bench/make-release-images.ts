@@ -58,7 +58,7 @@ const put = async (layout: Layout, mediaType: string, bytes: Buffer): Promise<De
 
 type Layer = { readonly descriptor: Descriptor; readonly diffId: string };
 
-const makeLayer = async (
+const createLayer = async (
   layout: Layout,
   name: string,
   seed: number,
@@ -86,15 +86,15 @@ export const makeReleaseImages = async (
   release: 1 | 2 = 1,
 ): Promise<readonly Descriptor[]> => {
   let layout = await openOrStartLayout(directory);
-  const base = await makeLayer(layout, 'base', 1, 20 * MIB, 20 * MIB);
+  const base = await createLayer(layout, 'base', 1, 20 * MIB, 20 * MIB);
   const images: Descriptor[] = [];
   for (let index = 0; index < count; index++) {
     const name = `app-${index}`;
     const layers = [
       base,
-      await makeLayer(layout, `${name}-a`, 10 + index * 3, 20 * MIB, 20 * MIB),
-      await makeLayer(layout, `${name}-b`, 11 + index * 3, 20 * MIB, 20 * MIB),
-      await makeLayer(
+      await createLayer(layout, `${name}-a`, 10 + index * 3, 20 * MIB, 20 * MIB),
+      await createLayer(layout, `${name}-b`, 11 + index * 3, 20 * MIB, 20 * MIB),
+      await createLayer(
         layout,
         `${name}-c`,
         12 + index * 3 + (release === 2 && index === 0 ? CHANGED : 0),

@@ -34,7 +34,7 @@ const SOURCES = [
 ];
 
 /** Makes what `npm run build` and `npm run bundle:agent` make, unless it is newer than all that it is made of. */
-export const bringProgramsUpToDate = async (say: (text: string) => void): Promise<void> => {
+export const updatePrograms = async (say: (text: string) => void): Promise<void> => {
   if (GIVEN || !(await isOutdated())) return;
   say(
     'Building the programs as they are installed, into dist: a few seconds, and only when the source changed.',

@@ -26,7 +26,7 @@ const putBlob = async (layout: Layout, mediaType: string, bytes: Buffer): Promis
 };
 
 /** One layer, not compressed: the bytes then depend on nothing but this file. */
-export const makeManifest = async (
+export const createManifest = async (
   layout: Layout,
   image: string,
   architecture: string,
@@ -64,7 +64,8 @@ export const makeImages = async (directory: string): Promise<ReadonlyMap<string,
   const named = new Map<string, string>();
   for (const image of EXAMPLE_IMAGES) {
     const manifests: Descriptor[] = [];
-    for (const architecture of ARCHITECTURES) manifests.push(await makeManifest(layout, image, architecture));
+    for (const architecture of ARCHITECTURES)
+      manifests.push(await createManifest(layout, image, architecture));
     const descriptor = await putIndex(layout, manifests);
     layout = await writeLayoutIndex(layout, withReference(layout.manifests, image, descriptor));
     named.set(image, `${image.slice(0, image.lastIndexOf(':'))}@${descriptor.digest}`);

@@ -7,7 +7,7 @@ import {
   writeLayoutIndex,
 } from '../bundles/formats/layout/layout.ts';
 import { makeBusyboxImage } from '../test/harness/kubernetes/busybox-image.ts';
-import { ARCHITECTURES, makeManifest, putIndex } from './make-images.ts';
+import { ARCHITECTURES, createManifest, putIndex } from './make-images.ts';
 
 export type RunningImage = {
   /** Reference with a tag, as in manifests. */
@@ -35,7 +35,7 @@ export const makeRunningImage = async (
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const manifests: Descriptor[] = [{ mediaType, digest, size, platform: { os: 'linux', architecture } }];
   for (const other of ARCHITECTURES) {
-    if (other !== architecture) manifests.push(await makeManifest(layout, name, other));
+    if (other !== architecture) manifests.push(await createManifest(layout, name, other));
   }
   await writeLayoutIndex(layout, withReference(layout.manifests, name, await putIndex(layout, manifests)));
 };

@@ -69,7 +69,7 @@ const main = async (): Promise<void> => {
   title('It runs the release and reports: the gate opens, and somebody promotes');
   await fill('office', 'bench-medium');
   await agent('bench', ['import', at('bench-medium')]);
-  await bringReports('bench');
+  await carryReports('bench');
   await scheduler(['promote', 'qa', '--explain']);
   await scheduler(['promote', 'qa', '--person', 'ann', '--reason', 'works on the bench', '--build']);
 
@@ -95,7 +95,7 @@ const main = async (): Promise<void> => {
   const soaked = sleep(SOAKED_MS);
 
   title('The stick goes home: now the gate to prod has facts, and says what is still missing');
-  await bringReports('trial');
+  await carryReports('trial');
   await scheduler(['promote', 'prod', '--explain']);
   say(
     `prod is stricter: ${SOAK} without a fault (in the example a day), and the agreement of a second person, with a key of her own.`,
@@ -105,7 +105,7 @@ const main = async (): Promise<void> => {
   const carla = ['--key', at('carla.key'), '--person', 'carla', '--reason', 'the trial plant is content'];
   await scheduler(['approve', '--to', 'prod', ...carla]);
   await soaked;
-  await bringReports('trial');
+  await carryReports('trial');
   await scheduler(['promote', 'prod', '--person', 'ben', '--reason', 'autumn programs', '--build']);
 
   title('prod: another stick takes it to the plant that gets new releases first');
@@ -133,7 +133,7 @@ const main = async (): Promise<void> => {
   title('dev: the bad program fails its check, the old one stays, and nobody can promote it');
   await fill('office', 'bench-medium');
   await agent('bench', ['import', at('bench-medium')], 7);
-  await bringReports('bench');
+  await carryReports('bench');
   refusedWith(await scheduler(['promote', 'qa', '--person', 'ann'], 8), 'GATE_CLOSED');
 
   title('The next trip to the trial plant: the stick carries only what changed');
@@ -153,8 +153,8 @@ const main = async (): Promise<void> => {
 
   title('The reports go home: what runs where, and who decided it');
   await agent('plant', ['status']);
-  await bringReports('trial');
-  await bringReports('plant');
+  await carryReports('trial');
+  await carryReports('plant');
   await scheduler(['status']);
   await scheduler(['audit', 'list']);
 
@@ -205,7 +205,7 @@ const enroll = async (place: Place, { site, name, channel, sha256, label }: Requ
   await scheduler(['sites', 'set', site, 'ovenNumber=7']);
 };
 
-const bringReports = async (place: Place): Promise<void> => {
+const carryReports = async (place: Place): Promise<void> => {
   await agent(place, ['reports', 'export', at(MEDIA[place])]);
   await scheduler(['reports', 'import', at(MEDIA[place])]);
 };

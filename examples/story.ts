@@ -8,7 +8,7 @@ import type { RunLine } from '../test/harness/run/kept-program.ts';
 import { PROGRAMS_VARIABLE } from '../test/harness/run/program-file.ts';
 import { runExporter } from '../test/harness/run/run-exporter.ts';
 import { runScheduler } from '../test/harness/run/run-scheduler.ts';
-import { bringProgramsUpToDate, type ProgramName, PROGRAMS } from './built-programs.ts';
+import { updatePrograms, type ProgramName, PROGRAMS } from './built-programs.ts';
 
 export const REPOSITORY = join(import.meta.dirname, '..');
 
@@ -114,7 +114,7 @@ export const createStory = (name: string, { signal, inside = false }: StoryOptio
     },
     ask: (program, words) => start(program, words, []),
     begin: async () => {
-      await bringProgramsUpToDate(say);
+      await updatePrograms(say);
       await rm(work, { recursive: true, force: true });
       await mkdir(work, { recursive: true });
       for (const part of ['platform', 'apps']) {

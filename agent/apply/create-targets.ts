@@ -14,7 +14,7 @@ export const createTargets = (config: Config, identity: Identity, state: State):
     config.targets.map(async (kind) => {
       switch (kind) {
         case 'host':
-          return makeHost(config, state);
+          return createHost(config, state);
         case 'kubernetes': {
           const { createKubernetes } = await import('./kubernetes/create-kubernetes.ts');
           return createKubernetes(config, identity, backupsOf(config, state));
@@ -23,7 +23,7 @@ export const createTargets = (config: Config, identity: Identity, state: State):
     }),
   );
 
-const makeHost = (config: Config, state: State): Target =>
+const createHost = (config: Config, state: State): Target =>
   hostTarget({
     state: config.state,
     root: config.root,

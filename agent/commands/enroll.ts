@@ -69,9 +69,9 @@ export default class Enroll extends AgentCommand {
     for (const file of [flags.hosts, flags['token-file']])
       if (file !== undefined) await this.sayExposed(file, args.medium);
     const own = listed && findHostLine(listed, facts, flags.hosts ?? '');
-    const wish: OnlineEnrollment = {
+    const wanted: OnlineEnrollment = {
       fleet: flags.fleet === undefined ? listed?.fleet : parseName(flags.fleet, 'fleet'),
-      ...(own ?? whoOf(flags)),
+      ...(own ?? identityOf(flags)),
       labels: parseLabels(flags.label ?? []),
       pinnedRoot: parseRootDigest(flags['root-sha256']),
       facts,
@@ -79,10 +79,10 @@ export default class Enroll extends AgentCommand {
     };
     await requireRoot(config);
     if (args.medium !== undefined && !flags['force-path']) await checkMounted(args.medium);
-    const { fleet } = wish;
+    const { fleet } = wanted;
     if (args.medium !== undefined && fleet === undefined)
       throw new FleetError('USAGE', 'a request on a medium needs --fleet');
-    const before = args.medium === undefined ? await this.finishedBefore(config, wish) : undefined;
+    const before = args.medium === undefined ? await this.finishedBefore(config, wanted) : undefined;
     if (before) return before;
     const token =
       args.medium === undefined
@@ -92,12 +92,12 @@ export default class Enroll extends AgentCommand {
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
     if (token !== undefined) {
-      const enrolled = await this.atHub(flags, wish, token, state);
+      const enrolled = await this.atHub(flags, wanted, token, state);
       if (!(await this.startService(config)))
         this.log('Next: fleet-agent run, or systemctl enable --now fleet-agent');
       return enrolled;
     }
-    const enrolled = await this.onMedium(state, edge, { ...wish, fleet: fleet ?? '' }, args.medium ?? '');
+    const enrolled = await this.onMedium(state, edge, { ...wanted, fleet: fleet ?? '' }, args.medium ?? '');
     if (flags.hosts !== undefined && args.medium !== undefined && isBelow(flags.hosts, args.medium))
       this.say(
         `Note: ${flags.hosts} has the tokens of ${listed?.hosts.length ?? 0} hosts in clear text; take it off the medium before the medium travels back.`,
@@ -125,24 +125,27 @@ export default class Enroll extends AgentCommand {
   }
 
   /** Returns a completed enrolment at a hub, which needs no token, no hub and no lock. */
-  private async finishedBefore(config: Config, wish: OnlineEnrollment): Promise<EnrolledOnline | undefined> {
+  private async finishedBefore(
+    config: Config,
+    wanted: OnlineEnrollment,
+  ): Promise<EnrolledOnline | undefined> {
     if (!existsSync(stateFile(config.state))) return undefined;
     using state = openState(config.state);
-    const enrolled = await enrolledBefore(state, wish);
-    if (enrolled) this.log(`Enrolled before in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}.`);
+    const enrolled = await enrolledBefore(state, wanted);
+    if (enrolled) this.log(`Enrolled before in fleet ${enrolled.fleet} as ${wanted.site}/${wanted.agent}.`);
     return enrolled;
   }
 
-  private async onMedium(...[state, edge, wish, medium]: Parameters<typeof enroll>): Promise<Enrolled> {
-    const enrolled = await enroll(state, edge, wish, medium);
+  private async onMedium(...[state, edge, wanted, medium]: Parameters<typeof enroll>): Promise<Enrolled> {
+    const enrolled = await enroll(state, edge, wanted, medium);
     this.log(
       `${enrolled.fresh ? 'Made a key' : 'Requested before with the same arguments'}. Its fingerprint:`,
     );
     this.log(`  ${enrolled.fingerprint}`);
     this.log(`The request is ${enrolled.request} on ${medium}.`);
     this.log(
-      wish.token === undefined
-        ? `Next: carry the medium to the platform team and tell them fingerprint and channel, ${formatChannel(wish.channel)}.`
+      wanted.token === undefined
+        ? `Next: carry the medium to the platform team and tell them fingerprint and channel, ${formatChannel(wanted.channel)}.`
         : 'It proves the one-time token of this host. Next: carry the medium to the platform team.',
     );
     this.log('When it comes back with their answer: fleet-agent import <medium>');
@@ -151,7 +154,7 @@ export default class Enroll extends AgentCommand {
 
   private async atHub(
     flags: ConfigFlags,
-    wish: OnlineEnrollment,
+    wanted: OnlineEnrollment,
     token: string,
     state: State,
   ): Promise<EnrolledOnline> {
@@ -171,9 +174,9 @@ export default class Enroll extends AgentCommand {
       signal: this.signal,
     };
     const { enrollOnline } = await import('../enroll/enroll-online.ts');
-    const enrolled = await enrollOnline(base, wish, config.hub, token, { env: process.env });
+    const enrolled = await enrollOnline(base, wanted, config.hub, token, { env: process.env });
     if (enrolled.devRoot) this.say(DEV_ROOT_NOTICE);
-    this.log(`Enrolled in fleet ${enrolled.fleet} as ${wish.site}/${wish.agent}. The key's fingerprint:`);
+    this.log(`Enrolled in fleet ${enrolled.fleet} as ${wanted.site}/${wanted.agent}. The key's fingerprint:`);
     this.log(`  ${enrolled.fingerprint}`);
     this.log(
       `It follows ${enrolled.channel}; its certificate is renewed automatically and ends on ${enrolled.certificateUntil}.`,
@@ -212,7 +215,7 @@ const readHosts = async (file: string): Promise<Hosts> => {
 };
 
 /** @throws FleetError USAGE */
-const whoOf = (flags: {
+const identityOf = (flags: {
   readonly site?: string | undefined;
   readonly name?: string | undefined;
   readonly channel?: string | undefined;

@@ -54,14 +54,14 @@ export default class Import extends AgentCommand {
   async run(): Promise<ImportResult | MediumPlan> {
     const { args, flags } = await this.parse(Import);
     using progress = openProgress(flags.progress);
-    const wish = {
+    const importOptions = {
       prune: flags.prune,
       acceptExpired: flags['accept-expired'] ? flags.reason : undefined,
     };
     if (flags.plan) {
       const plan = await this.reading(
         flags,
-        (agent) => planMedium({ ...agent, progress }, args.medium, wish),
+        (agent) => planMedium({ ...agent, progress }, args.medium, importOptions),
         openScratch,
       );
       this.print(showPlan(plan));
@@ -69,7 +69,7 @@ export default class Import extends AgentCommand {
       return plan;
     }
     const { result, service } = await this.changing(flags, async (agent) => ({
-      result: await importMedium({ ...agent, progress }, args.medium, wish),
+      result: await importMedium({ ...agent, progress }, args.medium, importOptions),
       service: judgeLook(agent, this.readConfig(flags)).service,
     }));
     this.log(`Accepted ${describeAccepted(result)}`);

@@ -63,7 +63,7 @@ export const createDaemon = (
           signLooksMs: durationMs(config.signLooks),
         });
   if (visitor) stack.use(visitor);
-  const exclusively = shrinkHeapAfter(makeExclusively(agent));
+  const exclusively = shrinkHeapAfter(createRunExclusively(agent));
   let onVerdict = (): void => {};
   const waits = stack.use(healthWaits(agent, exclusively, log, () => onVerdict()));
   return {
@@ -152,7 +152,7 @@ const LOCK_WAIT_MS = 60_000;
  * Runs one piece of work at a time: in this process in the order of calls, and among processes under the lock of the state
  * directory. The lock is released after each piece, so that operators' commands can run in between.
  */
-const makeExclusively = ({ state, edge, signal }: Agent): RunExclusively => {
+const createRunExclusively = ({ state, edge, signal }: Agent): RunExclusively => {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
     const mine = last.then(async () => {

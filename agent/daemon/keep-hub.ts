@@ -12,7 +12,7 @@ export const keepHub = async (daemon: Daemon, rounds: Rounds): Promise<void> => 
   const { hub, pollMs, random, signal } = daemon;
   if (!hub) return;
   const { contact } = hub;
-  const silence = makeSilence(daemon);
+  const silence = createSilence(daemon);
   while (!signal.aborted) {
     try {
       if (await hub.visit({ present: silence.isLong() })) {
@@ -38,7 +38,7 @@ export const keepHub = async (daemon: Daemon, rounds: Rounds): Promise<void> => 
  * Tells when the hub has received nothing for long, which is true at the start. A jump of the wall clock causes at most one
  * extra call, or delays one by as much again.
  */
-const makeSilence = ({ now, random }: Daemon) => {
+const createSilence = ({ now, random }: Daemon) => {
   let since = Number.NEGATIVE_INFINITY;
   let long = 0;
   return {

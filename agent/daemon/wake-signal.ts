@@ -2,7 +2,7 @@
 export type Sleep = (ms: number, ...until: readonly AbortSignal[]) => Promise<void>;
 
 /** Longest delay of a Node timer; a larger one fires immediately. */
-const LONGEST_MS = 2 ** 31 - 1;
+const MAX_MS = 2 ** 31 - 1;
 
 /** Timers use the monotonic clock, so jumps of the wall clock neither delay nor multiply wake-ups. */
 export const sleep: Sleep = (ms, ...until) =>
@@ -16,7 +16,7 @@ export const sleep: Sleep = (ms, ...until) =>
       for (const signal of until) signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, Math.min(LONGEST_MS, Math.max(0, ms)));
+    const timer = setTimeout(end, Math.min(MAX_MS, Math.max(0, ms)));
     for (const signal of until) signal.addEventListener('abort', end);
   });
 

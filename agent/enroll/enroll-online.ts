@@ -41,15 +41,15 @@ const MAX_ANSWER_BYTES = 52 << 20;
  */
 export const enrollOnline = async (
   base: Omit<Agent, 'identity'>,
-  wish: OnlineEnrollment,
+  wanted: OnlineEnrollment,
   url: string,
   token: string,
   options: HubOptions,
 ): Promise<EnrolledOnline> => {
   const { state, edge, signal } = base;
   const clock = { now: edge.now(), trusted: edge.clockTrusted };
-  const root = await fetchRoot(url, wish.pinnedRoot, wish.fleet, clock, options, signal);
-  const { identity, key, fresh } = await takeIdentity(state, edge, { ...wish, fleet: root.fleet });
+  const root = await fetchRoot(url, wanted.pinnedRoot, wanted.fleet, clock, options, signal);
+  const { identity, key, fresh } = await takeIdentity(state, edge, { ...wanted, fleet: root.fleet });
   await using hub = openHub(url, { authorities: root.agentCertificates }, options);
   const body: EnrollRequest = { token, request: JSON.parse(identity.request) as Request };
   let answer: Partial<EnrollAnswer>;

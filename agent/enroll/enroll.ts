@@ -28,11 +28,11 @@ export type Enrolled = {
 export const enroll = async (
   state: State,
   edge: Edge,
-  wish: IdentityRequest,
+  identityRequest: IdentityRequest,
   medium: string,
 ): Promise<Enrolled> => {
   await checkWritable(medium);
-  const { identity, key, fresh } = await takeIdentity(state, edge, wish);
+  const { identity, key, fresh } = await takeIdentity(state, edge, identityRequest);
   const request = `${REQUESTS_FOLDER}/${agentFolder(fullName(identity))}.json`;
   await writeOntoMedium(medium, request, Buffer.from(identity.request));
   const recipient = await loadOrMakeRecipient(state.directory);

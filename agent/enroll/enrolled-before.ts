@@ -14,11 +14,11 @@ import { checkSame } from './take-identity.ts';
  */
 export const enrolledBefore = async (
   state: State,
-  wish: OnlineEnrollment,
+  wanted: OnlineEnrollment,
 ): Promise<EnrolledOnline | undefined> => {
   const identity = findIdentity(state);
   if (!identity) return undefined;
-  checkSame(identity, { ...wish, fleet: wish.fleet ?? identity.fleet });
+  checkSame(identity, { ...wanted, fleet: wanted.fleet ?? identity.fleet });
   const root = readRoot(state);
   const site = readStatement(state, 'site', '');
   const { channel } = readTrustRow(state);

@@ -38,28 +38,28 @@ export type IdentityRequest = {
 export const takeIdentity = async (
   state: State,
   edge: Edge,
-  wish: IdentityRequest,
+  identityRequest: IdentityRequest,
 ): Promise<{ readonly identity: Identity; readonly key: SigningKey; readonly fresh: boolean }> => {
   const known = findIdentity(state);
-  if (known) checkSame(known, wish);
+  if (known) checkSame(known, identityRequest);
   const key = await loadOrMakeKey(state.directory);
   const identity = known
-    ? await askWithRecipient(state, known, key, { now: edge.now(), token: wish.token })
-    : await insert(state, edge, wish, key);
+    ? await askWithRecipient(state, known, key, { now: edge.now(), token: identityRequest.token })
+    : await insert(state, edge, identityRequest, key);
   return { identity, key, fresh: known === undefined };
 };
 
 const insert = async (
   state: State,
   edge: Edge,
-  wish: IdentityRequest,
+  identityRequest: IdentityRequest,
   key: SigningKey,
 ): Promise<Identity> => {
-  const { fleet, site, agent, channel, labels, pinnedRoot } = wish;
+  const { fleet, site, agent, channel, labels, pinnedRoot } = identityRequest;
   const csr = await createCertificateRequest({ fleet, site, agent }, key);
   const at = formatTime(edge.now());
-  const asked = await recipientFields(wish, await loadOrMakeRecipient(state.directory), at, key);
-  const { facts = {}, token } = wish;
+  const asked = await recipientFields(identityRequest, await loadOrMakeRecipient(state.directory), at, key);
+  const { facts = {}, token } = identityRequest;
   const factsSignature = await signFacts({ fleet, site, agent, facts, at }, key);
   const fields: Request = {
     fleet,
@@ -92,11 +92,11 @@ const insert = async (
 };
 
 /** @throws FleetError ALREADY_ENROLLED if a requested value differs from the enrolled one */
-export const checkSame = (known: Identity, wish: IdentityRequest): void => {
+export const checkSame = (known: Identity, identityRequest: IdentityRequest): void => {
   const { channel, labels } = JSON.parse(known.request) as Request;
   const before: IdentityRequest = { ...known, channel, labels };
   const others = FLAGS.flatMap(([name, flag]) =>
-    canonicalJson(before[name] ?? null) === canonicalJson(wish[name] ?? null) ? [] : [flag],
+    canonicalJson(before[name] ?? null) === canonicalJson(identityRequest[name] ?? null) ? [] : [flag],
   );
   if (others.length === 0) return;
   throw new FleetError(

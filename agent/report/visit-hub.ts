@@ -50,7 +50,7 @@ export const createVisitor = (
   { support, signLooksMs = SIGN_LOOKS_MS, ...options }: VisitorOptions,
 ): HubVisitor => {
   /** Whether the recipient was sent since the start; sent only once, as each try asks the hub for a certificate. */
-  let told = false;
+  let isRecipientSent = false;
   let open: { readonly client: HubClient; readonly trust: string } | undefined;
   const clientFor = async (root: TrustRoot, certificate: OwnCertificate): Promise<HubClient> => {
     const trust = `${root.digest} ${certificate.pem}`;
@@ -68,8 +68,8 @@ export const createVisitor = (
       if (!root) return false;
       const certificate = await ownCertificate(agent);
       const now = agent.edge.now();
-      const tells = !told && isRecipientUnreported(agent);
-      const due = isDueForRenewal(certificate, now) || tells;
+      const sendsRecipient = !isRecipientSent && isRecipientUnreported(agent);
+      const due = isDueForRenewal(certificate, now) || sendsRecipient;
       const isAsked = support !== undefined && openRequest(agent) !== undefined;
       // In place of a presence message, so that the hub gets no more requests.
       if (present && isLookUnsigned(agent, signLooksMs)) noteIfRoom(agent);
@@ -80,9 +80,9 @@ export const createVisitor = (
       const renew = async (): Promise<void> => {
         try {
           client = await clientFor(root, await renewCertificate(agent, client, root));
-          told = true;
+          isRecipientSent = true;
         } catch (error) {
-          told ||= !(isFleetError(error) && error.retryable);
+          isRecipientSent ||= !(isFleetError(error) && error.retryable);
           throw error;
         }
       };

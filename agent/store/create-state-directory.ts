@@ -9,7 +9,7 @@ import { folderError } from '#bundles/formats/layout/create-directory';
  */
 export const createStateDirectory = (path: string): void => {
   try {
-    makeAll(path);
+    createAll(path);
   } catch (error) {
     throw folderError(path, error);
   }
@@ -28,10 +28,10 @@ const refuseOthers = (path: string): void => {
   );
 };
 
-const makeAll = (path: string): void => {
+const createAll = (path: string): void => {
   if (isFolder(path)) return;
   const above = dirname(path);
-  if (above !== path) makeAll(above);
+  if (above !== path) createAll(above);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {

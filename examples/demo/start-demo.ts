@@ -113,8 +113,8 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   };
   const promote = async (environment: string, reason: string): Promise<void> => {
     const chain = { hub: { keys: await readKeys(), layout, store }, promotion: await readChain() };
-    const wish = { environment, person: 'mara', now: clock(), signal, repeats: undefined };
-    await promoteTo(chain, { ...wish, candidate: undefined, reason });
+    const request = { environment, person: 'mara', now: clock(), signal, repeats: undefined };
+    await promoteTo(chain, { ...request, candidate: undefined, reason });
     await buildIn(environment);
   };
   const wanted = async (channels: readonly Channel[]) => {

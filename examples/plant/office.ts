@@ -42,7 +42,7 @@ export const openOffice = (
   { busybox, registry, hub }: OfficeOptions,
 ): Office => {
   const registryAt = (host: string): string => `oci://${host}/${PREFIX}`;
-  const makeImage = (name: string, command?: readonly string[]): Promise<void> =>
+  const createImage = (name: string, command?: readonly string[]): Promise<void> =>
     makeRunningImage(
       busybox,
       at('images'),
@@ -81,10 +81,10 @@ export const openOffice = (
       await writeFile(at('hub.yaml'), `${[...common, ...serve].join('\n')}\n`);
     },
     makeImages: async () => {
-      for (const name of EXAMPLE_IMAGES) await makeImage(name);
+      for (const name of EXAMPLE_IMAGES) await createImage(name);
     },
     changeImage: async ({ app, folder, version, command }) => {
-      await makeImage(`registry.halden.example/${app}:${version}`, command);
+      await createImage(`registry.halden.example/${app}:${version}`, command);
       const file = await edit({ app, folder }, /(image: .*):[\d.]+$/m, `$1:${version}`);
       say(`The team makes ${app} ${version}: an image, and one line of ${file}`);
     },

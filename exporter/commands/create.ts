@@ -75,8 +75,8 @@ export default class Create extends FleetCommand {
     using progress = openProgress(flags.progress);
     const asked = exportRequestOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
-    const wish = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
-    const maxFileSize = maxFileSizeOf(flags, wish !== undefined);
+    const setRequest = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const maxFileSize = maxFileSizeOf(flags, setRequest !== undefined);
     const hub = await hubOf(flags);
     return await stoppable(this.signal, 'Run it again: it continues where it stopped', async () => {
       await using prepared = await prepare(order);
@@ -84,8 +84,8 @@ export default class Create extends FleetCommand {
       for (const note of notes) this.say(note);
       for (const removal of removals) this.log(describeRemovals(removal));
       const set =
-        wish &&
-        askForVolumes(wish, {
+        setRequest &&
+        askForVolumes(setRequest, {
           say: (line) => this.say(line),
           endProgress: progress.end,
           isReadBack: flags['read-back'],
@@ -154,8 +154,8 @@ export default class Create extends FleetCommand {
     set: SetRequest | undefined,
     { begin, advance, end }: Progress,
   ): Promise<Exported> {
-    const told = { onPhase: begin, onBytes: advance };
-    const exported = await exportMedium(prepared, { ...options, ...told, signal: this.signal }, set);
+    const hooks = { onPhase: begin, onBytes: advance };
+    const exported = await exportMedium(prepared, { ...options, ...hooks, signal: this.signal }, set);
     end();
     return exported;
   }

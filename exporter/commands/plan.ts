@@ -50,14 +50,14 @@ export default class Plan extends FleetCommand {
     using progress = openProgress(flags.progress);
     const asked = exportRequestOf(flags, process.env, this.readNow(flags.now), this.signal, progress);
     const order = { ...asked, open: await openOptions(flags.identity ?? []) };
-    const wish = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
-    const { maxFileSize } = maxFileSizeOf(flags, wish !== undefined);
+    const setRequest = setRequestOf(flags, 1 + (order.alsoTo ?? []).length, order.sealTo !== undefined);
+    const { maxFileSize } = maxFileSizeOf(flags, setRequest !== undefined);
     return await stoppable(this.signal, 'Nothing was written', async () => {
       await using prepared = await prepare(order);
       const { plan } = prepared;
-      const told = { signal: this.signal, onPhase: progress.begin, onBytes: progress.advance };
-      const set = wish && (await planSet(prepared, wish, told));
-      const bytes = set ? bytesOfSet(set) : await bytesToWrite(prepared, maxFileSize, told);
+      const hooks = { signal: this.signal, onPhase: progress.begin, onBytes: progress.advance };
+      const set = setRequest && (await planSet(prepared, setRequest, hooks));
+      const bytes = set ? bytesOfSet(set) : await bytesToWrite(prepared, maxFileSize, hooks);
       progress.end();
       this.print(formatPlan(plan, bytes), set ? ['', ...formatSet(set)] : []);
       const lacks = set

@@ -127,8 +127,8 @@ const describePushed = (
 const conclude = ({ pointers, images }: Pushed, where: string, dryRun: boolean): string => {
   if (pointers.every(({ outcome }) => outcome === 'unchanged'))
     return `${where}: everything is there already`;
-  const freight = pointers.map((it) => it.freight).reduce(addTransfers, images.freight);
-  const { uploaded, bytes, mounted, there }: TransferCounts = freight;
+  const transfers = pointers.map((it) => it.freight).reduce(addTransfers, images.freight);
+  const { uploaded, bytes, mounted, there }: TransferCounts = transfers;
   const parts = [
     `${formatCount(uploaded, 'blob')} (${formatBytes(bytes)}) ${dryRun ? 'to send' : 'sent'}`,
     ...(mounted > 0 ? [`${mounted} mounted`] : []),

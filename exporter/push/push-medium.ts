@@ -100,9 +100,9 @@ const send = async (
     WIDTH,
     async ({ path, image, stages }, stop) => {
       const target = registry.repository(path);
-      const freight = await sendStages(path, stages, { ...common, target, signal: stop });
+      const transfers = await sendStages(path, stages, { ...common, target, signal: stop });
       await pushEvidence(target, image, reach.blobs, stop);
-      return freight;
+      return transfers;
     },
     signal,
   );
@@ -111,14 +111,14 @@ const send = async (
     const { repository, tag } = pointer;
     if (!batch) return unchanged(one);
     const target = registry.repository(repository);
-    const { outcome, freight } = await sendBatch(batch, {
+    const { outcome, freight: transfers } = await sendBatch(batch, {
       ...common,
       target,
       chain,
       before,
       signal: stop,
     });
-    return { repository, tag, name: batch.version.name, outcome, wentBack: older, freight };
+    return { repository, tag, name: batch.version.name, outcome, wentBack: older, freight: transfers };
   };
   const isRelease = ({ pointer }: PreparedPointer): boolean => pointer.tag === 'release';
   const moved: PushedPointer[] = [];
@@ -150,9 +150,9 @@ const survey = async (
       planned.push(unchanged(one));
       continue;
     }
-    const freight = await surveyBatch(batch, registry.repository(repository), repair, brought, signal);
+    const transfers = await surveyBatch(batch, registry.repository(repository), repair, brought, signal);
     const { name } = batch.version;
-    planned.push({ repository, tag, name, outcome: 'planned', wentBack: older, freight });
+    planned.push({ repository, tag, name, outcome: 'planned', wentBack: older, freight: transfers });
   }
   return { pointers: planned, images: { count: mirror.length, freight: images } };
 };

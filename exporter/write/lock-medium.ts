@@ -34,12 +34,12 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
         hint: 'Wait until it has ended, and run this again',
       });
     }
-    const isThere = async (): Promise<boolean> => (await inodeOf(file)) === before;
+    const isPresent = async (): Promise<boolean> => (await inodeOf(file)) === before;
     // The previous holder removed the file, so this lock is on a deleted file.
-    if (await isThere()) {
+    if (await isPresent()) {
       return {
         check: async () => {
-          if (!(await isThere())) throw lockLostError(medium);
+          if (!(await isPresent())) throw lockLostError(medium);
         },
         begin: () => {
           stays = true;
@@ -48,7 +48,7 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
           stays = false;
         },
         [Symbol.asyncDispose]: async () => {
-          if (!stays && (await isThere()))
+          if (!stays && (await isPresent()))
             await rm(file, { force: true })
               .then(() => syncDirectory(dirname(file)))
               .catch(() => {});

@@ -61,8 +61,8 @@ export const writeVolume = async (
     ...defined({ replaced: old.length === 0 ? undefined : [...new Set(old)] }),
   });
   const progress = join(root, PROGRESS_FILE);
-  const isThere = todo.length === 0 && before?.set === layout.set && old.length === 0;
-  if (!isThere) await writeFileAtomically(progress, listBytes(listOf()));
+  const isPresent = todo.length === 0 && before?.set === layout.set && old.length === 0;
+  if (!isPresent) await writeFileAtomically(progress, listBytes(listOf()));
   let written = 0;
   options.onPhase?.({
     name: 'writing',

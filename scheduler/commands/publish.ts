@@ -220,12 +220,12 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
   #conclude(outcomes: readonly PointerOutcome[], where: string): void {
     const count = (wanted: PointerOutcome['outcome']): number =>
       outcomes.filter(({ outcome }) => outcome === wanted).length;
-    const freight = outcomes.map((it) => it.freight).reduce(addTransfers, NO_TRANSFERS);
+    const transfers = outcomes.map((it) => it.freight).reduce(addTransfers, NO_TRANSFERS);
     const verb = count('planned') > 0 ? 'to upload' : 'uploaded';
     const parts = (['planned', 'sent', 'superseded', 'unchanged', 'failed'] as const)
       .filter((outcome) => count(outcome) > 0)
       .map((outcome) => `${count(outcome)} ${outcome}`);
-    const said = [parts.join(', ') || 'nothing to publish', formatFreight(freight, verb)];
+    const said = [parts.join(', ') || 'nothing to publish', formatTransfers(transfers, verb)];
     this.print(`${where}: ${said.filter(Boolean).join('; ')}`);
     const first = outcomes.find(({ error }) => error)?.error;
     if (first) process.exitCode = new FleetError(first.code, '').exitCode;
@@ -254,18 +254,18 @@ const describePointer = ({ repository, tag, name, outcome, freight, error }: Poi
     case 'unchanged':
       return row('unchanged');
     case 'sent':
-      return row(`sent: ${formatFreight(freight, 'uploaded')}`);
+      return row(`sent: ${formatTransfers(freight, 'uploaded')}`);
     case 'superseded':
       return row('superseded: another publish wrote a newer one meanwhile');
     case 'planned':
-      return row(`would be sent: ${formatFreight(freight, 'to upload')}`);
+      return row(`would be sent: ${formatTransfers(freight, 'to upload')}`);
     case 'failed':
       return row(error ? formatError(error) : 'failed');
   }
 };
 
 /** '3 blobs (1.20 MiB) uploaded, 2 mounted, 5 there already'; '' where nothing was looked at. */
-const formatFreight = ({ uploaded, mounted, there, bytes }: TransferCounts, verb: string): string =>
+const formatTransfers = ({ uploaded, mounted, there, bytes }: TransferCounts, verb: string): string =>
   [
     ...(uploaded > 0 ? [`${formatCount(uploaded, 'blob')} (${formatBytes(bytes)}) ${verb}`] : []),
     ...(mounted > 0 ? [`${mounted} mounted`] : []),

@@ -5,7 +5,7 @@ import { refuseUnfinishedRestore } from '../release/write/unfinished-restore.ts'
 import { type Configuration, requireSetting } from '../settings/configuration.ts';
 import { describeDatabase } from '../settings/database-url.ts';
 import type { Hub } from './hub.ts';
-import { bringHistoryUpToDate } from './ingest/reports/rebuild-history.ts';
+import { updateHistory } from './ingest/reports/rebuild-history.ts';
 import { type By, openStore, storeExists } from './store/open-store.ts';
 
 /**
@@ -44,7 +44,7 @@ export const openHub = async (
     // The first enrolment creates the layout. If there are sites and no layout, the path is wrong.
     if (!create && (await store.db.selectFrom('site').select('name').executeTakeFirst()))
       await openLayout(layout);
-    await bringHistoryUpToDate(store, (line) => void process.stderr.write(`${line}\n`));
+    await updateHistory(store, (line) => void process.stderr.write(`${line}\n`));
   } catch (error) {
     await store[Symbol.asyncDispose]();
     throw error;

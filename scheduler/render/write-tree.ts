@@ -131,16 +131,16 @@ const writeFiles = (out: string, tree: Tree, found: Found): readonly string[] =>
   const written: string[] = [];
   const name = `.${randomUUID()}.tmp`;
   const made = new Set<string>();
-  const makeFolder = (folder: string): void => {
+  const createFolder = (folder: string): void => {
     if (folder === '.' || made.has(folder)) return;
-    makeFolder(dirname(folder));
-    if (!found.has(folder)) makeOne(join(out, folder));
+    createFolder(dirname(folder));
+    if (!found.has(folder)) createOne(join(out, folder));
     made.add(folder);
   };
   for (const [path, bytes] of tree) {
     const target = join(out, path);
     if (found.get(path) === 'file' && readIfThere(target)?.equals(bytes)) continue;
-    makeFolder(dirname(path));
+    createFolder(dirname(path));
     const draft = join(dirname(target), name);
     try {
       writeFileSync(draft, bytes, { flag: 'wx', mode: 0o644 });
@@ -155,7 +155,7 @@ const writeFiles = (out: string, tree: Tree, found: Found): readonly string[] =>
 };
 
 /** Creates one folder; another run may create it at the same time. */
-const makeOne = (path: string): void => {
+const createOne = (path: string): void => {
   try {
     mkdirSync(path);
   } catch (error) {

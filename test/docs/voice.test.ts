@@ -70,6 +70,70 @@ const FIXED = [
   /^bundles\/schemas\//,
 ];
 
+/** Names of declarations that a reader has to decode, and the terms of the field. */
+const NAMES: readonly Wording[] = [
+  {
+    found: /^(?:say|tell|told|bring|give)[A-Z]/,
+    write: 'describe..., format... or report... for texts, fetch... for content',
+    example: 'sayLeaving',
+  },
+  { found: /^make[A-Z]/, write: 'create..., or mark... for a state', example: 'makeSender' },
+  {
+    found: /(?:^|_)(?:MOST|LEAST|LONGEST|SHORTEST|TELLING)(?:_|$)/,
+    write: 'MAX_..., MIN_..., with the unit',
+    example: 'MOST_READ',
+  },
+  {
+    found:
+      /^wish$|Wish$|^(?:Token|Site|Set|Reseal|Archive|Recheck|Follower)Order$|Freight$|^[Mm]ood(?:Of)?$|Aside$|^(?:about|note|check)Glass$|[Tt]respass/,
+    write: '...Request, ...Options; TransferCounts; Tone; OnThread; BreakGlass; Violation',
+    example: 'PromoteWish',
+  },
+  {
+    found:
+      /^(?:lame|rescuers?|impatience|patience|PATIENCE(?:_MS)?|stamina|seldom|shelf|mould|parcels?)$|InVain$|^givers|^told$/,
+    write: "the field's term: unmetDependencies, retryBudget, timeout, repository, cache, batch",
+    example: 'impatience',
+  },
+  {
+    found: /^(?:whatHolds|whatOf|whoOf|whenOf|isThere|isAlike|isHere|wayOut|inTheWay|curedBy|stepAside)$/,
+    write: 'the fact that it returns: finalizersOf, exists, suggestFix',
+    example: 'wayOut',
+  },
+];
+
+/** Beginnings and words that keep the title of a decision from saying what was decided. */
+const DECISIONS: readonly Wording[] = [
+  {
+    found: /^(?:What|Who|Whose|Nothing|One way)\b/,
+    write: 'a sentence about the decided thing',
+    example: 'What libraries do not do',
+  },
+  {
+    found: /\bby us\b|\bby accident\b|\bto be believed\b|\bis the library's\b/,
+    write: 'name the actor',
+    example: 'are read by us',
+  },
+  { found: /\bsticks?\b/, write: 'medium', example: 'A name on a stick' },
+  { found: /\.$/, write: 'no full stop', example: 'Ajv checks every schema.' },
+];
+
+/** Words of schemas that only the authors of this repository understand. */
+const DESCRIPTIONS: readonly Wording[] = [
+  {
+    found: /^(?:What|Whatever|Who|Whoever) /,
+    write: 'a noun: Facts that the agent read',
+    example: 'What ends it.',
+  },
+  { found: /\bvouch/i, write: 'confirms, signs', example: 'nothing vouches for it' },
+  { found: /\bthis stick\b|\bsticks, /, write: 'volume, medium', example: 'Those on this stick.' },
+  {
+    found: /\bthe order (?:for|wants)\b|\bfirst order\b/,
+    write: 'site statement',
+    example: 'before the first order',
+  },
+];
+
 const TEXT = /\.(?:ts|js|md|ya?ml|service|svg)$/;
 
 const files = [
@@ -100,6 +164,27 @@ const tests = readdirSync(join(ROOT, 'test'), { recursive: true, withFileTypes: 
   // The words of the attack table are fixed.
   .filter((file) => !file.startsWith('test/attacks/'))
   .map((file) => [file, readFileSync(join(ROOT, file), 'utf8').split('\n')] as const);
+
+const decisions = readdirSync(join(ROOT, 'docs/decisions'))
+  .filter((name) => /^\d{4}-/.test(name))
+  .map((name) => readFileSync(join(ROOT, 'docs/decisions', name), 'utf8'))
+  .map((text) => /^# \d+\. (.+)$/m.exec(text)?.[1] ?? text);
+
+const descriptionsIn = (node: unknown): readonly string[] => {
+  if (typeof node !== 'object' || node === null) return [];
+  const own = 'description' in node && typeof node.description === 'string' ? [node.description] : [];
+  return [...own, ...Object.values(node).flatMap(descriptionsIn)];
+};
+
+const descriptions = ['bundles/schemas', 'docs/schemas']
+  .flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name.endsWith('.json'))
+      .map((entry) => relative(ROOT, join(entry.parentPath, entry.name))),
+  )
+  .flatMap((file) =>
+    descriptionsIn(JSON.parse(readFileSync(join(ROOT, file), 'utf8'))).map((text) => ({ file, text })),
+  );
 
 describe('the wording of comments, messages and documentation', () => {
   it('covers more than 1,000 files', () => {
@@ -151,7 +236,50 @@ describe('the wording of comments, messages and documentation', () => {
     expect(places, 'write instead: describeRelease, isSameItem, recordChecks').toEqual([]);
   });
 
-  it.each(WORDINGS)('would find "$example"', ({ found, example }) => {
-    expect(example).toMatch(found);
+  it.each(NAMES)('declares no name like $example', ({ found, write }) => {
+    const declared = /\b(?:const|let|function|type|interface|class) (\w+)/g;
+    const places = sources.flatMap(([file, lines]) =>
+      lines.flatMap((line, index) =>
+        [...line.replace(/\/\/.*|^\s*\/?\*.*/, '').matchAll(declared)]
+          .filter(([, name = '']) => found.test(name))
+          .map(([, name]) => `${file}:${index + 1}: ${name}`),
+      ),
+    );
+    expect(places, `write instead: ${write}`).toEqual([]);
   });
+
+  it.each(DECISIONS)('titles no decision like "$example"', ({ found, write }) => {
+    expect(
+      decisions.filter((title) => found.test(title)),
+      `write instead: ${write}`,
+    ).toEqual([]);
+  });
+
+  it('titles each decision as the list of decisions does', () => {
+    const list = readFileSync(join(ROOT, 'docs/decisions/README.md'), 'utf8');
+    expect(decisions.length).toBeGreaterThan(39);
+    expect(decisions.filter((title) => !list.includes(`| ${title} |`))).toEqual([]);
+  });
+
+  it.each([...WORDINGS, ...DESCRIPTIONS])(
+    'describes no field of a schema like "$example"',
+    ({ found, write }) => {
+      expect(
+        descriptions.filter((entry) => found.test(entry.text)).map(({ file, text }) => `${file}: ${text}`),
+        `write instead: ${write}`,
+      ).toEqual([]);
+    },
+  );
+
+  it('reads the descriptions of all schemas', () => {
+    expect(new Set(descriptions.map(({ file }) => file)).size).toBeGreaterThan(60);
+    expect(descriptions.length).toBeGreaterThan(800);
+  });
+
+  it.each([...WORDINGS, ...NAMES, ...DECISIONS, ...DESCRIPTIONS])(
+    'would find "$example"',
+    ({ found, example }) => {
+      expect(example).toMatch(found);
+    },
+  );
 });

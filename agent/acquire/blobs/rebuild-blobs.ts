@@ -52,7 +52,7 @@ export const rebuildBlobs = async (
   for (const delta of deltas) {
     // A previous medium may have had the patch.
     if (await isStored(agent, delta)) made.add(delta.digest);
-    else if (await isHere(medium, delta)) todo.push(delta);
+    else if (await isPresent(medium, delta)) todo.push(delta);
   }
   await checkSpaceForPatches(agent, medium, todo);
   const rejected: Delta[] = [];
@@ -82,7 +82,7 @@ export const rebuildBlobs = async (
 const sizeOf = (deltas: readonly Delta[]): number => deltas.reduce((sum, { size }) => sum + size, 0);
 
 /** False only for a set whose part with this patch is absent. */
-const isHere = async ({ parts, blobs }: OpenMedium, { patch }: Delta): Promise<boolean> =>
+const isPresent = async ({ parts, blobs }: OpenMedium, { patch }: Delta): Promise<boolean> =>
   parts === undefined || (await blobs.size(patch.digest)) !== undefined;
 
 /** Deltas whose blob is missing here. Only for blobs that the signed bundles and their images name, at the signed size. */

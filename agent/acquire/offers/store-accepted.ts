@@ -56,7 +56,7 @@ export const storeAccepted = (
     saveDocuments(agent, offered);
     const confirmed = saveTrust(agent, offered, word.prune ?? false);
     if (offered.release) orderPackages(agent, offered);
-    noteGlass(agent, offered.accepted, word.reason);
+    noteBreakGlass(agent, offered.accepted, word.reason);
     forgetParts(agent, offered);
     if (fingerprint(state, { leases }) !== before) recordImported(agent, offered, confirmed);
     noteStaleness(agent, readStaleness(agent));
@@ -90,7 +90,7 @@ const saveDocuments = ({ state }: Agent, { accepted, bundleStatements, bundles }
 };
 
 /** Records a break-glass override with operator and reason: in the signed report, and in `status` until the next release. */
-const noteGlass = (
+const noteBreakGlass = (
   agent: Agent,
   { relaxed, release, site }: AcceptedOffer['accepted'],
   reason = 'no reason given',

@@ -23,12 +23,12 @@ export const registryProvider = (registry: Registry): ImageProvider => {
   const pathsOf = ({ names = [] }: ClosureEntry): readonly string[] =>
     [...new Set(names.map(mirrorPath))].toSorted(compareBytes);
 
-  const isThere = async (path: string, digest: Digest, signal: AbortSignal): Promise<boolean> =>
+  const isPresent = async (path: string, digest: Digest, signal: AbortSignal): Promise<boolean> =>
     (await registry.repository(path).resolve(imageTag(digest), signal))?.digest === digest;
   /** True if the image and its signatures, which may arrive later, are present. */
   const isWhole = async (path: string, image: ClosureEntry, signal: AbortSignal): Promise<boolean> => {
     for (const digest of [image.digest, ...(image.attachments ?? [])])
-      if (!(await isThere(path, digest, signal))) return false;
+      if (!(await isPresent(path, digest, signal))) return false;
     return true;
   };
 
@@ -59,7 +59,7 @@ export const registryProvider = (registry: Registry): ImageProvider => {
       let sent = false;
       for (const [index, path] of paths.entries()) {
         if (await isWhole(path, image, signal)) continue;
-        if (!(await isThere(path, image.digest, signal)))
+        if (!(await isPresent(path, image.digest, signal)))
           await push(path, image, blobs, index > 0 ? paths[0] : undefined, signal);
         await pushEvidence(registry.repository(path), image, orFrom(blobs), signal);
         sent = true;

@@ -41,7 +41,7 @@ export const packLayerOnThread = async (files: readonly LayerFile[]): Promise<Pa
   const space = takeSpace(size);
   const tar = writeTar(entries, space.subarray(0, size).fill(0));
   const bytes = await gzipOnThread(tar);
-  giveBack(space);
+  returnBuffer(space);
   return toLayer(bytes, size);
 };
 
@@ -59,7 +59,7 @@ const takeSpace = (size: number): Buffer => {
   return spaces.splice(found, found < 0 ? 0 : 1)[0] ?? Buffer.allocUnsafeSlow(size + (size >> 3));
 };
 
-const giveBack = (space: Buffer): void => {
+const returnBuffer = (space: Buffer): void => {
   if (space.length > MAX_SPACE) return;
   spaces.push(space);
   if (spaces.length > MAX_SPACES) spaces.shift();

@@ -100,8 +100,8 @@ const oldRuns = (old: OldContent): ((from: number, length: number) => Uint8Array
   let start = 0;
   let window: Uint8Array = new Uint8Array(0);
   return (from, length) => {
-    const isHere = from >= start && from + length <= start + window.length;
-    if (isHere) return window.subarray(from - start, from - start + length);
+    const isPresent = from >= start && from + length <= start + window.length;
+    if (isPresent) return window.subarray(from - start, from - start + length);
     if (length >= WINDOW) return old.read(from, length);
     const keep = (bytes: Uint8Array): Uint8Array => {
       start = from;

@@ -11,7 +11,7 @@ import { syncDirectory } from './sync-directory.ts';
  */
 export const createDirectory = async (path: string, mode?: number): Promise<void> => {
   try {
-    await makeAll(path, mode);
+    await createAll(path, mode);
   } catch (error) {
     throw folderError(path, error);
   }
@@ -33,14 +33,14 @@ export const folderError = (path: string, error: unknown): unknown => {
   return error;
 };
 
-const makeAll = async (path: string, mode: number | undefined): Promise<void> => {
+const createAll = async (path: string, mode: number | undefined): Promise<void> => {
   try {
-    await makeOne(path, mode);
+    await createOne(path, mode);
   } catch (error) {
     const above = dirname(path);
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === path) throw error;
-    await makeAll(above, mode);
-    await makeOne(path, mode);
+    await createAll(above, mode);
+    await createOne(path, mode);
   }
 };
 
@@ -54,15 +54,15 @@ const syncAbove = async (path: string): Promise<void> => {
 };
 
 /** Creates one folder. It may exist already, or be created by a concurrent process. */
-const makeOne = async (path: string, mode: number | undefined): Promise<void> => {
+const createOne = async (path: string, mode: number | undefined): Promise<void> => {
   try {
     await mkdir(path, defined({ mode }));
   } catch (error) {
-    const isThere = await stat(path).then(
+    const isPresent = await stat(path).then(
       (found) => found.isDirectory(),
       () => false,
     );
-    if (!isThere) throw error;
+    if (!isPresent) throw error;
     return;
   }
   // Outside of the try block, whose handler would ignore an error of it because the folder exists now.

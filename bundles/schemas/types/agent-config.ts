@@ -5,7 +5,7 @@
  */
 export type AgentConfig = {
   /**
-   * Directory of the agent's memory, from /: key, journal, outbox, verified blobs.
+   * Directory of the agent's state, from /: key, journal, outbox, verified blobs.
    */
   readonly state?: string;
   /**
@@ -17,11 +17,11 @@ export type AgentConfig = {
    */
   readonly services?: 'systemd' | 'none';
   /**
-   * What run does when live state differs from the package.
+   * Behaviour of run when live state differs from the package.
    */
   readonly onDrift?: 'correct' | 'report';
   /**
-   * What run does when nothing vouches any more for the release being the newest. continue: drift is corrected and what failed is tried again, as always. block-changes: what runs is watched, and nothing is changed.
+   * Behaviour of run when no recent lease confirms that the release is the newest one. continue: drift is corrected and failed packages are tried again, as always. block-changes: live state is compared, and nothing is changed.
    */
   readonly onStale?: 'continue' | 'block-changes';
   /**
@@ -57,7 +57,7 @@ export type AgentConfig = {
    */
   readonly clock?: 'auto' | 'trusted' | 'untrusted';
   /**
-   * What packages are applied to: host, kubernetes, or both.
+   * Targets of packages: host, kubernetes, or both.
    */
   readonly targets?: readonly ('host' | 'kubernetes')[];
   /**
@@ -101,7 +101,7 @@ export type AgentConfig = {
    */
   readonly signLooks?: string;
   /**
-   * Registries, host[:port], that may be spoken to without TLS. Loopback always may.
+   * Registries, host[:port], that may be contacted without TLS. Loopback hosts always may.
    */
   readonly plainHttp?: readonly string[];
   /**

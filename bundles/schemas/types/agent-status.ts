@@ -12,7 +12,7 @@ export type AgentStatus = {
    */
   readonly agent: string;
   /**
-   * <environment>/<cluster type>; null before the first order.
+   * <environment>/<cluster type>; null before the first site statement.
    */
   readonly channel: string | null;
   readonly release: {
@@ -21,7 +21,7 @@ export type AgentStatus = {
     readonly expires: Timestamp;
     readonly ageDays: number;
     /**
-     * It has ended, and no lease carries it on.
+     * It has expired, and no lease extends it.
      */
     readonly stale: boolean;
     /**
@@ -37,16 +37,16 @@ export type AgentStatus = {
     readonly issuedAt: Timestamp;
     readonly expires: Timestamp;
     /**
-     * Not ended, and as young as the order for this site wants it.
+     * True if it has not expired and is as recent as the site statement requires.
      */
     readonly live: boolean;
     /**
-     * When it stops to count here: at its end, or earlier where the order wants younger ones.
+     * When it stops counting here: at its expiry, or earlier if the site statement requires more recent leases.
      */
     readonly until: Timestamp;
   } | null;
   /**
-   * Nothing vouches any more for the release being the newest: no new installs, and nothing is stopped. null: something does.
+   * No recent lease confirms that the release is the newest one: nothing new is installed, and nothing is stopped. null: it is confirmed.
    */
   readonly stale: {
     readonly since: Timestamp;
@@ -56,13 +56,13 @@ export type AgentStatus = {
       readonly since: Timestamp;
       readonly why: string;
       /**
-       * What ends it.
+       * The event that ends it.
        */
       readonly todo: string;
     }[];
   } | null;
   /**
-   * Somebody imported what had ended; until the next regular release.
+   * An operator imported expired statements; present until the next regular release.
    */
   readonly brokenGlass: {
     readonly operator: string;
@@ -72,7 +72,7 @@ export type AgentStatus = {
     readonly relaxed: readonly ('site' | 'release' | 'lease')[];
   } | null;
   /**
-   * A person holds this machine as it is.
+   * An operator holds this site.
    */
   readonly held?: {
     readonly since: Timestamp;
@@ -84,7 +84,7 @@ export type AgentStatus = {
     readonly reason: string;
   } | null;
   /**
-   * A medium on several sticks, of which not all that is for this agent has been here yet.
+   * A medium on several volumes, some of which this agent needs and has not imported yet.
    */
   readonly parts: {
     readonly set: Digest;
@@ -102,7 +102,7 @@ export type AgentStatus = {
     readonly dev: boolean;
   } | null;
   /**
-   * Version of the order for this site.
+   * Version of the site statement.
    */
   readonly site: number;
   readonly packages: readonly {
@@ -123,7 +123,7 @@ export type AgentStatus = {
     readonly message: string | null;
     readonly pinned: number | null;
     /**
-     * Who rolled it back by hand, and why.
+     * Person who rolled it back by hand, and the reason.
      */
     readonly pinnedReason?: string | null;
     readonly checks: readonly {
@@ -203,7 +203,7 @@ export type AgentStatus = {
      */
     readonly running: boolean | null;
     /**
-     * One has run on this state directory, or is installed.
+     * A service has run on this state directory, or is installed.
      */
     readonly expected: boolean;
     /**
@@ -229,7 +229,7 @@ export type AgentStatus = {
         readonly message: string;
       }[];
       /**
-       * What the reboot waits for.
+       * The condition that the reboot waits for.
        */
       readonly waits: string;
       /**

@@ -29,7 +29,7 @@ export type BundleConfig = {
      */
     readonly blobs?: readonly Digest[];
     /**
-     * What the package may name; absent: section 4 says what holds then.
+     * Names and paths that the package may use; absent: see section 4.
      */
     readonly bounds?: {
       /**
@@ -37,7 +37,7 @@ export type BundleConfig = {
        */
       readonly paths?: readonly string[];
       /**
-       * What the platform's templates brought: paths, unit names, 'check:<argv as JSON>', 'playbook:<digest of its entry>'.
+       * Entries of the platform's templates: paths, unit names, 'check:<argv as JSON>', 'playbook:<digest of its entry>'.
        */
       readonly platform?: readonly string[];
       /**

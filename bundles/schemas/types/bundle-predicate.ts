@@ -31,7 +31,7 @@ export type BundlePredicate = {
     readonly ref?: string;
     readonly commit?: string;
     /**
-     * What the application's team calls the version, and the commit that it was made from: by Kalypso's DeploymentDescriptor.
+     * Version in the words of the application's team, and the commit that it was made from: by Kalypso's DeploymentDescriptor.
      */
     readonly described?: {
       readonly version: string;

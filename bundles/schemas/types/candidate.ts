@@ -28,7 +28,7 @@ export type Candidate = {
     readonly ref?: string;
     readonly commit?: string;
     /**
-     * What the application's team calls the version, and the commit that it was made from: by Kalypso's DeploymentDescriptor.
+     * Version in the words of the application's team, and the commit that it was made from: by Kalypso's DeploymentDescriptor.
      */
     readonly described?: {
       readonly version: string;
@@ -59,7 +59,7 @@ export type Candidate = {
     readonly version: string;
   }[];
   /**
-   * Bundles of earlier releases whose packages stood in for what was held.
+   * Bundles of earlier releases whose packages replace held ones.
    */
   readonly kept?: readonly {
     readonly clusterType: string;
@@ -74,7 +74,7 @@ export type Candidate = {
     readonly declaredIn?: Digest;
   }[];
   /**
-   * What assignments depend on, by the file or the application's folder that declares it.
+   * Objects that assignments depend on, by the file or the application's folder that declares it.
    */
   readonly declared?: readonly {
     /**

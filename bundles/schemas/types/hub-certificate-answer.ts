@@ -9,7 +9,7 @@ export type HubCertificateAnswer = {
    */
   readonly certificate: string;
   /**
-   * What it chains to, PEM; also in the root's x-fleet.
+   * Certificate of its issuer, PEM; also in the root's x-fleet.
    */
   readonly authority: string;
 };

@@ -33,7 +33,7 @@ export type History =
     }
   | Where;
 /**
- * Values of the site that differ, as JSON text: withheld for one that may be secret, absent where there was or is none.
+ * Values of the site that differ, as JSON text: withheld for one that may be secret, absent if there is no such value.
  */
 export type ChangedValues = readonly {
   readonly name: string;
@@ -83,7 +83,7 @@ export type Me = {
    */
   readonly admin: boolean;
   /**
-   * What a write with the session sends; null: a token.
+   * Value that a write with the session sends against CSRF; null: the caller has a token.
    */
   readonly csrf: string | null;
   /**
@@ -466,7 +466,7 @@ export type StatusRow = {
   readonly heardAt: Timestamp | null;
   readonly silent: boolean;
   /**
-   * The service of the agent does not run, as it reported: nothing looks after this row.
+   * The agent reported that its service does not run, so nothing updates this row.
    */
   readonly stopped: boolean;
   readonly saidAt: Timestamp | null;
@@ -744,7 +744,7 @@ export type Package = {
   readonly assignment: string;
   readonly channel: string;
   /**
-   * Releases that the assignment can be taken back to, the newest first.
+   * Releases that the assignment can be rolled back to, the newest first.
    */
   readonly earlier: readonly {
     readonly package: Digest;

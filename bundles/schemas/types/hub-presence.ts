@@ -6,7 +6,7 @@ import type { Timestamp } from '../../time.ts';
  */
 export type HubPresence = {
   /**
-   * The present by the agent's clock, which the other times are compared with.
+   * The current time by the agent's clock, which the other times are compared with.
    */
   readonly time?: Timestamp;
   /**

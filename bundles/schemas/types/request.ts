@@ -25,7 +25,7 @@ export type Request = {
    */
   readonly recipientSignature?: string;
   /**
-   * What the agent read of its machine
+   * Facts that the agent read from its machine
    */
   readonly facts?: {
     readonly [k: string]: string;

@@ -82,11 +82,11 @@ export type SchedulerConfig = {
    */
   readonly signCommits?: boolean;
   /**
-   * For serve: what the tree's repository lives on, with =<address of its API> where that is not the usual one. Without it the public services are known: github.com, gitlab.com, dev.azure.com.
+   * For serve: forge that hosts the tree's repository, with =<address of its API> where that is not the usual one. Without it the public services are known: github.com, gitlab.com, dev.azure.com.
    */
   readonly forge?: string;
   /**
-   * Registries, host[:port], that may be spoken to without TLS. Loopback always may.
+   * Registries, host[:port], that may be contacted without TLS. Loopback hosts always may.
    */
   readonly plainHttp?: readonly string[];
   /**
@@ -94,7 +94,7 @@ export type SchedulerConfig = {
    */
   readonly caFile?: string;
   /**
-   * Docker or podman auth file with the registries' credentials. Without it the usual places are looked at.
+   * Docker or podman auth file with the registries' credentials. Default: the usual places.
    */
   readonly authFile?: string;
   /**
@@ -151,7 +151,7 @@ export type SchedulerConfig = {
      */
     readonly issuer: string;
     /**
-     * What the provider calls the hub.
+     * Client id of the hub at the provider.
      */
     readonly clientId: string;
     /**
@@ -200,7 +200,7 @@ export type SchedulerConfig = {
     };
   };
   /**
-   * For serve: who may what of those who sign in. Of several entries for one person all count.
+   * For serve: roles of the people who sign in. All entries that match a person count.
    */
   readonly roles?: readonly {
     /**
@@ -225,7 +225,7 @@ export type SchedulerConfig = {
     readonly workspaces?: readonly string[];
   }[];
   /**
-   * For serve: what one agent may ask of the hub; past it the hub answers 429 and says when to come back.
+   * For serve: quota of one agent at the hub; past it the hub answers 429 with the time to retry.
    */
   readonly agentQuota?: {
     /**
@@ -250,7 +250,7 @@ export type SchedulerConfig = {
        */
       readonly host: string;
       /**
-       * What the host is, with =<address of its API> where that is not the usual one. Not needed for github.com, gitlab.com and dev.azure.com.
+       * Kind of the forge, with =<address of its API> where that is not the usual one. Not needed for github.com, gitlab.com and dev.azure.com.
        */
       readonly forge?: string;
       /**
@@ -264,7 +264,7 @@ export type SchedulerConfig = {
     readonly targetUrl?: string;
   };
   /**
-   * For serve: who gets alarms.
+   * For serve: receivers of alarms.
    */
   readonly alarms?: {
     /**
@@ -272,7 +272,7 @@ export type SchedulerConfig = {
      */
     readonly repeat?: string;
     /**
-     * Who gets them. Each has one of webhook, email and alertmanager.
+     * Receivers of the alarms. Each has one of webhook, email and alertmanager.
      */
     readonly receivers: readonly ((
       | {
@@ -359,7 +359,7 @@ export type SchedulerConfig = {
     })[];
   };
   /**
-   * What replaces repositories, each as <url>[#branch]=<directory or url#ref>.
+   * Replacements of repositories, each as <url>[#branch]=<directory or url#ref>.
    *
    * Items: <url>[#branch]=<directory or url#ref>: this directory, or this repository at this ref, replaces that repository.
    */

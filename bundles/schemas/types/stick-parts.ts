@@ -2,7 +2,7 @@
 import type { Digest } from '../../digest.ts';
 
 /**
- * fleet/parts.json, and fleet/parts/progress.json while a set is being written: the parts on one stick. Unsigned; it helps to find parts and to name a bad one. docs/bundle-format.md section 10.
+ * fleet/parts.json, and fleet/parts/progress.json while a set is being written: the parts on one volume. Unsigned; it helps to find parts and to name a bad one. docs/bundle-format.md section 10.
  */
 export type StickParts = {
   readonly format: 1;
@@ -17,7 +17,7 @@ export type StickParts = {
    */
   readonly sealedTo?: Digest;
   /**
-   * Those on this stick.
+   * Parts on this volume.
    */
   readonly parts: readonly {
     readonly number: number;

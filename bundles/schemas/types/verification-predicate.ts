@@ -11,7 +11,7 @@ export type VerificationPredicate = {
    */
   readonly fleet?: string;
   /**
-   * The newest root that all was judged by; null where none was to be believed.
+   * The newest root, by which everything was verified; null if no root was valid.
    */
   readonly root: {
     readonly version: number;
@@ -27,7 +27,7 @@ export type VerificationPredicate = {
   readonly anchored: boolean;
   readonly result: 'passed' | 'refused';
   /**
-   * Lines of checks.ndjson that are about no blob.
+   * Lines of checks.ndjson that do not concern a blob.
    */
   readonly checks: {
     readonly passed: number;

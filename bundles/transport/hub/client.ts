@@ -54,7 +54,7 @@ export type HubCertificateRequest = {
 export type HubCertificateAnswer = {
     /** The agent's certificate, PEM. */
     certificate: string;
-    /** What it chains to, PEM; also in the root's x-fleet. */
+    /** Certificate of its issuer, PEM; also in the root's x-fleet. */
     authority: string;
 };
 export type HubReport = {
@@ -68,7 +68,7 @@ export type HubReportAnswer = {
     receipts: object[];
 };
 export type HubPresence = {
-    /** The present by the agent's clock, which the other times are compared with. */
+    /** The current time by the agent's clock, which the other times are compared with. */
     time?: string;
     /** When the agent last compared live state with its release. */
     lookedAt?: string;
@@ -130,7 +130,7 @@ export type StatusRow = {
     assignment: string | null;
     heardAt: Time | null;
     silent: boolean;
-    /** The service of the agent does not run, as it reported: nothing looks after this row. */
+    /** The agent reported that its service does not run, so nothing updates this row. */
     stopped: boolean;
     saidAt: Time | null;
     saidAgeSeconds: number | null;
@@ -451,7 +451,7 @@ export type Package = {
     agent: string;
     assignment: string;
     channel: string;
-    /** Releases that the assignment can be taken back to, the newest first. */
+    /** Releases that the assignment can be rolled back to, the newest first. */
     earlier: {
         "package": Digest;
         name: string;
@@ -905,7 +905,7 @@ export type Me = {
     may: string[];
     /** May see and end the sessions of others. */
     admin: boolean;
-    /** What a write with the session sends; null: a token. */
+    /** Value that a write with the session sends against CSRF; null: the caller has a token. */
     csrf: string | null;
     /** When the session ends at the latest. */
     endsAt: string | null;

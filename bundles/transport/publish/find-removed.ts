@@ -37,8 +37,8 @@ export const findRemoved = async (
       here.filter((one) => !there.includes(one)),
     ];
     // A build keeps the bundles of its past releases: mostly nothing is fetched.
-    const isHere = await Promise.all(old.map(async (digest) => (await layout.size(digest)) !== undefined));
-    const gone = await packageNames(isHere.every(Boolean) ? layout : target.blobs, old, signal);
+    const isPresent = await Promise.all(old.map(async (digest) => (await layout.size(digest)) !== undefined));
+    const gone = await packageNames(isPresent.every(Boolean) ? layout : target.blobs, old, signal);
     const kept = await packageNames(layout, now, signal);
     return [...gone.difference(kept)].toSorted(compareBytes);
   } catch (error) {

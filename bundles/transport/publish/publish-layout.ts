@@ -196,8 +196,8 @@ const publishPointer = async (
     isNew && tag === 'release' ? await findRemoved(layout.blobs, target, { ...compared, before }) : undefined;
   const named = defined({ name, removes });
   if (dryRun) {
-    const freight = await surveyBatch(batch, target, repair, brought, signal);
-    return { ...outcome, ...named, outcome: 'planned', freight };
+    const transfers = await surveyBatch(batch, target, repair, brought, signal);
+    return { ...outcome, ...named, outcome: 'planned', freight: transfers };
   }
   const { hasReferrers } = destination;
   const sending = { target, carrier, chain: roots, before, hasReferrers, repair, signal };

@@ -43,8 +43,8 @@ export type SendResult = { readonly outcome: 'sent' | 'superseded'; readonly fre
  * @throws FleetError ROLLBACK, EQUIVOCATION, BUSY, REGISTRY_*, and of reading the layout
  */
 export const sendBatch = async (batch: UploadBatch, sending: Sending): Promise<SendResult> => {
-  const freight = await sendStages(batch.repository, batch.stages, sending);
-  return { outcome: await movePointer(batch, sending), freight };
+  const transfers = await sendStages(batch.repository, batch.stages, sending);
+  return { outcome: await movePointer(batch, sending), freight: transfers };
 };
 
 /**
@@ -79,7 +79,7 @@ const sendManifest = async (
   { target, carrier, hasReferrers, repair, signal }: StageSending,
 ): Promise<TransferCounts> => {
   signal.throwIfAborted();
-  let freight = NO_TRANSFERS;
+  let transfers = NO_TRANSFERS;
   const known = repair ? undefined : await target.resolve(tag, signal);
   if (known?.digest !== descriptor.digest) {
     // The tag is written after the blobs, so a manifest that has its tag is complete.
@@ -88,7 +88,7 @@ const sendManifest = async (
     );
     await needed;
     await target.pushManifest(tag, { mediaType: descriptor.mediaType, bytes }, signal);
-    freight = carried.reduce(
+    transfers = carried.reduce(
       (sum, { blob, how }) =>
         addTransfers(sum, { ...NO_TRANSFERS, [how]: 1, bytes: how === 'uploaded' ? blob.size : 0 }),
       { ...NO_TRANSFERS, manifests: 1 },
@@ -97,7 +97,7 @@ const sendManifest = async (
   await needed;
   // Also if the manifest was there already: an earlier run may have been killed before this step.
   if (subject && hasReferrers) await attachReferrer(target, subject, descriptor, signal);
-  return freight;
+  return transfers;
 };
 
 /** Like Promise.all, but rejects only after all have settled. */

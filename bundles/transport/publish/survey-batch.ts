@@ -15,12 +15,15 @@ export const surveyBatch = async (
   signal: AbortSignal,
 ): Promise<TransferCounts> => {
   const asked = new Set<Digest>();
-  let freight = NO_TRANSFERS;
+  let transfers = NO_TRANSFERS;
   for (const upload of batch.stages.flat()) {
     signal.throwIfAborted();
-    freight = addTransfers(freight, await surveyManifest(upload, target, repair, { asked, brought }, signal));
+    transfers = addTransfers(
+      transfers,
+      await surveyManifest(upload, target, repair, { asked, brought }, signal),
+    );
   }
-  return freight;
+  return transfers;
 };
 
 const surveyManifest = async (

@@ -27,7 +27,7 @@ export type Listing<Item> = {
  * @throws FleetError TOO_MANY, TOO_LARGE, REGISTRY_REFUSED
  */
 export const listPages = async <Item>(
-  { client, wish }: { readonly client: Pick<Client, 'ask'>; readonly wish: TokenScope },
+  { client, scope }: { readonly client: Pick<Client, 'ask'>; readonly scope: TokenScope },
   { doing, path: list, pageSize, items, signal }: Listing<Item>,
 ): Promise<readonly Item[] | undefined> => {
   const found = new Map<string, Item>();
@@ -35,7 +35,7 @@ export const listPages = async <Item>(
   let idle = 0;
   let next: string | URL | undefined = pageSize === undefined ? list : `${list}?n=${pageSize}`;
   while (next !== undefined) {
-    const ask: ClientAsk = { doing, method: 'GET', path: next, accept: [200, 404], wish, signal };
+    const ask: ClientAsk = { doing, method: 'GET', path: next, accept: [200, 404], scope, signal };
     const page = await client.ask(ask, async (answer) => {
       if (answer.status === 404) {
         await discard(answer);

@@ -11,7 +11,7 @@ export const listReferrers = async (
   signal?: AbortSignal,
 ): Promise<readonly Descriptor[]> => {
   const listed = await listPages(
-    { client: repository.client, wish: scopeFor(repository.path, 'pull') },
+    { client: repository.client, scope: scopeFor(repository.path, 'pull') },
     {
       doing: `listing what refers to ${shortDigest(digest)} in ${repository.name}`,
       path: `${repository.path}/referrers/${digest}`,

@@ -14,7 +14,7 @@ export const listRepositories = async (
   signal?: AbortSignal,
 ): Promise<readonly string[] | undefined> => {
   const listed = listPages(
-    { client, wish: { repository: '', scopes: ['registry:catalog:*'] } },
+    { client, scope: { repository: '', scopes: ['registry:catalog:*'] } },
     {
       doing: `listing the repositories of ${client.host}`,
       path: '_catalog',

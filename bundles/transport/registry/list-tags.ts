@@ -11,7 +11,7 @@ export const listTags = async (
   signal?: AbortSignal,
 ): Promise<readonly string[]> => {
   const tags = await listPages(
-    { client: repository.client, wish: scopeFor(repository.path, 'pull') },
+    { client: repository.client, scope: scopeFor(repository.path, 'pull') },
     {
       doing: `listing the tags of ${repository.name}`,
       path: `${repository.path}/tags/list`,

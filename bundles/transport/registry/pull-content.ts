@@ -7,7 +7,7 @@ import { isTransientError, unreachable } from './http/registry-error.ts';
 import type { Answer } from './http/send.ts';
 
 /** A GET request with a response of any size. */
-export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'wish' | 'signal'> & {
+export type Content = Pick<ClientAsk, 'doing' | 'path' | 'headers' | 'scope' | 'signal'> & {
   /** Called for status 500, which then counts as 404, because the caller tries another path first. */
   readonly onFailure?: (() => void) | undefined;
   /** Offset of the first byte to return; default 0. */

@@ -84,7 +84,7 @@ const asking = (
 ) => ({
   path: `${path}/manifests/${checkReference(reference)}`,
   headers: ACCEPT,
-  wish: scopeFor(path, 'pull'),
+  scope: scopeFor(path, 'pull'),
   doing,
   signal,
 });

@@ -39,12 +39,12 @@ export const pushBlob = async (
   const { client } = repository;
   // An existing blob can be mounted as well, which takes one request in place of two.
   const mounts = mountFrom !== undefined && client.mounts.work();
-  if (!mounts && (await isThere(upload))) return 'there';
+  if (!mounts && (await isPresent(upload))) return 'there';
   const begun = await beginUpload(upload, mountFrom);
   if (begun === 'mounted') return 'mounted';
   if (mounts) {
     client.mounts.failed();
-    if (await isThere(upload)) return 'there';
+    if (await isPresent(upload)) return 'there';
   }
 
   const retries = createRetries(client.options, client.retryBudget);
@@ -57,7 +57,7 @@ export const pushBlob = async (
     best = Math.max(best, reached.offset);
     if (!(await retries.wait(undefined, signal))) throw failure;
     // The upload may have succeeded although its response was lost.
-    if (await isThere(upload)) return 'uploaded';
+    if (await isPresent(upload)) return 'uploaded';
     const resumed = why === 'refused' ? undefined : await resumeUpload(upload, reached);
     const isStuck = why === 'offset' && session.isResumed && resumed?.offset === reached.offset;
     if (resumed && !isStuck) {
@@ -66,7 +66,7 @@ export const pushBlob = async (
       continue;
     }
     // A registry that takes long to close an upload may have closed it by now, and no longer knows it.
-    if (!resumed && (await isThere(upload))) return 'uploaded';
+    if (!resumed && (await isPresent(upload))) return 'uploaded';
     anew += 1;
     if (anew > Math.max(MAX_RESTARTS, client.options.tries ?? 0)) throw failure;
     session = await beginAnew(upload);
@@ -78,11 +78,11 @@ export const pushBlob = async (
  * Treats 500 as a missing blob: after a full disk, docker-registry keeps an empty link to a blob that fails every request until the blob
  * is uploaded again.
  */
-const isThere = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
+const isPresent = ({ repository, blob, doing, signal }: Upload): Promise<boolean> => {
   const { path, client } = repository;
-  const wish = scopeFor(path, 'pull,push');
+  const scope = scopeFor(path, 'pull,push');
   return client.ask(
-    { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404, 500], wish, signal },
+    { doing, method: 'HEAD', path: `${path}/blobs/${blob.digest}`, accept: [200, 404, 500], scope, signal },
     async (answer) => (await discard(answer)).status === 200,
   );
 };

@@ -26,7 +26,7 @@ export const pushManifest = async (
     headers: { 'content-type': mediaType, 'content-length': String(bytes.byteLength) },
     body: bytes,
     accept: [201],
-    wish: scopeFor(path, 'pull,push'),
+    scope: scopeFor(path, 'pull,push'),
     signal,
   };
   const said = await client.ask(ask, async (answer) =>

@@ -49,9 +49,9 @@ export const pushTree = async (
   for (const { descriptor, bytes } of tree.manifests.values()) {
     const reference = descriptor.digest === root.digest ? (tag ?? root.digest) : descriptor.digest;
     const found = await target.resolve(reference, signal);
-    const isThere = found?.digest === descriptor.digest;
-    if (!isThere) await target.pushManifest(reference, { mediaType: descriptor.mediaType, bytes }, signal);
-    onBlob?.(descriptor, isThere ? 'there' : 'uploaded');
+    const isPresent = found?.digest === descriptor.digest;
+    if (!isPresent) await target.pushManifest(reference, { mediaType: descriptor.mediaType, bytes }, signal);
+    onBlob?.(descriptor, isPresent ? 'there' : 'uploaded');
   }
 };
 

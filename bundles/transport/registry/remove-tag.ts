@@ -50,7 +50,7 @@ const remove = (
       method: 'DELETE',
       path: `${path}/manifests/${reference}`,
       accept: [200, 202, 204, 404],
-      wish: scopeFor(path, 'delete'),
+      scope: scopeFor(path, 'delete'),
       signal,
     },
     discard,

@@ -21,7 +21,7 @@ export const repositoryBlobs = (repository: RepositoryClient): BlobSource => {
   const asking = (place: Place, digest: Digest, verb: string, signal?: AbortSignal) => ({
     doing: `${verb} ${shortDigest(digest)} in ${name}`,
     path: `${path}/${place}/${digest}`,
-    wish: scopeFor(path, 'pull'),
+    scope: scopeFor(path, 'pull'),
     signal,
     ...defined({ headers: place === 'manifests' ? ACCEPT : undefined }),
   });

@@ -58,7 +58,7 @@ const postUpload = (upload: Upload, mountFrom?: string): Promise<Session | 'moun
     path: `${repository.path}/blobs/uploads/${query.size > 0 ? `?${query.toString()}` : ''}`,
     headers: { 'content-length': '0' },
     accept: [201, 202],
-    wish: { ...push, scopes },
+    scope: { ...push, scopes },
   };
   return repository.client.ask(ask, async (answer) => {
     await discard(answer);
@@ -159,7 +159,7 @@ const brokenOffBy = (bytes: number): readonly number[] =>
 const standing = ({ doing, signal, repository }: Upload) => ({
   doing,
   signal,
-  wish: scopeFor(repository.path, 'pull,push'),
+  scope: scopeFor(repository.path, 'pull,push'),
 });
 
 const bytesOf = (size: number) => ({

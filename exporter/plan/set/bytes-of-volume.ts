@@ -24,9 +24,9 @@ export const bytesOfVolume = async (
   for (const { number, size } of parts) {
     const path = partPath(sizes.set, number, sizes.sealed);
     const one = recorded.find((it) => it.number === number && it.path === path);
-    const isThere = one && (await sizeAt(root ?? '', path)) === one.size;
-    listed.push(isThere ? one : { number, path, size, digest: digestOf('') });
-    if (!isThere) toWrite += size;
+    const isPresent = one && (await sizeAt(root ?? '', path)) === one.size;
+    listed.push(isPresent ? one : { number, path, size, digest: digestOf('') });
+    if (!isPresent) toWrite += size;
   }
   const lists = [
     { path: SUMS_FILE, bytes: sumsOf(listed) },

@@ -10,25 +10,25 @@ import { readLists } from '../medium/volume-lists.ts';
 export const findLayout = async (
   { plan, source }: Pick<Prepared, 'plan' | 'source'>,
   roots: readonly string[],
-  wish: RequestedLimits,
+  requested: RequestedLimits,
   options: Parameters<typeof layOutSet>[3],
 ): Promise<SetLayout> => {
   const lists = (await Promise.all(roots.map((root) => readLists(root)))).flatMap(({ done, begun }) => [
     done,
     begun,
   ]);
-  const guesses = await limitsFor(wish, roots);
-  const isThere = ({ set }: SetLayout): boolean => lists.some((list) => list?.set === set);
+  const guesses = await limitsFor(requested, roots);
+  const isPresent = ({ set }: SetLayout): boolean => lists.some((list) => list?.set === set);
   for (const limits of guesses.slice(0, -1)) {
     try {
       const layout = await layOutSet(plan, source, limits, options);
-      if (isThere(layout)) return layout;
+      if (isPresent(layout)) return layout;
     } catch (error) {
       // The limits of an earlier set may be too small for this one.
       if (!isFleetError(error, 'USAGE')) throw error;
     }
   }
-  return refuseFullVolume(plan, roots, wish, () =>
+  return refuseFullVolume(plan, roots, requested, () =>
     layOutSet(plan, source, guesses.at(-1) as SetLimits, options),
   );
 };

@@ -31,7 +31,7 @@ export type SetPlan = {
  */
 export const planSet = async (
   whole: Pick<Prepared, 'plan' | 'source' | 'targets' | 'seal'>,
-  wish: RequestedLimits,
+  requested: RequestedLimits,
   options: WorkOptions,
 ): Promise<SetPlan> => {
   const prepared = { ...whole, plan: patchesInParts(whole.plan) };
@@ -39,9 +39,9 @@ export const planSet = async (
   const roots = targets.map(({ path }) => path);
   const lists = await Promise.all(roots.map((root) => readLists(root)));
   const sizes = lists.some(({ done, begun }) => done ?? begun)
-    ? await findLayout(prepared, roots, wish, { ...options, seal })
-    : await refuseFullVolume(plan, roots, wish, async () =>
-        estimateSetSizes(plan, (await limitsFor(wish, roots)).at(-1) as SetLimits, seal),
+    ? await findLayout(prepared, roots, requested, { ...options, seal })
+    : await refuseFullVolume(plan, roots, requested, async () =>
+        estimateSetSizes(plan, (await limitsFor(requested, roots)).at(-1) as SetLimits, seal),
       );
   const places = await placesOf(sizes, roots);
   const { limits } = sizes;

@@ -44,14 +44,14 @@ export const siteSide = async (source: Source, request: SiteRequest): Promise<Si
   const releases = new Map<string, number | undefined>();
   const bundles = new Map<Digest, SideBundle>();
   const holds = new Set<Digest>();
-  const told = [...notes];
+  const allNotes = [...notes];
   for (const one of newest) {
     const channel = formatChannel(one.agent.channel);
     releases.set(channel, one.report.floors.release);
     const base = await reportBase(source, one, signal);
     for (const set of base.holds.values()) for (const digest of set) holds.add(digest);
-    if (base.unknown.length > 0) told.push(describeUnknown(base));
-    for (const bundle of await runningBundles(source, one, [...base.holds.keys()], told, signal))
+    if (base.unknown.length > 0) allNotes.push(describeUnknown(base));
+    for (const bundle of await runningBundles(source, one, [...base.holds.keys()], allNotes, signal))
       bundles.set(bundle.digest, bundle);
   }
   return {
@@ -61,7 +61,7 @@ export const siteSide = async (source: Source, request: SiteRequest): Promise<Si
     sites: undefined,
     holds,
     patches: new Map(),
-    notes: told,
+    notes: allNotes,
     [Symbol.asyncDispose]: () => source[Symbol.asyncDispose](),
   };
 };

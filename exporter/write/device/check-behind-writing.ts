@@ -27,9 +27,9 @@ export const checkBehindWriting = <Span extends FileSpan>(
 
   const check = async (span: Span): Promise<void> => {
     if (wrong || failure) return;
-    const told = onBytes && { onBytes: (bytes: number) => onBytes(bytes, span) };
+    const hook = onBytes && { onBytes: (bytes: number) => onBytes(bytes, span) };
     try {
-      if (!(await holds(span, { signal: stop, ...told }))) wrong = span;
+      if (!(await holds(span, { signal: stop, ...hook }))) wrong = span;
     } catch (error) {
       failure = { error };
     }

@@ -72,12 +72,12 @@ const hold = ({ packages, held }: Ready, wrong: Wrong): Ready => {
  */
 const withoutGone = ({ packages, held }: Ready): Ready => {
   const ids = new Set(packages.map(({ id }) => id));
-  const isHere = (id: string): boolean => ids.has(id);
+  const isPresent = (id: string): boolean => ids.has(id);
   const kept = new Map<AssembledPackage, AssembledPackage>();
   for (const { kept: one } of held) {
-    if (!one || one.assignment.target.dependsOn.every(isHere)) continue;
+    if (!one || one.assignment.target.dependsOn.every(isPresent)) continue;
     const { target } = one.assignment;
-    const free = { ...target, dependsOn: target.dependsOn.filter(isHere) };
+    const free = { ...target, dependsOn: target.dependsOn.filter(isPresent) };
     kept.set(one, { ...one, assignment: { ...one.assignment, target: free } });
   }
   if (kept.size === 0) return { packages, held };

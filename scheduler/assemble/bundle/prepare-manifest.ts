@@ -131,8 +131,8 @@ const prepare = (
       : [...(judge?.judge(object) ?? []), ...(isFilled(object) ? checkFilled(object) : [])];
     problems.push(...wrong);
     if (wrong.length === 0 && judge?.isUnknown(object)) unknown.push(toPrepared(object));
-    const trespass = findViolation(object, namespace, bounds);
-    if (trespass) problems.push(trespass);
+    const violation = findViolation(object, namespace, bounds);
+    if (violation) problems.push(violation);
     const foreign = wrong.length === 0 ? findForeignSet(object, bounds) : undefined;
     if (foreign) problems.push(foreign);
     if (isEncrypted) continue;

@@ -46,7 +46,7 @@ export const openContentPlaces = (
       checkScheme(address, options.plainHttp);
       connections ??= openConnections(options);
       const partials = join(directory, 'content', 'partial');
-      await makePartials(partials, url);
+      await createPartials(partials, url);
       // Without a known digest, a partial file may be of other content. Another process may be filling one that could be resumed.
       const resumed = expected && join(partials, hexOf(digestOf(`${url} ${expected.digest}`)));
       using lock = resumed === undefined ? undefined : lockPartial(`${resumed}.lock`);
@@ -68,7 +68,7 @@ export const openContentPlaces = (
   };
 };
 
-const makePartials = async (folder: string, url: string): Promise<void> => {
+const createPartials = async (folder: string, url: string): Promise<void> => {
   try {
     await createDirectory(folder);
   } catch (error) {

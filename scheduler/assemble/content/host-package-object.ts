@@ -252,7 +252,7 @@ const check = keeping(
       name: required(text, 'Name of the check, for reports.'),
       type: required(
         oneOf('unit', 'exec', 'http', 'tcp', 'file'),
-        'What is checked: a systemd `unit` is active, a program (`exec`) exits with 0, an `http` address answers, a `tcp` address accepts connections, or a `file` is new enough.',
+        'The check: a systemd `unit` is active, a program (`exec`) exits with 0, an `http` address answers, a `tcp` address accepts connections, or a `file` is new enough.',
       ),
       unit: optional(unitName, undefined, 'For `unit`: the systemd unit.'),
       stableSeconds: optional(count, 5, 'For `unit`: seconds that it must run without a restart.'),

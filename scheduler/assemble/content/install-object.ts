@@ -108,7 +108,7 @@ export const install = fields<Unplaced<InstallObject>>({
   onRemoval: optional(
     oneOf('remove', 'purge'),
     'remove',
-    'What happens to a Debian package that leaves: `purge` also removes its conffiles and data.',
+    'Removal of a Debian package that the release no longer has: `purge` also removes its conffiles and data.',
   ),
   services: optional(
     oneOf('start', 'leave'),

@@ -86,8 +86,8 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       now,
       sign: async (waiting) => {
         const opened = await releases.open();
-        const told = await describeWaiting(opened, directory.roots, directory.root, waiting);
-        for (const line of waitingLines(told)) this.say(line);
+        const described = await describeWaiting(opened, directory.roots, directory.root, waiting);
+        for (const line of waitingLines(described)) this.say(line);
         return sign(waiting);
       },
     });
@@ -124,7 +124,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       role: 'bundle',
       passwords: passwordsOf(flags),
     });
-    const wish = {
+    const request = {
       environment: to,
       candidate: parseCandidate(flags.candidate),
       stage: flags.stage === undefined ? undefined : parseName(flags.stage, 'stage'),
@@ -134,7 +134,7 @@ With --to it approves the promotion of a candidate, or with --stage a stage of t
       now,
       signal: this.signal,
     };
-    const { outcome, ...approved } = await approveFor(gate, wish, key);
+    const { outcome, ...approved } = await approveFor(gate, request, key);
     const { candidate, person } = approved;
     const { stage, workspace = [] } = flags;
     const limit = workspace.length === 0 ? '' : ` for ${nameSome(workspace)}`;

@@ -19,8 +19,8 @@ abstract class PauseCommand extends FleetCommand {
     // The class that has them: oclif does not see inherited `args`.
     const { args, flags } = await this.parse(PauseCommand);
     const at = { now: this.readNow(flags.now), signal: this.signal };
-    const decided = await decideAbout(args.environment, flags, at, (gate, wish) =>
-      pauseOrResume(gate, this.decision, wish),
+    const decided = await decideAbout(args.environment, flags, at, (gate, request) =>
+      pauseOrResume(gate, this.decision, request),
     );
     this.log(describePaused(decided));
     return decided;

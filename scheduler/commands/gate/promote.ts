@@ -83,27 +83,27 @@ neither keys nor a layout; Git has the decision.`;
     const ungated = aboutEvidence(link);
     if (flags.explain) {
       const question = { now, signal, candidate, asks: person };
-      const told = await assess(gate.hub, link, question);
-      const { state } = told.verdict;
+      const assessed = await assess(gate.hub, link, question);
+      const { state } = assessed.verdict;
       const isOpen = state === 'waiting' || state === 'ready' || state === 'paused';
       const noted = isOpen
-        ? explained.remember(environment, told.candidate.candidate)
+        ? explained.remember(environment, assessed.candidate.candidate)
         : explained.forget(environment);
       await noted.catch(() => {
         this.say('The candidate is not remembered, because the cache cannot be written.');
       });
-      this.print(describeVerdict(told.verdict, told.candidate.candidate));
-      const problem = whyNotApprovable(told.link.policy, told.keys);
+      this.print(describeVerdict(assessed.verdict, assessed.candidate.candidate));
+      const problem = whyNotApprovable(assessed.link.policy, assessed.keys);
       if (problem) this.log(formatError(problem));
       if (ungated !== undefined) this.say(ungated);
       return {
-        ...verdictJson(told.verdict, told.candidate.candidate),
+        ...verdictJson(assessed.verdict, assessed.candidate.candidate),
         ...defined({ problems: problem ? [this.toErrorJson(problem)] : undefined }),
       };
     }
-    const wish = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
+    const request = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
     if (ungated !== undefined) this.say(ungated);
-    const promoted = await promoteTo(gate, wish, (assessment) => {
+    const promoted = await promoteTo(gate, request, (assessment) => {
       const { verdict } = assessment;
       if (verdict.state === 'ready' || verdict.state === 'promoted') return;
       this.#closed = verdictJson(verdict, assessment.candidate.candidate);
@@ -132,8 +132,8 @@ neither keys nor a layout; Git has the decision.`;
   #closed: object | undefined;
 
   protected override toErrorJson(error: unknown): unknown {
-    const told = super.toErrorJson(error) as object;
-    return isFleetError(error, 'GATE_CLOSED') ? { ...told, ...this.#closed } : told;
+    const json = super.toErrorJson(error) as object;
+    return isFleetError(error, 'GATE_CLOSED') ? { ...json, ...this.#closed } : json;
   }
 
   /** Runs the verb publish with the same settings; its exit code is this command's. */

@@ -46,8 +46,8 @@ it by \`promote\`.`;
     await using gate = await openGate(await readConfiguration(flags, process.cwd()), signal);
     const { blobs } = await openLayout(gate.hub.layout);
     const candidate = named === undefined ? null : (await readCandidate(named, [blobs], signal)).document;
-    const wish = { environment: args.environment, person: personOf(flags), reason, now, signal };
-    const submitted = await submitCandidate(gate, { ...wish, candidate });
+    const request = { environment: args.environment, person: personOf(flags), reason, now, signal };
+    const submitted = await submitCandidate(gate, { ...request, candidate });
     this.log(describeSubmitted(submitted));
     return submitted;
   }

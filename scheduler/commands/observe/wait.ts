@@ -64,7 +64,7 @@ because the candidate was rejected or another one took its place. 8: not within 
   #conditions: Arrival['conditions'] | undefined;
 
   protected override toErrorJson(error: unknown): unknown {
-    const told = super.toErrorJson(error) as object;
-    return this.#conditions ? { ...told, conditions: this.#conditions } : told;
+    const json = super.toErrorJson(error) as object;
+    return this.#conditions ? { ...json, conditions: this.#conditions } : json;
   }
 }

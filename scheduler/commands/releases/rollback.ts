@@ -56,10 +56,10 @@ candidate is promoted to the environment; where nothing is promoted, until it is
       throw new FleetError('USAGE', '--reason is missing', { hint: 'It is signed into the audit log' });
     const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
     const directory = requireSetting(configuration, 'layout');
-    const wish = { channel, person: personOf(flags), reason, now, signal: this.signal };
+    const request = { channel, person: personOf(flags), reason, now, signal: this.signal };
     const name = formatChannel(channel);
     if (assignment === undefined && to === undefined) {
-      const { outcome } = await resumeChannel(keyDirectory, directory, wish);
+      const { outcome } = await resumeChannel(keyDirectory, directory, request);
       this.log(
         `${name}: ${outcome === 'decided' ? 'is not rolled back any more' : 'it was not rolled back'}`,
       );
@@ -67,7 +67,7 @@ candidate is promoted to the environment; where nothing is promoted, until it is
     }
     if (assignment === undefined) {
       const { release, expires, leaseVoid } = await rollBackChannel(keyDirectory, directory, {
-        ...wish,
+        ...request,
         to: to ?? 0,
       });
       if (leaseVoid) this.say(`its lease is now void: ${formatError(leaseVoid)}`);
@@ -79,7 +79,7 @@ candidate is promoted to the environment; where nothing is promoted, until it is
       );
       return { channel: name, release, to, expires };
     }
-    const decided = await rollBackOne(keyDirectory, directory, { ...wish, assignment, to });
+    const decided = await rollBackOne(keyDirectory, directory, { ...request, assignment, to });
     const what =
       to === undefined ? 'is not rolled back any more' : `goes back to its package of release ${to}`;
     if (decided.outcome === 'unchanged')

@@ -34,9 +34,9 @@ export const decide = async (
   { channel, reason, ...who }: Given,
   now: Date,
 ): Promise<Decided> => {
-  const wish = { channel: parseChannel(channel), decision, person: personOf(who), reason, now };
+  const request = { channel: parseChannel(channel), decision, person: personOf(who), reason, now };
   const keyDirectory = await openKeyDirectory(requireSetting(configuration, 'keys'));
-  const decided = await decideStep(keyDirectory, requireSetting(configuration, 'layout'), wish);
+  const decided = await decideStep(keyDirectory, requireSetting(configuration, 'layout'), request);
   return { ...decided, leaseVoid: decided.leaseVoid ? formatError(decided.leaseVoid) : null };
 };
 

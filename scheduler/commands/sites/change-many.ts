@@ -130,7 +130,7 @@ export const changeLines = (changes: PlannedSite['changes']): readonly string[] 
   changes.map(({ about, old, new: now }) => {
     const [before, after] = [old ?? {}, now ?? {}];
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-    const told = names.map((name) => {
+    const values = names.map((name) => {
       const part = (values: object): string =>
         Object.hasOwn(values, name)
           ? formatValues({ [name]: (values as Readonly<Record<string, unknown>>)[name] }).slice(
@@ -139,7 +139,7 @@ export const changeLines = (changes: PlannedSite['changes']): readonly string[] 
           : 'nothing';
       return `${name}: ${part(before)} -> ${part(after)}`;
     });
-    return `${about}  ${told.join('  ')}`;
+    return `${about}  ${values.join('  ')}`;
   });
 
 const toJson = ({ site, row, changes }: PlannedSite) => ({

@@ -110,11 +110,11 @@ export default class SitesEnroll extends FleetCommand {
     return { ...toJson(result), remarks };
   }
 
-  readonly #confirm = async ({ id, wish, fingerprint }: EnrolmentRequest): Promise<boolean> => {
-    const wishes = wish
-      ? terms(wish.channel, wish.labels)
+  readonly #confirm = async ({ id, requested, fingerprint }: EnrolmentRequest): Promise<boolean> => {
+    const asked = requested
+      ? terms(requested.channel, requested.labels)
       : 'a channel that it does not sign (its version is old)';
-    this.say(`${id} asks to be enrolled for ${wishes}. The fingerprint of its key:`);
+    this.say(`${id} asks to be enrolled for ${asked}. The fingerprint of its key:`);
     this.say(`  ${fingerprint}`);
     const answer = await ask('Did the agent print this fingerprint? [y/N] ', {
       flag: `--accept ${fingerprint}`,

@@ -2,7 +2,7 @@ import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { runGit, withRemote } from '../../load/sources/run-git.ts';
 import { changeOf, proposedChange } from './commit-text.ts';
 import type { BranchPlace } from './deliver-branch.ts';
-import { bringCommit } from './read-branch.ts';
+import { fetchCommitInto } from './read-branch.ts';
 
 /** A branch with one of our proposals, and its head. */
 export type OwnProposal = {
@@ -31,7 +31,7 @@ export const ownProposals = async (
     return name === undefined ? [] : [{ branch, name, commit }];
   });
   for (const { branch, name, commit } of heads.slice(0, MAX_EXAMINED)) {
-    await bringCommit(plain, repository, commit);
+    await fetchCommitInto(plain, repository, commit);
     const shown = await runGit(git, ['--git-dir', repository.gitDirectory, 'cat-file', 'commit', commit]);
     const change = shown.code === 0 ? proposedChange(shown.out, base, name, identity.committer) : undefined;
     if (change !== undefined) own.push({ branch, commit, change });

@@ -28,7 +28,7 @@ export const readBranch = async (
   repository: GitRepository,
   commit: string,
 ): Promise<BranchFiles> => {
-  await bringCommit(plain, repository, commit);
+  await fetchCommitInto(plain, repository, commit);
   const args = ['--git-dir', repository.gitDirectory, 'ls-tree', '-r', '-z', '--full-tree', commit];
   const listed = await runGit(withRemote(plain, repository.url), args, { encoding: 'latin1' });
   if (listed.code !== 0)
@@ -43,7 +43,11 @@ export const readBranch = async (
 };
 
 /** Fetches a commit and its trees into the cache if needed. @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING */
-export const bringCommit = async (plain: Git, repository: GitRepository, commit: string): Promise<void> => {
+export const fetchCommitInto = async (
+  plain: Git,
+  repository: GitRepository,
+  commit: string,
+): Promise<void> => {
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
     await dropStaleRepository(repository.gitDirectory, new Date());

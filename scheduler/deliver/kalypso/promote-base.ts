@@ -57,28 +57,30 @@ export type BasePromotionRequest = { readonly to: string } & (
 export const planBasePromotion = async (
   options: PlatformOptions & { readonly sources: Sources },
   root: KalypsoRoot,
-  wish: BasePromotionRequest,
+  promotion: BasePromotionRequest,
 ): Promise<BasePromotion> => {
   const { sources } = options;
-  const to = await readBranch(sources, root, wish.to);
+  const to = await readBranch(sources, root, promotion.to);
   const { branch } = to;
   if (to.source.location.kind === 'directory' || branch === undefined)
     throw new FleetError(
       'USAGE',
-      `the branch of ${wish.to} is ${to.source.prefix || 'no branch of a repository'}`,
+      `the branch of ${promotion.to} is ${to.source.prefix || 'no branch of a repository'}`,
       {
-        subject: wish.to,
+        subject: promotion.to,
         hint: 'A promotion is a commit on a branch: read the control plane from its repository, without --map',
       },
     );
   const wanted =
-    wish.from === undefined ? chooseBase(to, wish.commit) : await pinnedIn(sources, root, wish.from);
+    promotion.from === undefined
+      ? chooseBase(to, promotion.commit)
+      : await pinnedIn(sources, root, promotion.from);
   const promoted = wanted.map(({ base, commit }): PromotedRepo => {
     const there = to.bases.find(({ name }) => name === base.name);
     if (there && (there.folder.repo !== base.folder.repo || branchOf(there) !== branchOf(base)))
       throw new FleetError(
         'FIELD_INVALID',
-        `BaseRepo ${base.name} of ${wish.to} is of another repository or branch`,
+        `BaseRepo ${base.name} of ${promotion.to} is of another repository or branch`,
         {
           at: there.at,
           hint: 'Environments of a chain have the same BaseRepo and differ in its commit',
@@ -87,10 +89,17 @@ export const planBasePromotion = async (
     const { repo, path } = base.folder;
     return { name: base.name, repo, branch: branchOf(base), path, before: there?.commit, commit };
   });
-  await checkLoads(options, to, wish.to, promoted);
+  await checkLoads(options, to, promotion.to, promoted);
   const path = to.environment.controlPlane.path;
   const files = editFiles(to, path, promoted);
-  return { from: wish.from, to: wish.to, repo: to.environment.controlPlane.repo, branch, promoted, files };
+  return {
+    from: promotion.from,
+    to: promotion.to,
+    repo: to.environment.controlPlane.repo,
+    branch,
+    promoted,
+    files,
+  };
 };
 
 type BranchState = {

@@ -79,7 +79,7 @@ const deliverOne = async (
     if (place.kind !== 'loaded') throw new FleetError('INTERNAL', 'no problem was reported');
     const { platform, promotion } = place;
     const rendered = renderEnvironment(platform);
-    const told = {
+    const findings = {
       held: rendered.result.held,
       heldWorkloads: platform.heldWorkloads ?? [],
       advice: rendered.schedule.advice,
@@ -97,7 +97,7 @@ const deliverOne = async (
     );
     const brought = await deliverTree(delivery, staged, promotion);
     const removedPackages = packagesIn(brought.removed, staged.tree);
-    return { environment, ...told, problems: [], ...brought, removedPackages };
+    return { environment, ...findings, problems: [], ...brought, removedPackages };
   } catch (error) {
     const problem = toProblem(error, `delivering ${environment}`);
     if (problem.code === 'NOT_PROMOTED' && !delivery.candidate) return waiting(environment, problem);

@@ -86,7 +86,7 @@ export const stageTree = async (
       stages: [],
     };
   }
-  const render = makeRender(options, opened, rendered);
+  const render = createRender(options, opened, rendered);
   /** By cluster type; undefined without stages. */
   const shared = new Map<string, Content | 'held'>();
   const atFirst = new Map<string, Content>();
@@ -148,7 +148,11 @@ type Content = { readonly files: Tree; readonly isKept: (target: string) => bool
 type Render = (clusterType: string, candidate: Digest) => Promise<Content>;
 
 /** Renders each candidate once. Reuses the given tree if it was made from the same sources. */
-const makeRender = (options: StageOptions, { layout }: TreeLayout, rendered: RenderedEnvironment): Render => {
+const createRender = (
+  options: StageOptions,
+  { layout }: TreeLayout,
+  rendered: RenderedEnvironment,
+): Render => {
   const { environment, sources } = rendered.platform;
   const known = new Map<Digest, Promise<RenderedEnvironment>>();
   const renderAt = async (digest: Digest): Promise<RenderedEnvironment> => {

@@ -34,12 +34,12 @@ export type AlarmFilter = {
 };
 
 /** Longer than any stored pause: a later time is of a clock that was ahead and has been set back since. */
-const LONGEST_MS = 8 * 3_600_000;
+const MAX_MS = 8 * 3_600_000;
 
 /** Whether a stored pause, which ends at `next`, still runs. */
 export const isPaused = (next: Timestamp | null | undefined, now: Date): boolean => {
   const left = next ? parseTime(next).getTime() - now.getTime() : 0;
-  return left > 0 && left <= LONGEST_MS;
+  return left > 0 && left <= MAX_MS;
 };
 
 /**

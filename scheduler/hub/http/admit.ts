@@ -65,7 +65,7 @@ export const createAdmission = ({ bytes: most, each, queue, waitMs, slowMs }: Ad
   };
 
   /** Aborts only the oldest slow request: the bytes it frees may be enough. */
-  const makeRoom = (): void => {
+  const evictOldest = (): void => {
     const [oldest] = arriving;
     if (!oldest || performance.now() - oldest.since < slowMs) return;
     arriving.delete(oldest);
@@ -87,7 +87,7 @@ export const createAdmission = ({ bytes: most, each, queue, waitMs, slowMs }: Ad
       letIn();
     }, waitMs);
     line.push(turn);
-    looking ??= setInterval(makeRoom, LOOK_MS).unref();
+    looking ??= setInterval(evictOldest, LOOK_MS).unref();
     return promise;
   };
 

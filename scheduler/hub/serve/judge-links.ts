@@ -57,7 +57,7 @@ type Known = {
 };
 
 /** Facts that none of the marks notices, such as a label that changed, are found after this time. */
-const AT_LEAST_EVERY_MS = 300_000;
+const JUDGE_INTERVAL_MS = 300_000;
 
 /**
  * Judges the links of the chain, for `status`, the log and links with `mode: automatic`. Reports are only read when the agents of the
@@ -81,7 +81,7 @@ export const createLinkJudge = (options: JudgeOptions): LinkJudge => {
     if (last?.by === by && now.getTime() < last.until) return before ?? { decidedBy, decided };
     const { verdict } = await assessDecided(hub, decided, { now, signal, asks: null });
     const opens = new Date(earliestOpening(verdict) ?? Number.NaN).getTime();
-    const latest = now.getTime() + AT_LEAST_EVERY_MS;
+    const latest = now.getTime() + JUDGE_INTERVAL_MS;
     const until = opens > now.getTime() ? Math.min(opens, latest) : latest;
     return { decidedBy, decided, judgement: { by, verdict, until } };
   };

@@ -33,7 +33,15 @@ export const createPublishStep = ({ configuration, env, clock, log, confirm }: W
     const layout = await openLayout(directory);
     const access = registryOptions({ ...configuration, env });
     await using destination = fenceDestination(await openDestination(registry, access, clock()), confirm);
-    const tell = ({ repository, tag, name, outcome, freight, removes = [], error }: PointerOutcome): void => {
+    const tell = ({
+      repository,
+      tag,
+      name,
+      outcome,
+      freight: transfers,
+      removes = [],
+      error,
+    }: PointerOutcome): void => {
       if (error) log.error({ repository, tag, ...faultFields(error) }, 'not published');
       else if (outcome !== 'unchanged')
         log.info(
@@ -41,7 +49,7 @@ export const createPublishStep = ({ configuration, env, clock, log, confirm }: W
             repository,
             tag,
             name,
-            bytes: freight.bytes,
+            bytes: transfers.bytes,
             ...defined({ removes: removes.length > 0 ? removes : undefined }),
           },
           outcome,

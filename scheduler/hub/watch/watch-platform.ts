@@ -64,7 +64,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
     heldAssignments: {},
     waitingChannels: {},
   };
-  const alarm = makeAlarm();
+  const alarm = createWakeup();
   const repositories = createRepositories(options);
   const memory = createBuildMemory();
   const publish = createPublishStep(options);
@@ -156,7 +156,7 @@ type Alarm = {
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
-export const makeAlarm = (): Alarm => {
+export const createWakeup = (): Alarm => {
   let rung = new AbortController();
   return {
     ring: () => rung.abort(),
@@ -176,7 +176,7 @@ export const makeAlarm = (): Alarm => {
 const auditMark = async (layout: string | undefined): Promise<string | undefined> =>
   layout === undefined ? undefined : findReference(await openOrStartLayout(layout), AUDIT_REFERENCE)?.digest;
 
-const LONGEST_MS = 15 * 60_000;
+const MAX_MS = 15 * 60_000;
 
 /**
  * Milliseconds until the next look: `pollMs`, doubled for each consecutive failure up to 15 minutes, with a jitter of up to 20%
@@ -185,4 +185,4 @@ const LONGEST_MS = 15 * 60_000;
 export const untilNextLook = (pollMs: number, failedInARow: number, random: () => number): number =>
   failedInARow === 0
     ? spread(pollMs, 'around', random)
-    : pauseMs({ firstMs: 2 * pollMs, longestMs: LONGEST_MS, jitter: 'around' }, failedInARow, random);
+    : pauseMs({ firstMs: 2 * pollMs, longestMs: MAX_MS, jitter: 'around' }, failedInARow, random);

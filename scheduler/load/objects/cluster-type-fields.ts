@@ -24,7 +24,7 @@ export const clusterTypeFields = keeping(
     target: optional(
       oneOf('kubernetes', 'host'),
       'kubernetes',
-      'What the agent applies packages to: a Kubernetes API, or a Debian host.',
+      'Target to which the agent applies packages: a Kubernetes API, or a Debian host.',
     ),
     reconciler: optional(
       text,
@@ -71,7 +71,7 @@ export const clusterTypeFields = keeping(
         agent: optional(text, undefined, 'Version range of fleet-agent.'),
       }),
       {},
-      'What a cluster or host must have before the agent applies a bundle.',
+      'Requirements on a cluster or host before the agent applies a bundle.',
     ),
     reboot: optional(
       fields({

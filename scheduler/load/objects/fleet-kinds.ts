@@ -416,7 +416,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
     }),
   ),
   Workspace: kindReader(
-    'What the platform grants the applications of one team beyond the defaults. It has the name of the workspace.',
+    'Grants of the platform to the applications of one team beyond the defaults. It has the name of the workspace.',
     objectName,
     workspaceFields,
     (spec, { metadata, at }) => ({

@@ -125,6 +125,6 @@ export const imageFieldsFields = fields({
       ),
     }),
     { fields: [], env: [], charts: [] },
-    'What is not an image, or not needed. It overrides everything else, pod templates included.',
+    'Fields that hold no image, or one that is not needed. It overrides everything else, pod templates included.',
   ),
 });

@@ -99,7 +99,7 @@ const absent = optional(
     then: required(oneOf('exclude', 'block'), 'Whether absent agents no longer count, or block.'),
   }),
   undefined,
-  'What counts for agents that are cut off. Without it they block.',
+  'Evidence that counts for agents without a network. Without it they block.',
 );
 
 /** The spec of a PromotionPolicy. */
@@ -109,7 +109,7 @@ export const promotionFields = fields({
   mode: optional(
     oneOf('manual', 'automatic'),
     'manual',
-    'Who promotes once all conditions are met: a person, or `serve` in the name of the policy.',
+    'Actor that promotes once all conditions are met: a person, or `serve` in the name of the policy.',
   ),
   compliance: optional(
     fields({
@@ -189,7 +189,7 @@ export const promotionFields = fields({
   evidence: optional(
     oneOf('hub', 'signed'),
     'hub',
-    'Who judges the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then, and `compliance` counts all enrolled agents, as it does.',
+    'Judge of the reports: the hub, or with `signed` also the signer, by the signatures of the agents. The signer is started with `--evidence` then, and `compliance` counts all enrolled agents, as it does.',
   ),
   attestations: optional(
     shortList(attestationFields, 16),
@@ -233,7 +233,7 @@ export const rolloutFields = fields({
   onFailure: optional(
     oneOf('stop', 'takeBack'),
     'stop',
-    'What follows when a stage fails: the rollout stops, or the stages it reached get the release before.',
+    'Action when a stage fails: the rollout stops, or the stages that it reached get the release before.',
   ),
   freshness,
   absent,

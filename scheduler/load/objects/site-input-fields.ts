@@ -15,7 +15,7 @@ const inputName = textLike(
 /** Fields about the value of a site input, alike for clusters and hosts. */
 export const SITE_INPUT_ABOUT = {
   title: optional(text, undefined, 'Short name of the value, for people.'),
-  description: optional(text, undefined, 'What the value means, and where to find it out.'),
+  description: optional(text, undefined, 'Meaning of the value, and where to find it.'),
   default: optional(
     freeValue,
     undefined,

@@ -112,7 +112,7 @@ export const workspaceFields = fields({
   host: optional(
     hostFields,
     { paths: [], units: [], users: [], secretSets: [] },
-    'What its packages may name on hosts besides their own names.',
+    'Names and paths that its packages may use on hosts besides their own.',
   ),
   repositories: optional(
     shortList(repositoryPrefix),

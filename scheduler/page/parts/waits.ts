@@ -43,12 +43,12 @@ export const waitsFor = (row: Row, carried: Carried): string | null => {
 const delivery = (release: string, carried: Carried): string => {
   if (carried === undefined) return `the agent to report that it applied ${release}`;
   const { accepted, newest, channel } = carried;
-  const isThere =
+  const isPresent =
     accepted !== null &&
     newest !== null &&
     accepted.channel === channel &&
     accepted.version >= newest.version;
-  return isThere
+  return isPresent
     ? `a medium that brings the report about ${release}`
     : `a medium that carries ${release} there, and one that brings the report back`;
 };

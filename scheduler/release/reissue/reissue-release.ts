@@ -55,7 +55,7 @@ const OWN_ROLES = new Set(['release', 'bundle', 'revocations', 'root']);
 export const reissueRelease = async (
   layout: Layout,
   keys: KeyDirectory,
-  { channel, from, previous, revocations, now, ...wish }: Reissue,
+  { channel, from, previous, revocations, now, ...request }: Reissue,
 ): Promise<Reissued> => {
   const revoked = findRevoked(revocations, bundlesOf(from));
   if (revoked) {
@@ -66,7 +66,7 @@ export const reissueRelease = async (
     );
   }
   const isUnchanged = from.digest === previous.digest;
-  const rollout = wish.rollout ?? (isUnchanged ? from.predicate.rollout : { percent: 100 });
+  const rollout = request.rollout ?? (isUnchanged ? from.predicate.rollout : { percent: 100 });
   const expires = formatTime(addDays(now, RELEASE_DAYS));
   const list = canonicalBytes(revocations);
   const statements = new Map<Digest, readonly Buffer[]>();

@@ -41,14 +41,14 @@ export type AssignmentDecided = { readonly outcome: 'decided' | 'unchanged' };
 export const rollBackAssignment = async (
   releases: Releases,
   keys: KeyDirectory,
-  { to, ...wish }: AssignmentDecision & { readonly to: number },
+  { to, ...request }: AssignmentDecision & { readonly to: number },
 ): Promise<AssignmentDecided> => {
-  const { channel, assignment, now } = wish;
+  const { channel, assignment, now } = request;
   const layout = await releases.open();
   const current = await readCurrent(layout, keys, channel, now);
   const from = await findRelease(layout, keys, channel, to);
   await checkRelease(layout, channel, from, keys.roots);
-  const back = await findPackage(layout, from, wish);
+  const back = await findPackage(layout, from, request);
   const revocations = await readRevocations(layout, keys.roots, channel, current);
   const revoked = findRevoked(revocations, [back.bundle]);
   if (revoked)
@@ -56,9 +56,9 @@ export const rollBackAssignment = async (
       'REVOKED',
       `the bundle of release ${to} was revoked at ${revoked.at}: ${revoked.reason}`,
     );
-  const before = await inForce(layout, keys, wish);
+  const before = await inForce(layout, keys, request);
   if (before?.package === back.package.package) return { outcome: 'unchanged' };
-  const runs = (await findPackage(layout, current, wish)).package.package;
+  const runs = (await findPackage(layout, current, request)).package.package;
   if (runs === back.package.package)
     throw new FleetError('USAGE', `${assignment} has the same package in release ${to} as now`, {
       subject: formatAssignment(channel, assignment),
@@ -72,7 +72,7 @@ export const rollBackAssignment = async (
     instead: before?.instead ?? runs,
   };
   await decide(releases, keys, {
-    ...decisionOf(wish),
+    ...decisionOf(request),
     decision: 'roll-back',
     rollback: { release: to, taken },
   });
@@ -83,10 +83,10 @@ export const rollBackAssignment = async (
 export const resumeAssignment = async (
   releases: Releases,
   keys: KeyDirectory,
-  wish: AssignmentDecision,
+  request: AssignmentDecision,
 ): Promise<AssignmentDecided> => {
-  if (!(await inForce(await releases.open(), keys, wish))) return { outcome: 'unchanged' };
-  await decide(releases, keys, { ...decisionOf(wish), decision: 'resume' });
+  if (!(await inForce(await releases.open(), keys, request))) return { outcome: 'unchanged' };
+  await decide(releases, keys, { ...decisionOf(request), decision: 'resume' });
   return { outcome: 'decided' };
 };
 

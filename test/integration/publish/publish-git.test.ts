@@ -24,7 +24,7 @@ import { COMMITTER } from '../../../scheduler/deliver/git/commit-identity.ts';
 import { openScratch } from '../../../scheduler/deliver/git/open-scratch.ts';
 import { planChanges } from '../../../scheduler/deliver/git/plan-changes.ts';
 import { pushBranch } from '../../../scheduler/deliver/git/push-branch.ts';
-import { bringCommit } from '../../../scheduler/deliver/git/read-branch.ts';
+import { fetchCommitInto } from '../../../scheduler/deliver/git/read-branch.ts';
 import { writeCommit } from '../../../scheduler/deliver/git/write-commit.ts';
 import { deliverTrees } from '../../../scheduler/deliver/tree/deliver-trees.ts';
 import type { Delivered, TreeDelivery } from '../../../scheduler/deliver/tree/tree-delivery.ts';
@@ -283,7 +283,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     const repository = await openRepository(git, shop.url, shop.at('cache'));
     const expected = await shop.head();
     const theirs = await shop.strangers('notes.md', 'by hand');
-    await bringCommit(git, repository, expected);
+    await fetchCommitInto(git, repository, expected);
     const push = { branch: 'dev', commit: expected, expected };
     const changes = planChanges(new Map(), new Map([['edge/README.md', Buffer.from(README)]]), () => false);
     const identity = { committer: COMMITTER, sign: false };
@@ -300,10 +300,10 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     const git = { env: shop.env, signal: undefined };
     const repository = await openRepository(git, shop.url, shop.at('cache'));
     const commit = await shop.head();
-    await bringCommit(git, repository, commit);
+    await fetchCommitInto(git, repository, commit);
     await rename(shop.at('git'), shop.at('away'));
-    await bringCommit(git, repository, commit);
-    const unknown = bringCommit(git, repository, '0'.repeat(40));
+    await fetchCommitInto(git, repository, commit);
+    const unknown = fetchCommitInto(git, repository, '0'.repeat(40));
     await expect(unknown).rejects.toMatchObject({ code: 'SOURCE_UNREACHABLE' });
   });
 

@@ -119,8 +119,8 @@ const refuseUnknown = (
   { unit, known, enablement, own }: UnitTarget,
 ): void => {
   const { services, refusals, answer } = quadlets;
-  const isThere = enablement !== 'not-found' || (known.state?.load ?? 'not-found') !== 'not-found';
-  if (answer !== 'known' || !wanted || !own || isThere || known.quadlet !== undefined) return;
+  const isPresent = enablement !== 'not-found' || (known.state?.load ?? 'not-found') !== 'not-found';
+  if (answer !== 'known' || !wanted || !own || isPresent || known.quadlet !== undefined) return;
   // A Debian package or a playbook may bring it before it starts. A secret is not shown to the generator.
   if (
     wanted.install ||

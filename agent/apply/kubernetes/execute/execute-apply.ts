@@ -221,7 +221,7 @@ const isTerminating = (error: FleetError): boolean =>
   refusalOf(error)?.causes.some(({ reason }) => reason === 'NamespaceTerminating') === true;
 const RETRIED: ReadonlySet<string> = new Set(['API_REFUSED', 'ADMISSION_DENIED', 'CLUSTER_LACKS']);
 const PAUSE_MS = 300;
-const LONGEST_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 15_000;
 /** Upper bound on removals of conflicting fields in one apply. A refusal after that has another cause, or somebody writes the fields again. */
 const MAX_CLEARED = 5;
 
@@ -234,7 +234,7 @@ const apply = async (
   const { object, secret } = wanted;
   const options: ApplyOptions = defined({ force: true, secret: secret ? true : undefined });
   // Later the step is tried again behind all others.
-  const until = performance.now() + Math.min(stepTimeoutMs, LONGEST_RETRY_MS);
+  const until = performance.now() + Math.min(stepTimeoutMs, MAX_RETRY_MS);
   for (let cleared = 0; ; ) {
     stopIfAborted(signal);
     try {

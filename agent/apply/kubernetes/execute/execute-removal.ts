@@ -8,7 +8,7 @@ import { awaitGone } from './await-gone.ts';
 import { findForeignDependent } from '../live/find-foreign-dependent.ts';
 
 /** How long a step waits for a deletion. A pod ends within 30 s by default, a namespace within a few seconds. */
-const LONGEST_WAIT_MS = 35_000;
+const MAX_WAIT_MS = 35_000;
 
 /**
  * Deletes the planned object if it still has our mark, and waits until it is gone. Only then it is removed from the inventory
@@ -41,7 +41,7 @@ export const executeRemoval = async (
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }
   // An earlier step requested the deletion and has waited for it.
-  const waitMs = begun ? 0 : Math.min(stepTimeoutMs, LONGEST_WAIT_MS);
+  const waitMs = begun ? 0 : Math.min(stepTimeoutMs, MAX_WAIT_MS);
   const leaving = await awaitGone(api, ref, uid, waitMs, signal);
   return leaving
     ? { key, outcome: 'skipped', reason: leaving.message, state: { leaving } }

@@ -16,12 +16,12 @@ export type LeaseRecord = {
   readonly resourceVersion: string | undefined;
 };
 
-const LONGEST_MS = 120_000;
+const MAX_MS = 120_000;
 
 export const readRecord = (lease: LiveObject): LeaseRecord => ({
   holder: textOf(lease, 'spec', 'holderIdentity') ?? '',
   since: textOf(lease, 'spec', 'acquireTime'),
-  durationMs: Math.min(Math.max(1, numberOf(lease, 'spec', 'leaseDurationSeconds') ?? 1) * 1000, LONGEST_MS),
+  durationMs: Math.min(Math.max(1, numberOf(lease, 'spec', 'leaseDurationSeconds') ?? 1) * 1000, MAX_MS),
   transitions: numberOf(lease, 'spec', 'leaseTransitions') ?? 0,
   resourceVersion: lease.metadata.resourceVersion,
 });

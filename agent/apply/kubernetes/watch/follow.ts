@@ -23,11 +23,11 @@ export type FollowOptions = {
 };
 
 const POLL_MS = 5000;
-const LONGEST_RETRY_MS = 30_000;
+const MAX_RETRY_MS = 30_000;
 /** Timeout of a watch, longer than the server's limit, for connections that died silently. */
-const LONGEST_WATCH_MS = 6 * 60_000;
+const MAX_WATCH_MS = 6 * 60_000;
 /** Pause for a server that ends every watch at once. */
-const SHORTEST_MS = 1000;
+const MIN_MS = 1000;
 const FIRST_RETRY_MS = 500;
 
 /**
@@ -42,7 +42,7 @@ export const follow = async (
   listener: Listener,
   signal: AbortSignal,
   clock: Clock,
-  { watch = true, pollMs = POLL_MS, retryMs = LONGEST_RETRY_MS }: FollowOptions = {},
+  { watch = true, pollMs = POLL_MS, retryMs = MAX_RETRY_MS }: FollowOptions = {},
 ): Promise<void> => {
   const policy = { firstMs: FIRST_RETRY_MS, longestMs: retryMs, jitter: 'none' } as const;
   let failures = 0;
@@ -61,7 +61,7 @@ export const follow = async (
       const from = { ...options, resourceVersion: list.resourceVersion };
       const begin = clock.elapsedMs();
       mayWatch = await watchFrom(api, type, from, listener, signal, clock);
-      if (clock.elapsedMs() - begin < SHORTEST_MS) await clock.sleep(SHORTEST_MS, signal);
+      if (clock.elapsedMs() - begin < MIN_MS) await clock.sleep(MIN_MS, signal);
     } catch (cause) {
       if (signal.aborted) return;
       const error = toFleetError(cause);
@@ -86,7 +86,7 @@ const watchFrom = async (
   while (!signal.aborted) {
     const begin = clock.elapsedMs();
     try {
-      const limit = AbortSignal.any([signal, AbortSignal.timeout(LONGEST_WATCH_MS)]);
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(MAX_WATCH_MS)]);
       for await (const event of api.watch(type, { ...options, resourceVersion }, limit)) {
         if (event.type === 'expired') return true;
         resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
@@ -97,7 +97,7 @@ const watchFrom = async (
       if (isFleetError(error, 'API_DENIED')) return false;
       throw error;
     }
-    if (clock.elapsedMs() - begin < SHORTEST_MS) await clock.sleep(SHORTEST_MS, signal);
+    if (clock.elapsedMs() - begin < MIN_MS) await clock.sleep(MIN_MS, signal);
   }
   return true;
 };

@@ -10,9 +10,9 @@ export type TokenScope = { readonly repository: string; readonly scopes: readonl
 /** The authorization state of one registry. */
 export type Authorizer = {
   /** The Authorization header, or undefined while the registry has not asked for one. */
-  readonly header: (wish: TokenScope, signal?: AbortSignal) => Promise<string | undefined>;
+  readonly header: (scope: TokenScope, signal?: AbortSignal) => Promise<string | undefined>;
   /** Reads the challenge of a 401. @returns true if another attempt may succeed */
-  readonly learn: (challenge: string, wish: TokenScope, used: string | undefined) => Promise<boolean>;
+  readonly learn: (challenge: string, scope: TokenScope, used: string | undefined) => Promise<boolean>;
   /** Removes all sent secrets from a text. */
   readonly hide: (text: string) => string;
 };
@@ -82,13 +82,13 @@ export const createAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Autho
   const keyOf = ({ repository, scopes }: TokenScope): string => `${repository} ${scopes.join(' ')}`;
 
   const getToken = async (
-    wish: TokenScope,
+    scope: TokenScope,
     key: string,
     realm: Realm,
     own: Credentials | undefined,
   ): Promise<string> => {
     try {
-      const answer = await request({ realm, scopes: wish.scopes, credentials: own });
+      const answer = await request({ realm, scopes: scope.scopes, credentials: own });
       issued.add(answer.token);
       forgetOldest();
       const current = `Bearer ${answer.token}`;
@@ -101,54 +101,54 @@ export const createAuthorizer = ({ find, mayAsk, isOwn, findAt, request }: Autho
     }
   };
 
-  const tokenFor = async (wish: TokenScope, realm: Realm): Promise<string> => {
-    const own = await credentialsFor(wish);
+  const tokenFor = async (scope: TokenScope, realm: Realm): Promise<string> => {
+    const own = await credentialsFor(scope);
     if (own?.kind === 'bearer') return `Bearer ${own.token}`;
-    const key = keyOf(wish);
+    const key = keyOf(scope);
     const known = tokens.get(key);
     // Monotonic time, because the wall clock of a site may jump by years.
     if (known && known.until > performance.now()) return known.header;
     // Concurrent requests for the same token wait for this one.
-    const header = credentialsAt(realm, wish, own).then((at) => getToken(wish, key, realm, at));
+    const header = credentialsAt(realm, scope, own).then((at) => getToken(scope, key, realm, at));
     header.catch(() => tokens.delete(key));
     const token: Token = { header, until: Number.POSITIVE_INFINITY };
     tokens.set(key, token);
     return token.header;
   };
 
-  const currentHeader = async (wish: TokenScope): Promise<string | undefined> => {
+  const currentHeader = async (scope: TokenScope): Promise<string | undefined> => {
     switch (scheme.kind) {
       case 'none':
         return undefined;
       case 'basic':
-        return basicHeader(await credentialsFor(wish));
+        return basicHeader(await credentialsFor(scope));
       case 'bearer':
-        return tokenFor(wish, scheme.realm);
+        return tokenFor(scope, scheme.realm);
     }
   };
   // Not aborted by one caller, because other callers wait for the same files, helpers and tokens.
-  const header: Authorizer['header'] = (wish, signal) => unlessAborted(currentHeader(wish), signal);
+  const header: Authorizer['header'] = (scope, signal) => unlessAborted(currentHeader(scope), signal);
 
   /** Lifetime of credentials from files and helpers, because a person may log in while the daemon runs. */
-  const forget = (wish: TokenScope, used: string): void => {
-    credentials.delete(wish.repository);
-    const key = keyOf(wish);
+  const forget = (scope: TokenScope, used: string): void => {
+    credentials.delete(scope.repository);
+    const key = keyOf(scope);
     if (tokens.get(key)?.current === used) tokens.delete(key);
   };
 
-  const learn: Authorizer['learn'] = async (text, wish, used) => {
+  const learn: Authorizer['learn'] = async (text, scope, used) => {
     const challenges = parseChallenges(text);
     const bearer = challenges.find(
       (challenge) => challenge.scheme === 'bearer' && challenge.parameters.has('realm'),
     );
-    if (used !== undefined) forget(wish, used);
+    if (used !== undefined) forget(scope, used);
     if (bearer) {
       // The scope of the challenge is not read: what the request needs is asked for, and nothing more.
       scheme = { kind: 'bearer', realm: realmOf(bearer.parameters, mayAsk) };
       return true;
     }
     if (!challenges.some((challenge) => challenge.scheme === 'basic')) return false;
-    const next = basicHeader(await credentialsFor(wish));
+    const next = basicHeader(await credentialsFor(scope));
     if (next === undefined || next === used) return false;
     scheme = { kind: 'basic' };
     return true;

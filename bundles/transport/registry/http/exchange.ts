@@ -19,7 +19,7 @@ export type Ask = {
   /** Statuses that the caller handles; every other one is an error. */
   readonly accept: readonly number[];
   /** Undefined for requests without authorization, such as those to a token server. */
-  readonly wish?: TokenScope | undefined;
+  readonly scope?: TokenScope | undefined;
   /** True if the body can be read only once: then only the caller can retry, and it handles 401 as 'try again'. */
   readonly once?: boolean;
   readonly signal?: AbortSignal | undefined;
@@ -46,8 +46,8 @@ export const createExchange = ({
   origin,
   authorizer,
 }: ExchangeContext): Exchange => {
-  const isOurs = (ask: Ask): ask is Ask & { wish: TokenScope } =>
-    ask.wish !== undefined && ask.url.origin === origin;
+  const isOurs = (ask: Ask): ask is Ask & { scope: TokenScope } =>
+    ask.scope !== undefined && ask.url.origin === origin;
 
   return async (ask, read) => {
     const { signal } = ask;
@@ -56,7 +56,7 @@ export const createExchange = ({
       let authorization: string | undefined;
       let answer: Answer;
       try {
-        authorization = isOurs(ask) ? await authorizer.header(ask.wish, signal) : undefined;
+        authorization = isOurs(ask) ? await authorizer.header(ask.scope, signal) : undefined;
         const headers = {
           ...DEFAULT_HEADERS,
           ...ask.headers,
@@ -87,7 +87,7 @@ export const createExchange = ({
       const mayLearn = isOurs(ask) && answer.url.origin === origin && !hasLearned;
       if (answer.status === 401 && challenge !== undefined && mayLearn) {
         hasLearned = true;
-        if (await authorizer.learn(challenge, ask.wish, authorization)) {
+        if (await authorizer.learn(challenge, ask.scope, authorization)) {
           if (ask.once && ask.accept.includes(401)) return read(answer);
           continue;
         }

@@ -127,7 +127,7 @@ const changeAgent = (
       agent,
       key,
       fingerprint: fingerprint(key),
-      wish: { channel: channelOf(current), labels: labelsOf(current) },
+      requested: { channel: channelOf(current), labels: labelsOf(current) },
       exposesToken: false,
       facts: {},
       recipient,

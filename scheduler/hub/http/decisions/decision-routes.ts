@@ -73,8 +73,8 @@ export const decisionRoutes = (
           const { id, kind, person = id } = principalOf(request);
           const environment = environmentOf(request);
           const run = (repeats: Date | undefined): Promise<object> => {
-            const wish = { environment, person, now: context.clock(), signal: options.signal, repeats };
-            return work({ wish, body, request });
+            const decision = { environment, person, now: context.clock(), signal: options.signal, repeats };
+            return work({ decision, body, request });
           };
           const key = parseKey(request.headers['idempotency-key']);
           const keyed = requestDigest(request.method, request.url, body);
@@ -186,18 +186,18 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
   decide(
     '/candidates',
     { verb: 'submit', schema: 'hub-decisions#submit', maxBytes: CANDIDATE_BYTES },
-    async ({ wish, body: { candidate, reason } }) => {
+    async ({ decision, body: { candidate, reason } }) => {
       const document = candidate === null ? null : parseDocument('candidate', candidate, 'candidate');
-      return submitCandidate(await open(true), { ...wish, candidate: document, reason });
+      return submitCandidate(await open(true), { ...decision, candidate: document, reason });
     },
   );
 
   decide(
     '/promotions',
     { verb: 'promote', schema: 'hub-decisions#promote' },
-    async ({ wish, body: { candidate, reason = null }, request }) =>
+    async ({ decision, body: { candidate, reason = null }, request }) =>
       promotedJson(
-        await promoteTo(await open(true), { ...wish, candidate, reason }, ({ verdict }) => {
+        await promoteTo(await open(true), { ...decision, candidate, reason }, ({ verdict }) => {
           request.verdict = verdict;
         }),
       ),
@@ -206,10 +206,10 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
   decide(
     '/approvals',
     { verb: 'approve', schema: 'hub-decisions#approve', byWorkspace: 'approve' },
-    async ({ wish, body, request }) => {
+    async ({ decision, body, request }) => {
       const chain = await open(true);
       const check = checkApproval(chain, request, signal);
-      const { stage, workspaces, ...approved } = await appendApproval(chain, body.statement, wish, check);
+      const { stage, workspaces, ...approved } = await appendApproval(chain, body.statement, decision, check);
       return { ...approved, stage: stage ?? null, workspaces: workspaces ?? null };
     },
   );
@@ -217,9 +217,9 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
   decide(
     '/rejections',
     { verb: 'reject', schema: 'hub-decisions#reject', byWorkspace: 'reject' },
-    async ({ wish, body: { candidate, reason }, request }) => {
+    async ({ decision, body: { candidate, reason }, request }) => {
       const chain = await open(true);
-      return rejectFor(chain, { ...wish, candidate, reason }, checkRejection(chain, request, signal));
+      return rejectFor(chain, { ...decision, candidate, reason }, checkRejection(chain, request, signal));
     },
   );
 
@@ -227,13 +227,14 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
     decide(
       `/${decision}`,
       { verb: decision, schema: 'hub-decisions#reason' },
-      async ({ wish, body: { reason } }) => pauseOrResume(await open(true), decision, { ...wish, reason }),
+      async ({ decision: decided, body: { reason } }) =>
+        pauseOrResume(await open(true), decision, { ...decided, reason }),
     );
 
   decide(
     '/rollback',
     { verb: 'rollback', schema: 'hub-decisions#reject' },
-    async ({ wish, body: { candidate, reason } }) =>
-      rollBackTo(await open(true), { ...wish, candidate, reason }),
+    async ({ decision, body: { candidate, reason } }) =>
+      rollBackTo(await open(true), { ...decision, candidate, reason }),
   );
 };

@@ -23,7 +23,7 @@ export type DecisionOptions = {
 
 /** Inputs of a decision route. */
 export type Asked<Body> = {
-  readonly wish: DecisionRequest;
+  readonly decision: DecisionRequest;
   readonly body: Body;
   readonly request: FastifyRequest;
 };

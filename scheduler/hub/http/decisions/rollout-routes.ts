@@ -38,26 +38,26 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
   decide(
     '/releases/:clusterType/rollback',
     { verb: 'rollback', schema: 'hub-decisions#release-rollback', byAssignment: true },
-    async ({ wish: { person, now, signal, repeats }, body, request }) => {
+    async ({ decision: { person, now, signal, repeats }, body, request }) => {
       const { release: to, assignment, reason } = body;
       const keys = await options.readKeys();
-      const wish = { channel: channelOf(request), person, reason, now, signal, waitMs: LOCK_WAIT_MS };
+      const stepRequest = { channel: channelOf(request), person, reason, now, signal, waitMs: LOCK_WAIT_MS };
       if (assignment !== undefined)
         return {
-          ...(await rollBackOne(keys, layout, { ...wish, assignment, to })),
+          ...(await rollBackOne(keys, layout, { ...stepRequest, assignment, to })),
           release: null,
           leaseVoid: null,
         };
       if (to === undefined) {
-        const { outcome } = await resumeChannel(keys, layout, wish);
+        const { outcome } = await resumeChannel(keys, layout, stepRequest);
         const nothing = { assignment: null, to: null, release: null, leaseVoid: null };
-        return { channel: formatChannel(wish.channel), decision: 'resume', outcome, ...nothing };
+        return { channel: formatChannel(stepRequest.channel), decision: 'resume', outcome, ...nothing };
       }
       const {
         expires: _,
         leaseVoid,
         ...decided
-      } = await rollBackChannel(keys, layout, { ...wish, to, repeats });
+      } = await rollBackChannel(keys, layout, { ...stepRequest, to, repeats });
       const rest = {
         assignment: null,
         outcome: 'decided',
@@ -85,7 +85,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
     decide(
       `/rollouts/:clusterType/${decision}`,
       { verb: 'rollout', schema: 'hub-decisions#reason' },
-      async ({ wish: { person, now, repeats }, body: { reason }, request }) => {
+      async ({ decision: { person, now, repeats }, body: { reason }, request }) => {
         const step = { channel: channelOf(request), decision, person, reason, now, repeats };
         const keys = await options.readKeys();
         const { leaseVoid, ...decided } = await decideStep(keys, layout, { ...step, waitMs: LOCK_WAIT_MS });

@@ -14,7 +14,7 @@ import type { FactSource } from './write-history.ts';
  * Rebuilds the history of a database that was written by older rules, or by none.
  * @param say called before, if there are reports: of many it takes minutes @throws FleetError BUSY, DISK_FULL
  */
-export const bringHistoryUpToDate = async (store: Store, say: (line: string) => void): Promise<void> => {
+export const updateHistory = async (store: Store, say: (line: string) => void): Promise<void> => {
   const { history } = await store.db.selectFrom('fleet').select('history').executeTakeFirstOrThrow();
   // A newer program has rebuilt it, and takes the reports that this one refuses.
   if (history >= HISTORY_VERSION) return;

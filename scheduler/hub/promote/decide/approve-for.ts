@@ -44,25 +44,25 @@ export type Approved = Lineage & {
  */
 export const approveFor = async (
   { hub, promotion }: Chain,
-  wish: ApproveRequest,
+  request: ApproveRequest,
   key: SigningKey,
 ): Promise<Approved> => {
-  const { environment, now, person, stage, workspaces } = wish;
+  const { environment, now, person, stage, workspaces } = request;
   checkEnvironment(promotion, environment);
   using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
-  const candidate = await candidateFor({ hub, promotion }, wish);
-  const predicate = predicateOf(hub.keys.root.fleet, candidate, wish);
+  const candidate = await candidateFor({ hub, promotion }, request);
+  const predicate = predicateOf(hub.keys.root.fleet, candidate, request);
   const statement = await signApproval(candidate.candidate, predicate, key);
   const { outcome } = await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
   return { outcome, to: environment, ...candidate, person, stage, workspaces };
 };
 
 /** Of the environment before for a promotion, of the environment itself for a stage of its rollout. */
-const candidateFor = async ({ hub, promotion }: Chain, wish: ApproveRequest): Promise<Lineage> => {
-  const { environment, stage, workspaces } = wish;
+const candidateFor = async ({ hub, promotion }: Chain, request: ApproveRequest): Promise<Lineage> => {
+  const { environment, stage, workspaces } = request;
   if (stage !== undefined && workspaces !== undefined) throw stageIsWhole(environment);
-  if (stage !== undefined) return stageToApprove(hub, { ...wish, stage });
-  const { candidate } = await readDecided(hub, linkTo(promotion, environment), wish);
+  if (stage !== undefined) return stageToApprove(hub, { ...request, stage });
+  const { candidate } = await readDecided(hub, linkTo(promotion, environment), request);
   return candidate;
 };
 
@@ -77,10 +77,10 @@ const stageIsWhole = (environment: string): FleetError =>
  * @returns the exact bytes to sign
  * @throws FleetError USAGE if nothing is promoted to the environment; the codes of readDecided
  */
-export const draftApproval = async ({ hub, promotion }: Chain, wish: ApproveRequest): Promise<Buffer> => {
-  checkEnvironment(promotion, wish.environment);
-  const candidate = await candidateFor({ hub, promotion }, wish);
-  return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, wish));
+export const draftApproval = async ({ hub, promotion }: Chain, request: ApproveRequest): Promise<Buffer> => {
+  checkEnvironment(promotion, request.environment);
+  const candidate = await candidateFor({ hub, promotion }, request);
+  return approvalStatement(candidate.candidate, predicateOf(hub.keys.root.fleet, candidate, request));
 };
 
 /** Refuses an approval that the caller may not hand over. The signature was verified. */

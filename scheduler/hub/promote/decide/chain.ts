@@ -9,24 +9,24 @@ import type { GateHub } from '../gate/gate-hub.ts';
 /** Resources of decisions about the links of a chain: keys, layout, database, and the chain with its policies. */
 export type Chain = { readonly hub: GateHub; readonly promotion: Promotion };
 
-/** A person's wish about an environment, from the command line or the API. */
+/** A person's request about an environment, from the command line or the API. */
 export type DecisionRequest = {
   readonly environment: string;
   readonly person: string;
   /** The time in the statement. */
   readonly now: Date;
   readonly signal: AbortSignal;
-  /** Time of the first call with this wish, if that may have been killed: its signed decision is not repeated. */
+  /** Time of the first call with this request, if that may have been killed: its signed decision is not repeated. */
   readonly repeats?: Date | undefined;
 };
 
-/** Receives the judgement before anything is signed, also if it refuses the wish. */
+/** Receives the judgement before anything is signed, also if it refuses the request. */
 export type OnAssessed = (assessment: Assessment) => void;
 
 /** The layout may be locked by a build. */
 export const LOCK_WAIT_MS = 15_000;
 
-/** Index of the entry that an earlier call with this wish signed; -1 if there is none. */
+/** Index of the entry that an earlier call with this request signed; -1 if there is none. */
 export const indexOfRepeated = (
   entries: readonly AuditEntry[],
   {
@@ -47,18 +47,18 @@ export const indexOfRepeated = (
   );
 };
 
-/** The decision that an earlier call with this wish signed, and the entries after it. */
+/** The decision that an earlier call with this request signed, and the entries after it. */
 export const decidedBefore = (
   entries: readonly AuditEntry[],
   decision: DecisionKind,
-  wish: DecisionRequest & { readonly reason: string },
+  request: DecisionRequest & { readonly reason: string },
 ): { readonly candidate: Lineage | undefined; readonly later: readonly AuditEntry[] } | undefined => {
   const isIt = (entry: AuditEntry): boolean =>
     entry.kind === 'decision' &&
     entry.predicate.decision === decision &&
-    entry.predicate.environment === wish.environment &&
+    entry.predicate.environment === request.environment &&
     entry.predicate.only === undefined;
-  const at = indexOfRepeated(entries, wish, isIt);
+  const at = indexOfRepeated(entries, request, isIt);
   const entry = entries[at];
   if (entry?.kind !== 'decision') return undefined;
   const { candidate, predicate } = entry;

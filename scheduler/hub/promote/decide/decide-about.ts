@@ -30,16 +30,16 @@ export type Paused = Decided & {
 export const pauseOrResume = async (
   { hub, promotion }: Chain,
   decision: 'pause' | 'resume',
-  wish: DecisionRequest & { readonly reason: string },
+  request: DecisionRequest & { readonly reason: string },
 ): Promise<Paused> => {
-  const { environment, person, reason, now } = wish;
+  const { environment, person, reason, now } = request;
   const { from, to } = linkTo(promotion, environment);
   using releases = await openReleases(hub.layout, { command: decision, now, waitMs: LOCK_WAIT_MS });
   const { entries } = await readAuditLog(await releases.open(), hub.keys.roots);
   const paused = pauseOf(entries, to) ?? null;
   const common = { decision, from, to, person, reason, paused };
   const isDone = (paused !== null) === (decision === 'pause');
-  if (isDone || decidedBefore(entries, decision, wish)) return { ...common, outcome: 'unchanged' };
+  if (isDone || decidedBefore(entries, decision, request)) return { ...common, outcome: 'unchanged' };
   await decide(releases, hub.keys, { decision, environment: to, person, reason, now });
   return { ...common, outcome: 'decided', paused: null };
 };
@@ -51,15 +51,15 @@ export const pauseOrResume = async (
  */
 export const rejectFor = async (
   { hub, promotion }: Chain,
-  wish: DecisionRequest & { readonly candidate: Digest | undefined; readonly reason: string },
+  request: DecisionRequest & { readonly candidate: Digest | undefined; readonly reason: string },
   check: (candidate: Digest) => Promise<void> = async () => {},
 ): Promise<Decided & Lineage & { readonly decision: 'reject' }> => {
-  const { environment, candidate: named, person, reason, now, signal } = wish;
+  const { environment, candidate: named, person, reason, now, signal } = request;
   const link = linkTo(promotion, environment);
   const { from, to } = link;
   using releases = await openReleases(hub.layout, { command: 'reject', now, waitMs: LOCK_WAIT_MS });
   const { candidate: asked, log } = await assess(hub, link, { now, signal, candidate: named, asks: null });
-  const before = decidedBefore(log.entries, 'reject', wish)?.candidate;
+  const before = decidedBefore(log.entries, 'reject', request)?.candidate;
   const candidate = before ?? asked;
   if (!before) {
     await check(candidate.candidate);

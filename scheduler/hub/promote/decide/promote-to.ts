@@ -33,17 +33,17 @@ export type Promoted = {
  */
 export const promoteTo = async (
   { hub, promotion }: Chain,
-  wish: PromoteRequest,
+  request: PromoteRequest,
   onAssessed: OnAssessed = () => {},
 ): Promise<Promoted> => {
-  const { environment, candidate: named, person, reason, now, signal } = wish;
+  const { environment, candidate: named, person, reason, now, signal } = request;
   const link = linkTo(promotion, environment);
   const { from, to } = link;
   using releases = await openReleases(hub.layout, { command: 'promote', now, waitMs: LOCK_WAIT_MS });
   const assessment = await assess(hub, link, { now, signal, candidate: named, asks: person });
   const { entries } = assessment.log;
   const made =
-    entries[indexOfRepeated(entries, wish, (one) => one.kind === 'promotion' && one.predicate.to === to)];
+    entries[indexOfRepeated(entries, request, (one) => one.kind === 'promotion' && one.predicate.to === to)];
   if (made?.kind === 'promotion' && made.candidate !== undefined) {
     const { shared, number } = made.predicate;
     const candidate = { candidate: made.candidate, shared };

@@ -28,7 +28,7 @@ type ChannelRequest = {
 export type RollBackChannelRequest = ChannelRequest & {
   /** Number of the release to go back to. */
   readonly to: number;
-  /** Time of the first call with this wish, if that may have been killed. */
+  /** Time of the first call with this request, if that may have been killed. */
   readonly repeats?: Date | undefined;
 };
 
@@ -51,13 +51,13 @@ export type ChannelRolledBack = {
 export const rollBackChannel = async (
   keys: KeyDirectory,
   layout: string,
-  { to, repeats, ...wish }: RollBackChannelRequest,
+  { to, repeats, ...request }: RollBackChannelRequest,
 ): Promise<ChannelRolledBack> => {
-  const { channel, now, signal, waitMs } = wish;
+  const { channel, now, signal, waitMs } = request;
   using releases = await openReleases(layout, { command: 'releases rollback', now, waitMs });
   const name = formatChannel(channel);
   const answer = { channel: name, decision: 'roll-back', to } as const;
-  const wasDecided = repeats !== undefined && (await isDecided(releases, keys, { ...wish, to, repeats }));
+  const wasDecided = repeats !== undefined && (await isDecided(releases, keys, { ...request, to, repeats }));
   if (wasDecided) {
     const opened = await releases.open();
     const current = await readCurrent(opened, keys, channel, now);
@@ -81,7 +81,7 @@ export const rollBackChannel = async (
   // Durable before the release that follows from it.
   if (!wasDecided && keys.root.audit.length > 0)
     await decide(releases, keys, {
-      ...decisionOf(wish),
+      ...decisionOf(request),
       decision: 'roll-back',
       rollback: {
         release: to,
@@ -101,10 +101,10 @@ export const rollBackChannel = async (
 export const resumeChannel = async (
   keys: KeyDirectory,
   layout: string,
-  { waitMs, ...wish }: ChannelRequest,
+  { waitMs, ...request }: ChannelRequest,
 ): Promise<{ readonly outcome: 'decided' | 'unchanged' }> => {
-  using releases = await openReleases(layout, { command: 'releases rollback', now: wish.now, waitMs });
-  const name = formatChannel(wish.channel);
+  using releases = await openReleases(layout, { command: 'releases rollback', now: request.now, waitMs });
+  const name = formatChannel(request.channel);
   const { entries } = await readAuditLog(await releases.open(), keys.roots);
   const last = entries.findLast(
     ({ kind, predicate }) =>
@@ -114,7 +114,7 @@ export const resumeChannel = async (
       ['roll-back', 'resume'].includes(predicate.decision),
   );
   if (last?.kind !== 'decision' || last.predicate.decision !== 'roll-back') return { outcome: 'unchanged' };
-  await decide(releases, keys, { ...decisionOf(wish), decision: 'resume' });
+  await decide(releases, keys, { ...decisionOf(request), decision: 'resume' });
   return { outcome: 'decided' };
 };
 
@@ -161,14 +161,14 @@ export type AssignmentRolledBack = {
 export const rollBackOne = async (
   keys: KeyDirectory,
   layout: string,
-  { to, waitMs, signal: _, ...wish }: AssignmentRequest,
+  { to, waitMs, signal: _, ...request }: AssignmentRequest,
 ): Promise<AssignmentRolledBack> => {
-  using releases = await openReleases(layout, { command: 'releases rollback', now: wish.now, waitMs });
+  using releases = await openReleases(layout, { command: 'releases rollback', now: request.now, waitMs });
   const { outcome } =
     to === undefined
-      ? await resumeAssignment(releases, keys, wish)
-      : await rollBackAssignment(releases, keys, { ...wish, to });
+      ? await resumeAssignment(releases, keys, request)
+      : await rollBackAssignment(releases, keys, { ...request, to });
   const decision = to === undefined ? 'resume' : 'roll-back';
-  const { channel, assignment } = wish;
+  const { channel, assignment } = request;
   return { channel: formatChannel(channel), assignment, decision, to: to ?? null, outcome };
 };

@@ -29,15 +29,18 @@ export type RolledBack = Lineage & {
  * killed between the two continues with the candidate of its decision when it is repeated.
  * @throws FleetError NOT_PROMOTED, REVOKED if there is nothing to go back to; USAGE; BUSY; the codes of appendEntry
  */
-export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackRequest): Promise<RolledBack> => {
-  const { environment, person, reason, now } = wish;
+export const rollBackTo = async (
+  { hub, promotion }: Chain,
+  request: RollBackRequest,
+): Promise<RolledBack> => {
+  const { environment, person, reason, now } = request;
   const { keys, layout } = hub;
   const link = linkTo(promotion, environment);
   const { to } = link;
   using releases = await openReleases(layout, { command: 'rollback', now, waitMs: LOCK_WAIT_MS });
   const log = await readAuditLog(await openOrStartLayout(layout), keys.roots);
-  const begun = begunBy(log, wish);
-  const candidate = begun?.candidate ?? chooseRollback(log, link, wish.candidate);
+  const begun = begunBy(log, request);
+  const candidate = begun?.candidate ?? chooseRollback(log, link, request.candidate);
   const answer = { decision: 'roll-back', to, ...candidate, person, reason } as const;
   if (begun?.number !== undefined) return { ...answer, number: begun.number };
   await decide(releases, keys, { decision: 'roll-back', environment: to, candidate, person, reason, now });
@@ -49,15 +52,15 @@ export const rollBackTo = async ({ hub, promotion }: Chain, wish: RollBackReques
 /** Statements that the repeated call has signed already: the decision, and the number of its promotion if it was signed. */
 const begunBy = (
   { entries }: AuditLog,
-  wish: RollBackRequest,
+  request: RollBackRequest,
 ): { readonly candidate: Lineage; readonly number: number | undefined } | undefined => {
-  const before = decidedBefore(entries, 'roll-back', wish);
+  const before = decidedBefore(entries, 'roll-back', request);
   if (!before?.candidate) return undefined;
   const { candidate, later } = before;
   const isIts = (entry: AuditEntry): boolean =>
     entry.kind === 'promotion' &&
-    entry.predicate.to === wish.environment &&
+    entry.predicate.to === request.environment &&
     entry.predicate.shared === candidate.shared;
-  const promotion = later[indexOfRepeated(later, wish, isIts)];
+  const promotion = later[indexOfRepeated(later, request, isIts)];
   return { candidate, number: promotion?.kind === 'promotion' ? promotion.predicate.number : undefined };
 };

@@ -31,9 +31,9 @@ export type Submitted = {
  */
 export const submitCandidate = async (
   { hub, promotion }: Chain,
-  wish: DecisionRequest & { readonly candidate: Candidate | null; readonly reason: string },
+  request: DecisionRequest & { readonly candidate: Candidate | null; readonly reason: string },
 ): Promise<Submitted> => {
-  const { environment, candidate: document, person, reason, now } = wish;
+  const { environment, candidate: document, person, reason, now } = request;
   checkEnvironment(promotion, environment);
   const before = promotion.environments.find(({ name }) => name === environment)?.promotedFrom;
   if (before !== undefined)

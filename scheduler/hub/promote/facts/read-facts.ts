@@ -50,13 +50,13 @@ export const readFacts = async (
   const channels = await channelFacts(layout, roots, current, { shared, followed });
   const sinceOf = sincesOf(channels, followed);
   const histories = db ? await readHistory(db, rows, channels) : [];
-  const told = actual.map((agent, at) => ({
+  const judged = actual.map((agent, at) => ({
     agent,
     since: sinceOf.get(agent.channel) ?? null,
     history: histories[at] ?? NO_HISTORY,
   }));
   const desired = await readDesired(hub.layout, followed, root, signal);
-  const importers = [...told.keys()].filter((at) => told[at] && hasImported(told[at]));
+  const importers = [...judged.keys()].filter((at) => judged[at] && hasImported(judged[at]));
   const standings = new Map<number, Standing>();
   if (db)
     await readStandings(
@@ -70,7 +70,7 @@ export const readFacts = async (
     shared,
     channels,
     held: heldFacts(current, shared),
-    agents: told.map((one, at) => {
+    agents: judged.map((one, at) => {
       const visit = nextVisit(one.agent, freshnessPolicyFor(freshness, one.agent.channel), now);
       const facts = agentFacts(one, standings.get(at));
       return visit ? { ...facts, visit } : facts;

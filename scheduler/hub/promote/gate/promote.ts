@@ -40,7 +40,7 @@ export const promote = async (
   releases: Releases,
   keys: KeyDirectory,
   assessment: Assessment,
-  wish: PromotionRequest,
+  request: PromotionRequest,
 ): Promise<PromotionResult> => {
   const { link, candidate, verdict, log } = assessment;
   const before = promotedTo(log, link.to);
@@ -53,7 +53,7 @@ export const promote = async (
     verdict: digestOf(canonicalBytes(verdict)),
     approvals: verdict.approvals,
   };
-  return sign(releases, keys, { link, candidate, log }, wish, grounds).catch((error: unknown) => {
+  return sign(releases, keys, { link, candidate, log }, request, grounds).catch((error: unknown) => {
     throw isFleetError(error, 'NOT_PROMOTED') ? withLeftOut(error, leftOut) : error;
   });
 };
@@ -78,9 +78,9 @@ export const promoteAgain = (
   releases: Releases,
   keys: KeyDirectory,
   what: Pick<Assessment, 'link' | 'candidate' | 'log'>,
-  wish: PromotionRequest,
+  request: PromotionRequest,
 ): Promise<PromotionResult> =>
-  sign(releases, keys, what, wish, { policy: null, verdict: null, approvals: [] });
+  sign(releases, keys, what, request, { policy: null, verdict: null, approvals: [] });
 
 type Grounds = {
   readonly policy: ReturnType<typeof digestOf> | null;

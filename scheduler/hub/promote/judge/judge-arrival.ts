@@ -36,12 +36,12 @@ export const judgeArrival = (
     soakSeconds: 0,
   };
   const conditions = judgeAgents(share, facts, countAgents(share, facts.agents, now), now);
-  const isThere = facts.channels.length > 0 && facts.channels.every(({ since }) => since !== null);
+  const isPresent = facts.channels.length > 0 && facts.channels.every(({ since }) => since !== null);
   if (decisions.rejected !== undefined)
     return { state: 'cannot', why: `it was ${decisions.rejected}`, conditions };
   if (decisions.promoted === 'before' || (wasThere && facts.channels.every(({ since }) => since === null)))
     return { state: 'cannot', why: 'another candidate is in its place', conditions };
-  const complies = isThere && conditions.every(({ met }) => met);
+  const complies = isPresent && conditions.every(({ met }) => met);
   return { state: complies ? 'complies' : 'waiting', why: null, conditions };
 };
 

@@ -26,7 +26,7 @@ export type StageStepRequest = {
   readonly reason: string;
   readonly now: Date;
   readonly waitMs?: number;
-  /** Time of the first call with this wish, if that may have been killed: its signed decision is not repeated. */
+  /** Time of the first call with this request, if that may have been killed: its signed decision is not repeated. */
   readonly repeats?: Date | undefined;
 };
 
@@ -68,8 +68,8 @@ export const decideStep = async (
   const stage = before?.kind === 'decision' ? before.predicate.stage : stageFor(decision, rolling);
   const changes = before !== undefined || changesPause(decision, rolling);
   if (!before && changes) {
-    const wish = defined({ decision, person, reason, stage });
-    await decideRollout(releases, keys, rolling.stored, wish, now);
+    const request = defined({ decision, person, reason, stage });
+    await decideRollout(releases, keys, rolling.stored, request, now);
   }
   const carried = await follow(keys, releases, channel, now);
   const [leaseVoid] = carried ? (await followWithLeases(releases, keys, [channel], now)).values() : [];

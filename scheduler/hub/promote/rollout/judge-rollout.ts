@@ -238,8 +238,10 @@ const nextStep = (
   return { kind: 'advance', stage: upcoming.name };
 };
 
-const onFailure = ({ onFailure: wish, before }: RolloutPlan, stage: string, why: string): NextStep =>
-  wish === 'take-back' && before !== null ? { kind: 'take-back', stage, why } : { kind: 'pause', stage, why };
+const onFailure = ({ onFailure: request, before }: RolloutPlan, stage: string, why: string): NextStep =>
+  request === 'take-back' && before !== null
+    ? { kind: 'take-back', stage, why }
+    : { kind: 'pause', stage, why };
 
 /** Counted from the start; a resume renews the time. */
 const deadlineOf = (

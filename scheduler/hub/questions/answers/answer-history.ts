@@ -123,10 +123,10 @@ const detailsOf = (entry: Entry): readonly Printed[] => {
     case 'change': {
       const { field, fromName, toName, values, message, observedAt, receivedAt } = entry.change;
       const late = parseTime(receivedAt).getTime() - parseTime(observedAt).getTime();
-      const told = late >= MIN_SHOWN_MS ? `, known ${formatSpan(late)} later` : '';
+      const delay = late >= MIN_SHOWN_MS ? `, known ${formatSpan(late)} later` : '';
       return [
         paragraph(
-          `${field} ${values ? values.map(formatChangedValue).join(', ') : `${fromName} -> ${toName}`}${told}`,
+          `${field} ${values ? values.map(formatChangedValue).join(', ') : `${fromName} -> ${toName}`}${delay}`,
           4,
         ),
         ...(message === null || field === 'values' || field === 'package'

@@ -41,13 +41,13 @@ export const answerWhere = async (
   const { agents, next } = await readStateAt(hub.store.db, subject, { at, knownAt }, page);
   const releases = await openReleases(hub);
   const words = await readWords(hub, agents);
-  const told = [];
+  const entries = [];
   for (const one of agents) {
     const running = await runningOf(hub, releases, one, at);
     // A question about a workload is not about agents that no longer have it.
     if (running.length === 0 && subject.assignments !== undefined) continue;
     if (running.length === 0 && !seesWhole(subject.visible, one.channel.environment)) continue;
-    told.push({
+    entries.push({
       agent: one.agent,
       site: one.site,
       channel: one.channel,
@@ -57,7 +57,7 @@ export const answerWhere = async (
       running,
     });
   }
-  const lines = told.flatMap(({ agent, channel, release, hold, heardAt, saidAt, reboot, running }) => [
+  const lines = entries.flatMap(({ agent, channel, release, hold, heardAt, saidAt, reboot, running }) => [
     paragraph(
       [
         agent,
@@ -73,7 +73,7 @@ export const answerWhere = async (
   ]);
   const answer = {
     lines: [
-      ...(told.length === 0 ? ['Nothing runs.'] : lines),
+      ...(entries.length === 0 ? ['Nothing runs.'] : lines),
       ...(next === null ? [] : ['', `More: --cursor ${next}`]),
     ],
     json: defined({
@@ -81,7 +81,7 @@ export const answerWhere = async (
       at,
       knownAt,
       askedAt: formatTime(now),
-      agents: told,
+      agents: entries,
       next,
     }),
   };

@@ -127,10 +127,11 @@ const exposed = ({ path, id, fingerprint }: EnrolmentRequest): FleetError =>
 /** @throws FleetError REQUEST_INVALID if the agent asks for another channel than the person named with its key */
 const agree = (request: EnrolmentRequest, { channel }: AcceptedKey): EnrolmentRequest => {
   if (!channel) return request;
-  if (!request.wish || sameChannel(request.wish.channel, channel)) return { ...request, agreed: channel };
+  if (!request.requested || sameChannel(request.requested.channel, channel))
+    return { ...request, agreed: channel };
   throw new FleetError(
     'REQUEST_INVALID',
-    `${request.id} asks for ${formatChannel(request.wish.channel)}, and --accept names ${formatChannel(channel)}`,
+    `${request.id} asks for ${formatChannel(request.requested.channel)}, and --accept names ${formatChannel(channel)}`,
     {
       subject: request.fingerprint,
       hint: 'Ask the site which is right; --channel enrols it for another channel than it asks for',

@@ -59,9 +59,9 @@ export const planEnrolment = (
   const channel =
     options.channel ??
     (options.update || !known ? (request.agreed ?? signedRequest(request).channel) : channelOf(known));
-  const wished = requestedLabels(request, options);
-  const takesWish = !known || (options.update && request.wish !== undefined);
-  const labels = options.labels || takesWish ? wished : labelsOf(known);
+  const labelsWanted = requestedLabels(request, options);
+  const takesRequest = !known || (options.update && request.requested !== undefined);
+  const labels = options.labels || takesRequest ? labelsWanted : labelsOf(known);
   if (options.released && !(known && sameChannel(channel, channelOf(known))))
     checkReleased(channel, options.released);
   if (!known) {
@@ -77,8 +77,8 @@ export const planEnrolment = (
     return { kind: 'replace-key', row: rekeyedAgentRow(moved, request.key.pem, request.recipient, now) };
   }
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
-  const wish = requestedChange(request, known, wished);
-  return defined({ kind: 'unchanged', row: known, note: wish });
+  const change = requestedChange(request, known, labelsWanted);
+  return defined({ kind: 'unchanged', row: known, note: change });
 };
 
 /** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */
@@ -132,14 +132,14 @@ const requestedLabels = (
   request: EnrolmentRequest,
   { labels, factLabels = [] }: EnrolmentOptions,
 ): Labels => ({
-  ...(labels === undefined && request.wish?.labels),
+  ...(labels === undefined && request.requested?.labels),
   ...labelsOfFacts(factLabels, request.facts),
   ...labels,
 });
 
-/** @throws FleetError REQUEST_INVALID for an unsigned wish */
-const signedRequest = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEnrolment => {
-  if (wish) return wish;
+/** @throws FleetError REQUEST_INVALID for an unsigned request */
+const signedRequest = ({ id, requested, fingerprint }: EnrolmentRequest): RequestedEnrolment => {
+  if (requested) return requested;
   throw new FleetError(
     'REQUEST_INVALID',
     `the request of ${id} is of an agent version that does not sign the channel and labels that it asks for`,
@@ -150,12 +150,16 @@ const signedRequest = ({ id, wish, fingerprint }: EnrolmentRequest): RequestedEn
   );
 };
 
-const requestedChange = ({ wish }: EnrolmentRequest, known: AgentRow, wished: Labels): string | undefined => {
+const requestedChange = (
+  { requested }: EnrolmentRequest,
+  known: AgentRow,
+  labelsWanted: Labels,
+): string | undefined => {
   const now = channelOf(known);
-  if (!wish) return undefined;
-  if (!sameChannel(wish.channel, now))
-    return `it asks for ${formatChannel(wish.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
-  if (canonicalJson(wished) !== known.labels)
+  if (!requested) return undefined;
+  if (!sameChannel(requested.channel, now))
+    return `it asks for ${formatChannel(requested.channel)} and stays at ${formatChannel(now)}; --update gives it what it asks for`;
+  if (canonicalJson(labelsWanted) !== known.labels)
     return 'it asks for other labels and keeps its own; --update gives it what it asks for';
   return undefined;
 };

@@ -31,7 +31,7 @@ export type EnrolmentRequest = {
   /** SHA-256 of the key, in the form that people compare. */
   readonly fingerprint: string;
   /** Signed by the key, or from the network. undefined: on a medium and unsigned, so that anybody may have chosen it. */
-  readonly wish: RequestedEnrolment | undefined;
+  readonly requested: RequestedEnrolment | undefined;
   /** Channel that a person named together with the key. */
   readonly agreed?: Channel;
   /** age recipient, signed by the key. Agents of versions without secrets send none. */
@@ -118,7 +118,7 @@ export const checkRequest = (
         hint: 'Let the agent ask again: fleet-agent enroll; if it is refused again, somebody changes requests on the way',
       },
     );
-  const wish = {
+  const requested = {
     channel: { environment: file.channel.environment, clusterType: file.channel.clusterType },
     labels: file.labels,
   };
@@ -129,7 +129,7 @@ export const checkRequest = (
     agent: file.agent,
     key: certified.key,
     fingerprint: fingerprint(certified.key),
-    wish: signed || from === 'network' ? wish : undefined,
+    requested: signed || from === 'network' ? requested : undefined,
     facts: checkFacts(file, certified.key, what),
     ...defined({ proof: file.proof ? { ...file.proof, document: document as object } : undefined }),
     exposesToken: file.token !== undefined,

@@ -43,7 +43,7 @@ export const backUp = async (
 ): Promise<Backup> => {
   const at = formatTime(now);
   const layout = await openLayout(hub.layout);
-  await makeFolder(folder);
+  await createFolder(folder);
   const others = (await readdir(folder)).filter((name) => ![LAYOUT, DATABASE].includes(name));
   if (others.length > 0)
     throw new FleetError('USAGE', `${folder} is not empty: it has ${others[0]}`, {
@@ -58,7 +58,7 @@ export const backUp = async (
   return backup;
 };
 
-const makeFolder = async (folder: string): Promise<void> => {
+const createFolder = async (folder: string): Promise<void> => {
   try {
     await createDirectory(folder, 0o700);
   } catch (error) {

@@ -99,7 +99,7 @@ const releasedSince = async (
 const forgetVersions = async (tx: Tx, released: ReadonlySet<string>): Promise<number> => {
   const known = await tx.selectFrom('package_version').select('package').distinct().execute();
   const running = await tx.selectFrom('assignment_state').select('package').distinct().execute();
-  const told = await tx
+  const reported = await tx
     .selectFrom('history')
     .select('value')
     .distinct()
@@ -108,7 +108,7 @@ const forgetVersions = async (tx: Tx, released: ReadonlySet<string>): Promise<nu
   const needed = new Set<string | null>([
     ...released,
     ...running.map((row) => row.package),
-    ...told.map(({ value }) => value),
+    ...reported.map(({ value }) => value),
   ]);
   const gone = known.map((row) => row.package).filter((digest) => !needed.has(digest));
   let removed = 0;

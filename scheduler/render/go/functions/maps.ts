@@ -25,7 +25,7 @@ import { type FunctionTable, fixed, withMustVariants, variadic } from './templat
 type AnyMap = Dict | ValueMap;
 
 /** A new map of this render. It has no prototype, so no key is special. */
-const makeMap = (run: Run, entries: Iterable<readonly [string, Value]>): Dict => {
+const createMap = (run: Run, entries: Iterable<readonly [string, Value]>): Dict => {
   const map = Object.create(null) as Dict;
   for (const [key, value] of entries) map[key] = value;
   run.made.add(map);
@@ -43,7 +43,7 @@ const dict = (run: Run, ...values: readonly Value[]): Dict => {
   const entries: [string, Value][] = [];
   for (let at = 0; at < values.length; at += 2)
     entries.push([goText(run, values[at]), at + 1 < values.length ? values[at + 1] : '']);
-  return makeMap(run, entries);
+  return createMap(run, entries);
 };
 
 const changeable = (run: Run, map: AnyMap, name: string): Dict =>
@@ -66,7 +66,7 @@ export const copy = (run: Run, value: Value, depth = 0): Value => {
   if (!isMap(value)) return value;
   if (isValueMap(value))
     return new Map(sortedEntries(value).map(([key, item]) => [key, copy(run, item, depth + 1)] as const));
-  const map = makeMap(
+  const map = createMap(
     run,
     entriesOf(run, value).map(([key, item]) => [key, copy(run, item, depth + 1)] as const),
   );
@@ -78,7 +78,7 @@ type Merging = { readonly overwrite: boolean; readonly allWins: boolean };
 /** Merges `source` into `target`, recursively; with `overwrite` the source's values win. Always returns a new map. */
 const merged = (run: Run, target: AnyMap, source: AnyMap, how: Merging, depth = 0): Dict => {
   checkDepth(run, depth, 'a value is');
-  const result = makeMap(run, entriesOf(run, target));
+  const result = createMap(run, entriesOf(run, target));
   for (const [key, value] of entriesOf(run, source)) {
     if (value === null && !how.allWins) continue;
     const own = result[key];
@@ -143,13 +143,13 @@ export const MAPS: FunctionTable = {
   ),
   values: fixed(['map'], (run, map) => entriesOf(run, map).map(([, value]) => value)),
   pick: variadic(['map'], 'string', (run, map, ...keys) =>
-    makeMap(
+    createMap(
       run,
       keys.filter((key) => hasKey(map, key)).map((key) => [key, lookup(map, key)] as const),
     ),
   ),
   omit: variadic(['map'], 'string', (run, map, ...keys) =>
-    makeMap(
+    createMap(
       run,
       entriesOf(run, map).filter(([key]) => !keys.includes(key)),
     ),

@@ -60,7 +60,7 @@ export const leaseOnCluster = (cluster: () => OwnCluster): void => {
       return (body as { readonly spec: Spec }).spec;
     };
 
-    it('work one after the other; the waiting one is told the holder and since when', async () => {
+    it('work one after the other, and the waiting one reports the holder and since when', async () => {
       const first = start('lyon-1/main');
       expect(await first.begins).toBe('working');
       expect(await start('lyon-1/other').begins).toMatch(

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { type Kysely, sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { bringHistoryUpToDate } from '../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
+import { updateHistory } from '../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
 import { MIGRATIONS } from '../../../../scheduler/hub/store/migrations.ts';
 import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -101,7 +101,7 @@ describe('a database migrated by a newer program', () => {
   it('keeps the history written by newer rules', async () => {
     await using hub = await testHub();
     await hub.store.db.updateTable('fleet').set({ history: 99 }).execute();
-    await bringHistoryUpToDate(hub.store, () => {});
+    await updateHistory(hub.store, () => {});
     expect(await hub.store.db.selectFrom('fleet').select('history').execute()).toEqual([{ history: 99 }]);
   });
 });

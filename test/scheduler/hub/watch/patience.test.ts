@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeAlarm, untilNextLook } from '../../../../scheduler/hub/watch/watch-platform.ts';
+import { createWakeup, untilNextLook } from '../../../../scheduler/hub/watch/watch-platform.ts';
 
 describe('the interval between two rounds', () => {
   it('doubles with each consecutive failure up to 15 minutes, and varies by 20 %', () => {
@@ -17,7 +17,7 @@ describe('the wake-up signal', () => {
   const never = new AbortController().signal;
 
   it('ends a wait, or the next one if it comes earlier', async () => {
-    const alarm = makeAlarm();
+    const alarm = createWakeup();
     const asleep = alarm.wait(60_000, never);
     alarm.ring();
     await asleep;
@@ -28,7 +28,7 @@ describe('the wake-up signal', () => {
   });
 
   it('is cleared by reset, and the wait ends when its signal aborts', async () => {
-    const alarm = makeAlarm();
+    const alarm = createWakeup();
     alarm.ring();
     alarm.reset();
     const stop = new AbortController();

@@ -430,9 +430,9 @@ describe('the token cache', () => {
       request: async () => ({ token: `token-${++count}-`, seconds: 60 }),
     });
     for (let at = 1; at <= 1500; at++) {
-      const wish = { repository: 'a', scopes: [`repository:a:${at}`] };
-      await authorizer.learn('Bearer realm="https://tokens.example/"', wish, undefined);
-      expect(await authorizer.header(wish)).toBe(`Bearer token-${at}-`);
+      const scope = { repository: 'a', scopes: [`repository:a:${at}`] };
+      await authorizer.learn('Bearer realm="https://tokens.example/"', scope, undefined);
+      expect(await authorizer.header(scope)).toBe(`Bearer token-${at}-`);
     }
     expect(authorizer.hide('open sesame token-1500- token-1-')).toBe('*** *** token-1-');
     // Forgotten, so got anew; a newer one is still there.

@@ -8,7 +8,7 @@ import { addDays, formatTime } from '#bundles/time';
 import { emptyState, foldEvent } from '../../../../../scheduler/hub/ingest/reports/fold-event.ts';
 import { factsOf, startOf } from '../../../../../scheduler/hub/ingest/reports/facts.ts';
 import {
-  bringHistoryUpToDate,
+  updateHistory,
   rebuildHistory,
 } from '../../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
 import { MIGRATIONS } from '../../../../../scheduler/hub/store/migrations.ts';
@@ -257,10 +257,10 @@ describe('the history of an agent', () => {
     await copyTo(db, older, '0007-held');
     await using migrated = await openStore(older, fleet);
     const said: string[] = [];
-    await bringHistoryUpToDate(migrated, (line) => said.push(line));
+    await updateHistory(migrated, (line) => said.push(line));
     expect(said).toEqual([expect.stringContaining('made anew from 3 reports')]);
     expect(await tables(migrated.db)).toBe(written);
-    await bringHistoryUpToDate(migrated, (line) => said.push(line));
+    await updateHistory(migrated, (line) => said.push(line));
     expect(said).toHaveLength(1);
   });
 
