@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { shortDigest } from '#bundles/digest';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
@@ -229,12 +230,8 @@ const keepState = async (tx: Tx, row: SiteLayersRow): Promise<void> => {
     .execute();
 };
 
-const toReason = ({ code, message, at, hint }: FleetError): HeldReason => ({
-  code,
-  message,
-  ...(at && { at }),
-  ...(hint !== undefined && { hint }),
-});
+const toReason = ({ code, message, at, hint }: FleetError): HeldReason =>
+  defined({ code, message, at, hint });
 
 /** Reasons of sites that keep the values that they have, by site. */
 export const readHeld = async (
