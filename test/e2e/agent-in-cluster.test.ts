@@ -39,7 +39,7 @@ configMapGenerator:
 
 describeWith(
   ['nodeBase', 'kube', 'busybox', 'podman'],
-  'an agent that lives in the cluster it takes care of, behind an air gap',
+  'an agent in the cluster that it manages, behind an air gap',
   (paths) => {
     let office: Office;
     let media: TemporaryDirectory;
@@ -149,7 +149,7 @@ describeWith(
         .toMatch(new RegExp(`^(?!${uid}).+`));
     };
 
-    it('starts from the image that came along, and waits for its enrolment', async () => {
+    it('starts from an image on a medium, and waits for its enrolment', async () => {
       succeed(await node.ctr(['images', 'import', '/media/usb/agent/fleet-agent.tar']));
       succeed(await node.kubectl(['apply', '--kustomize=/media/usb/agent']));
       await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
@@ -161,7 +161,7 @@ describeWith(
       expect((await probe()).code).not.toBe(0);
     });
 
-    it('is enrolled by stick, and brings up what a stick with images brings', async () => {
+    it('is enrolled by a medium, and runs a release with its images from a medium', async () => {
       succeed(await agent(...ENROLL, office.rootSha256));
       succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
       await release();
@@ -180,7 +180,7 @@ describeWith(
       await expectRepair();
     });
 
-    it('sends its history home on the same stick', async () => {
+    it('sends its history to the office on the same medium', async () => {
       // The look that corrects may still be waiting for health: its last word comes with one of the next reports.
       const verdicts = async () => {
         succeed(await agent('reports', 'export', '/media/fleet'));
@@ -193,7 +193,7 @@ describeWith(
       await expect.poll(verdicts, { timeout: 90_000, interval: 2000 }).toEqual(['complies', 'complies']);
     });
 
-    it('killed, it starts again and goes on', async () => {
+    it('starts again after a kill, and continues', async () => {
       const container = (await agentPod('status.containerStatuses[0].containerID')).replace(
         'containerd://',
         '',
@@ -207,7 +207,7 @@ describeWith(
       await expectRepair();
     });
 
-    it('takes a stick that leaves out the images it has, while containerd has another socket', async () => {
+    it('imports a medium without the images it has, while containerd has another socket', async () => {
       succeed(await agent('reports', 'export', '/media/fleet'));
       await makeImages('two\n', [LINE_CONTROL]);
       await release('--for', stick);
@@ -220,7 +220,7 @@ describeWith(
       await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('two\n');
     });
 
-    it('refuses such a stick when the images are gone, and asks for them', async () => {
+    it('refuses such a medium when the images were removed, and asks for them', async () => {
       succeed(await agent('reports', 'export', '/media/fleet'));
       await makeImages('three\n', [LINE_CONTROL]);
       await release('--for', stick);
@@ -245,7 +245,7 @@ describeWith(
 
     // In every run, a node with real pods loses its power in the quickstart, and images-containerd.test.ts kills an import of an image.
     if (LONG) {
-      it('comes back after a power cut', { timeout: 480_000 }, async () => {
+      it('runs again after a power cut', { timeout: 480_000 }, async () => {
         await node.crash();
         await node.start();
         succeed(await shell('mount --make-rshared / && mount --bind /media/usb/fleet /media/fleet'));
@@ -257,7 +257,7 @@ describeWith(
         await expectRepair();
       });
 
-      it('is killed again and again while it imports, and the last import finishes', async () => {
+      it('completes an import that was killed several times', async () => {
         await makeImages('four\n');
         await release();
         const inAgent = ['exec', ...IN_AGENT, '--container=agent', '--', 'timeout', '-s', 'KILL'];

@@ -14,7 +14,7 @@ const KILLS = Number(process.env['FLEET_KILLS'] ?? 20);
  */
 describeWith(
   ['dockerRegistry'],
-  'fleets of the same names, side by side, under load',
+  'fleets with the same names side by side under load',
   ({ dockerRegistry }) => {
     const run = async (victim: Victim, seed: number): Promise<KillReport> => {
       await using folder = await temporaryDirectory('kills');

@@ -24,7 +24,7 @@ type Row = { readonly agent: string; readonly assignment: string; readonly verdi
  */
 describeWith(
   ['factoryBase', 'dockerRegistry', 'faketime'],
-  'a factory host whose network comes and goes',
+  'a factory host with an unreliable network',
   ({ factoryBase, dockerRegistry, faketime }) => {
     const stack = new AsyncDisposableStack();
     let office: OnlineOffice;
@@ -109,7 +109,7 @@ describeWith(
     const failing = (name: 'registry' | 'hub') => async () => (await site.peek())[name].failing !== null;
     const isWell = (name: 'registry' | 'hub') => async () => (await site.peek())[name].failing === null;
 
-    it('waits as a service for its enrolment, enrols by a token, and takes up what is released', async () => {
+    it('waits as a service for its enrolment, enrols by a token, and applies a release', async () => {
       const configuration = {
         registry: office.registryAddress,
         hub: office.hubAddress,
@@ -139,7 +139,7 @@ describeWith(
       ]);
     });
 
-    it('does without registry and hub, says so in a line each, and hands over once when they are back', async () => {
+    it('works without registry and hub, logs one line for each, and delivers everything once when they are back', async () => {
       const since = (await site.shell("date +'%F %T.%N'")).stdout.trim();
       office.hubIsWell(false);
       await office.stopRegistry();
@@ -169,7 +169,7 @@ describeWith(
       expect((await site.shell('systemctl is-active scale-reader')).stdout).toBe('active\n');
     });
 
-    it('tells again what the hub took without being heard, and the hub has it once', async () => {
+    it('sends again what the hub received without an answer, and the hub stores it once', async () => {
       office.hubLine.loseAnswersAfter = 3000;
       office.hubLine.set('whole');
       succeed(await site.shell(`echo helped > ${LABEL}`));
@@ -182,7 +182,7 @@ describeWith(
       await calm();
     });
 
-    it('is cut off, gets its release and hands its report over by stick, and finds the same at both ends later', async () => {
+    it('receives a release and delivers its report by a medium while it is cut off, and agrees with the hub later', async () => {
       await site.cable.cutOff();
       let arrived = async (): Promise<boolean> => false;
       await released(async () => {
@@ -208,7 +208,7 @@ describeWith(
       await until('the next release comes by network', next);
     });
 
-    it('told to stop in the middle of a package, ends well and goes on from there', async () => {
+    it('is stopped in the middle of a package, and continues from there', async () => {
       const arrived = await change();
       await until('the file is there', arrived);
       succeed(await site.shell('systemctl stop fleet-agent'));
@@ -220,7 +220,7 @@ describeWith(
       await calm();
     });
 
-    it('on a full disk keeps what runs, says why it takes up nothing, and goes on when there is room', async () => {
+    it('keeps its packages on a full disk, shows the reason, and continues when there is room', async () => {
       await site.shell(`dd if=/dev/zero of=${STATE}/filler bs=4k 2> /dev/null`);
       const arrived = await change();
       await until('it says so', async () => (await site.agent('status')).stdout.includes('DISK_FULL'));
@@ -237,7 +237,7 @@ describeWith(
       ['eight years slow', '-8y', true],
       ['eight years fast', '+8y', false],
     ])(
-      'with a clock that is %s keeps what runs, and is well when somebody sets it',
+      'keeps its packages with a clock that is %s, and continues when the clock is set',
       async (_, offset, takesUp) => {
         const set = (lines: string) =>
           site.shell('cat > /etc/default/fleet-agent; systemctl restart fleet-agent', lines);
@@ -271,7 +271,7 @@ describeWith(
       ['cuts every connection', /^GET/, { kind: 'cut', bytes: 100 }, /REGISTRY_UNREACHABLE/],
     ];
     it.each(wrong.filter((_, index) => isTried(index)))(
-      'takes nothing from a registry that %s, says so, and all when it is well again',
+      'accepts nothing from a registry that %s, reports it, and accepts everything later',
       async (_, on, fault, said) => {
         const spoilt = new Set<string>();
         office.registry.fault = (line) => {

@@ -132,7 +132,7 @@ const HIDDEN_PLAYBOOK = `- hosts: localhost
 
 describeWith(
   ['factoryBase', 'ansible'],
-  'what others publish, at a host without a network',
+  'Debian packages, playbooks and models at a host without a network',
   ({ factoryBase }) => {
     const stack = new AsyncDisposableStack();
     let office: Office;
@@ -154,7 +154,7 @@ describeWith(
     });
     afterAll(() => stack.disposeAsync());
 
-    test('comes by stick once, is there for apt and Ansible, is corrected, updated by a delta and rolled back', async () => {
+    test('are brought once by a medium, used by apt and Ansible, corrected, updated by a delta and rolled back', async () => {
       await makeAnsible(work);
       const model = randomBytes(24 << 20);
       const files = new Map<string, Uint8Array>([
@@ -256,7 +256,7 @@ describeWith(
       }
     }, 600_000);
 
-    test('runs playbooks whose secrets no journal, log, report, medium or database of the hub has', async () => {
+    test('run as playbooks whose secrets are in no journal, log, report, medium or database of the hub', async () => {
       const [pin, hidden, password] = ['pin', 'hidden', 'vault'].map(canary) as [string, string, string];
       /** Everything that a program said. */
       const said: string[] = [];

@@ -49,7 +49,7 @@ export const casesOfLine = (
     return fetched.stdout;
   };
 
-  it('is rolled out from the registry, by images that have a digest', async () => {
+  it('is rolled out from the registry, by images with a digest', async () => {
     await line.release();
     await line.enrol();
     // What is corrected before that was seen by watching.
@@ -63,10 +63,10 @@ export const casesOfLine = (
     if (pods === 'real') expect(await page()).toBe(pageOf(CONTROL_IMAGE, 'first'));
   });
 
-  it('is not written to while nothing changes, so that who may only read can do the job', () =>
+  it('is not written to while nothing changes, so that read access is enough', () =>
     isNotWritten(cluster, line));
 
-  it('is corrected as soon as somebody changes something', async () => {
+  it('is corrected as soon as someone changes something', async () => {
     const { control, telemetry } = line.namespaces;
     await cluster.request('PATCH', `/apis/apps/v1/namespaces/${telemetry}/deployments/telemetry`, {
       spec: { replicas: 3 },
@@ -86,7 +86,7 @@ export const casesOfLine = (
     });
   }
 
-  it('rolls back alone what never gets healthy, while the other package of the release goes on', async () => {
+  it('rolls back only the package that does not become healthy', async () => {
     await line.office.edit(TELEMETRY_FILE, ofEdition('second'));
     await line.office.edit(CONTROL_FILE, neverHealthy);
     await line.until('the other one runs', async () => (await editionOf(line)) === 'second');
@@ -100,13 +100,12 @@ export const casesOfLine = (
     await line.allRight();
   });
 
-  it('says by name which package a policy refuses, and applies the others', () =>
+  it('names the package that a policy refuses, and applies the others', () =>
     isRefusedByPolicy(cluster, line));
 
-  it('keeps a second agent off while it works, which says who is at work', () =>
-    keepsSecondOff(cluster, line));
+  it('makes a second agent wait, with the name of the working one', () => keepsSecondOff(cluster, line));
 
-  it('removes what left the release beyond the budget only when confirmed', () => removesInBudget(line));
+  it('removes objects beyond the budget only when confirmed', () => removesInBudget(line));
 };
 
 const packageOf = (line: FactoryLine, name: 'line-control' | 'telemetry') =>

@@ -43,7 +43,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
   });
   afterAll(() => stack.disposeAsync());
 
-  it('is asked for no write at all while nothing changes, so that who may only read can do the job', async () => {
+  it('is not written to while nothing changes, so that read access is enough', async () => {
     // kubectl's question of what the reader may do is a review, which is created.
     const agentWrites = async (): Promise<number> =>
       writesOf(await cluster.readAudit()).filter(({ userAgent }) => !userAgent?.startsWith('kubectl/'))
@@ -56,10 +56,10 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     await line.startAgent('3s');
   });
 
-  it('answers a request of the office with a support bundle over the network, which shows the cluster and no secret of it', () =>
+  it('answers a request of the office with a support bundle, which shows the cluster and no secret', () =>
     answersSupport(cluster, line));
 
-  it('goes on automatically when the API server is killed in the middle of a package and comes back', async () => {
+  it('continues automatically after a kill of the API server during a package', async () => {
     await line.release();
     await line.catchPhase('apply', 'settle');
     await cluster.killApiServer();
@@ -70,13 +70,12 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     expect(line.events().filter(({ code }) => code?.startsWith('API_'))).toEqual([]);
   });
 
-  it('says by name which package a policy refuses, and applies the others', () =>
+  it('names the package that a policy refuses, and applies the others', () =>
     isRefusedByPolicy(cluster, line));
 
-  it('keeps a second agent off while it works, which says who is at work', () =>
-    keepsSecondOff(cluster, line));
+  it('makes a second agent wait, with the name of the working one', () => keepsSecondOff(cluster, line));
 
-  it('waits for a store that is full, says so, and is right when somebody made room', async () => {
+  it('waits while etcd is full, reports it, and continues when there is room', async () => {
     await fillEtcd(cluster);
     await line.release();
     await line.until(
@@ -89,7 +88,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     await line.allRight(90_000);
   });
 
-  it('removes what left the release beyond the budget only when confirmed', () => removesInBudget(line));
+  it('removes objects beyond the budget only when confirmed', () => removesInBudget(line));
 });
 
 // In every run, real pods are those of the quickstart on a cluster and of agent-in-cluster.

@@ -21,7 +21,7 @@ type Row = {
   readonly verdict: string;
 };
 
-describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ factoryBase }) => {
+describeWith(['factoryBase'], 'factory hosts without a network', ({ factoryBase }) => {
   const stack = new AsyncDisposableStack();
   let office: Office;
   let site: SiteHost;
@@ -52,7 +52,7 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     succeed(await office.scheduler('sites', 'set', name, 'lineNumber=7'));
   };
 
-  test('two agents of different cluster types at one site share one stick', async () => {
+  test('two agents of different cluster types at one site share one medium', async () => {
     await using shop = await startSite('shop', factoryBase, stick);
     // There is no way in or out but the stick.
     expect((await site.shell('ip -o link | grep -vc " lo:"')).stdout.trim()).toBe('0');
@@ -74,7 +74,7 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     ]);
   });
 
-  test('one of them runs the release, repairs itself, rolls one package back, and its history comes home', async () => {
+  test('an agent applies the release, corrects drift, rolls one package back, and its history reaches the office', async () => {
     // Real units run, in their slice, with the value that only the site knows in its one field.
     expect((await site.shell('systemctl is-active scale-reader label-printer')).stdout).toBe(
       'active\nactive\n',
@@ -150,7 +150,7 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     expect(outboxOf((await site.agent('status', '--json')).stdout)).toBeLessThan(before);
   });
 
-  test('it refuses a tampered, an old and a foreign stick by name, and stays as it is', async () => {
+  test('an agent refuses a changed, an old and a foreign medium by their codes, and changes nothing', async () => {
     const [other, old, foreign] = ['other', 'old', 'foreign'].map((name) => join(media, name)) as [
       string,
       string,
@@ -199,7 +199,7 @@ describeWith(['factoryBase'], 'factory hosts that only ever see a stick', ({ fac
     succeed(await site.agent('diff'));
   });
 
-  test('the power is cut again and again during an import; in the end everything runs and each event is home once', async () => {
+  test('an import with several power cuts ends with all packages running and each event reported once', async () => {
     const own = join(media, 'power');
     await mkdir(own);
     await using site = await startSite('power', factoryBase, own);

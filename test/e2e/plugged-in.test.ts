@@ -81,7 +81,7 @@ const root = async (...argv: readonly string[]): Promise<string> =>
 
 describeWith(
   ['factoryBase'],
-  'a host with the Debian package, no network and no keyboard',
+  'a host with the Debian package, without network and keyboard',
   ({ factoryBase }) => {
     let office: Office;
     let folder: TemporaryDirectory;
@@ -207,7 +207,7 @@ describeWith(
       return said;
     };
 
-    it('runs what a stick brings, and its whole history comes home', async () => {
+    it('runs the release of a medium, and its history reaches the office', async () => {
       await office.fill(stick, SITE);
       expect(await plugIn()).toMatch(
         /^DONE: Release \d+ is installed\. \d+ events .* You can unplug the stick\.$/,
@@ -270,7 +270,7 @@ spec:
       );
     };
 
-    describe('that upgrades its agent from the release', () => {
+    describe('whose agent is upgraded by the release', () => {
       const versions: string[] = [];
       let unpacked: string;
 
@@ -340,7 +340,7 @@ spec:
         },
       );
 
-      it('goes back without help from a version that does not come up', async () => {
+      it('returns automatically from a version that does not start', async () => {
         const before = await agentVersion();
         await releaseAgent(await publishBad('99.2.0'));
         expect(await plugIn()).toMatch(
@@ -362,7 +362,7 @@ spec:
       });
 
       it.each((LONG ? STEPS_BACK : []).map(([title, sign], index) => ({ title, sign, index })))(
-        'goes back after a power cut when $title',
+        'returns to the former version after a power cut when $title',
         async ({ sign, index }) => {
           const before = await agentVersion();
           const version = `99.3.${index}`;

@@ -59,7 +59,7 @@ describeWith(
     });
     afterAll(() => stack.disposeAsync());
 
-    test('is locked, comes by stick, is loaded before its unit, left out of a delta, and loaded again after a rollback', async () => {
+    test('is locked, brought by a medium, loaded before its unit, left out of a delta, and loaded again after a rollback', async () => {
       const make = (page: string) =>
         makeBusyboxImage(busybox, join(office.folder, 'images'), { name: IMAGE, page });
       const first = await make('one');

@@ -9,7 +9,7 @@ describeWith(
   ['nodeBase', 'kube', 'busybox', 'dockerRegistry'],
   'npm run quickstart -- --kubernetes',
   (paths) => {
-    it('tells its story to the end, with real pods', { timeout: 480_000 }, async () => {
+    it('runs to its end with real pods', { timeout: 480_000 }, async () => {
       const { code, stdout, stderr } = await runCommand(
         [process.execPath, 'examples/quickstart.ts', '--kubernetes'],
         {

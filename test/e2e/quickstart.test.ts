@@ -4,7 +4,7 @@ import { runCommand } from '../harness/run/run-command.ts';
 
 const REPOSITORY = join(import.meta.dirname, '..', '..');
 
-it('npm run quickstart goes from dev over a stick to prod, and refuses what it should', async () => {
+it('npm run quickstart runs from dev over a medium to prod, with the expected refusals', async () => {
   const { code, stdout, stderr } = await runCommand([process.execPath, 'examples/quickstart.ts'], {
     cwd: REPOSITORY,
     env: process.env,

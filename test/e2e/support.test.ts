@@ -79,7 +79,7 @@ describeWith(['factoryBase'], 'a support bundle of a factory host', ({ factoryBa
   const bundlesOn = async (): Promise<readonly string[]> =>
     (await readdir(stick, { recursive: true })).filter((path) => /support-[^/]*\.tar$/.test(path));
 
-  test('is asked for at the office, made once at the site, and read at the office, without a secret in it', async () => {
+  test('is requested by the office, created once at the site, and read at the office, without a secret', async () => {
     expect((await site.agent('reports', 'export', '/media/stick')).stdout).not.toContain('support bundle');
     const why = 'labels come out blank';
     const asked = succeed(await office.scheduler('support', 'request', SITE, '--reason', why, '--json'));
@@ -194,7 +194,7 @@ END
     expect((await site.agent('reports', 'export', '/media/stick')).stdout).not.toContain('support bundle');
   });
 
-  test('is made by an operator as a file, and as one on the medium', async () => {
+  test('is created by an operator as a file, and on the medium', async () => {
     succeed(await site.agent('doctor', '--bundle', '/media/stick/press.tar', '--json'));
     const file = join(stick, 'press.tar');
     expect(succeed(await office.scheduler('support', 'show', file)).stdout).toContain('made at the machine');

@@ -10,7 +10,7 @@ const LONG = 600_000;
 const SITE = 'plant-7';
 const later = (days: number): string => formatTime(addDays(new Date(), days));
 
-test('an ended release is not taken, and a lease of a kilobyte on a stick makes it good again', {
+test('an expired release is refused, and accepted with a lease of a kilobyte on a medium', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('leases');
@@ -40,7 +40,7 @@ test('an ended release is not taken, and a lease of a kilobyte on a stick makes 
   expect(await office.releases(CHANNEL)).toEqual([first]);
 });
 
-test('a release that nobody changes for half a year is renewed by any build, and its lease follows', {
+test('an unchanged release is renewed by any build after half a year, and its lease follows', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('renewal');
@@ -57,7 +57,7 @@ test('a release that nobody changes for half a year is renewed by any build, and
   expect(succeed(listed).stdout).toMatch(/lease 2 .* live/);
 });
 
-test('a withdrawn bundle is replaced at once, and comes back neither by a build nor by an old stick', {
+test('a revoked bundle is replaced at once, and returns neither by a build nor by an old medium', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('withdrawn');

@@ -14,7 +14,7 @@ const LONG = 600_000;
 const SITE = 'plant-7';
 const KIOSK = { environment: 'prod', clusterType: 'kiosk' };
 
-test('a release key is rotated by stick: a site that was away since root 1 gets all of it from one stick', {
+test('a release key is rotated by a medium, also at a site that was away since root 1', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('rotation');
@@ -65,7 +65,7 @@ test('a release key is rotated by stick: a site that was away since root 1 gets 
   expect(await near.status()).toMatchObject({ root: { version: 3 }, release: { version: 2 } });
 });
 
-test('a stolen release key that has signed the last number there is loses its hold with the next root', {
+test('a stolen release key that signed the highest number is useless after the next root', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('stolen');
@@ -99,7 +99,7 @@ test('a stolen release key that has signed the last number there is loses its ho
   expect(refusalOf(await site.import(office.path('bad')))).toBe('UNKNOWN_KEY');
 });
 
-test('a rotated bundle key signs the statements again, and no digest changes', {
+test('a rotated bundle key signs the statements again without changing a digest', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('bundle-key');

@@ -9,7 +9,7 @@ const LONG = 600_000;
 const SITE = 'plant-7';
 const HOSTS = 'prod/factory-host';
 
-test('a machine moves to another cluster type by an order that names where it comes from', {
+test('a machine moves to another cluster type by a site statement that names the former one', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('move');
@@ -30,7 +30,7 @@ test('a machine moves to another cluster type by an order that names where it co
   expect(refusalOf(await site.import(office.path('before')))).toBe('ROLLBACK');
 });
 
-test('a machine that was taken out of its site takes nothing new, until it is enrolled again with a new key', {
+test('a revoked machine accepts nothing new until it is enrolled again with a new key', {
   timeout: LONG,
 }, async () => {
   await using folder = await temporaryDirectory('revoked');

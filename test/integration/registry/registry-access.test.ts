@@ -49,8 +49,8 @@ const push = (registry: Registry, repository = 'line', mountFrom?: string) =>
 const sizeIn = (registry: Registry, repository = 'line') =>
   registry.repository(repository).blobs.size(digestOf(BLOB));
 
-describeWith(['dockerRegistry'], 'docker-registry that wants name and password', ({ dockerRegistry }) => {
-  it('lets in who has them, and says what to do to who has not', async () => {
+describeWith(['dockerRegistry'], 'docker-registry with name and password', ({ dockerRegistry }) => {
+  it('accepts a known user, and refuses others with a hint to log in', async () => {
     await using server = await startRegistry(dockerRegistry, { htpasswd: HTPASSWD });
     await using stranger = open(server.host);
     await expect(push(stranger)).rejects.toMatchObject({
@@ -78,7 +78,7 @@ describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ docke
     return { host, asked, [Symbol.asyncDispose]: () => moved.disposeAsync() };
   };
 
-  it('gets tokens for what is done, each once, and for a mount those of both repositories', async () => {
+  it('gets one token for each scope, and for a mount one of both repositories', async () => {
     await using server = await withTokens(300);
     await using client = open(server.host, { authFile: await logIn(server.host, 'let me in') });
     expect(await push(client, 'qa')).toBe('uploaded');
@@ -90,7 +90,7 @@ describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ docke
     expect(scopes).toContain('repository:factory/prod:pull,push repository:factory/qa:pull');
   });
 
-  it('lets a stranger read and not write', async () => {
+  it('lets an anonymous user read, but not write', async () => {
     await using server = await withTokens(300);
     await using known = open(server.host, { authFile: await logIn(server.host, 'let me in') });
     await push(known);
@@ -100,7 +100,7 @@ describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ docke
     await expect(push(stranger, 'other')).rejects.toMatchObject({ code: 'REGISTRY_DENIED' });
   });
 
-  it('is served by new tokens when the old ones end before their time', async () => {
+  it('is accessed with new tokens when the old ones expire early', async () => {
     // docker-registry allows a minute for clocks that differ: these are good for two seconds.
     await using server = await withTokens(-58);
     await using client = open(server.host, { authFile: await logIn(server.host, 'let me in') });
@@ -112,7 +112,7 @@ describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ docke
 });
 
 describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authority', ({ dockerRegistry }) => {
-  it('is trusted with its CA file, and without one named as what it is', async () => {
+  it('is trusted with its CA file, and otherwise refused with the reason', async () => {
     const tls = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
     await using server = await startRegistry(dockerRegistry, { tls });
     await using trusting = open(server.host, { ca });
@@ -129,7 +129,7 @@ describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authorit
     await expect(sizeIn(wrong)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
   });
 
-  it('under another name is not trusted, whatever the environment says of checking certificates', async () => {
+  it('under another name is refused, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
     const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test']);
     await using server = await startRegistry(dockerRegistry, { tls });
     await using client = open(server.host, { ca });
@@ -145,7 +145,7 @@ describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authorit
     }
   });
 
-  it('is reached through the proxy of HTTPS_PROXY, and past it where NO_PROXY says so', async () => {
+  it('is reached through HTTPS_PROXY, and directly when NO_PROXY has it', async () => {
     const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test', 'DNS:localhost']);
     await using server = await startRegistry(dockerRegistry, { tls });
     const port = server.host.split(':')[1];
@@ -174,22 +174,26 @@ describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authorit
   });
 });
 
-describeWith(['dockerRegistry'], 'docker-registry without TLS on no loopback host', ({ dockerRegistry }) => {
-  it('is not spoken to unless it is listed', async () => {
-    await using server = await startRegistry(dockerRegistry);
-    const port = server.host.split(':')[1];
-    await using proxy = await startConnectProxy({ [`registry.test:${port}`]: server.host });
-    const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
-    await using unlisted = open(`registry.test:${port}`, { env });
-    await expect(push(unlisted)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('does not speak TLS'),
-      hint: expect.stringContaining('plainHttp'),
+describeWith(
+  ['dockerRegistry'],
+  'docker-registry without TLS on another host than the loopback',
+  ({ dockerRegistry }) => {
+    it('is refused unless plainHttp has it', async () => {
+      await using server = await startRegistry(dockerRegistry);
+      const port = server.host.split(':')[1];
+      await using proxy = await startConnectProxy({ [`registry.test:${port}`]: server.host });
+      const env = { HTTPS_PROXY: proxy.url, HTTP_PROXY: proxy.url };
+      await using unlisted = open(`registry.test:${port}`, { env });
+      await expect(push(unlisted)).rejects.toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringContaining('does not speak TLS'),
+        hint: expect.stringContaining('plainHttp'),
+      });
+      await using listed = open(`registry.test:${port}`, { env, plainHttp: ['registry.test'] });
+      expect(await push(listed)).toBe('uploaded');
     });
-    await using listed = open(`registry.test:${port}`, { env, plainHttp: ['registry.test'] });
-    expect(await push(listed)).toBe('uploaded');
-  });
-});
+  },
+);
 
 describe('a credential helper', () => {
   const find = (host: string, config: object) =>
@@ -216,7 +220,7 @@ esac
     await chmod(path('bin/docker-credential-test'), 0o755);
   });
 
-  it('is asked for its host, as a store for every host', async () => {
+  it('is asked for its host, and as a store for every host', async () => {
     expect(await find('known.example', { credHelpers: { 'known.example': 'test' } })).toEqual({
       kind: 'basic',
       username: 'robot',
@@ -234,7 +238,7 @@ esac
     expect(await find('other.example', { credHelpers: { 'known.example': 'none' } })).toBeUndefined();
   });
 
-  it('that fails, answers oddly or is not there is named, and nothing it said is', async () => {
+  it('that fails, answers wrongly or is missing is named, without its output', async () => {
     for (const host of ['broken.example', 'odd.example']) {
       const error = await find(host, { credsStore: 'test' }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({

@@ -72,7 +72,7 @@ const pushArtifact = async (
 };
 
 for (const name of ['dockerRegistry', 'ociregistry'] as const) {
-  describeWith([name], `our client and ${name}`, (paths) => {
+  describeWith([name], `the registry client and ${name}`, (paths) => {
     let server: AsyncDisposable & { readonly host: string };
     let registry: Registry;
     beforeAll(async () => {
@@ -84,7 +84,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       await server[Symbol.asyncDispose]();
     });
 
-    it('find nothing in a repository that is not there', async () => {
+    it('find nothing in a missing repository', async () => {
       const repository = registry.repository('no/such');
       expect(await repository.resolve('release')).toBeUndefined();
       expect(await repository.fetchManifest('release')).toBeUndefined();
@@ -94,7 +94,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
     });
 
     it.each([0, 1, 100_000, 16 << 20, (17 << 20) + 1])(
-      'pass a blob of %d bytes there and back',
+      'transfer a blob of %d bytes in both directions',
       async (size) => {
         const repository = registry.repository('prod/line');
         const blob = blobOf(randomBytes(size));
@@ -106,7 +106,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       },
     );
 
-    it('mount a blob from the environment before', async () => {
+    it('mount a blob from another repository', async () => {
       const blob = blobOf(randomBytes(1000));
       await push(registry.repository('qa/line'), blob);
       expect(await push(registry.repository('stage/line'), blob, 'qa/line')).toBe('mounted');
@@ -115,7 +115,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       expect(await push(registry.repository('stage/line'), absent, 'qa/line')).toBe('uploaded');
     });
 
-    it('keep a manifest byte for byte, by tag and by digest, also as a blob', async () => {
+    it('keep the bytes of a manifest, by tag, by digest, and as a blob', async () => {
       const repository = registry.repository('prod/kiosk');
       const descriptor = await pushArtifact(repository, 'release', [blobOf(randomBytes(500))]);
       expect(await repository.resolve('release')).toEqual({ ...plain(descriptor) });
@@ -135,7 +135,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       );
     });
 
-    it('list tags, and remove one of two that name the same', async () => {
+    it('list tags, and remove one of two tags of the same manifest', async () => {
       const repository = registry.repository('prod/tags');
       const tags = Array.from({ length: 30 }, (_, at) => `b-${String(at).padStart(3, '0')}`);
       for (const tag of tags) await pushArtifact(repository, tag, []);
@@ -149,7 +149,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       expect(await repository.resolve('b-003')).toBeUndefined();
     });
 
-    it('find what refers to a manifest', async () => {
+    it('find the referrers of a manifest', async () => {
       const repository = registry.repository('prod/referrers');
       const subject = await pushArtifact(repository, 'release', []);
       expect(await repository.referrers(subject.digest)).toEqual([]);
@@ -175,7 +175,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       ]);
     });
 
-    it('pass a big blob both ways over a line that is cut again and again', async () => {
+    it('transfer a large blob in both directions over a connection that breaks repeatedly', async () => {
       const blob = blobOf(randomBytes(25 << 20));
       {
         await using line = await startCuttingProxy(server.host, { bytes: 4_000_000, times: 4 });
@@ -189,7 +189,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       expect(line.cuts()).toBe(6);
     });
 
-    it.skipIf(!LONG)('pass a big blob over a line that is cut at any byte', async () => {
+    it.skipIf(!LONG)('transfer a large blob over a connection that breaks at any byte', async () => {
       for (let bytes = 1000; bytes < 26 << 20; bytes = Math.ceil(bytes * 1.7)) {
         for (const times of [1, 2, 4]) {
           const blob = blobOf(randomBytes(25 << 20));
@@ -203,7 +203,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
       }
     });
 
-    it('say in the words of the registry that a manifest names what is not there', async () => {
+    it('quote the registry when a manifest names missing blobs', async () => {
       const { bytes } = artifact([blobOf(randomBytes(10))]);
       const pushing = registry
         .repository('prod/none')
@@ -219,7 +219,7 @@ for (const name of ['dockerRegistry', 'ociregistry'] as const) {
 
 describeWith(
   ['dockerRegistry', 'oras', 'skopeo'],
-  'what our client wrote',
+  'artifacts of the registry client',
   ({ dockerRegistry, oras, skopeo }) => {
     let folder: TemporaryDirectory;
     beforeAll(async () => {
@@ -227,7 +227,7 @@ describeWith(
     });
     afterAll(() => folder[Symbol.asyncDispose]());
 
-    it('is read by oras and skopeo, and what they wrote by us', async () => {
+    it('are read by oras and skopeo, and theirs by the client', async () => {
       await using server = await startRegistry(dockerRegistry);
       await using registry = open(server.host);
       const repository = registry.repository('prod/line');
@@ -268,9 +268,9 @@ describeWith(
   },
 );
 
-describeWith(['dockerRegistry'], "docker-registry's own garbage collection", ({ dockerRegistry }) => {
+describeWith(['dockerRegistry'], 'garbage collection of docker-registry', ({ dockerRegistry }) => {
   it.each([false, true])(
-    'takes nothing that a tag leads to (untagged manifests too: %s)',
+    'keeps everything to which a tag leads (untagged manifests too: %s)',
     async (untagged) => {
       await using server = await startRegistry(dockerRegistry);
       const [kept, lost] = [blobOf(randomBytes(5000)), blobOf(randomBytes(5000))];

@@ -21,7 +21,7 @@ import {
   makeApplications,
 } from './applications/application-world.ts';
 
-describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
+describeWith(['helm', 'dockerRegistry'], 'a chart of another repository', (paths) => {
   const signal = new AbortController().signal;
   const programs = [paths.helm];
   const cleanup = new AsyncDisposableStack();
@@ -105,7 +105,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     );
   const lockFile = (directory: string) => join(directory, 'platform/images.lock.yaml');
 
-  it('is unpinned until it is locked, and then what the lock names', async () => {
+  it('is held as unpinned until it is locked, and is then the locked one', async () => {
     for (const chart of [`oci://${registry.host}/charts/web`, `${repository}/web`]) {
       const directory = await world(chart, ', values: [values/prod.yaml]', {
         'values/prod.yaml': 'word: loud\n',
@@ -131,7 +131,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     }
   });
 
-  it('stays what it was when its version is published again, until it is locked anew', async () => {
+  it('stays the same when its version is published again, until it is locked again', async () => {
     const chart = `oci://${registry.host}/charts/web`;
     const directory = await world(chart);
     await lock(directory);
@@ -152,7 +152,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     expect((await make(other)).files['edge/templates/map.yaml']).toContain('made: third');
   });
 
-  it('is taken from the cache where nobody answers', async () => {
+  it('is taken from the cache when the registry does not answer', async () => {
     const chart = `oci://${registry.host}/charts/web`;
     const directory = await world(chart);
     await lock(directory);
@@ -171,7 +171,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     expect((await make(directory)).digests).toEqual(before.digests);
   });
 
-  it('is rendered to see which images it runs, and those are locked with it', async () => {
+  it('is rendered to find its images, which are locked with it', async () => {
     const image = `${registry.host}/nobody/web:1.0`;
     const directory = await world(`oci://${registry.host}/charts/web`, ', values: [v.yaml]', {
       'v.yaml': `pod: ${image}\n`,
@@ -183,7 +183,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     expect(locked.missing[0]?.at?.file).toMatch(/charts\/web:1\.2\.3\/templates\/pod\.yaml \(rendered\)$/);
   });
 
-  it('brings the images that it says operators start, though no object names them', async () => {
+  it('brings the images in its artifacthub.io/images annotation', async () => {
     const image = `${registry.host}/nobody/started:1.0`;
     const annotation = `annotations:\n  artifacthub.io/images: |\n    - name: started\n      image: ${image}\n`;
     await writeFiles(folder, {
@@ -202,7 +202,7 @@ describeWith(['helm', 'dockerRegistry'], 'a chart from elsewhere', (paths) => {
     ]);
   });
 
-  it('that is not there is reported with the line that names it', async () => {
+  it('that is missing is reported with the line that names it', async () => {
     const directory = await world(`oci://${registry.host}/charts/absent`);
     const { missing } = await lock(directory);
     expect(missing).toHaveLength(1);

@@ -21,7 +21,7 @@ const run = async (script: string, more: Partial<Parameters<typeof runTool>[0]> 
   return { ...result, out: result.out.toString(), work };
 };
 
-it('a tool sees its files and nothing of this machine: no home, no configuration, no program, no network', async () => {
+it('a renderer has its files, and no home, configuration, program or network of the machine', async () => {
   process.env['FLEET_TEST_SECRET'] = 'secret';
   const script = 'read -r line < input.txt; echo "$line"; export -p; git --version || echo no git';
   const { out: seen, work } = await run(script).finally(() => {
@@ -35,7 +35,7 @@ it('a tool sees its files and nothing of this machine: no home, no configuration
   expect(work.home).toContain('fleet-ferry-render-');
 });
 
-it('a tool that never ends, or never stops writing, is stopped', async () => {
+it('a renderer that runs or writes without end is stopped', async () => {
   const loop = 'while :; do :; done';
   expect(await toldLater(run(loop, { limits: { milliseconds: 200, bytes: 1000 } }))).toContain(
     'TEMPLATE_LIMIT: helm takes longer than 0.2 s',
@@ -50,7 +50,7 @@ it('a tool that never ends, or never stops writing, is stopped', async () => {
   expect(await running).toContain('ABORTED');
 });
 
-it('a tool that says no version is not used', async () => {
+it('a renderer without a version is not used', async () => {
   const folder = await temporaryDirectory();
   const say = async (text: string): Promise<void> => {
     await writeFile(join(folder, 'helm'), `#!/bin/sh\necho '${text}'\n`);
@@ -67,7 +67,7 @@ it('a tool that says no version is not used', async () => {
   );
 });
 
-it('a tool runs in a network namespace of its own', async () => {
+it('a renderer runs in a network namespace of its own', async () => {
   const command = await isolatingCommand('', signal);
   expect(command.length).toBeGreaterThan(0);
   const { out } = await run('', {
@@ -76,7 +76,7 @@ it('a tool runs in a network namespace of its own', async () => {
   expect(out.match(/^ *\w+:/gm)).toEqual(['    lo:']);
 });
 
-it('a machine without network namespaces renders, and says so', () => {
+it('notIsolated reports a renderer without a network namespace', () => {
   const tool = { name: 'helm', version: 'v3', command: ['/bin/helm'] } as const;
   expect(notIsolated([{ ...tool, network: 'none' }])).toEqual([]);
   expect(

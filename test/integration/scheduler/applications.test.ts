@@ -29,7 +29,7 @@ const overlay = (files: Readonly<Record<string, string>> = {}) =>
 describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
   const programs = [paths.kustomize];
 
-  it('is built with the base that lies beside it, each object under the file it came from', async () => {
+  it('is built with the base beside it, each object with the file it came from', async () => {
     const directory = await applicationWorld(overlay());
     const { files, held, candidate } = await makeApplications(directory, programs);
     expect(held).toEqual([]);
@@ -44,7 +44,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     expect(folders.map(({ path }) => path)).toEqual(['kustomize/base', 'kustomize/overlays/prod']);
   });
 
-  it('gives the same objects with kubectl alone', async () => {
+  it('is built into the same objects with kubectl', async () => {
     const directory = await applicationWorld(overlay());
     const one = await makeApplications(directory, programs);
     const two = await makeApplications(directory, [kubectlOf(paths.kube)]);
@@ -52,7 +52,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     expect(two.files).toEqual(one.files);
   });
 
-  it('has its images pinned and judged like any other, with the file they stand in', async () => {
+  it('has its images checked for pins, with the file that names them', async () => {
     const directory = await applicationWorld(
       overlay({ 'kustomize/base/deployment.yaml': deployment('web', 'nginx:1.27') }),
     );
@@ -63,7 +63,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     );
   });
 
-  it('fetches nothing, and says what it would have', async () => {
+  it('is held without fetching a remote resource, which is named', async () => {
     for (const entry of [
       'https://example.com/base.yaml',
       'github.com/example/base?ref=v1',
@@ -102,7 +102,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     expect(server.requests()).toBe(1);
   });
 
-  it('cannot read what lies outside its folder, or run a plugin', async () => {
+  it('is held when it reads outside of its folder or runs a plugin', async () => {
     const secret = await applicationWorld(
       overlay({
         'kustomize/overlays/prod/kustomization.yaml':
@@ -122,7 +122,7 @@ describeWith(['kustomize', 'kube'], 'a kustomization', (paths) => {
     expect((await makeApplications(plugin, programs)).held.join()).toContain('TEMPLATE_FAILED');
   });
 
-  it('is held with one clear sentence where there is neither kustomize nor kubectl', async () => {
+  it('is held with TOOL_MISSING without kustomize and kubectl', async () => {
     const directory = await applicationWorld(overlay());
     const { held } = await makeApplications(directory, []);
     expect(held.join()).toContain(
@@ -177,7 +177,7 @@ const chart = (
 describeWith(['helm'], 'a chart of the repository', (paths) => {
   const programs = [paths.helm];
 
-  it('is rendered with its values, the platform’s configuration, the release’s name and the cluster’s version', async () => {
+  it("is rendered with its values, the platform's configuration, release name and cluster version", async () => {
     const directory = await applicationWorld(chart(', values: [values-prod.yaml], valuesFrom: config'));
     const { files, held, candidate } = await makeApplications(directory, programs);
     expect(held).toEqual([]);
@@ -190,7 +190,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(candidate.tools).toContainEqual({ name: 'helm', version: expect.stringMatching(/^v[34]/) });
   });
 
-  it('gives the same bytes each time and for each cluster type, and another where it uses the namespace', async () => {
+  it('has the same bytes each time and for each cluster type, except where it uses the namespace', async () => {
     const directory = await applicationWorld(
       chart('', { 'chart/templates/n.yaml': config('"{{ .Release.Namespace }}"') }, ['edge', 'line']),
     );
@@ -202,7 +202,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(one.files['line/templates/n.yaml']).toContain('value: "prod-line-shop-web"');
   });
 
-  it('is refused where it makes something up', async () => {
+  it('is held when it uses random values or the time', async () => {
     for (const made of [
       '{{ randAlphaNum 20 }}',
       '{{ now | date "2006-01-02" }}',
@@ -218,7 +218,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     }
   });
 
-  it('sees the kinds of crds/ and of its bundle in .Capabilities.APIVersions, and no others', async () => {
+  it('has the kinds of crds/ and of its bundle in .Capabilities.APIVersions, and no others', async () => {
     const kind = (group: string, name: string): string =>
       `apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: ${name.toLowerCase()}s.${group}}\nspec:\n  group: ${group}\n  scope: Namespaced\n  names: {kind: ${name}, plural: ${name.toLowerCase()}s}\n  versions:\n    - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}\n    - {name: v1alpha1, served: false, storage: false, schema: {openAPIV3Schema: {type: object}}}\n`;
     const has = (name: string): string => `{{ .Capabilities.APIVersions.Has "${name}" }}`;
@@ -239,7 +239,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(files['edge/templates/v.yaml']).toContain('value: "true true false true true false"');
   });
 
-  it('is rendered with a warning where it asks the cluster, or keeps a hook that Helm would delete', async () => {
+  it('is rendered with a warning when it calls lookup, or keeps a hook that Helm would delete', async () => {
     const hook = (name: string, annotations: string): string =>
       `apiVersion: batch/v1\nkind: Job\nmetadata: {name: ${name}, annotations: {${annotations}}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "${IMAGE}"}]}}}\n`;
     const directory = await applicationWorld(
@@ -277,7 +277,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     ]);
   });
 
-  it('gets annotations on objects that its author may not edit', async () => {
+  it('has annotations of the target on objects that its author cannot edit', async () => {
     const annotations = (rules: string): string => `, objectAnnotations: [${rules}]`;
     const directory = await applicationWorld(
       chart(
@@ -317,7 +317,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     }
   });
 
-  it('is rendered by the major version of Helm that the lock file, the candidate or the last release names', async () => {
+  it('is rendered by the major version of Helm that lock file, candidate or last release names', async () => {
     const other = (version: string) => [{ name: 'helm', version }];
     const lock = (version: string): string =>
       `apiVersion: fleet-ferry/v1alpha1\nkind: ImagesLock\nmetadata: {name: images}\nspec: {images: {}, renderers: {helm: ${version}}}\n`;
@@ -352,7 +352,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect((await makeApplications(directory, programs, { candidate: old })).held).toEqual([]);
   });
 
-  it('is refused with a whole number that Helm would change, and takes it as text', async () => {
+  it('is held for a whole number that Helm would round, unless it is text', async () => {
     const map = { 'chart/templates/v.yaml': config('{{ .Values.serial | quote }}') };
     const directory = await applicationWorld(
       chart(', values: [more.yaml]', { ...map, 'chart/more.yaml': 'a: b\nserial: 9007199254740993\n' }),
@@ -370,7 +370,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(files['edge/templates/v.yaml']).toContain('value: "9007199254740993"');
   });
 
-  it('may name such a function where it is not called', async () => {
+  it('may contain a random function that is not called', async () => {
     const directory = await applicationWorld(
       chart('', {
         'chart/templates/v.yaml': config(
@@ -381,7 +381,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect((await makeApplications(directory, programs)).held).toEqual([]);
   });
 
-  it('has hooks refused by name, kept or dropped as the target says', async () => {
+  it('is held, keeps or drops its hooks as the target sets', async () => {
     const hook = {
       'chart/templates/job.yaml':
         'apiVersion: batch/v1\nkind: Job\nmetadata: {name: migrate, annotations: {"helm.sh/hook": pre-install}}\nspec: {template: {spec: {restartPolicy: Never, containers: [{name: a, image: "' +
@@ -399,7 +399,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(Object.keys(dropped.files)).not.toContain('edge/templates/job.yaml');
   });
 
-  it('that fails is held with its template, line and reason', async () => {
+  it('that fails is held with template, line and reason', async () => {
     const directory = await applicationWorld(
       chart('', { 'chart/templates/z.yaml': '# here\n{{ required "a name is needed" .Values.name }}\n' }),
     );
@@ -409,7 +409,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     );
   });
 
-  it('has its dependencies vendored, or the error says how to', async () => {
+  it('needs vendored dependencies, or is held with the command for that', async () => {
     const directory = await applicationWorld(
       chart('', {
         'chart/Chart.yaml':
@@ -429,7 +429,7 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(files['edge/charts/db/templates/db.yaml']).toContain('value: "db"');
   });
 
-  it('is held with one clear sentence where there is no helm', async () => {
+  it('is held with TOOL_MISSING without helm', async () => {
     const directory = await applicationWorld(chart(''));
     const { held } = await makeApplications(directory, [join(await temporaryDirectory(), 'helm')]);
     expect(held.join()).toContain('TOOL_MISSING: shop-web needs the program helm, which is not installed');

@@ -18,7 +18,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const PRINTER = 'apps/label-printer/host/package.yaml';
 
-test('the same input in two directories, in another order and on eight threads gives one digest a channel', async () => {
+test('build gives the same digests in two directories, in another order and on eight threads', async () => {
   await using one = await temporaryDirectory();
   await using two = await temporaryDirectory();
   const environments = ['prod'];
@@ -29,7 +29,7 @@ test('the same input in two directories, in another order and on eight threads g
   expect(digestsOf(second)).toEqual(digestsOf(first));
 });
 
-test('a change in one application changes the bundles it is in and no other', async () => {
+test('a change of one application changes only its bundles', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   const before = digestsOf(await company.build());
@@ -44,7 +44,7 @@ test('a change in one application changes the bundles it is in and no other', as
   ).toEqual([2, 2, 2]);
 });
 
-test('building again without a change releases nothing', async () => {
+test('a build without changes releases nothing', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.build({ environments: ['prod'] });
@@ -53,7 +53,7 @@ test('building again without a change releases nothing', async () => {
   expect(new Set(again.channels.map(({ version }) => version))).toEqual(new Set([1]));
 });
 
-test('a package that cannot be built is held with its place and blocks nobody else', async () => {
+test('a package that cannot be built is held with its position, without affecting others', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.edit(PRINTER, (text) => text.replace('source: label.zpl', 'source: lable.zpl'));
@@ -71,7 +71,7 @@ test('a package that cannot be built is held with its place and blocks nobody el
   ).toEqual([]);
 });
 
-test('what is held is not taken away from sites: without --previous there is no release, with it the last good package stays', async () => {
+test('a channel with a held package is blocked without --previous, and released with its last good version with it', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   const before = digestsOf(await company.build({ environments: ['prod'] }));
@@ -106,7 +106,7 @@ test('what is held is not taken away from sites: without --previous there is no 
   ]);
 });
 
-test('what depends on a package that is not in the bundle is held too', async () => {
+test('an assignment that depends on a held one is held too', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.edit('apps/scale-reader/host/package.yaml', (text) =>
@@ -120,7 +120,7 @@ test('what depends on a package that is not in the bundle is held too', async ()
   ]);
 });
 
-test('two packages that would own one path: the second is held', async () => {
+test('of two packages that own one path the second is held', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   // Both applications are of the workspace production, which is a name of either.
@@ -138,7 +138,7 @@ test('two packages that would own one path: the second is held', async () => {
   ]);
 });
 
-test('an image that nobody pinned is refused with the line that names it', async () => {
+test('an unpinned image is refused with the line that names it', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   let line = 0;
@@ -151,7 +151,7 @@ test('an image that nobody pinned is refused with the line that names it', async
   expect(held).toMatchObject({ code: 'IMAGE_UNPINNED', at: { line } });
 });
 
-test('an image is pulled at every start only where there is a network', async () => {
+test('imagePullPolicy: Always is held for cluster types without a network', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.edit('apps/telemetry/edge/deployment.yaml', (text) => text.replace('IfNotPresent', 'Always'));
@@ -169,7 +169,7 @@ test('an image is pulled at every start only where there is a network', async ()
   ]);
 });
 
-test('the Kubernetes bundle is one layer that kustomize can read, with every image pinned and every object in its namespace', async () => {
+test('the Kubernetes bundle is one layer that kustomize reads, with pinned images and namespaces', async () => {
   await using folder = await temporaryDirectory();
   const outcome = await (await makeCompany(folder.path)).build({ environments: ['prod'] });
   const cloud = outcome.channels.find(({ clusterType }) => clusterType === 'cloud-region');
@@ -188,7 +188,7 @@ test('the Kubernetes bundle is one layer that kustomize can read, with every ima
   expect(bundle.config.closure.map(({ names }) => names)).toHaveLength(2);
 });
 
-test('the release counts on, names the one before and carries every root', async () => {
+test('a release increments the number, names the former release and contains every root', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.build({ environments: ['prod'] });
@@ -212,7 +212,7 @@ test('the release counts on, names the one before and carries every root', async
   expect(roles.toSorted()).toEqual(['bundle', 'candidate', 'release', 'revocations', 'root']);
 });
 
-test('keys of another fleet do not count on from this layout', async () => {
+test('a build with keys of another fleet is refused for this layout', async () => {
   await using folder = await temporaryDirectory();
   await using other = await temporaryDirectory();
   const company = await makeCompany(folder.path);
@@ -223,7 +223,7 @@ test('keys of another fleet do not count on from this layout', async () => {
   ).rejects.toMatchObject({ code: 'UNKNOWN_KEY' });
 });
 
-test('no path of the machine that built it is in a statement', async () => {
+test('statements contain no path of the building machine', async () => {
   await using folder = await temporaryDirectory();
   const outcome = await (await makeCompany(folder.path)).build({ environments: ['prod'] });
   for (const { bundle } of outcome.channels) {
@@ -250,7 +250,7 @@ const bundleStatement = async (
   throw new Error(`no statement about ${bundle}`);
 };
 
-test('an application whose repository cannot be read loses nothing at the sites and holds nobody else', async () => {
+test('an application whose repository cannot be read blocks its channels and no other', async () => {
   await using folder = await temporaryDirectory();
   const company = await makeCompany(folder.path);
   await company.build({ environments: ['prod'] });

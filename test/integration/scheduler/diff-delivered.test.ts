@@ -46,7 +46,7 @@ const deliver = async () => {
   };
 };
 
-test('a release and a candidate are compared with the applications as they are now', async () => {
+test('diff compares a release or a candidate with the current applications', async () => {
   const { at, candidate, tree, write, commit, against } = await deliver();
   for (const state of ['release', candidate, tree])
     expect(await against(state)).toMatchObject({ code: 0, out: expect.stringContaining('0 configured') });
@@ -61,7 +61,7 @@ test('a release and a candidate are compared with the applications as they are n
   expect([from.code, from.err]).toEqual([2, expect.stringContaining('--from')]);
 });
 
-test('a rendered tree is compared with the tree as it would be published', async () => {
+test('diff compares a rendered tree with the tree as it would be published', async () => {
   const { tree, write, against } = await deliver();
   await write({
     'platform/environments/prod/config.yaml': fleetPlatform()[
@@ -81,7 +81,7 @@ test('a rendered tree is compared with the tree as it would be published', async
   ]);
 });
 
-test('the directory or branch of a pull request of an application is compared with its repository', async () => {
+test("diff compares the directory or branch of an application's pull request with its repository", async () => {
   const { at, url, write, against } = await deliver();
   await write({ 'apps/shop/host/package.yaml': settings(7) });
   const map = ['--map', `${url}=${at('apps/shop')}`];

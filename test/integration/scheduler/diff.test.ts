@@ -42,7 +42,7 @@ const outcomes = (diffs: readonly EnvironmentDiff[]) =>
     ),
   ]);
 
-describe('a Kalypso control plane', () => {
+describe('diff of a Kalypso control plane', () => {
   const controlPlane = async () => {
     const shop = await setup();
     const { at } = shop;
@@ -57,7 +57,7 @@ describe('a Kalypso control plane', () => {
     return { ...shop, url };
   };
 
-  test('two refs of an environment’s branch differ in what that branch says', async () => {
+  test("of two refs of an environment's branch differs in the content of that branch", async () => {
     const { at, diff, url } = await controlPlane();
     const config = (kalypsoDev()['configs/eu.yaml'] ?? '').replace('eu.example.com', 'new.example.com');
     await writeFiles(at('dev'), { 'configs/eu.yaml': config });
@@ -74,7 +74,7 @@ describe('a Kalypso control plane', () => {
 `);
   });
 
-  test('two refs of the base show what a promotion would do, whatever commit is pinned today', async () => {
+  test('of two refs of the base shows what a promotion would change, with any pinned commit', async () => {
     const { at, diff, url } = await controlPlane();
     const templates = (kalypsoMain()['templates/all.yaml'] ?? '').replace('target: ', 'goal: ');
     await writeFiles(at('main'), { 'templates/all.yaml': templates });
@@ -92,7 +92,7 @@ describe('a Kalypso control plane', () => {
     });
   });
 
-  test('a directory that is in no repository has no state to compare with, and that is what is said', async () => {
+  test('outside of a Git repository is refused as USAGE', async () => {
     const { at, diff } = await setup();
     await cp(join(EXAMPLES, 'platform'), at('platform'), { recursive: true });
     await cp(join(EXAMPLES, 'apps'), at('apps'), { recursive: true });
@@ -102,7 +102,7 @@ describe('a Kalypso control plane', () => {
     });
   });
 
-  test('a ref without what the environment needs says so, and has no difference beside it', async () => {
+  test('with a broken ref has its problems, and no other difference', async () => {
     const { at, diff, url } = await controlPlane();
     await writeFiles(at('broken'), {
       ...kalypsoDev(url),
@@ -114,7 +114,7 @@ describe('a Kalypso control plane', () => {
     expect(dev && differs(dev)).toBe(true);
   });
 
-  test('directories with --map are compared with what is committed there', async () => {
+  test('in directories with --map is compared with the committed state', async () => {
     const { at, diff, git, url } = await controlPlane();
     await git('clone', '--quiet', at('control-plane.git'), at('work-main'));
     await git('clone', '--quiet', '--branch', 'dev', at('control-plane.git'), at('work-dev'));
@@ -132,7 +132,7 @@ describe('a Kalypso control plane', () => {
   });
 });
 
-describe('a platform of our form', () => {
+describe('diff of a Fleet Ferry platform', () => {
   const company = async () => {
     const shop = await setup();
     const { at, git } = shop;
@@ -146,7 +146,7 @@ describe('a platform of our form', () => {
     return shop;
   };
 
-  test('a working directory is compared with its last commit, applications’ objects too', async () => {
+  test('in a working directory is compared with its last commit, with the objects of applications', async () => {
     const { at, diff, git } = await company();
     const platform = at('all/platform');
     expect((await diff({ platform, environments: ['dev'] })).some(differs)).toBe(false);
@@ -169,7 +169,7 @@ describe('a platform of our form', () => {
     await expect(diff({ platform: url })).rejects.toMatchObject({ code: 'USAGE' });
   });
 
-  test('the command: text, JSON, Markdown and an exit code', async () => {
+  test('is printed as text, JSON or Markdown, with an exit code', async () => {
     const { at, env, git } = await company();
     const run = (...words: readonly string[]) =>
       runScheduler(at('all'), ['diff', '--cache', at('cache'), '--platform', 'platform', ...words], env);

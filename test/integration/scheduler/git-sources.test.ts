@@ -78,7 +78,7 @@ const render = async (platform: string, maps: readonly SourceMap[], cache: strin
   return { loaded, files: Object.fromEntries(files) as Record<string, string> };
 };
 
-test('a control plane in Git gives the tree that its directories give', async () => {
+test('a control plane in Git renders the same tree as its directories', async () => {
   const directory = await temporaryDirectory();
   const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
   const promoted = await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
@@ -124,7 +124,7 @@ test('a control plane in Git gives the tree that its directories give', async ()
   expect(trees(fromGit)).toEqual(trees(fromDirectories));
 });
 
-test('a platform of our form in a folder of a repository takes its applications from the same commit', async () => {
+test('a platform in a folder of a repository takes its applications from the same commit', async () => {
   const directory = await temporaryDirectory();
   const repo = join(directory, 'all');
   const first = await commit(repo, 'main', fleetPlatform());
@@ -145,7 +145,7 @@ test('a platform of our form in a folder of a repository takes its applications 
   expect(loaded.sources.map(({ tree }) => tree)).toEqual(plain.sources.map(({ tree }) => tree));
 });
 
-test('an application of a platform in Git cannot lie outside of the repository', async () => {
+test('an application of a platform in Git cannot be outside of the repository', async () => {
   const directory = await temporaryDirectory();
   const files = fleetPlatform();
   const shop = files['platform/base/shop.yaml']?.replace('../apps/shop', '../../../etc') ?? '';
@@ -158,7 +158,7 @@ test('an application of a platform in Git cannot lie outside of the repository',
   });
 });
 
-test('a password in a URL is neither shown nor kept', async () => {
+test('a password in a URL is neither printed nor stored', async () => {
   const directory = await temporaryDirectory();
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
   const env = {
@@ -175,7 +175,7 @@ test('a password in a URL is neither shown nor kept', async () => {
   await expect(run('grep', ['-r', 's3cret', cacheDirectory])).rejects.toMatchObject({ code: 1 });
 });
 
-test('a branch, a tag, a commit and a subfolder can be named', async () => {
+test('a source may be a branch, a tag, a commit and a subfolder', async () => {
   const directory = await temporaryDirectory();
   const repo = `file://${directory}/shop`;
   const first = await commit(join(directory, 'shop'), 'main', { 'a/one.yaml': 'one' });
@@ -200,7 +200,7 @@ test('a branch, a tag, a commit and a subfolder can be named', async () => {
   expect(await read({ kind: 'commit', commit: first, branch: 'main' })).toEqual([first, 'a/one.yaml=one']);
 });
 
-test('all branches are of the moment at which the repository was first asked', async () => {
+test('all branches have the state of the first request to the repository', async () => {
   const directory = await temporaryDirectory();
   const repo = `file://${directory}/shop`;
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'main' });
@@ -213,7 +213,7 @@ test('all branches are of the moment at which the repository was first asked', a
   expect((await read('dev')).snapshot.commit).toBe(dev);
 });
 
-test('files come as they are committed: no line end is changed, no link is followed, each is reported', async () => {
+test('files have the committed bytes: no line end is changed, and each link is reported', async () => {
   const directory = await temporaryDirectory();
   const [shop, repository] = [join(directory, 'shop'), join(directory, 'shop.git')];
   await writeFiles(shop, {
@@ -246,7 +246,7 @@ test('files come as they are committed: no line end is changed, no link is follo
   );
 });
 
-test('only the folder that is asked for is fetched, where the server can do that', async () => {
+test('only the requested folder is fetched if the server supports it', async () => {
   const directory = await temporaryDirectory();
   const shop = join(directory, 'shop');
   await commit(shop, 'main', { 'deploy/one.yaml': 'one', 'big/model.bin': 'x'.repeat(100_000) });
@@ -267,7 +267,7 @@ test('only the folder that is asked for is fetched, where the server can do that
   expect(objects).not.toContain(big);
 });
 
-test('all files of a commit come with one request, and a repository with many packs begins anew', async () => {
+test('all files of a commit are fetched by one request, and a cache with many packs is created again', async () => {
   const directory = await temporaryDirectory();
   const shop = join(directory, 'shop');
   const files = Object.fromEntries(Array.from({ length: 5 }, (_, at) => [`${at}.yaml`, `at: ${at}`]));
@@ -324,7 +324,7 @@ const manyApplications = async (directory: string) => {
   return shop;
 };
 
-test('folders of one commit that are read at once take the git processes of one, and each has its files alone', async () => {
+test('folders of one commit that are read together share the git processes, and have their own files', async () => {
   const directory = await temporaryDirectory();
   const shop = await manyApplications(directory);
   const readAll = async (paths: readonly string[]) => {
@@ -353,7 +353,7 @@ test('folders of one commit that are read at once take the git processes of one,
   }
 });
 
-test('a commit costs the folders that it changes, and a cache that was cut short is made again', async () => {
+test('a new commit costs only its changed folders, and a truncated cache is created again', async () => {
   const directory = await temporaryDirectory();
   const shop = await manyApplications(directory);
   const cacheDirectory = join(directory, 'cache');
@@ -379,7 +379,7 @@ test('a commit costs the folders that it changes, and a cache that was cut short
   expect(places(await read())).toEqual(places(ruled));
 });
 
-test('a folder over its limits, or one that is not there, holds no other that is read with it', async () => {
+test('a folder over its limits or a missing one affects no other folder', async () => {
   const directory = await temporaryDirectory();
   const shop = await manyApplications(directory);
   await commit(shop, 'main', { ...APPLICATIONS, 'apps/app-3/big.yaml': 'x'.repeat(200_000) });
@@ -406,7 +406,7 @@ test('a folder over its limits, or one that is not there, holds no other that is
   expect(String((read[3] as PromiseRejectedResult).reason)).toContain('apps/app-3/big.yaml');
 });
 
-test('insteadOf of the user’s Git configuration works', async () => {
+test("insteadOf of the user's Git configuration is used", async () => {
   const directory = await temporaryDirectory();
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
   const env = {
@@ -422,7 +422,7 @@ test('insteadOf of the user’s Git configuration works', async () => {
   expect(source.snapshot.repo).toBe('https://git.example.com/shop');
 });
 
-test('a repository that does not answer is named without its password, with git’s reason', async () => {
+test('an unreachable repository is named without its password, with the reason of git', async () => {
   const directory = await temporaryDirectory();
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
   const location = sources.locate('https://user:s3cret@localhost:1/shop', { kind: 'head' });
@@ -435,7 +435,7 @@ test('a repository that does not answer is named without its password, with git�
   expect(said).not.toContain('s3cret');
 });
 
-test('a branch, a commit or a folder that is not there is SOURCE_MISSING, and says what is', async () => {
+test('a missing branch, commit or folder is SOURCE_MISSING with what exists', async () => {
   const directory = await temporaryDirectory();
   await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
@@ -458,7 +458,7 @@ test('a branch, a commit or a folder that is not there is SOURCE_MISSING, and sa
   });
 });
 
-test('a run that is stopped ends with ABORTED', async () => {
+test('a stopped read ends as ABORTED', async () => {
   const directory = await temporaryDirectory();
   const stopped = AbortSignal.abort();
   const sources = openSources({
@@ -471,7 +471,7 @@ test('a run that is stopped ends with ABORTED', async () => {
   await expect(sources.read({ role: 'x', location, path: '.' })).rejects.toMatchObject({ code: 'ABORTED' });
 });
 
-test('a short name of a commit is refused, and says why', async () => {
+test('an abbreviated commit is refused with a hint', async () => {
   const directory = await temporaryDirectory();
   const first = await commit(join(directory, 'shop'), 'main', { 'one.yaml': 'one' });
   const sources = openSources({ maps: [], cacheDirectory: join(directory, 'cache'), env: ENV });
@@ -482,7 +482,7 @@ test('a short name of a commit is refused, and says why', async () => {
   });
 });
 
-test('names with spaces, percent signs and other scripts are names like any', async () => {
+test('names may contain spaces, percent signs and other scripts', async () => {
   const directory = await temporaryDirectory();
   const shop = join(directory, 'ein Lädchen 店 100%');
   const first = await commit(shop, 'main', { 'ünter ordner/eins.yaml': 'one', 'b c/zwei.yaml': 'two' });
@@ -492,7 +492,7 @@ test('names with spaces, percent signs and other scripts are names like any', as
   expect([snapshot.commit, files.map(({ path }) => path)]).toEqual([first, ['eins.yaml']]);
 });
 
-test('a submodule is passed over, told, and never fetched', async () => {
+test('a submodule is reported, ignored and never fetched', async () => {
   const directory = await temporaryDirectory();
   await commit(join(directory, 'other'), 'main', { 'secret.yaml': 'other' });
   const shop = join(directory, 'shop');
@@ -515,7 +515,7 @@ test('a submodule is passed over, told, and never fetched', async () => {
   }
 });
 
-test('a repository that is down is read as it was, where that is allowed, and is reported', async () => {
+test('an unreachable repository is read from the cache if that is allowed, and is reported', async () => {
   const directory = await temporaryDirectory();
   const urls = [`file://${directory}/control-plane`, `file://${directory}/shop`] as const;
   await commit(join(directory, 'control-plane'), 'main', kalypsoMain(...urls));
@@ -577,8 +577,8 @@ console.log((await Promise.all(process.argv.slice(4).map(read))).join(' '));
   );
 });
 
-describe('over a network', () => {
-  test('SSH, as a URL and as user@host:path, goes through the ssh that git is given', async () => {
+describe('Git over a network', () => {
+  test('uses the ssh of git for URLs and for user@host:path', async () => {
     const directory = await temporaryDirectory();
     const first = await commit(join(directory, 'srv/shop'), 'main', { 'one.yaml': 'one' });
     // Replaces ssh: notes what it was asked, and runs the command here.
@@ -605,7 +605,7 @@ cd "${directory}" && exec sh -c "$(echo "$1" | sed "s#'/srv#'${directory}/srv#")
     expect(asked).toMatch(/git@git\.example\.com git-upload-pack 'srv\/shop'/);
   });
 
-  test('HTTP with a password that a credential helper of git’s gives', async () => {
+  test("uses the password of git's credential helper for HTTP", async () => {
     const directory = await temporaryDirectory();
     const shop = join(directory, 'srv/shop.git');
     await writeFiles(join(directory, 'files'), { 'one.yaml': 'one' });
@@ -659,111 +659,106 @@ const startGate = async (target: string, password: string) => {
   };
 };
 
-describeWith(
-  ['kalypsoCases'],
-  'control planes in real Git repositories, under their URLs',
-  ({ kalypsoCases }) => {
-    type Folder = { repo: string; branch: string; path: string; commit?: string };
-    type Spec = Folder & { controlPlane?: Folder; workload?: Folder };
-    type CaseObject = { kind: string; metadata: { name: string }; spec: Spec };
+describeWith(['kalypsoCases'], 'real control planes in Git, with their own URLs', ({ kalypsoCases }) => {
+  type Folder = { repo: string; branch: string; path: string; commit?: string };
+  type Spec = Folder & { controlPlane?: Folder; workload?: Folder };
+  type CaseObject = { kind: string; metadata: { name: string }; spec: Spec };
 
-    const objectsIn = async (directory: string): Promise<readonly CaseObject[]> => {
-      const files = (await readdir(directory, { recursive: true })).filter((file) => file.endsWith('.yaml'));
-      const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
-      return texts.flatMap((text) =>
-        parseAllDocuments(text).flatMap((one) => (one.contents === null ? [] : [one.toJS() as CaseObject])),
-      );
+  const objectsIn = async (directory: string): Promise<readonly CaseObject[]> => {
+    const files = (await readdir(directory, { recursive: true })).filter((file) => file.endsWith('.yaml'));
+    const texts = await Promise.all(files.map((file) => readFile(join(directory, file), 'utf8')));
+    return texts.flatMap((text) =>
+      parseAllDocuments(text).flatMap((one) => (one.contents === null ? [] : [one.toJS() as CaseObject])),
+    );
+  };
+
+  /** A case as its repositories: what each URL has on each branch, and the commit that its tree was recorded with. */
+  const lay = async (name: string) => {
+    const directory = await temporaryDirectory();
+    const at = (...names: readonly string[]): string => join(directory, ...names);
+    for (const layer of ['input', 'input-shim'])
+      if (existsSync(join(kalypsoCases, name, layer)))
+        await cp(join(kalypsoCases, name, layer), at('case'), { recursive: true });
+    const branches = new Map<string, Map<string, string>>();
+    const put = async ({ repo, branch, path }: Folder, from: string): Promise<void> => {
+      const url = repo.replace(/\.git$/, '');
+      const ofRepo = branches.get(url) ?? new Map<string, string>();
+      branches.set(url, ofRepo);
+      const folder = ofRepo.get(branch) ?? at('branches', `${branches.size}-${ofRepo.size}`);
+      ofRepo.set(branch, folder);
+      await cp(from, join(folder, path), { recursive: true });
     };
+    const env = (await objectsIn(at('case/env'))).filter(
+      ({ kind }) => kind === 'BaseRepo' || kind === 'GitOpsRepo',
+    );
+    const environment = env.find(({ kind }) => kind === 'GitOpsRepo')?.metadata.name ?? '';
+    const [own] = (await objectsIn(at('case/environments'))).filter(
+      ({ metadata }) => metadata.name === environment,
+    );
+    const bases = env.filter(({ kind }) => kind === 'BaseRepo');
+    const main = bases.find(({ metadata }) => metadata.name === 'main')?.spec;
+    if (!own?.spec.controlPlane || !main) throw new Error(`${name} has no control plane`);
+    await put(main, at('case/base-main'));
+    await put({ ...main, path: '.environments' }, at('case/environments'));
+    await put(own.spec.controlPlane, at('case/env'));
+    for (const base of bases)
+      if (base.metadata.name !== 'main') await put(base.spec, at(`case/base-${base.metadata.name}`));
+    for (const { kind, metadata, spec } of await objectsIn(at('case/base-main')))
+      if (kind === 'WorkloadRegistration' && spec.workload)
+        await put(spec.workload, at('case/workloads', metadata.name));
+    return { at, branches, environment, controlPlane: own.spec.controlPlane, main };
+  };
 
-    /** A case as its repositories: what each URL has on each branch, and the commit that its tree was recorded with. */
-    const lay = async (name: string) => {
-      const directory = await temporaryDirectory();
-      const at = (...names: readonly string[]): string => join(directory, ...names);
-      for (const layer of ['input', 'input-shim'])
-        if (existsSync(join(kalypsoCases, name, layer)))
-          await cp(join(kalypsoCases, name, layer), at('case'), { recursive: true });
-      const branches = new Map<string, Map<string, string>>();
-      const put = async ({ repo, branch, path }: Folder, from: string): Promise<void> => {
-        const url = repo.replace(/\.git$/, '');
-        const ofRepo = branches.get(url) ?? new Map<string, string>();
-        branches.set(url, ofRepo);
-        const folder = ofRepo.get(branch) ?? at('branches', `${branches.size}-${ofRepo.size}`);
-        ofRepo.set(branch, folder);
-        await cp(from, join(folder, path), { recursive: true });
-      };
-      const env = (await objectsIn(at('case/env'))).filter(
-        ({ kind }) => kind === 'BaseRepo' || kind === 'GitOpsRepo',
+  test.for([
+    'real-kaizen-prod',
+    'real-microsoft-dev',
+    'real-configuratix-dev',
+    ...(LONG ? ['real-kaizen-stage', 'real-microsoft-stage'] : []),
+  ])('%s: render writes the recorded tree, byte for byte', async (name) => {
+    const { at, branches, environment, controlPlane, main } = await lay(name);
+    const home = { ...ENV, HOME: at('home') };
+    await mkdir(at('home'));
+    const controlUrl = controlPlane.repo.replace(/\.git$/, '');
+    let pinned = '';
+    for (const [url, ofRepo] of branches) {
+      const bare = at('git', `${url.replaceAll(/[^a-z0-9]+/gi, '-')}.git`);
+      // The branch of the environment names a commit of main: main is made first, and is the default branch.
+      const order = [...ofRepo].toSorted(
+        (a, b) => Number(b[0] === main.branch) - Number(a[0] === main.branch),
       );
-      const environment = env.find(({ kind }) => kind === 'GitOpsRepo')?.metadata.name ?? '';
-      const [own] = (await objectsIn(at('case/environments'))).filter(
-        ({ metadata }) => metadata.name === environment,
-      );
-      const bases = env.filter(({ kind }) => kind === 'BaseRepo');
-      const main = bases.find(({ metadata }) => metadata.name === 'main')?.spec;
-      if (!own?.spec.controlPlane || !main) throw new Error(`${name} has no control plane`);
-      await put(main, at('case/base-main'));
-      await put({ ...main, path: '.environments' }, at('case/environments'));
-      await put(own.spec.controlPlane, at('case/env'));
-      for (const base of bases)
-        if (base.metadata.name !== 'main') await put(base.spec, at(`case/base-${base.metadata.name}`));
-      for (const { kind, metadata, spec } of await objectsIn(at('case/base-main')))
-        if (kind === 'WorkloadRegistration' && spec.workload)
-          await put(spec.workload, at('case/workloads', metadata.name));
-      return { at, branches, environment, controlPlane: own.spec.controlPlane, main };
-    };
-
-    test.for([
-      'real-kaizen-prod',
-      'real-microsoft-dev',
-      'real-configuratix-dev',
-      ...(LONG ? ['real-kaizen-stage', 'real-microsoft-stage'] : []),
-    ])('%s: render from its URL writes the tree byte for byte', async (name) => {
-      const { at, branches, environment, controlPlane, main } = await lay(name);
-      const home = { ...ENV, HOME: at('home') };
-      await mkdir(at('home'));
-      const controlUrl = controlPlane.repo.replace(/\.git$/, '');
-      let pinned = '';
-      for (const [url, ofRepo] of branches) {
-        const bare = at('git', `${url.replaceAll(/[^a-z0-9]+/gi, '-')}.git`);
-        // The branch of the environment names a commit of main: main is made first, and is the default branch.
-        const order = [...ofRepo].toSorted(
-          (a, b) => Number(b[0] === main.branch) - Number(a[0] === main.branch),
-        );
-        const made = await makeGitRepository(bare, Object.fromEntries(order.slice(0, 1)));
-        if (url === controlUrl) pinned = made[main.branch] ?? '';
-        for (const [branch, files] of order.slice(1)) {
-          // The recorded commit is one of the real repository; ours has another id, with the same files.
-          if (url === controlUrl && main.commit) {
-            const file =
-              (await readdir(files, { recursive: true })).find((path) => /base-repo\.ya?ml$/.test(path)) ??
-              '';
-            const text = await readFile(join(files, file), 'utf8');
-            await writeFile(join(files, file), text.replace(main.commit, pinned));
-          }
-          await commitFolder(bare, branch, files);
+      const made = await makeGitRepository(bare, Object.fromEntries(order.slice(0, 1)));
+      if (url === controlUrl) pinned = made[main.branch] ?? '';
+      for (const [branch, files] of order.slice(1)) {
+        // The recorded commit is one of the real repository; ours has another id, with the same files.
+        if (url === controlUrl && main.commit) {
+          const file =
+            (await readdir(files, { recursive: true })).find((path) => /base-repo\.ya?ml$/.test(path)) ?? '';
+          const text = await readFile(join(files, file), 'utf8');
+          await writeFile(join(files, file), text.replace(main.commit, pinned));
         }
-        await appendFile(at('home/.gitconfig'), `[url "file://${bare}"]\n\tinsteadOf = ${url}\n`);
+        await commitFolder(bare, branch, files);
       }
-      const out = at('out');
-      const words = [
-        '--platform',
-        controlUrl,
-        '--environment',
-        environment,
-        '--out',
-        out,
-        '--cache',
-        at('cache'),
-      ];
-      succeed(await runScheduler(at('.'), ['render', ...words], home));
-      const recorded = await readTree(join(kalypsoCases, name, 'expected/gitops'));
-      const tracking = '.github/tracking/Promoted_Commit_Id';
-      const files = await readTree(out);
-      if (main.commit) {
-        expect(files[tracking]).toBe(pinned);
-        expect(recorded[tracking]).toBe(main.commit);
-      }
-      expect({ ...files, [tracking]: '' }).toEqual({ ...recorded, [tracking]: '' });
-    });
-  },
-);
+      await appendFile(at('home/.gitconfig'), `[url "file://${bare}"]\n\tinsteadOf = ${url}\n`);
+    }
+    const out = at('out');
+    const words = [
+      '--platform',
+      controlUrl,
+      '--environment',
+      environment,
+      '--out',
+      out,
+      '--cache',
+      at('cache'),
+    ];
+    succeed(await runScheduler(at('.'), ['render', ...words], home));
+    const recorded = await readTree(join(kalypsoCases, name, 'expected/gitops'));
+    const tracking = '.github/tracking/Promoted_Commit_Id';
+    const files = await readTree(out);
+    if (main.commit) {
+      expect(files[tracking]).toBe(pinned);
+      expect(recorded[tracking]).toBe(main.commit);
+    }
+    expect({ ...files, [tracking]: '' }).toEqual({ ...recorded, [tracking]: '' });
+  });
+});

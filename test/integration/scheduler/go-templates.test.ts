@@ -65,13 +65,13 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
 
   afterAll(() => oracle.close());
 
-  it('renders every hand-written template alike, or refuses it alike', () => {
+  it('render or refuse every hand-written template as Go does', () => {
     const all = handwritten();
     expect(all.length).toBeGreaterThan(200);
     expectEqual('hand-written', [all]);
   });
 
-  it('calls every function alike, with likely and unlikely arguments', { timeout: PATIENCE }, () => {
+  it('call every function as Go does, with common and rare arguments', { timeout: PATIENCE }, () => {
     const names = FUNCTION_NAMES.filter((name) => !OURS.includes(name));
     const each = Math.max(10, Math.floor(COUNT / names.length));
     const all = names.flatMap((name) => fc.sample(callsOf(name), { numRuns: each, seed: SEED }));
@@ -81,18 +81,18 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expectEqual('functions', chunks);
   });
 
-  it('renders generated pipelines alike, or refuses them alike', { timeout: PATIENCE }, () =>
+  it('render or refuse generated pipelines as Go does', { timeout: PATIENCE }, () =>
     expectEqual('pipelines', sample(calls, COUNT)),
   );
 
-  it('renders generated templates of the whole language alike, or refuses them alike', {
+  it('render or refuse generated templates of the whole language as Go does', {
     timeout: PATIENCE,
   }, () => {
     expectEqual('templates', sample(templates, COUNT));
     expectEqual('simple templates', [generated(1000, SEED)]);
   });
 
-  it('has every function of sprig 2 and 3, or refuses it with a reason, and has no other', () => {
+  it('have every function of sprig 2 and 3 or refuse it with a reason, and no other', () => {
     const [answer] = oracle.ask(['{"signatures":true}']);
     const signatures = JSON.parse(answer?.output ?? '') as Record<
       string,
@@ -129,7 +129,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expect(FUNCTION_NAMES.filter((name) => !known.has(name))).toEqual([]);
   });
 
-  it('matches regular expressions alike, or refuses them alike', { timeout: PATIENCE }, () => {
+  it('match or refuse regular expressions as Go does', { timeout: PATIENCE }, () => {
     let matching = 0;
     for (const cases of sample(regexpCase, COUNT)) {
       const answers = oracle.ask(cases.map((one) => JSON.stringify(one)));
@@ -147,7 +147,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     expect(matching).toBeGreaterThan(COUNT / 5);
   });
 
-  it('writes generated values as the same YAML', { timeout: PATIENCE }, () => {
+  it('write generated values as the same YAML', { timeout: PATIENCE }, () => {
     for (const values of sample(yamlValue, COUNT)) {
       const answers = oracle.ask(values.map((value) => `{"yaml":${encode(value)}}`));
       values.forEach((value, index) =>
@@ -156,7 +156,7 @@ describe.skipIf(!hasGo)('Go templates, compared with the real engine', () => {
     }
   });
 
-  it('differs where what yaml.v3 writes would not read back', () => {
+  it('differ from yaml.v3 where its output would not be read back', () => {
     const values = ['\n', '\nfirst line empty', 'a\u2028b', '\ufeffmark', ['  two\n spaces'], { '<<': 1 }];
     const answers = oracle.ask(values.map((value) => `{"yaml":${encode(value)}}`));
     expect(values.map((value, index) => toYaml(value) === answers[index]?.output)).toEqual(

@@ -99,7 +99,7 @@ test.each(['fleet', 'kalypso'] as const)(
   240_000,
 );
 
-test('a kind that nobody knows is reported in every build, also where nothing is made anew', async () => {
+test('an unknown kind is reported in every build, also when nothing is built again', async () => {
   const root = await temporaryDirectory();
   const fleet = await makeFleet(root, 'fleet', SIZE);
   const memory = createBuildMemory();

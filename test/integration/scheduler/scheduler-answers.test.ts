@@ -19,7 +19,7 @@ const far = () => ({
   ),
 });
 
-test('validate ends with 5 where all that is wrong is a repository that does not answer, else with 3', async () => {
+test('validate ends with 5 if its only problem is an unreachable repository, and with 3 otherwise', async () => {
   const down = await open(far());
   const told = await down('validate');
   expect(told.stdout).toContain('SOURCE_UNREACHABLE');
@@ -31,7 +31,7 @@ test('validate ends with 5 where all that is wrong is a repository that does not
   expect((await both('validate')).code).toBe(3);
 });
 
-test('explain says that a key has no value anywhere, instead of nothing', async () => {
+test('explain reports that a key has no value', async () => {
   const run = await open();
   const told = await run('explain', '--environment', 'qa', '--key', 'nothing.here');
   expect(told.stdout).toContain('there is no value at or below nothing.here');

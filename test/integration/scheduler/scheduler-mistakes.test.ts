@@ -190,26 +190,36 @@ const rows: readonly Row[] = [
 ];
 
 describe('fleet-scheduler build', () => {
-  test.each(rows)('with $mistake', async ({ make, exit, code, place, says, others }) => {
-    await using folder = await temporaryDirectory('mistakes');
-    const here = await company(folder.path);
-    await make(here);
-    const told = await here.runKept(...BUILD, '--environment', 'prod');
-    expect(told.stderr).toContain(`${place}: ${code}: `);
-    expect(told.stderr).toContain(says);
-    expect(told.stderr).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
-    expect(told.code).toBe(exit);
-    expect(await released(here)).toHaveLength(others);
-    expect(await rests(here.folder)).toEqual([]);
-    if (others === 0) expect(await readdir(here.folder)).not.toContain('releases');
-    // validate finds what build finds, and writes nothing.
-    const found = await here.runKept('validate', '--platform', 'platform', '--environment', 'prod', '--json');
-    expect(found.code).toBe(code === 'SOURCE_UNREACHABLE' ? 5 : 3);
-    const { problems } = JSON.parse(found.stdout) as { problems: { error: { code: string } }[] };
-    expect(problems.map(({ error }) => error.code)).toContain(code);
-  });
+  test.each(rows)(
+    'reports $mistake with its position and code',
+    async ({ make, exit, code, place, says, others }) => {
+      await using folder = await temporaryDirectory('mistakes');
+      const here = await company(folder.path);
+      await make(here);
+      const told = await here.runKept(...BUILD, '--environment', 'prod');
+      expect(told.stderr).toContain(`${place}: ${code}: `);
+      expect(told.stderr).toContain(says);
+      expect(told.stderr).not.toMatch(/^\s+at .*:\d+:\d+\)?$/m);
+      expect(told.code).toBe(exit);
+      expect(await released(here)).toHaveLength(others);
+      expect(await rests(here.folder)).toEqual([]);
+      if (others === 0) expect(await readdir(here.folder)).not.toContain('releases');
+      // validate finds what build finds, and writes nothing.
+      const found = await here.runKept(
+        'validate',
+        '--platform',
+        'platform',
+        '--environment',
+        'prod',
+        '--json',
+      );
+      expect(found.code).toBe(code === 'SOURCE_UNREACHABLE' ? 5 : 3);
+      const { problems } = JSON.parse(found.stdout) as { problems: { error: { code: string } }[] };
+      expect(problems.map(({ error }) => error.code)).toContain(code);
+    },
+  );
 
-  test('says the same in JSON, mistakes and all', async () => {
+  test('reports the same in JSON', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await replace(TEMPLATE, 'configData.cpuQuota', 'configData.cpu.quota')(here);
@@ -264,7 +274,7 @@ describe('fleet-scheduler build', () => {
     expect(await readdir(folder.path)).not.toContain('releases');
   });
 
-  test('with one environment that cannot be read builds the others', async () => {
+  test('builds the other environments when one cannot be read', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await appendFile(join(folder.path, 'platform/environments/qa/environment.yaml'), '\tx');
@@ -276,7 +286,7 @@ describe('fleet-scheduler build', () => {
     expect(new Set(environments)).toEqual(new Set(['dev', 'prod']));
   });
 
-  test('with a file where the layout belongs, a lost index and a clock in the past', async () => {
+  test('refuses a file instead of the layout, a lost index and a clock in the past', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await writeFile(join(folder.path, 'file'), '');
@@ -295,7 +305,7 @@ describe('fleet-scheduler build', () => {
     expect(lost.code).toBe(4);
   });
 
-  test('mends what a layout has lost of a release that is out', async () => {
+  test('repairs a released bundle that the layout has lost', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await here.build({ environments: ['prod'] });
@@ -312,7 +322,7 @@ describe('fleet-scheduler build', () => {
 });
 
 describe('two builds into one layout', () => {
-  test('at once: one reports that the other is at work, and nothing is lost', async () => {
+  test('at once end as BUSY or complete, without a loss', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     await mkdir(join(folder.path, 'releases'));
@@ -336,7 +346,7 @@ describe('two builds into one layout', () => {
   });
 
   test.each(LONG ? [100, 150, 250, 350, 500] : [150, 350])(
-    'one killed %i ms after its start, then another: all is there',
+    'complete the layout although the first one is killed after %i ms',
     async (ms) => {
       await using folder = await temporaryDirectory('mistakes');
       const here = await company(folder.path);
@@ -354,7 +364,7 @@ describe('two builds into one layout', () => {
     },
   );
 
-  test('one stopped by Ctrl-C says so, and the next one goes on', async () => {
+  test('complete the layout although the first one is stopped by Ctrl-C, which it reports', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     const child = spawn(process.execPath, [PROGRAM, ...BUILD, '--environment', 'prod'], {
@@ -379,7 +389,7 @@ describe('two builds into one layout', () => {
 describe('fleet-scheduler render', () => {
   const RENDER = ['render', '--platform', 'platform', '--environment', 'dev', '--out', 'tree'];
 
-  test('keeps what is only held, and goes on without an application that cannot be read', async () => {
+  test('keeps the folder of a held assignment, and continues without an application that cannot be read', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     succeed(await here.runKept(...RENDER));
@@ -399,7 +409,7 @@ describe('fleet-scheduler render', () => {
 
 const asRoot = rootAccess() === 'root';
 describe.skipIf(!asRoot)(`a disk of a few kilobytes${asRoot ? '' : `${SKIPPED}needs root)`}`, () => {
-  test('that is full in the middle of a build: the releases before are whole, and the next build goes on', async () => {
+  test('that is full during a build leaves the former releases complete, and the next build continues', async () => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     const disk = join(folder.path, 'disk');

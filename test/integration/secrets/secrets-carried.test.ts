@@ -65,7 +65,7 @@ describeWith(['dockerRegistry'], 'sealed sets on their way to a site', ({ docker
     await exportMedium(prepared, { readBack: true, onBytes: () => {} });
   };
 
-  it('they are on the medium, filled from the layout or from the registry, byte for byte', async () => {
+  it('are on the medium, byte for byte, filled from the layout or the registry', async () => {
     await using hub = await makeSite();
     const to = address();
     await publish(hub, to);
@@ -85,7 +85,7 @@ describeWith(['dockerRegistry'], 'sealed sets on their way to a site', ({ docker
     expect(await openSecretSet(sealed, hub.agent.identity, address7)).toMatchObject({ values: VALUES });
   });
 
-  it("nothing shows the plaintext: database, layout, media, the registry's storage", async () => {
+  it('are not found in plain text in database, layout, media and registry storage', async () => {
     await using hub = await makeSite();
     const to = address();
     await publish(hub, to);
@@ -95,7 +95,7 @@ describeWith(['dockerRegistry'], 'sealed sets on their way to a site', ({ docker
     expect(await filesThatShow(registry.storage, PASSWORD)).toEqual([]);
   });
 
-  it('a sealed file that the statement names and the layout lost is missed before a medium is written', async () => {
+  it('that the layout lost are reported before a medium is written', async () => {
     await using hub = await makeSite();
     const digest = digestIn(await newestStatement(hub), 'mqtt') ?? 'sha256:';
     await rm(join(hub.layout, 'blobs/sha256', hexOf(digest)));

@@ -21,7 +21,7 @@ const BAD = 'MARKER-wrong-password-5d2e';
 const ALL = [ONE, TWO, BAD];
 
 describe('an agent with secrets whose process is killed with SIGKILL', () => {
-  it('at any boundary of its journal, and with memory lost, ends as an undisturbed one and leaves no trace', async () => {
+  it('ends as without a kill, at any point of its journal and with memory lost, without a trace', async () => {
     await using world = await createSecretWorld();
     const check = (id: string): readonly string[] => ['/bin/sh', '-c', `grep -q first run/${id}/password`];
     const first = [

@@ -97,7 +97,7 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     await media?.[Symbol.asyncDispose]();
   });
 
-  it('are in memory, restart who reads them when they change, and are there again before a boot starts anybody', async () => {
+  it('are in memory, restart their readers when they change, and are written before services at a boot', async () => {
     const imported = await agent(`import ${await medium(ONE, app())}`);
     expect(imported.code, imported.stdout + imported.stderr).toBe(0);
     expect(await sh('cat /run/seen; stat -c " %a %U" /run/app/password')).toBe(`${ONE} 600 root`);
@@ -119,7 +119,7 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     expect(found).toBe('');
   });
 
-  it('do not come onto a disk: where /run leads to one, the package is failed', async () => {
+  it('fail their package when their path leads to a disk', async () => {
     await sh('mkdir -p /var/disk /run/disk && mount --bind /var/disk /run/disk');
     const refused = await agent(`import ${await medium(TWO, app('/run/disk/password'))}`);
     expect(refused.stdout + refused.stderr).toContain('would be on a disk');

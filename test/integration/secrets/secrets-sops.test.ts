@@ -64,7 +64,7 @@ const MODES = {
   'only the data, and a MAC of that only': ['--config'],
 } as const;
 
-describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
+describeWith(['sops'], 'a document encrypted by SOPS', ({ sops }) => {
   const encrypt = async (
     text: string | Buffer,
     options: readonly string[],
@@ -98,7 +98,7 @@ describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
     parseManifests(new Map([['secret.yaml', Buffer.from(text)]])).map(({ value }) => value);
 
   for (const [mode, options] of Object.entries(MODES)) {
-    it(`is opened as it was written: ${mode}`, async () => {
+    it(`is decrypted to the original: ${mode}`, async () => {
       for (const text of [SECRET, CONFIG]) {
         const encrypted = await encrypt(text, options);
         expect(encrypted).toContain('ENC[AES256_GCM');
@@ -109,13 +109,13 @@ describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
     });
   }
 
-  it('is opened by any of its recipients', async () => {
+  it('is decrypted by any of its recipients', async () => {
     const encrypted = await encrypt(SECRET, [], [stranger.recipient, recipient]);
     expect((await open(encrypted)).values).toEqual(plain(SECRET));
     expect((await open(encrypted, stranger.identity)).values).toEqual(plain(SECRET));
   });
 
-  it('stays at its place in a file of several documents, and gets the namespace that it lacks', async () => {
+  it('keeps its position among other documents, and gets a namespace if it has none', async () => {
     const encrypted = await encrypt(SECRET, MODES['only the data']);
     const own = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\n';
     const { values } = await open(`${own}---\n${encrypted}---\n${own}`, identity, 'shop');
@@ -129,7 +129,7 @@ describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
     ]);
   });
 
-  it('is refused for a stranger, and when a byte, a place or a plain value was changed', async () => {
+  it('is refused for another identity, and when a byte, a path or a plain value was changed', async () => {
     const refused = { code: 'SECRET_UNREADABLE' };
     const encrypted = await encrypt(SECRET, MODES['only the data']);
     await expect(open(encrypted, stranger.identity)).rejects.toMatchObject({
@@ -153,7 +153,7 @@ describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
     }
   });
 
-  it('is refused by its MAC alone, too: a data key that anybody may make for the recipient opens nothing else', async () => {
+  it('is refused by its MAC when its data key was replaced', async () => {
     const encrypted = await encrypt(SECRET, MODES['only the data']);
     const encrypter = new Encrypter();
     encrypter.addRecipient(recipient);
@@ -170,7 +170,7 @@ describeWith(['sops'], 'what SOPS has encrypted', ({ sops }) => {
     await expect(open(text)).rejects.toMatchObject({ code: 'SECRET_UNREADABLE' });
   });
 
-  it('in its binary form is any bytes', async () => {
+  it('in binary form may have any bytes', async () => {
     const bytes = 'a key\n\0\u0001 and ünïcode\r\n';
     for (const content of [bytes, '']) {
       const encrypted = await encrypt(content, ['--input-type', 'binary'], [recipient], 'key.bin');

@@ -19,7 +19,7 @@ import { clusterType, renderedPackage, target } from '../../scheduler/model-obje
 
 const PASSWORD = 'hunter2-and-nobody-else';
 
-describeWith(['age'], 'age, the reference reader and writer of sealed files', ({ age }) => {
+describeWith(['age'], 'the age program', ({ age }) => {
   const set: SecretSet = {
     fleet: 'acme',
     site: 'plant-7',
@@ -39,13 +39,13 @@ describeWith(['age'], 'age, the reference reader and writer of sealed files', ({
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
-  it('opens what we sealed, for each of two recipients', async () => {
+  it('opens sets that we sealed, for each of two recipients', async () => {
     await writeFile(at('ours.age'), await sealSecretSet(set, [one.recipient, two.recipient]));
     const { stdout } = await runOrFail([age, '--decrypt', '--identity', at('two.txt'), at('ours.age')]);
     expect(stdout).toBe(canonicalJson(set));
   });
 
-  it('seals what we open', async () => {
+  it('seals sets that we open', async () => {
     await writeFile(at('plain.json'), canonicalJson(set));
     await runOrFail([age, '--recipient', one.recipient, '--output', at('theirs.age'), at('plain.json')]);
     const sealed = await readFile(at('theirs.age'));
@@ -55,7 +55,7 @@ describeWith(['age'], 'age, the reference reader and writer of sealed files', ({
     });
   });
 
-  it('does not open what was sealed to others', async () => {
+  it('does not open sets that were sealed to others', async () => {
     await writeFile(at('others.age'), await sealSecretSet(set, [one.recipient]));
     const { code, stdout } = await runCommand([age, '--decrypt', '-i', at('two.txt'), at('others.age')]);
     expect(code).not.toBe(0);
@@ -76,7 +76,7 @@ const applicationOf = (files: Readonly<Record<string, string>>): Application => 
   files: new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
 });
 
-describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, kustomize }) => {
+describeWith(['sops', 'kustomize'], 'the SOPS program', ({ sops, kustomize }) => {
   let folder: TemporaryDirectory;
   let site: AgeIdentity;
   const at = (name: string) => join(folder.path, name);
@@ -111,14 +111,14 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
-  it('opens a document of a package, and its check sum is right: the bytes are those of Git', async () => {
+  it('decrypts a document of a package with a valid MAC, because its bytes are those in Git', async () => {
     const encrypted = await encrypt('db.yaml', SECRET);
     const carried = textOf(assemble(applicationOf({ 'db.yaml': encrypted })), 'manifests/db.yaml');
     expect(carried).toBe(encrypted);
     expect(await decrypt('carried.yaml', carried)).toMatchObject({ code: 0, stdout: SECRET });
   });
 
-  it('refuses the same document with a namespace written into it, which is why we write none', async () => {
+  it('refuses the document with a namespace written into it', async () => {
     const stamped = (await encrypt('db.yaml', SECRET)).replace(
       'name: db',
       'name: db\n    namespace: dev-shop',
@@ -128,7 +128,7 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
     expect(stderr).toContain('MAC mismatch');
   });
 
-  it('gets the namespace from kustomize, and then opens without the check sum, as Flux does it', async () => {
+  it('decrypts a document without MAC after kustomize set its namespace, as Flux does', async () => {
     const made = assemble(applicationOf({ 'db.yaml': await encrypt('db.yaml', SECRET) }));
     for (const { path, bytes } of made.files) {
       await mkdir(dirname(at(`package/${path}`)), { recursive: true });
@@ -142,7 +142,7 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
     expect(stdout).toContain('namespace: dev-shop');
   });
 
-  it('opens what came through the kustomization of an application', async () => {
+  it("decrypts a document that an application's kustomization listed", async () => {
     const tree: readonly (readonly [string, Buffer])[] = [
       ['app/kustomization.yaml', Buffer.from('resources: [db.yaml]\n')],
       ['app/db.yaml', Buffer.from(await encrypt('db.yaml', SECRET))],
@@ -166,21 +166,21 @@ describeWith(['sops', 'kustomize'], 'SOPS, the other way to a site', ({ sops, ku
     expect([code, stdout]).toEqual([0, expect.stringContaining(`password: ${PASSWORD}`)]);
   });
 
-  it('encrypts two documents of a file as one, which is refused with a way out', async () => {
+  it('encrypts two documents of a file as one, which is refused with a hint', async () => {
     const both = await encrypt('two.yaml', `${SECRET}---\n${SECRET.replace('name: db', 'name: web')}`);
     expect(() => assemble(applicationOf({ 'two.yaml': both }))).toThrow(
       expect.objectContaining({ code: 'OBJECT_INVALID', message: expect.stringContaining('Secret db') }),
     );
   });
 
-  it('encrypts whole documents when nobody tells it not to, which is refused with a way out', async () => {
+  it('encrypts whole documents by default, which is refused with a hint', async () => {
     const hidden = await encrypt('all.yaml', SECRET, []);
     expect(() => assemble(applicationOf({ 'all.yaml': hidden }))).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('--encrypted-regex') }),
     );
   });
 
-  it('opens the file of a host package, byte for byte', async () => {
+  it('decrypts the file of a host package, byte for byte', async () => {
     const lines = `USER=shop\nPASSWORD=${PASSWORD}\n`;
     const form = ['--input-type', 'binary', '--output-type', 'json'];
     const encrypted = await encrypt('app.env', lines, form);

@@ -75,8 +75,8 @@ const medium = async (password: string, packages: readonly TestPackage[], to?: s
   });
 };
 
-describe('the verbs of an agent with secrets', () => {
-  it('leave no trace of them: not in the state, not on the stick, not in what they say', async () => {
+describe('the commands of an agent with secrets', () => {
+  it('leave no secret in the state, on the medium and in their output', async () => {
     const names = ['--fleet', fleet.name, '--site', 'plant-7', '--name', 'kiosk-1'];
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
     const rest = ['--channel', 'prod/factory-host', '--root-sha256', root];

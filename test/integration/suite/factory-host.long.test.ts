@@ -23,28 +23,28 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
   });
   afterAll(() => host?.remove());
 
-  test('boots systemd as PID 1 with no failed unit', async () => {
+  test('boots systemd as PID 1 without a failed unit', async () => {
     expect(await script('systemctl is-system-running; cat /proc/1/comm; hostname')).toBe(
       'running\nsystemd\nplant-1',
     );
   });
 
-  test('has Node 24 and Ansible', async () => {
+  test('has Node.js 24 and Ansible', async () => {
     expect(await script('node --version')).toBe(process.version);
     expect(await script('ansible --version | head -n 1')).toMatch(/^ansible \[core /);
   });
 
-  test('passes input, output and the exit code through', async () => {
+  test('passes on input, output and the exit code', async () => {
     const argv = ['sh', '-c', 'cat; echo oh >&2; exit 7'];
     expect(await host.exec(argv, { input: 'hello' })).toEqual({ code: 7, stdout: 'hello', stderr: 'oh\n' });
   });
 
-  test('has no network but its loopback', async () => {
+  test('has no network except its loopback', async () => {
     expect(await script('ls /sys/class/net; ip route; ip -6 route show default')).toBe('lo');
     expect(await script('ip -brief address show lo')).toContain('127.0.0.1/8');
   });
 
-  test('cannot change the kernel settings or open the disks of the machine', async () => {
+  test("cannot change kernel settings or open the machine's disks", async () => {
     const setting = await host.exec(['sh', '-c', 'echo 1 > /proc/sys/kernel/panic']);
     expect(setting.stderr).toContain('Read-only file system');
     if (existsSync('/sys/fs/cgroup/devices')) {
@@ -56,14 +56,14 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
     }
   });
 
-  test('holds a unit to its memory limit', async () => {
+  test('enforces the memory limit of a unit', async () => {
     const limited = ['systemd-run', '--quiet', '--pipe', '--wait', '--property=MemoryMax=32M'];
     const greedy = ['node', '-e', 'const all = []; for (;;) all.push(Buffer.alloc(1 << 20, 1))'];
     succeed(await host.exec([...limited, 'true']));
     expect((await host.exec([...limited, ...greedy])).code).not.toBe(0);
   });
 
-  test('keeps the disk, but not memory, over a power cut, and starts its units again', async () => {
+  test('keeps its disk and loses its memory in a power cut, and starts its units again', async () => {
     const unit = '[Service]\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n';
     await host.exec(['tee', '/etc/systemd/system/kept.service'], { input: unit });
     succeed(await host.exec(['systemctl', 'enable', '--now', 'kept.service']));
@@ -93,7 +93,7 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
     expect(await host.start()).toBe('running');
   });
 
-  test('sees bound folders, and what is bound read-only cannot be written', async () => {
+  test('has bound folders, and cannot write to those that are read-only', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'bundle.tar'), 'bundle');
     await using other = await startFactoryHost('plant-2', {
@@ -124,34 +124,37 @@ describeWith(['factoryBase'], 'a factory host', ({ factoryBase }) => {
     expect(await groups()).toBe('');
   });
 
-  test.runIf(isRoot)('dies with the run that started it, and the next run sweeps what is left', async () => {
-    const program = `
+  test.runIf(isRoot)(
+    'ends with the run that started it, and the next run removes its leftovers',
+    async () => {
+      const program = `
       const { startFactoryHost } = await import(${JSON.stringify(join(import.meta.dirname, '../../harness/hosts/factory-host.ts'))});
       const host = await startFactoryHost('orphan', { base: ${JSON.stringify(factoryBase)} });
       console.log(host.rootDir + ' ' + host.diskDir);
       setInterval(() => {}, 1000);`;
-    // A cache folder of this test: a host that another test starts would sweep the shared one.
-    const cache = join(cacheDirectory(process.env), `orphans-${process.pid}`);
-    vi.stubEnv('FLEET_CACHE', cache);
-    try {
-      using run = spawn(process.execPath, ['--input-type=module', '-e', program], {
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const [root = '', disk = ''] = (await firstLine(run)).split(' ');
-      expect(existsSync(root)).toBe(true);
-      run.kill('SIGKILL');
-      await once(run, 'exit');
-      await expect.poll(() => existsSync(root)).toBe(false);
-      expect(existsSync(disk)).toBe(true);
-      await using _next = await startFactoryHost('plant-4', { base: factoryBase });
-      expect(existsSync(disk)).toBe(false);
-    } finally {
-      vi.unstubAllEnvs();
-      await rm(cache, { recursive: true, force: true });
-    }
-  });
+      // A cache folder of this test: a host that another test starts would sweep the shared one.
+      const cache = join(cacheDirectory(process.env), `orphans-${process.pid}`);
+      vi.stubEnv('FLEET_CACHE', cache);
+      try {
+        using run = spawn(process.execPath, ['--input-type=module', '-e', program], {
+          stdio: ['ignore', 'pipe', 'inherit'],
+        });
+        const [root = '', disk = ''] = (await firstLine(run)).split(' ');
+        expect(existsSync(root)).toBe(true);
+        run.kill('SIGKILL');
+        await once(run, 'exit');
+        await expect.poll(() => existsSync(root)).toBe(false);
+        expect(existsSync(disk)).toBe(true);
+        await using _next = await startFactoryHost('plant-4', { base: factoryBase });
+        expect(existsSync(disk)).toBe(false);
+      } finally {
+        vi.unstubAllEnvs();
+        await rm(cache, { recursive: true, force: true });
+      }
+    },
+  );
 
-  test('refuses an invalid base, with what went wrong', async () => {
+  test('fails on an invalid base with the reason', async () => {
     const start = startFactoryHost('plant-5', { base: '/nonexistent' });
     await expect(start).rejects.toMatchObject({ code: 'IO', message: /^Host plant-5 did not boot: mount: / });
   });

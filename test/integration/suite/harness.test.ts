@@ -14,7 +14,7 @@ import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-test('what Node compiled on earlier days is removed a day after its last use', async () => {
+test('compiledFolder removes folders of other days a day after their last use', async () => {
   await using cache = await temporaryDirectory('compiled');
   const now = new Date();
   const folders = () => readdir(join(cache.path, 'compiled'));
@@ -27,7 +27,7 @@ test('what Node compiled on earlier days is removed a day after its last use', a
 });
 
 describeWith(['cosign', 'airGap'], 'cosign', ({ cosign }) => {
-  test('signs a statement and verifies it without any network', async () => {
+  test('signs a statement and verifies it without a network', async () => {
     await using work = await temporaryDirectory();
     const subject = { name: 'x', digest: { sha256: 'a'.repeat(64) } };
     const statement = {
@@ -54,7 +54,7 @@ describeWith(['cosign', 'airGap'], 'cosign', ({ cosign }) => {
 });
 
 describeWith(['dockerRegistry', 'skopeo', 'oras'], 'a registry', ({ dockerRegistry, skopeo, oras }) => {
-  test('answers, takes an artifact from oras, gives it to skopeo, and is gone when disposed of', async () => {
+  test('answers, accepts an artifact from oras, serves it to skopeo, and is removed at the end', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'file.txt'), 'hello');
     let url: string;
@@ -86,7 +86,7 @@ describeWith(['pythonTuf'], 'python-tuf', ({ pythonTuf }) => {
 });
 
 describeWith(['airGap'], 'the air gap', () => {
-  test('leaves a command nothing but a loopback that works', async () => {
+  test('leaves a command only a working loopback', async () => {
     const program = `
       const server = require('node:http').createServer((_, response) => response.end('here'));
       server.listen(0, '127.0.0.1', async () => {
@@ -107,7 +107,7 @@ describe('Git repositories from folders', () => {
     return folder;
   };
 
-  test('have the same commit ids wherever they are made', async () => {
+  test('have the same commit ids wherever they are created', async () => {
     await using work = await temporaryDirectory();
     const main = await fill(join(work.path, 'a'), { 'app.yaml': 'kind: App\n', '.gitignore': '*\n' });
     await chmod(join(main, 'app.yaml'), 0o755);
@@ -117,7 +117,7 @@ describe('Git repositories from folders', () => {
     expect(one['main']).toBe('b41d506343715c7a1f954a39591942f755a80cd9');
   });
 
-  test('are cloned from and pushed to over HTTP', async () => {
+  test('can be cloned and pushed to over HTTP', async () => {
     await using work = await temporaryDirectory();
     const folders = {
       main: await fill(join(work.path, 'main'), { 'app.yaml': 'a' }),
@@ -149,12 +149,12 @@ describe('Git repositories from folders', () => {
 });
 
 describe('a part', () => {
-  test('is what its variable names', () => {
+  test('is the path in its variable', () => {
     const machine = thisMachine({ FLEET_COSIGN: process.execPath });
     expect(findPart('cosign', machine)).toEqual({ present: true, path: process.execPath });
   });
 
-  test('is absent, and says why, where its variable names nothing or the installer could not get it', () => {
+  test('is absent with a reason when its variable names no file or the installer found none', () => {
     expect(findPart('cosign', thisMachine({ FLEET_COSIGN: '/nonexistent' }))).toEqual({
       present: false,
       reason: 'FLEET_COSIGN names /nonexistent, which does not exist.',
@@ -177,7 +177,7 @@ describe("the machine's Debian mirror", () => {
     return readAptSource(etc.path);
   };
 
-  test('is read from deb822 sources, with its keyring, and skips what is off or for security', async () => {
+  test('is read from deb822 sources with its keyring, except disabled and security sources', async () => {
     const text = [
       '# a comment\nTypes: deb\nEnabled: no\nURIs: http://off.example\nSuites: stable\nComponents: main',
       'Types: deb\nURIs: http://security.example\nSuites: stable-security\nComponents: main',
@@ -198,7 +198,7 @@ describe("the machine's Debian mirror", () => {
     });
   });
 
-  test('is refused on a machine that is not a Debian', async () => {
+  test('is refused on a distribution other than Debian', async () => {
     const text = 'deb http://mirror.example noble main\n';
     await expect(withSources({ 'sources.list': text }, 'ubuntu')).rejects.toMatchObject({
       code: 'TOOL_MISSING',
@@ -206,7 +206,7 @@ describe("the machine's Debian mirror", () => {
   });
 });
 
-describe('the count of a run', () => {
+describe('countResults', () => {
   const file = (status: string, ...tests: string[]) => ({
     name: 'x.test.ts',
     status,
@@ -219,13 +219,13 @@ describe('the count of a run', () => {
   const count = (exitCode: number, ...files: ReturnType<typeof file>[]) =>
     formatCounts(countResults({ testResults: files }, exitCode));
 
-  test('sums all files', () => {
+  test('adds up all files', () => {
     expect(count(1, file('passed', 'passed', 'pending'), file('failed', 'failed', 'passed'))).toBe(
       '2 passed, 1 failed, 1 skipped',
     );
   });
 
-  test('names what was skipped', () => {
+  test('names skipped tests', () => {
     const { skippedTitles } = countResults({ testResults: [file('passed', 'pending', 'todo')] }, 0);
     expect([...skippedTitles]).toEqual([['a part (skipped: why)', 2]]);
     const alone = { status: 'pending', ancestorTitles: ['a host'], title: 'boots' };
@@ -233,7 +233,7 @@ describe('the count of a run', () => {
     expect([...countResults(report, 0).skippedTitles]).toEqual([['a host > boots', 1]]);
   });
 
-  test('has a failure for a file that did not load, a run that ended badly, and a run without tests or report', () => {
+  test('counts a failure for a file that did not load, a run that ended badly, and a run without tests or report', () => {
     expect(count(1, file('failed'), file('passed', 'passed'))).toBe('1 passed, 1 failed, 0 skipped');
     expect(count(1, file('passed', 'passed'))).toBe('1 passed, 1 failed, 0 skipped');
     expect(count(0)).toBe('0 passed, 1 failed, 0 skipped');
@@ -258,7 +258,7 @@ describe('install.sh', () => {
     'node_modules/dep': { resolved: 'dep', link: true },
   };
 
-  test('installs once and then says nothing until the lock changes', async () => {
+  test('installs once and prints nothing more until the lock file changes', async () => {
     await using root = await temporaryDirectory();
     const script = await project(root.path, { lockfileVersion: 3, requires: true, packages });
     const first = await runCommand(['sh', script]);
@@ -273,7 +273,7 @@ describe('install.sh', () => {
     expect((await runCommand(['sh', script])).stdout).toBe(first.stdout);
   });
 
-  test("shows npm's reason when it fails, and does not count as installed", async () => {
+  test("shows npm's error, and does not count as installed", async () => {
     await using root = await temporaryDirectory();
     const script = await project(root.path, { lockfileVersion: 3, packages: { '': {} } });
     const { code, stderr } = await runCommand(['sh', script]);

@@ -32,7 +32,7 @@ const succeed = ({ code, stdout, stderr }: Outcome): string => {
 };
 
 describeWithCluster('the Kubernetes API that this machine has', () => {
-  test('is there, and lets a test do as it pleases', async () => {
+  test('starts, and lets a test do everything', async () => {
     await using cluster = await timed('a cluster is up', () => startCluster());
     const version = JSON.parse(succeed(await cluster.kubectl(['version', '--output=json'])));
     expect(version.serverVersion.gitVersion).toMatch(/^v1\.\d+/);
@@ -42,7 +42,7 @@ describeWithCluster('the Kubernetes API that this machine has', () => {
   });
 });
 
-describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
+describeWith(['kube', 'kwok'], 'a cluster of the harness', ({ kube, kwok }) => {
   let cluster: OwnCluster;
   beforeAll(async () => {
     cluster = await timed('a cluster of our own is up', () =>
@@ -62,7 +62,7 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     succeed(await cluster.kubectl(['get', 'serviceaccount', 'default']));
   });
 
-  test('brings a Deployment to be available, its pods spread over fake nodes', async () => {
+  test('makes a Deployment available, with its pods on several fake nodes', async () => {
     const image = 'registry.example/nothing:1';
     succeed(await cluster.kubectl(['create', 'deployment', 'web', `--image=${image}`, '--replicas=6']));
     expect((await rollOut('web')).stdout).toContain('successfully rolled out');
@@ -71,7 +71,7 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     expect(new Set(on.split(' '))).toEqual(new Set(['node-1', 'node-2', 'node-3']));
   });
 
-  test('is away while its API server is stopped, and goes on as before when it is back', async () => {
+  test('is unreachable while its API server is stopped, and the same when it is back', async () => {
     const readNode = () => cluster.request('GET', '/api/v1/nodes/node-1');
     await cluster.stopApiServer();
     await expect(readNode()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
@@ -89,7 +89,7 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     expect((await rollOut('web')).stdout).toContain('successfully rolled out');
   });
 
-  test('has every write of a client in its audit log, and knows those that are its own', async () => {
+  test('has each write of a client in its audit log', async () => {
     const before = (await cluster.readAudit()).length;
     succeed(await cluster.kubectl(['create', 'configmap', 'seen', '--from-literal=a=b']));
     succeed(await cluster.kubectl(['get', 'configmap', 'seen']));
@@ -103,7 +103,7 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     expect(new Set(agents)).toEqual(new Set(['kubectl']));
   });
 
-  test('shares neither port nor object with another, which may have flags of its own or a full disk', async () => {
+  test('shares no port and object with another, which may have own flags or a full disk', async () => {
     await using other = await startOwnCluster({
       kube,
       kwok,
@@ -127,7 +127,7 @@ describeWith(['kube', 'kwok'], 'a cluster of our own', ({ kube, kwok }) => {
     expect((await other.request('GET', '/api/v1/namespaces/default/configmaps/big-1')).status).toBe(200);
   });
 
-  test('dies with the run that started it, and the next run removes what is left', async () => {
+  test('ends with the run that started it, and the next run removes its leftovers', async () => {
     const module = JSON.stringify(join(import.meta.dirname, '../../harness/kubernetes/own-cluster.ts'));
     const program = `
       const { startOwnCluster } = await import(${module});
@@ -180,7 +180,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
     await folder?.[Symbol.asyncDispose]();
   });
 
-  test('is a whole cluster without any network, with Node 24 and this repository for programs from source', async () => {
+  test('is a whole cluster without a network, with Node.js 24 and this repository', async () => {
     const nodes = succeed(await node.kubectl(['get', 'nodes', '--no-headers']));
     expect(nodes).toMatch(/^node-a +Ready /);
     expect(succeed(await node.exec(['systemctl', 'list-units', '--failed', '--plain', '--no-legend']))).toBe(
@@ -191,7 +191,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
     expect(succeed(agent)).toContain(process.version);
   });
 
-  test('runs real pods from an image that came on a stick, and asks their probes', async () => {
+  test('runs pods from an image on a medium, with their probes', async () => {
     succeed(await node.kubectl(['apply', '--filename=-'], { input: JSON.stringify(webDeployment(image)) }));
     await expect.poll(async () => (await pods())[0]?.status.phase).toBe('Pending');
 
@@ -211,7 +211,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
     expect((await node.kubectl(['logs', 'deployment/web'])).code).toBe(0);
   });
 
-  test('has its pods back after a power cut', async () => {
+  test('runs its pods again after a power cut', async () => {
     const restartsBefore = (await pods())[0].status.containerStatuses[0].restartCount;
     await node.crash();
     await timed('a node is ready after a power cut', () => node.start());
@@ -224,7 +224,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
     expect(succeed(await node.ctr(['images', 'list', '--quiet']))).toContain(image);
   });
 
-  test('with a cable is reached by, and reaches, this machine, until it is cut off', async () => {
+  test('with a network cable reaches this machine and is reached, until it is cut off', async () => {
     await using other = await timed('a second node is ready', () =>
       startNode('node-b', { nodeBase, kube, busybox, network: 'machine' }),
     );
@@ -256,7 +256,7 @@ describeWith(['nodeBase', 'kube', 'busybox', 'dockerRegistry'], 'a node', (paths
 });
 
 describeWith(['busybox', 'podman'], 'podman', ({ busybox, podman }) => {
-  test('builds on a local base, without a network, and writes an image that others can read', async () => {
+  test('builds on a local base without a network, and writes an image that other tools read', async () => {
     await using folder = await temporaryDirectory('build');
     await using builder = await openPodman(podman);
     const run = async (...args: string[]) => succeed(await builder.podman(args));

@@ -5,8 +5,8 @@ import { chooseCluster, whyNoPods } from '../../harness/kubernetes/choose-cluste
 import { formatKubeconfig, readServer } from '../../harness/kubernetes/kubeconfig.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
-describe('the choice of a cluster', () => {
-  test('takes the one that was given before anything else', async () => {
+describe('chooseCluster', () => {
+  test('prefers the given cluster', async () => {
     await using folder = await temporaryDirectory();
     const kubeconfig = join(folder.path, 'config');
     const text = formatKubeconfig({ server: 'https://10.0.0.1:6443', token: 'x', ca: '/ca' });
@@ -17,7 +17,7 @@ describe('the choice of a cluster', () => {
     expect(chooseCluster({ FLEET_TEST_KUBECONFIG: '/nonexistent' })).toMatchObject({ how: 'none' });
   });
 
-  test('has pods of ours on a given cluster only where something brings it their images', async () => {
+  test('has pods on a given cluster only with a command that brings images', async () => {
     await using folder = await temporaryDirectory();
     const kubeconfig = join(folder.path, 'config');
     await writeFile(kubeconfig, formatKubeconfig({ server: 'https://10.0.0.1:6443', token: 'x', ca: '/ca' }));
@@ -30,7 +30,7 @@ describe('the choice of a cluster', () => {
     expect(whyNoPods(chooseCluster(bare), bare)).toContain('/nonexistent');
   });
 
-  test('takes k3d, then the assets of a test environment, then our own', async () => {
+  test('prefers k3d to a test environment, and that to its own cluster', async () => {
     await using assets = await temporaryDirectory();
     const [program, kwok] = [process.execPath, assets.path];
     const own = { FLEET_K3D: '/nonexistent', FLEET_KUBE: program, FLEET_KWOK: kwok };
@@ -42,7 +42,7 @@ describe('the choice of a cluster', () => {
     expect(chooseCluster(env)).toEqual({ how: 'assets', folder: assets.path, kube: program, kwok });
   });
 
-  test('names the missing part without a cluster', () => {
+  test('names the missing part when there is no cluster', () => {
     const env = { FLEET_K3D: '/nonexistent', FLEET_KUBE: '/nonexistent', FLEET_KWOK: '/nonexistent' };
     const reason = expect.stringMatching(/^Kubernetes: FLEET_KUBE names .* kwok: FLEET_KWOK names /);
     expect(chooseCluster(env)).toEqual({ how: 'none', reason });

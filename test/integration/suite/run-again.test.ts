@@ -27,7 +27,7 @@ const failures = (number: number): readonly File[] =>
   Array.from({ length: number }, (_, at) => file(`${at}.test.ts`, 'failed'));
 
 describe('a run in which tests failed', () => {
-  test('runs the whole file again, and counts and names what passes then', async () => {
+  test('repeats each failed file, and counts and names the tests that pass then', async () => {
     const again: string[] = [];
     const first = run(file('steady', 'passed', 'pending'), file('walk', 'passed', 'failed', 'failed'));
     const settled = await runFailedAgain(first, async (name) => {
@@ -41,7 +41,7 @@ describe('a run in which tests failed', () => {
     });
   });
 
-  test('is red where a test fails twice, or another one fails the second time', async () => {
+  test('fails when a test fails twice, or another one fails in the repetition', async () => {
     for (const second of [
       ['passed', 'failed'],
       ['failed', 'passed'],
@@ -57,7 +57,7 @@ describe('a run in which tests failed', () => {
     }
   });
 
-  test('names the file that did not load', async () => {
+  test('names a file that did not load', async () => {
     const broken = { ...file('broken'), status: 'failed' };
     const settled = await runFailedAgain(run(broken), async (name) => run(file(name, 'passed')));
     expect(summary(settled)).toEqual({ counts: '1 passed, 0 failed, 0 skipped', unsteady: ['broken'] });
@@ -65,7 +65,7 @@ describe('a run in which tests failed', () => {
     expect(summary(skipped).counts).toBe('0 passed, 1 failed, 0 skipped');
   });
 
-  test('is red where the second run ends badly', async () => {
+  test('fails when the repetition ends badly', async () => {
     const good = run(file('walk', 'passed'));
     for (const bad of [
       { ...good, isComplete: false },
@@ -79,7 +79,7 @@ describe('a run in which tests failed', () => {
       });
   });
 
-  test('stays as it is with more than five failed files, errors of no test, or no report', async () => {
+  test('is not repeated with more than five failed files, errors outside of tests, or no report', async () => {
     const never = async (): Promise<VitestRun> => {
       throw new Error('it ran again');
     };
@@ -99,7 +99,7 @@ describe('a run in which tests failed', () => {
 describe('vitest', () => {
   const repository = join(import.meta.dirname, '../../..');
 
-  test('reports what failed, and passes the second time what works then', async () => {
+  test('is repeated, and a test that passes then is counted as passed', async () => {
     await using folder = await temporaryDirectory();
     const at = (name: string): string => join(folder.path, name);
     await mkdir(at('t'));
@@ -123,7 +123,7 @@ describe('vitest', () => {
     expect(await readFile(at('runs'), 'utf8')).toBe('xx');
   });
 
-  test('says when errors belong to no test', async () => {
+  test('reports errors outside of tests', async () => {
     await using folder = await temporaryDirectory();
     await writeFile(join(folder.path, 'vitest.config.mjs'), 'export default { test: { globals: true } };');
     const stray = `it('passes', async () => { void Promise.reject(new Error('lost')); });`;
@@ -139,7 +139,7 @@ describe('vitest', () => {
   });
 });
 
-test('two runs joined have the results of both, and fail where one of them failed or ended early', () => {
+test('joinRuns has the results of both runs, and fails if one failed or ended early', () => {
   const good = run(file('a.test.ts', 'passed'));
   const bad = run(file('b.test.ts', 'failed', 'passed'));
   const counted = ({ report, exitCode }: VitestRun) => formatCounts(countResults(report, exitCode));

@@ -14,7 +14,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 
 const PASSWORD = 'correct horse: Grüße';
 
-describeWith(['cosign'], 'encrypted key files, of cosign and of ours', ({ cosign }) => {
+describeWith(['cosign'], 'encrypted key files of cosign and of Fleet Ferry', ({ cosign }) => {
   const pem = generatePrivateKey();
   const key = loadSigningKey(pem).public;
   let folder: TemporaryDirectory;
@@ -37,13 +37,13 @@ describeWith(['cosign'], 'encrypted key files, of cosign and of ours', ({ cosign
 
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
-  it('ours is read by cosign, which sees our public key', async () => {
+  it('of ours are read by cosign, which prints our public key', async () => {
     expect((await run('public-key --key ours.key')).stdout).toBe(key.pem);
     const refused = await runCommand([cosign, 'public-key', '--key', 'ours.key'], options('another'));
     expect(refused.code).not.toBe(0);
   });
 
-  it('ours signs a statement in the hands of cosign, and we count the signature', async () => {
+  it('of ours sign a statement in cosign, whose signature counts', async () => {
     const digest = digestOf('a bundle manifest');
     const payload = encodeStatement([{ name: 'bundle', digest }], PREDICATES.bundle, { fleet: 'acme' });
     await writeFile(at('statement.json'), payload);
@@ -57,7 +57,7 @@ describeWith(['cosign'], 'encrypted key files, of cosign and of ours', ({ cosign
     await run(`verify-blob-attestation --insecure-ignore-tlog --key ours.pub ${claim} --bundle signed.json`);
   });
 
-  it("cosign's new key pair is read by us, with its password only", async () => {
+  it('of cosign are read by us, with their password only', async () => {
     await run('generate-key-pair --output-key-prefix fresh');
     const fresh = await open('fresh.key');
     expect(fresh.public.pem).toBe(await readFile(at('fresh.pub'), 'utf8'));
@@ -67,7 +67,7 @@ describeWith(['cosign'], 'encrypted key files, of cosign and of ours', ({ cosign
     });
   });
 
-  it('a key that cosign imported is the key that it was', async () => {
+  it('imported by cosign keep their key', async () => {
     await run('import-key-pair --key plain.pem --output-key-prefix imported');
     expect((await open('imported.key')).public.hint).toBe(key.hint);
   });

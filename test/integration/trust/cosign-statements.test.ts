@@ -83,7 +83,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     return run(`verify-blob-attestation --insecure-ignore-tlog --key ${key} ${claim} --bundle ${kind}.json`);
   };
 
-  it('verifies each kind of them, under the key of its role and no other', async () => {
+  it('each verify with the key of their role, and with no other', async () => {
     const { keys, root } = world;
     const predicate = {
       audience: AUDIENCE,
@@ -143,7 +143,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     );
   const approval = () => readFile(at('approval/b.sigstore.json'));
 
-  it('is the second person: what it signed of an exported statement releases the bundle, and both signatures go along', async () => {
+  it('exported for approval and signed by cosign release the bundle with both signatures', async () => {
     const built = await scheduler('build', '--platform', 'platform', '--environment', 'prod');
     expect([built.code, built.stdout]).toEqual([0, expect.stringContaining('prod/press') as string]);
     expect(built.stdout).toContain('awaiting approval');
@@ -195,7 +195,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     expect((await verifyBlob('bundle', theirs, 'bundle.pub')).code).not.toBe(0);
   });
 
-  it('an approval is refused that is by a stranger, was changed, or comes twice', async () => {
+  it('are not released by an approval that is unknown, changed, or repeated', async () => {
     await writeFiles(folder.path, {
       'apps/shop/host/package.yaml': ours(
         'HostPackage',
@@ -225,7 +225,7 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
     });
   });
 
-  it('signs here too, with the key file that cosign wrote', async () => {
+  it('are signed by us with a key file of cosign', async () => {
     await writeFiles(folder.path, {
       'apps/shop/host/package.yaml': ours(
         'HostPackage',
@@ -260,14 +260,14 @@ describeWith(['cosign'], 'stock cosign and our statements', ({ cosign }) => {
   };
 
   describeWith(['dockerRegistry'], 'in a registry without referrers', ({ dockerRegistry }) => {
-    it('finds both signatures of a released bundle', async () => {
+    it('have both signatures of a released bundle', async () => {
       await using registry = await startRegistry(dockerRegistry);
       await verifyAtRegistry(registry.host);
     });
   });
 
   describeWith(['ociregistry'], 'in a registry with referrers', ({ ociregistry }) => {
-    it('finds both signatures of a released bundle', async () => {
+    it('have both signatures of a released bundle', async () => {
       await using registry = await startOciRegistry(ociregistry);
       await verifyAtRegistry(registry.host);
     });

@@ -84,7 +84,7 @@ describeWith(['cosign'], 'cosign, the stock verifier and a second signer', ({ co
     expect((await ask({ file: 'edited.json' })).code).not.toBe(0);
   });
 
-  it('signs the very bytes of our statement as an officer, and we count it to two of two', async () => {
+  it('signs the bytes of our statement as an officer, which counts as two of two', async () => {
     const role = { keys: [scheduler.public, approver.public], threshold: 2 };
     const [ours, theirs] = await Promise.all([readFile(at('ours.json')), readFile(at('theirs.json'))]);
     const statement = verifyStatement([ours, theirs], role, PREDICATES.bundle, 'bundle statement');
@@ -92,7 +92,7 @@ describeWith(['cosign'], 'cosign, the stock verifier and a second signer', ({ co
     expect(statement.signers.toSorted()).toEqual(role.keys.map(({ hint }) => hint).toSorted());
   });
 
-  it('reads its own key pair as the key we know by the same hint', async () => {
+  it('has the same key hint for its key pair as we do', async () => {
     expect(await readFile(at('approver.pub'), 'utf8')).toBe(approver.public.pem);
     const { code } = await ask({ key: 'approver.pub', file: 'theirs.json' });
     expect(code).toBe(0);

@@ -15,7 +15,7 @@ describe.skipIf(!openssl)(openssl ? title : `${title} (skipped: openssl is not i
   const pem = generatePrivateKey();
   const key = loadSigningKey(pem);
 
-  it('verifies our request and sees the same names in it', async () => {
+  it('openssl verifies our certificate request and finds the same names', async () => {
     const input = await createCertificateRequest(subject, key);
     const words = ['req', '-verify', '-noout', '-text', '-nameopt', 'RFC2253'];
     const { stdout, stderr } = await runOrFail([openssl, ...words], { input });
@@ -25,7 +25,7 @@ describe.skipIf(!openssl)(openssl ? title : `${title} (skipped: openssl is not i
     expect(stdout).toContain('prime256v1');
   });
 
-  it('writes a request that we read', async () => {
+  it('openssl writes a certificate request that parseCertificateRequest reads', async () => {
     await using folder = await temporaryDirectory('openssl');
     const file = join(folder.path, 'agent.key');
     await writeFile(file, pem, { mode: 0o600 });

@@ -43,7 +43,7 @@ describeWith(['pkcs11'], 'an officer whose key is in a PKCS#11 token', ({ pkcs11
     return { at, run, env, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
   };
 
-  it('signs a root with it, by the script of the page', async () => {
+  it('signs a root by the script of the page', async () => {
     await using it = await withToken();
     const scheduler = (...words: readonly string[]) => it.run(process.execPath, PROGRAM, ...words);
     const names = ['ben', 'bundle', 'release', 'lease', 'receipt', 'audit'];

@@ -51,7 +51,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
   const FIRST =
     '--fleet acme --officer @ada.pub --officer @ben.pub --officer @cleo.pub --bundle @online.pub --release @online.pub --lease @online.pub --receipt @online.pub --audit @online.pub --out @1.root.json';
 
-  it('from the first root over a rotation to a lost officer', async () => {
+  it('lead from the first root over a rotation to a lost officer', async () => {
     await using office = await withOffice();
     const { run, sign, chain } = office;
     await run(RootInit, FIRST);
@@ -71,7 +71,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
     await run(RootVerify, '@1.root.json @2.root.json @3.root.json');
   });
 
-  it("from a development root to officers, which is the officers' from then on", async () => {
+  it('lead from a development root to one of officers, who then sign alone', async () => {
     await using office = await withOffice();
     const { run, sign, chain, at } = office;
     await run(RootInit, '--dev --fleet acme --keys @keys');
@@ -84,7 +84,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
     await run(RootInstall, '@2.root.json --keys @keys');
   });
 
-  it('with an officer who signs by securesystemslib', async () => {
+  it('accept the signature of an officer by securesystemslib', async () => {
     await using office = await withOffice();
     const { run, sign, python, at } = office;
     await run(RootInit, FIRST);
@@ -95,7 +95,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
     await run(RootInstall, '@1.root.json --keys @keys');
   });
 
-  it('with a first root that python-tuf made, under key ids of its own: ours follows it for both', async () => {
+  it('may begin with a root of python-tuf with other key ids, which both follow', async () => {
     await using office = await withOffice();
     const { run, sign, chain, python, at } = office;
     const officers = OFFICERS.slice(0, 3).map((name) => `${name}.pem`);
@@ -113,7 +113,7 @@ describeWith(['pythonTuf'], 'ceremonies, seen by python-tuf', ({ pythonTuf }) =>
     expect(await chain(1, 2)).toMatchObject({ code: 0, stdout: '2 acme\n' });
   });
 
-  it('at a terminal: an officer is asked, may mistype the password, and it is never shown', async () => {
+  it('ask an officer at a terminal, allow a mistyped password, and never show it', async () => {
     await using office = await withOffice();
     const { run, at } = office;
     const scheduler = programFile('scheduler');

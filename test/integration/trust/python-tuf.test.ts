@@ -51,7 +51,7 @@ describeWith(['pythonTuf'], 'python-tuf, the reference implementation of TUF', (
     });
   });
 
-  it('refuses what we refuse: too few old officers, and a jump', async () => {
+  it('refuses what we refuse: too few old officers, and a missing version', async () => {
     const weak = await script('verify-chain.py', '1.json', 'weak.json');
     expect(weak.code).not.toBe(0);
     expect(weak.stderr).toContain('UnsignedMetadataError');
@@ -64,7 +64,7 @@ describeWith(['pythonTuf'], 'python-tuf, the reference implementation of TUF', (
     ]);
   });
 
-  it('lets an officer sign our draft, and we count the signature', async () => {
+  it('signs our draft for an officer, and the signature counts', async () => {
     const draft = await make(2, [ben, cleo, dora], [ada, cleo]);
     await writeFile(at('draft.json'), draft);
     const { code, stdout, stderr } = await script('sign-root.py', 'draft.json', 'ben.pem');

@@ -45,7 +45,7 @@ const filesBelow = async (directory: string): Promise<readonly string[]> =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-test('a build with sockets and roots releases, and no private key lies beside it', async () => {
+test('a build with sockets and roots releases without a private key beside it', async () => {
   await using folder = await temporaryDirectory('signer');
   const company = await makeCompany(folder.path);
   const places = await giveToSigner(join(folder.path, 'keys'), folder.path);
@@ -67,7 +67,7 @@ test('a build with sockets and roots releases, and no private key lies beside it
   expect(await signer.ended).toEqual([0, null]);
 });
 
-test('a build whose last release never came out goes on with the next number', async () => {
+test('a build whose last release was not published continues with the next number', async () => {
   await using folder = await temporaryDirectory('signer');
   const company = await makeCompany(folder.path);
   const places = await giveToSigner(join(folder.path, 'keys'), folder.path);
@@ -143,7 +143,7 @@ const memoryHas = async (pid: number, secrets: readonly Buffer[]): Promise<boole
   return false;
 };
 
-test('while the signer is away the hub asks agents to come back, and their tokens stay good', async () => {
+test('the hub asks agents to come back while the signer is away, and their tokens stay valid', async () => {
   await using office = await startOffice();
   await using held = await temporaryDirectory('signer');
   const places = await giveToSigner(join(office.path, 'keys'), held.path);
@@ -160,7 +160,7 @@ test('while the signer is away the hub asks agents to come back, and their token
   expect(await enroll(hub.url, office.authority, agent, token)).toContain('BEGIN CERTIFICATE');
 });
 
-test('the socket is for its user and group, a dead one is replaced, and two never share a state', async () => {
+test('the socket is for its user and group, a dead one is replaced, and two signers never share a state', async () => {
   await using folder = await temporaryDirectory('signer');
   const company = await makeCompany(folder.path);
   expect(company.folder).toBe(folder.path);
@@ -207,15 +207,15 @@ const runSigner = async ({
   ]);
 };
 
-test('without a signer the caller gets its address in the error, after a while', async () => {
+test('openRemoteKey fails with the address of a missing signer after a while', async () => {
   await expect(openRemoteKey('/nowhere/socket', 'release')).rejects.toMatchObject({
     code: 'SIGNER_UNREACHABLE',
     message: expect.stringContaining('/nowhere/socket'),
   });
 });
 
-describe('a signer that dies between what it writes down and what it answers', () => {
-  it('answers the same request again, and no other of that number', async () => {
+describe('a signer that is killed between storing and answering', () => {
+  it('answers the same request again, and no other with that number', async () => {
     await using folder = await temporaryDirectory('signer');
     await makeCompany(folder.path);
     const { fleet } = (await openKeyDirectory(join(folder.path, 'keys'))).root;
