@@ -43,7 +43,7 @@ describe('runProcess', () => {
     expect(Date.now() - before).toBeLessThan(20_000);
   });
 
-  it('stops a program at the output limit, or drops the excess when told to', async () => {
+  it('stops a program at the output limit, or drops the excess on request', async () => {
     const stopped = await shell('yes', { maxOutput: 10 });
     expect(stopped).toMatchObject({ stopped: 'output', stdout: Buffer.from('y\ny\ny\ny\ny\n') });
     const dropped = await shell('seq 100000', { maxOutput: 4, excess: 'drop' });

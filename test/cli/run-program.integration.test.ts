@@ -170,7 +170,7 @@ describe('a reader that closes stdout', () => {
   });
 });
 
-it('a result that cannot be written is one sentence, with the exit code of a full disk', async () => {
+it('a result that cannot be written is one message, with the exit code of a full disk', async () => {
   await using full = await open('/dev/full', 'w');
   const child = spawn(process.execPath, [fixture('main.ts'), 'greet', 'world'], {
     stdio: ['ignore', full.fd, 'pipe'],

@@ -48,6 +48,52 @@ const WORDINGS: readonly Wording[] = [
   },
 ];
 
+/** Wording that the titles of tests do not use, beside WORDINGS: a title names the subject, the condition and the result. */
+const TITLE_WORDINGS: readonly Wording[] = [
+  {
+    found: /\b(?:says?|said) (?:so|what|why|which|who|how|where|when|that)\b/i,
+    write: 'the message, code or field: "names the line", "is refused as EXPIRED"',
+    example: 'leaves it alone and says why',
+  },
+  { found: /\b(?:told|telling)\b/i, write: 'reported, logged, printed', example: 'is told once' },
+  {
+    found: /\bwhat (?:it|they) (?:was|were|is|are)\b/i,
+    write: 'the thing itself',
+    example: 'says what it was',
+  },
+  { found: /\bas (?:it is|they are|ever)\b/i, write: 'unchanged', example: 'leaves it as it is' },
+  { found: /\bg(?:oes|o|oing) on\b/i, write: 'continues, resumes', example: 'goes on after that' },
+  {
+    found: /\b(?:whatever|wherever|however)\b/i,
+    write: 'any, in any order, for any',
+    example: 'the same whatever the order',
+  },
+  { found: /\bone sentence\b/i, write: 'one message', example: 'is refused in one sentence' },
+  {
+    found: /\bwho (?:has|asks?|does|takes|wants)\b/i,
+    write: 'name the actor',
+    example: 'a base for who has it',
+  },
+  { found: /\band no more\b/i, write: 'name the other case', example: 'the first and no more' },
+  { found: /\b(?:takes?|took|taken) up\b/i, write: 'accepts, applies', example: 'takes up a release' },
+  { found: /\banew\b/i, write: 'again', example: 'is planned anew' },
+  { found: /\blets? go of\b/i, write: 'removes, releases', example: 'lets go of a bundle' },
+  {
+    found: /\b(?:puts?|sets?) (?:it |them |this |that )?right\b/i,
+    write: 'corrects',
+    example: 'puts it right',
+  },
+  { found: /\bat home\b/i, write: 'at the office, at the hub', example: 'is reported at home' },
+  { found: /\ball the same\b/i, write: 'although', example: 'is corrected all the same' },
+  { found: /(?<!\bUSB )\bsticks?\b/i, write: 'medium', example: 'a stick without a release' },
+];
+
+/** Titles of the attack table, whose words are fixed. */
+const ATTACK = /^[A-Z]\d{1,2}\b|->/;
+
+const TITLE =
+  /(?<![\w.])(?:it|test|describe)[\w.]*(?:\([^'"`\n]*\))?\(\s*(?:\[[^\]\n]*\],\s*)?(['"`])((?:\\.|(?!\1).)*)\1|^\s*\](?: as const)?\)\(\s*(['"`])((?:\\.|(?!\3).)*)\3/gm;
+
 const FOLDERS = [
   'agent',
   'bench',
@@ -186,6 +232,13 @@ const descriptions = ['bundles/schemas', 'docs/schemas']
     descriptionsIn(JSON.parse(readFileSync(join(ROOT, file), 'utf8'))).map((text) => ({ file, text })),
   );
 
+const titles = tests
+  .filter(([file]) => !/\/attack-table/.test(file))
+  .flatMap(([file, lines]) =>
+    [...lines.join('\n').matchAll(TITLE)].map((match) => [file, match[2] ?? match[4] ?? ''] as const),
+  )
+  .filter(([, title]) => !ATTACK.test(title));
+
 describe('the wording of comments, messages and documentation', () => {
   it('covers more than 1,000 files', () => {
     expect(files.length).toBeGreaterThan(1000);
@@ -205,6 +258,17 @@ describe('the wording of comments, messages and documentation', () => {
       ),
     );
     expect(places, `write instead: ${write}`).toEqual([]);
+  });
+
+  it('finds more than 5,000 titles of tests', () => {
+    expect(titles.length).toBeGreaterThan(5000);
+  });
+
+  it.each(TITLE_WORDINGS)('avoids $found in titles of tests', ({ found, write }) => {
+    expect(
+      titles.filter(([, title]) => found.test(title)).map(([place, title]) => `${place}: ${title}`),
+      `write instead: ${write}`,
+    ).toEqual([]);
   });
 
   it('calls a USB stick a medium, or a volume of a set, in comments of the programs', () => {
@@ -276,7 +340,7 @@ describe('the wording of comments, messages and documentation', () => {
     expect(descriptions.length).toBeGreaterThan(800);
   });
 
-  it.each([...WORDINGS, ...NAMES, ...DECISIONS, ...DESCRIPTIONS])(
+  it.each([...WORDINGS, ...TITLE_WORDINGS, ...NAMES, ...DECISIONS, ...DESCRIPTIONS])(
     'would find "$example"',
     ({ found, example }) => {
       expect(example).toMatch(found);

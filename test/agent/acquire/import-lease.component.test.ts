@@ -104,7 +104,7 @@ describe('a lease on a medium', () => {
     expect(world.events().slice(-2)).toMatchObject([{ code: 'LEASE_MISMATCH' }, { code: 'ROLLBACK' }]);
   });
 
-  it('is required when the site statement says so: LEASE_MISSING for an old release without one', async () => {
+  it('is required when the site statement requires leases: LEASE_MISSING for an old release without one', async () => {
     await using world = await createWorld();
     const [one, two] = [releaseOf(world), releaseOf(world, 2, 'two')];
     const site = siteWanting(world, 14);

@@ -39,7 +39,7 @@ test.each([
   ['a read-only file system', 'PERMISSION'],
   ['an admission webhook that is down', 'WEBHOOK_UNREACHABLE'],
 ] as const)(
-  '%s is not the package’s fault: it is tried again after pauses that double, and reported once',
+  'a step is retried after doubling pauses and reported once, because the package did not cause %s',
   async (_, code) => {
     await using world = await createWorld();
     const [whole] = world.agent.targets as [Target];

@@ -53,7 +53,7 @@ it('a rollback that waits for the locks of dpkg stays open, and the next look co
 });
 
 it.each(['DEB_BLOCKED', 'BUSY'] as const)(
-  'a package that fails with %s is not remembered as failed, and is tried again',
+  'a package that fails with %s is not recorded as failed, and is tried again',
   async (code) => {
     await using world = await createWorld();
     const { agent } = world;

@@ -71,7 +71,7 @@ describe('showMissing, of an import without a release for a machine without one'
 });
 
 describe('a look at a stale machine', () => {
-  it('says since when, why and what to do', () => {
+  it('has since when, why and what to do', () => {
     const [since, why, todo] = ['2027-05-20T08:00:00Z', 'release 4 ended', 'ask for a newer release'];
     const stale = { since, causes: [{ what: 'release', code: 'EXPIRED', since, why, todo }] } as const;
     expect(showLook({ ...looked(), stale })).toEqual([

@@ -111,7 +111,7 @@ describe('the configuration', () => {
     expect(said(text)).toContain(expected);
   });
 
-  it('says which flag or variable is wrong', () => {
+  it('names the wrong flag or variable', () => {
     expect(() => readConfig(undefined, { state: 'state' })).toThrow('absolute path');
     const wrong = () => readConfig(undefined, { interval: 'soon' });
     expect(wrong).toThrow(

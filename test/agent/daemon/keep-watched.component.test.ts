@@ -22,7 +22,7 @@ describe('the watchdog of the daemon', () => {
     expect(readWatchdog({ ALIVE_FILE: '/tmp/alive' })).toEqual({ file: '/tmp/alive' });
   });
 
-  it('is notified while progress is made, and no more once the deadline has passed', async () => {
+  it('is notified while progress is made, until the deadline has passed', async () => {
     await using folder = await temporaryDirectory('watchdog');
     const file = join(folder.path, 'alive');
     let now = 0;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { createLookLog } from '../../../agent/daemon/log-look.ts';
 
-it('the log says once that a machine is stale, again when the reason changes, and when it is over', () => {
+it('the log has one line when a machine becomes stale, when the reason changes, and when it ends', () => {
   const lines: string[] = [];
   const add = (_: object, message: string): void => void lines.push(message);
   const look = createLookLog({ info: add, warn: add, error: add });

@@ -76,7 +76,7 @@ describe('an enrolment', () => {
     [{ pinnedRoot: digestOf('another') }, '--root-sha256'],
     [{ channel: { environment: 'dev', clusterType: 'factory-host' } }, '--channel'],
     [{ site: 'plant-8', pinnedRoot: digestOf('another') }, '--site, --root-sha256'],
-  ] as const)('asked again with other words is refused, and says which: %o', async (other, flags) => {
+  ] as const)('repeated with other arguments is refused with their names: %o', async (other, flags) => {
     await using it = await place();
     await it.ask();
     await expect(it.ask(other)).rejects.toMatchObject({

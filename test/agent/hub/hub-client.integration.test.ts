@@ -34,7 +34,7 @@ const startProxy = async (port: number) => {
 };
 
 describe('a hub', () => {
-  it('without TLS is HUB_UNREACHABLE with a message that says so in one line', async () => {
+  it('without TLS is HUB_UNREACHABLE with this reason in one line', async () => {
     const server = createServer((_request, response) => response.end());
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;

@@ -52,7 +52,7 @@ describe('a look at a machine', () => {
     expect(world.events()).toHaveLength(count + 2);
   });
 
-  it('only reports drift when the policy says so: once, until it changes or ends', async () => {
+  it('only reports drift with onDrift "report": once, until it changes or ends', async () => {
     await using world = await worldWithApp('report');
     const count = world.events().length;
     rmSync(file(world));

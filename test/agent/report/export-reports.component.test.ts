@@ -158,7 +158,7 @@ describe('an exported report', () => {
   });
 });
 
-describe('a stick that somebody prepared', () => {
+describe('a medium prepared by an attacker', () => {
   it('M45: has no report written where a link is at its path -> MEDIUM_INVALID', async () => {
     await using world = await worldWithEvents();
     const [first] = await exported(world);

@@ -206,7 +206,7 @@ describe('evidence of a medium that cannot be opened', () => {
       says: /: 1 of its 5 files, the same bytes; it still cannot be opened: /,
     },
   ])(
-    'recheck of $given tells whether it is the refused medium of $name',
+    'recheck of $given finds whether it is the refused medium of $name',
     async ({ name, given, code, says }) => {
       await audit(world.path(name === 'cut' ? 'cut.tar' : name), `same-${name}-${given.join('')}`);
       const media = given.map((word) => (word.startsWith('--') ? word : world.path(word)));

@@ -134,7 +134,7 @@ describe('readOffer', () => {
     ['a bundle signed by a stranger', { bundleKey: newSigningKey() }, 'UNKNOWN_KEY'],
     ['an expired release', { expires: addDays(NOW, -0.5) }, 'EXPIRED'],
     ['a release that is valid for years', { expires: addDays(NOW, 600) }, 'SCHEMA'],
-  ] as const)('never exports %s', async (_, change, code) => {
+  ] as const)('refuses %s', async (_, change, code) => {
     await using world = await makeWorld();
     await world.layout.release({ channel: KIOSK, version: 1, bundles: [bundleOf('one')], ...change });
     expect(await refused(world.export('medium'))).toBe(code);

@@ -11,7 +11,7 @@ const listed = async (folder: string): Promise<readonly string[]> =>
 it.each([
   ['DISK_FULL', ['there', 'there/empty']],
   ['BUSY', ['new', 'new/blobs', 'there', 'there/empty', 'there/fleet']],
-] as const)('what fails with %s leaves these folders: %j', async (code, left) => {
+] as const)('withoutEmptyFolders after a failure with %s leaves these folders: %j', async (code, left) => {
   await using folder = await temporaryDirectory();
   const at = (path: string): string => join(folder.path, path);
   await mkdir(at('there/empty'), { recursive: true });

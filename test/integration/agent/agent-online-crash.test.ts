@@ -49,7 +49,7 @@ const goOn = async (folder: string): Promise<void> => {
   );
 };
 
-describe('an agent that is killed with SIGKILL while it takes up a release from a registry', () => {
+describe('an agent that is killed with SIGKILL while it accepts a release from a registry', () => {
   // The journal is that of an import, which agent-crash.test.ts kills in both.
   it.each(LONG ? SCENARIOS : SCENARIOS.slice(0, 1))(
     'H22: at any boundary of its journal ends as an undisturbed one, $name',

@@ -18,7 +18,7 @@ const SOCKET = '/run/containerd/containerd.sock';
 
 describeWith(
   ['nodeBase', 'kube', 'busybox'],
-  'an image that came on a stick, on a node without network',
+  'an image from a medium, on a node without network',
   (paths) => {
     let node: KubernetesNode;
     let stick: TemporaryDirectory;

@@ -134,7 +134,7 @@ describe.skipIf(!hasGo)("compared with Kalypso's modules, our code", () => {
       expect(unlike.map(({ text }) => text)).toEqual(SEEDS_READ_DIFFERENTLY);
     });
 
-    it('alike, or with advice, for nearly all random texts', { timeout: 120_000 }, () => {
+    it('in the same way, or with advice, for nearly all random texts', { timeout: 120_000 }, () => {
       const texts = sample(yamlText, COUNT * 5);
       const unlike = compare(texts);
       const silent = unlike.filter(({ text }) => !isReadDifferently(text));

@@ -26,7 +26,7 @@ describe('the shown output of a page', () => {
     expect(untrue(['two', '...', 'one'], said)).toBe('one');
   });
 
-  it('has the same digest wherever it has the same placeholder', () => {
+  it('has the same digest at each use of a placeholder', () => {
     const known: Known = new Map();
     expect(untrue([`key ${A}`], `key ${B}\n`, known)).toBeUndefined();
     expect(inThisRun(`--accept ${A}`, known)).toBe(`--accept ${B}`);

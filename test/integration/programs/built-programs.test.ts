@@ -73,11 +73,11 @@ const inBoth = async <T>(run: (form: Form) => Promise<T>): Promise<void> => {
   expect(await run('built')).toEqual(await run('checkout'));
 };
 
-describe.each(['agent', 'export', 'scheduler'] as const)('fleet-%s of a Node that is too old', (program) => {
+describe.each(['agent', 'export', 'scheduler'] as const)('fleet-%s with an old Node.js', (program) => {
   it.each([
     ['checkout', `Start it with "npx fleet-${program}" in the checkout, which brings its own.`],
     ['built', 'Install one where PATH finds it first.'],
-  ] as const)('says where there is another: %s', async (form, hint) => {
+  ] as const)('names the path of a newer one: %s', async (form, hint) => {
     const { code, stderr } = await runCommand([programs[form][program], '--version'], {
       env: await nodeOf('20.19.2'),
     });

@@ -76,7 +76,7 @@ const toggle = async (root: string, [path, from, to]: readonly [string, string, 
 };
 
 test.each(['fleet', 'kalypso'] as const)(
-  'after any edits of a platform in the form %s a build that remembers makes what a cold one makes',
+  'an incremental build equals a cold one after any edits of a platform in the form %s',
   async (form) => {
     const root = await temporaryDirectory();
     await fc.assert(

@@ -263,7 +263,7 @@ describe('fleet-scheduler build', () => {
   test.each([
     ['keys of which one is not the root’s', ['keys/bundle.key', 'keys/release.key'], 4, 'UNKNOWN_KEY'],
     ['keys of which one is missing', ['keys/release.key'], 5, 'KEY_MISSING'],
-  ] as const)('with %s has written nothing', async (_, [key, other], exit, code) => {
+  ] as const)('writes nothing with %s', async (_, [key, other], exit, code) => {
     await using folder = await temporaryDirectory('mistakes');
     const here = await company(folder.path);
     if (other) await cp(join(folder.path, other), join(folder.path, key));

@@ -107,7 +107,7 @@ describe('Git repositories from folders', () => {
     return folder;
   };
 
-  test('have the same commit ids wherever they are created', async () => {
+  test('have the same commit ids in any folder', async () => {
     await using work = await temporaryDirectory();
     const main = await fill(join(work.path, 'a'), { 'app.yaml': 'kind: App\n', '.gitignore': '*\n' });
     await chmod(join(main, 'app.yaml'), 0o755);

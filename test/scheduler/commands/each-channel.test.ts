@@ -37,6 +37,9 @@ it('reports the channel that fails, continues with the others, and sets its exit
   expect(process.exitCode).toBe(new FleetError('ROLLBACK', '').exitCode);
 });
 
-it.each(['KEY_MISSING', 'ABORTED'] as const)('ends at %s, which the next would meet too', async (code) => {
-  await expect(round(code)).rejects.toMatchObject({ code });
-});
+it.each(['KEY_MISSING', 'ABORTED'] as const)(
+  'eachChannel stops at %s, which every channel would have',
+  async (code) => {
+    await expect(round(code)).rejects.toMatchObject({ code });
+  },
+);

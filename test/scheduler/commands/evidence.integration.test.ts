@@ -75,7 +75,7 @@ it('evidence of a site lists what ran at a time and what changed, signed by the 
   expect(history.out).toContain('plant-7/press-1 web');
 });
 
-it('evidence of an unknown site, or at an invalid time, is refused in one sentence and writes nothing', async () => {
+it('evidence of an unknown site, or at an invalid time, is refused in one message and writes nothing', async () => {
   await using hub = await shop();
   const unknown = await runCommandClass(Evidence, ['plant-9', ...places(hub)]);
   expect([unknown.code, unknown.err]).toEqual([5, expect.stringContaining('no site plant-9')]);

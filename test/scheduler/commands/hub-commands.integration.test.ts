@@ -274,23 +274,20 @@ describe('the hub commands', () => {
       ['--site', 'plant-7', '--replace-key'],
       /the key that an agent has is refused/,
     ],
-  ] as const)(
-    'takes %s away for a reason only, and says what that means',
-    async (_, command, words, says) => {
-      await using hub = await testHub();
-      const stick = await hub.stick();
-      await ask(stick, testAgent('plant-7/press-1'));
-      await enrolAll(stick, hub);
-      const typed = words.map((word) => (word === 'STICK' ? stick : word));
-      const before = (await runCommandClass(SitesList, places(hub))).out;
-      const { code, err } = await runCommandClass(command, [...typed, ...places(hub)]);
-      expect([code, err]).toEqual([2, expect.stringMatching(/--reason is missing: /)]);
-      expect(err).toMatch(says);
-      expect((await runCommandClass(SitesList, places(hub))).out).toBe(before);
-      const reasoned = await runCommandClass(command, [...typed, '--reason', 'moved', ...places(hub)]);
-      expect(reasoned.err).not.toContain('--reason is missing');
-    },
-  );
+  ] as const)('removes %s only with --reason, and explains the effect', async (_, command, words, says) => {
+    await using hub = await testHub();
+    const stick = await hub.stick();
+    await ask(stick, testAgent('plant-7/press-1'));
+    await enrolAll(stick, hub);
+    const typed = words.map((word) => (word === 'STICK' ? stick : word));
+    const before = (await runCommandClass(SitesList, places(hub))).out;
+    const { code, err } = await runCommandClass(command, [...typed, ...places(hub)]);
+    expect([code, err]).toEqual([2, expect.stringMatching(/--reason is missing: /)]);
+    expect(err).toMatch(says);
+    expect((await runCommandClass(SitesList, places(hub))).out).toBe(before);
+    const reasoned = await runCommandClass(command, [...typed, '--reason', 'moved', ...places(hub)]);
+    expect(reasoned.err).not.toContain('--reason is missing');
+  });
 
   it('refuse to write an older site statement from an old copy of the database', async () => {
     await using hub = await testHub();

@@ -50,7 +50,7 @@ describe('break-glass and sessions', () => {
     ['--reason', ''],
     ['--for', '9h'],
     ['--for', '1d'],
-  ])('refuse %s %j in one sentence', async (flag, value) => {
+  ])('refuse %s %j in one message', async (flag, value) => {
     await using hub = await testHub();
     const given = { '--person': 'mara', '--reason': 'drill', [flag]: value };
     const { code, err } = await runCommandClass(BreakGlass, [

@@ -119,7 +119,7 @@ describe('secrets set', () => {
     ['a file that is not there', ['--from-file', 'a=gone'], 5, 'there is no file'],
     ['a file that is too large', ['--from-file', 'a=big'], 4, 'has more than 1048576 bytes'],
     ['another agent', ['--from-file', 'a=one', '--agent', 'press-9'], 4, 'site plant-7 has no agent press-9'],
-  ] as const)('refuses %s, and quotes nothing', async (_, words, code, message) => {
+  ] as const)('refuses %s without quoting it', async (_, words, code, message) => {
     await using hub = await testHub();
     await using outside = await testHub();
     await enrolWithAge(hub, 'plant-7/press-1');
@@ -203,7 +203,7 @@ describe('the life of a set', () => {
     ['is not there', undefined, 5, 'KEY_MISSING'],
     ['is empty', '# nothing\n', 2, 'KEY_FORMAT'],
     ['is something else', 'AGE-SECRET-KEY-1NONSENSE\n', 2, 'KEY_FORMAT'],
-  ] as const)('an identity file that %s opens nothing, and is not quoted', async (_, content, code, name) => {
+  ] as const)('an identity file that %s is refused without being quoted', async (_, content, code, name) => {
     await using hub = await testHub();
     await enrolWithAge(hub, 'plant-7/press-1');
     const file = join(hub.path, 'identity');

@@ -32,7 +32,7 @@ test('a key of another role is refused before it signs anything', async () => {
 });
 
 test.each(['root', 'bundle', 'release', 'lease', 'receipt', 'audit'] as const)(
-  'a %s key that the root does not count is given to nobody, and the error says which key and file',
+  'a %s key that the root does not list is refused as UNKNOWN_KEY, with key and file in the error',
   async (role) => {
     await using made = await withKeys();
     const directory = await openKeyDirectory(made.keys);

@@ -262,7 +262,7 @@ describe('a platform in the fleet form', () => {
       {},
       /shop.yaml:5:18: FIELD_INVALID: .*leads out of its repository/,
     ],
-  ] as const)('loading one %s says so', async ([, more, extra, expected]) => {
+  ] as const)('loading one %s reports that', async ([, more, extra, expected]) => {
     expect(await complaints({ ...fleetPlatform(), ...more }, extra)).toEqual([
       expect.stringMatching(expected),
     ]);
@@ -422,7 +422,7 @@ data:
     expect(advice?.map((error) => error.at?.line)).toEqual([8]);
   });
 
-  test('two objects of one kind and name are a clash, wherever they come from', async () => {
+  test('two objects of one kind and name are a clash, also from different repositories', async () => {
     const template = (kalypsoMain()['templates/all.yaml'] as string).split('---\n')[0] as string;
     const { options } = await kalypso({ 'dev/again.yaml': template });
     await expect(loadPlatform(options)).rejects.toMatchObject({

@@ -151,7 +151,7 @@ describe('the user that ansible-pull runs as for a registered application', () =
     expect(heldAs({ user: 'deploy' }, ['root'])).toMatchObject([{ code: 'OUT_OF_BOUNDS' }]);
   });
 
-  it('is refused in one sentence with the remedy', () => {
+  it('is refused in one message with the remedy', () => {
     expect(heldAs({})[0]).toMatchObject({
       subject: 'shop-web',
       at: { file: 'apps/shop/web.yaml' },

@@ -57,7 +57,7 @@ test.each([
   ['go', GO],
   ['handlebars', HANDLEBARS],
 ] as const)(
-  'what is known of an earlier context in a %s template is what a render would give',
+  'a remembered render of a %s template equals a new render, for random contexts',
   (engine, texts) => {
     fc.assert(
       fc.property(

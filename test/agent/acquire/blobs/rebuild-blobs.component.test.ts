@@ -142,7 +142,7 @@ describe('a patch on a medium', () => {
     expect(await codeOf(importMedium(full, medium))).toBe('DISK_FULL');
   });
 
-  it('is not applied without space to unpack its base, and the error says how much is missing', async () => {
+  it('is not applied without space to unpack its base, with the missing bytes in the error', async () => {
     await using world = await createWorld();
     const { medium, layer, base } = await deliver(world);
     const { blobs } = world.agent.state;

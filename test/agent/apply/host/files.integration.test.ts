@@ -184,7 +184,7 @@ describe("an original file at the path of a package's file", () => {
     },
   );
 
-  it('keeps its folder when it is restored, and the plan says so', async () => {
+  it('keeps its folder when it is restored, as planned', async () => {
     await using host = await sandbox();
     await applyTo(host.target, host.inventory, packageOf({ files: { '/opt/a': '1' } }));
     await host.put('/opt/b', 'theirs');

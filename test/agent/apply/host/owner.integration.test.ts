@@ -281,7 +281,7 @@ describe('owners, not as root', () => {
   });
 });
 
-describe('an owner that the host does not know', () => {
+describe('an owner that the host lacks', () => {
   it.each([
     [{ owner: 'nobody-here' }, 'the user "nobody-here", which is not in the host\'s /etc/passwd'],
     [{ group: 'no-group' }, 'the group "no-group", which is not in the host\'s /etc/group'],

@@ -15,7 +15,7 @@ const refused = (code: 'WRONG_SITE' | 'ROLLBACK' | 'EXPIRED'): Progress => ({
 });
 
 describe('visitOutcomeOf', () => {
-  it('says what was installed, how much is reported, and that the stick can be unplugged', () => {
+  it('contains what was installed, how much is reported, and that the medium can be unplugged', () => {
     expect(visitOutcomeOf('en', reported(), false)).toEqual({
       outcome: 'done',
       text: 'DONE: Release 5 is installed. 3 events for the office are on the stick. You can unplug the stick.',
@@ -52,7 +52,7 @@ describe('visitOutcomeOf', () => {
     ['WRONG_SITE', 'The stick is for another site.'],
     ['ROLLBACK', 'A newer release was installed before.'],
     ['EXPIRED', 'Call the office.'],
-  ] as const)('says why a stick was refused, with the code %s', (code, sentence) => {
+  ] as const)('has the reason why a medium was refused, with the code %s', (code, sentence) => {
     const { outcome, text } = visitOutcomeOf('en', refused(code), false);
     expect(outcome).toBe('stopped');
     expect(text).toContain(sentence);
@@ -72,7 +72,7 @@ describe('visitOutcomeOf', () => {
       'The settings of this machine are invalid, so the stick was not read. Call the office. (agent.yaml:1:1: there is',
     ],
     [{ phase: 'taken', taken: { kind: 'unreadable' } }, 'pulled out too early'],
-  ] as const)('says how far a stick came that stopped at %j', (progress, sentence) => {
+  ] as const)('has the reason why a medium stopped at %j', (progress, sentence) => {
     const { outcome, text } = visitOutcomeOf('en', progress, false);
     expect(outcome).toBe('stopped');
     expect(text).toContain(sentence);
@@ -84,7 +84,7 @@ describe('visitOutcomeOf', () => {
     expect(visitOutcomeOf('en', undefined, false)).toEqual({ outcome: 'left-alone', text: '' });
   });
 
-  it('warns when the stick is still mounted', () => {
+  it('warns when the medium is still mounted', () => {
     expect(visitOutcomeOf('en', reported(), true).text).toContain('still in use');
   });
 });

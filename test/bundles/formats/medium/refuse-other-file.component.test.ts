@@ -38,12 +38,15 @@ it.each([
   ['a zstd of a tar', async () => zstdCompressSync(await tar()), 'starts like a zstd file'],
   ['a zip', async () => Buffer.from('PK\x03\x04rest of it'), 'starts like a zip file'],
   ['an ISO', async () => iso(), 'is the image of a disc (ISO 9660)'],
-] as const)('a file with %s is not a medium, and is named for what it is', async (_what, bytes, said) => {
-  const { code, message, hint } = await refusalOf(await bytes());
-  expect(code).toBe('MEDIUM_INVALID');
-  expect(message).toContain(`not a fleet medium: medium.tar ${said}`);
-  expect(hint).toMatch(/^[A-Z]/);
-});
+] as const)(
+  'a file with %s is refused as MEDIUM_INVALID with its type in the message',
+  async (_what, bytes, said) => {
+    const { code, message, hint } = await refusalOf(await bytes());
+    expect(code).toBe('MEDIUM_INVALID');
+    expect(message).toContain(`not a fleet medium: medium.tar ${said}`);
+    expect(hint).toMatch(/^[A-Z]/);
+  },
+);
 
 it('an empty file is refused as TRUNCATED, with a message that it is empty', async () => {
   expect(await refusalOf(Buffer.alloc(0))).toMatchObject({

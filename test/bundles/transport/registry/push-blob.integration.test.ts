@@ -389,7 +389,7 @@ describe.concurrent('a large blob', () => {
     expect(uploads(server)).toBe(1);
   });
 
-  it('an upload that is damaged after each interruption fails, with an error that says so', async () => {
+  it('an upload that is damaged after each interruption fails with an error about that', async () => {
     const cut = new Set<string>();
     await using server = await startUploads((request) => {
       const id = new URL(request.url ?? '', 'http://x').pathname.split('/').at(-1) ?? '';

@@ -29,7 +29,7 @@ const withSticks = async (
 const title = 'a stick with too little room';
 const canMount = rootAccess() === 'root' && spawnSync('unshare', ['-m', 'true']).status === 0;
 if (canMount) describe(title, tests);
-else describe.skip(`${title} (a small stick can be mounted by root only)`, tests);
+else describe.skip(`${title} (a small disk can be mounted by root only)`, tests);
 
 function tests(): void {
   it('is reported for any medium of a set before the first one is written', () =>

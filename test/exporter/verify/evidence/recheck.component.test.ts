@@ -82,7 +82,7 @@ describe('the evidence of a verification', () => {
     expect(kept.some((path) => path.endsWith(layer))).toBe(false);
   });
 
-  it('compared with a medium tells whether that is still unchanged', async () => {
+  it('is compared with a medium, which passes only while it is unchanged', async () => {
     await using world = await makeEvidenceWorld();
     await world.audit('medium');
     {

@@ -27,7 +27,7 @@ const lookingBy = (say: (span: FileSpan, signal?: AbortSignal) => boolean | Prom
 };
 
 describe('checkBehindWriting', () => {
-  it('checks each span once, in order, as soon as it is written completely', async () => {
+  it('checks each span once, in order, after it was written completely', async () => {
     const { holds, looked } = lookingBy(() => true);
     await using check = checkBehindWriting(SPANS, {}, holds);
     check.reached(9);

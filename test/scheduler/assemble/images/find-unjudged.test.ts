@@ -88,7 +88,7 @@ describe('what a controller of the cluster fetches', () => {
     ['argoproj.io/v1alpha1', 'ApplicationSet', '  generators: [{list: {elements: [{a: b}]}}]'],
     ['shop.example/v1', 'HelmRelease', '  valuesFrom: [{kind: Secret, name: a}]'],
     ['kustomize.toolkit.fluxcd.io/v1', 'Kustomization', '  postBuild: {substitute: {a: b}}'],
-  ])('is not said of %s %s with %j', (apiVersion, kind, spec) => {
+  ])('is not reported for %s %s with %j', (apiVersion, kind, spec) => {
     expect(adviceOn(apiVersion, kind, spec)).toEqual([]);
   });
 

@@ -32,7 +32,7 @@ const build = async (fleet: GeneratedFleet, memory?: BuildMemory) => {
 };
 
 test.each(['fleet', 'kalypso'] as const)(
-  '%s: one changed value of one cluster type changes one bundle, and the others are not made again',
+  '%s: one changed value of one cluster type rebuilds one bundle, and no other',
   async (form) => {
     const root = await temporaryDirectory();
     const fleet = await makeFleet(root, form, SIZE);

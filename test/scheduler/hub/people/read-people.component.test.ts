@@ -59,7 +59,7 @@ describe('signIn and roles of the configuration', () => {
     [SIGN_IN.replace('  clientId: fleet-ferry\n', ''), /clientId/],
     [`${SIGN_IN}  clientSecretFile: nowhere\n`, /no such file/],
     [`${SIGN_IN}  secret: x\n`, /secret/],
-  ])('are refused in one sentence: %j', async (yaml, message) => {
+  ])('are refused in one message: %j', async (yaml, message) => {
     await expect(read(yaml)).rejects.toMatchObject(refused(message));
   });
 

@@ -34,7 +34,7 @@ it('an agent enrolled over the network with a recipient gets its sealed sets wit
   expect(await openSecretSet(sealed, identity, address)).toMatchObject({ values: VALUES });
 });
 
-it("a recipient that is not signed by the agent's key is refused, and nobody is enrolled", async () => {
+it("a recipient that is not signed by the agent's key is refused, and no agent is enrolled", async () => {
   await using made = await testServer();
   const agent = testAgent('plant-7/press-1');
   const { recipient } = await generateAgeIdentity();

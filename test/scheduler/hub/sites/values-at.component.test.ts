@@ -24,7 +24,7 @@ const at = async (hub: TestHub, when?: Date) =>
   );
 
 describe('the values of a site at a past time', () => {
-  it('say of each value who gave it and when, also of the agents', async () => {
+  it('have for each value who set it and when, also for agents', async () => {
     await using hub = await enrolledHub();
     await set(hub, { set: { line: 7, gate: 'a' } }, day(1));
     await set(hub, { agent: 'press-1', set: { line: 8 } }, day(2), 'bob');

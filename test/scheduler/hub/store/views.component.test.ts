@@ -122,7 +122,7 @@ describe('the views for dashboards', () => {
     expect(drift).toEqual([{ previous: 'in sync', value: 'drifted' }]);
   });
 
-  it('list who does not comply, and why', async () => {
+  it('list the agents that do not comply, with the reason', async () => {
     await using hub = await hubWithSites();
     const rows = await ask(
       hub,

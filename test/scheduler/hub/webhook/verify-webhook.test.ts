@@ -18,7 +18,7 @@ describe('a webhook', () => {
     ['azure-devops', { authorization: basic(`hook:${SECRET}`) }],
     ['azure-devops', { authorization: basic(`:${SECRET}`).replace('Basic', 'basic') }],
     ['gitlab', { 'x-hub-signature-256': 'sha256=00', 'x-gitlab-token': SECRET }],
-  ] as const)('of %s is taken with %j', (sender, headers) => {
+  ] as const)('of %s is accepted with %j', (sender, headers) => {
     expect(verifyWebhook(headers, BODY, SECRET)).toBe(sender);
   });
 

@@ -23,7 +23,7 @@ it('a development root with --bundle counts the key of an approver beside its ow
   );
 });
 
-it('root init --dev refuses flags that say something about a draft alone, and creates nothing', async () => {
+it('root init --dev refuses flags for drafts, and creates nothing', async () => {
   await using folder = await temporaryDirectory();
   const keys = join(folder.path, 'keys');
   const words = [

@@ -450,7 +450,7 @@ test.each([
   ['site statement', 'release', sitePayload(1, { agents: [agentOf('press-1')] })],
   ['lease', 'lease', leasePayload(1, digestOf(releasePayload()))],
   ['receipt', 'receipt', receiptPayload()],
-] as const)('a field that this version does not know is signed nowhere in a %s', async (_, role, payload) => {
+] as const)('an unknown field at any place of a %s is refused', async (_, role, payload) => {
   await using it = await startSigner(world);
   if (role === 'lease') await release(it);
   const evidence = await evidenceFor([keys.bundle]);

@@ -64,7 +64,7 @@ describe('image policies of a platform', () => {
     ['a tag in a pattern', '["edge.example/a:1"]', 'is not a pattern of image names'],
     ['upper case in a pattern', '[edge.example/A]', 'is not a pattern of image names'],
     ['no pattern', '[]', 'is empty'],
-  ] as const)('say where they are wrong: %s', async ([, match, said]) => {
+  ] as const)('are refused with the position of the mistake: %s', async ([, match, said]) => {
     await expect(loadFleetWith({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(said);
     await expect(loadFleetWith({ 'platform/base/images.yaml': policy('all', match) })).rejects.toThrow(
       /platform\/base\/images\.yaml:\d+:\d+: FIELD_INVALID/,

@@ -88,7 +88,7 @@ describe('layers that select sites', () => {
       'it lacks the label region=north, which ConfigRegistration north selects by',
     ],
     ['YAML with a mistake', 'apiVersion: [', 'YAML_SYNTAX'],
-  ])('of a team with %s are unread, and block nobody else', async (_, text, sentence) => {
+  ])('of a team with %s are unread, and block no other team', async (_, text, sentence) => {
     const platform = await loadFleetWith({
       'platform/base/teams.yaml': registration(
         'north',

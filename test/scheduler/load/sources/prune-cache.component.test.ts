@@ -114,7 +114,7 @@ it('pruneCache keeps the four most recently used trees of a folder, and recently
   expect(readdirSync(trees).filter((name) => name.includes('new'))).toHaveLength(5);
 });
 
-it("a tenant's cached repository above its size limit is fetched anew", async () => {
+it("a tenant's cached repository above its size limit is fetched again", async () => {
   const cacheDirectory = await temporaryDirectory();
   const gitDirectory = join(cacheDirectory, 'a.git');
   const repository = { url: 'https://git.example/a', refs: new Map(), gitDirectory, cacheDirectory };

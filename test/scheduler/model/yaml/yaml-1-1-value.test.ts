@@ -92,7 +92,7 @@ test.for([
   ['a list as a key', '[a]: b'],
   ['half a character', 'a: "\\ud83d\\ude80"'],
   ['a value that is not of its type', 'a: !!int x'],
-] as const)('%s makes the whole a text', ([, text]) => {
+] as const)('%s makes the whole value a text', ([, text]) => {
   expect(parseYaml11Collection(text)).toBeUndefined();
 });
 

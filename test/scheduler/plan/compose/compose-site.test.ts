@@ -240,7 +240,7 @@ const byTheRules = (
   return Object.assign({}, merged(false), ...people, merged(true));
 };
 
-test('what an agent takes is what the rules say, for 1,000 random sets of layers', async () => {
+test('composeSite follows the rules for 1,000 random sets of layers', async () => {
   const takers = [taker('a-line', { app: 'a' }), taker('b-line', {}), taker('c-line', {})];
   const field = (assignment: string, input: string) => ({
     input,

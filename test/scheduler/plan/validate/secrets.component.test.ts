@@ -82,7 +82,7 @@ test.each([
   ['with encrypted documents', { 'db.yaml': ENCRYPTED }, ['secrets']],
   ['with Secrets to be filled', { 'mqtt.yaml': FILLED }, ['secrets']],
   ['without either', { 'old.yaml': PLAIN }, []],
-] as const)('a bundle %s says what its reader must know', async (_, manifests, critical) => {
+] as const)('a bundle %s lists the critical features in its config', async (_, manifests, critical) => {
   const { options } = await write(manifests);
   const loading = { ...options, environment: 'prod', holdWorkloads: true };
   const sources = sourcesOf(loading);

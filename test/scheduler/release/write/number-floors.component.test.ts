@@ -25,7 +25,7 @@ it('I9: a floor that would use up the numbers of a channel is refused: sites nev
   expect(await nextNumber(layout, 'releases', KIOSK, 8)).toBe(MAX_JUMP + 9);
 });
 
-it('fails when no release number is left, and says that the officers must replace the key', async () => {
+it('fails when no release number is left, with the hint that the officers must replace the key', async () => {
   await using folder = await temporaryDirectory();
   const layout = { directory: folder.path };
   const last = nextNumber(layout, 'releases', KIOSK, Number.MAX_SAFE_INTEGER);

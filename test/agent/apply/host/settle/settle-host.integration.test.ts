@@ -227,7 +227,7 @@ describe.concurrent('an http check', () => {
     );
   });
 
-  it('fails when nobody listens', async () => {
+  it('fails when nothing listens', async () => {
     const { results } = await settle([check('http://127.0.0.1:1/', 1)]);
     expect(results[0]).toMatchObject({ outcome: 'failed' });
   });

@@ -31,7 +31,7 @@ describe('the retries of one request', () => {
     expect(await retries.wait(undefined, undefined)).toBe(false);
   });
 
-  it('wait as long as Retry-After says, but at most a minute', async () => {
+  it('wait for Retry-After, but at most a minute', async () => {
     const { delays, retries } = retriesWith(0);
     await retries.wait(7000, undefined);
     await retries.wait(3_600_000, undefined);
@@ -120,7 +120,7 @@ describe('the retry budget of many requests to one registry', () => {
     expect(await giveUp(begin())).toBe(5);
   });
 
-  it('is not restored while requests keep failing, however long each of them takes', async () => {
+  it('is not restored while requests keep failing, for any duration of each', async () => {
     const { begin, clock } = requests();
     await giveUp(begin());
     for (let blobs = 0; blobs < 1000; blobs += 1) {

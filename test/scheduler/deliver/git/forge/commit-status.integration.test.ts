@@ -6,7 +6,7 @@ import { writeOneCommit } from '../../../../harness/neighbours/one-commit.ts';
 import { temporaryDirectory } from '../../../../harness/run/temporary-directory.ts';
 
 test.for(['gitlab', 'azure'] as const)(
-  '%s: a commit status has its own words for the states',
+  "%s: a commit status has the forge's names of the states",
   async (kind) => {
     await using folder = await temporaryDirectory('commit-status');
     const repository = join(folder.path, 'app.git');

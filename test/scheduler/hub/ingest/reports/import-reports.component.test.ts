@@ -161,7 +161,7 @@ describe('importing reports from a medium', () => {
     expect(third.agents[0]).toMatchObject({ taken: 3, known: 2, gaps: [], acknowledged: 12 });
   });
 
-  it('never lets an older report overwrite what a newer one said', async () => {
+  it('never lets an older report overwrite the facts of a newer one', async () => {
     await using hub = await enrolledHub();
     const { agent } = hub;
     const lines = chain(agent, [

@@ -166,7 +166,7 @@ describe('freshness', () => {
 
 describe('failures and drift', () => {
   it.each(['failed', 'drifted'] as const)(
-    'hold the gate if one agent is %s, whatever share complies',
+    'hold the gate if one agent is %s, at any share that complies',
     (kind) => {
       const verdict = judge(
         policy({ compliance: compliance({ percent: 50 }) }),

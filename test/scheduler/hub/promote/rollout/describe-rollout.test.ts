@@ -27,7 +27,7 @@ test('reports stages without agents instead of counts', () => {
   ]);
 });
 
-test('a stage without agents says so, and one with agents counts and names what it waits for', () => {
+test('describes a stage without agents as such, and counts and names what one with agents waits for', () => {
   const running = stage('all', {
     state: 'running',
     agents: 2,

@@ -226,7 +226,7 @@ describe('a simulation', () => {
     });
   });
 
-  it('equals a run in which agents report as they are selected, byte for byte, for random fleets and policies', () => {
+  it('equals a run in which agents report when they are selected, byte for byte, for random fleets and policies', () => {
     fc.assert(
       fc.property(policies, fleets, (policy, agents) => {
         const plan = planOf(policy.stages);

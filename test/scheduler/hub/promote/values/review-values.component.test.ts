@@ -119,7 +119,7 @@ describe('a change of values that needs an approval', () => {
     expect((await approve(again, row.id)).applied).toHaveLength(1);
   });
 
-  it('that somebody else edits already is refused with their name, also when a value changed meanwhile', async () => {
+  it('that another person edits already is refused with that name, also when a value changed meanwhile', async () => {
     await using hub = await valuesHub();
     const { row } = await propose(hub, 'ann', { line: 7 });
     expect(await verdict(propose(hub, 'carl', { line: 8 }))).toMatch(
@@ -146,7 +146,7 @@ describe('a change of values that needs an approval', () => {
     expect(await readProposals(hub.store.db, 'waiting')).toHaveLength(1);
   });
 
-  it('that nobody can count as approval of a candidate: the log says what it is about', async () => {
+  it('that does not count as approval of a candidate, by its subject in the log', async () => {
     await using hub = await valuesHub();
     const { row } = await propose(hub, 'ann', { line: 7 });
     await approve(hub, row.id, { review: { approvals: approvals(2), roles: {} } });

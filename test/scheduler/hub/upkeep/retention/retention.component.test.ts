@@ -163,7 +163,7 @@ describe('retention', () => {
     expect(await trimLife(store, life, { before })).toMatchObject({ events: 0, reports: 0 });
   });
 
-  it('says that facts were removed only in answers about a removed period', async () => {
+  it('reports removed facts only in answers about a removed period', async () => {
     await using hub = await reported();
     const page = { limit: 1000 };
     await remove(hub);
