@@ -261,7 +261,7 @@ test('differences and idle layers are advice', async () => {
   ]);
 });
 
-test('the same layers are the same bytes, wherever the repository is', async () => {
+test('the same layers result in the same bytes, from any repository', async () => {
   const digests = await Promise.all(
     [1, 2].map(async () => {
       const hub = await layeredHub({ [LAYERS]: north('n1') });
