@@ -1,3 +1,4 @@
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { runProcess } from '#bundles/run-process';
@@ -42,10 +43,35 @@ export const buildImages = async (options: ImagesOptions): Promise<Readonly<Reco
     const words = ['--quiet', `--timestamp=${epoch}`, `--build-arg=VERSION=${VERSION}`, `--tag=${image}`];
     const from = base === undefined ? [] : [`--build-arg=BASE=${base}`, '--pull=never'];
     await run(['build', ...words, ...from, `--file=${join(REPOSITORY, DOCKERFILES[name])}`, context]);
-    await run(['push', '--quiet', '--format=oci', image, `oci-archive:${file}:${name}:${VERSION}`]);
+    const layout = join(out, `${name}.layout`);
+    await run(['push', '--quiet', '--format=oci', image, `oci:${layout}:${name}:${VERSION}`]);
+    await packLayout(layout, file, epoch);
+    await rm(layout, { recursive: true });
     made[name] = file;
   }
   return made;
+};
+
+/** Packs an OCI layout as an archive. podman's own archives have the time at which they were written. */
+const packLayout = async (layout: string, file: string, epoch: number): Promise<void> => {
+  const { code, stderr } = await runProcess(
+    [
+      'tar',
+      '--create',
+      `--file=${file}`,
+      '--format=ustar',
+      '--sort=name',
+      `--mtime=@${epoch}`,
+      '--owner=0',
+      '--group=0',
+      '--numeric-owner',
+      '--mode=u=rwX,go=rX',
+      `--directory=${layout}`,
+      ...(await readdir(layout)).toSorted(),
+    ],
+    { env: process.env, maxOutput: 1 << 20 },
+  );
+  if (code !== 0) throw new FleetError('IO', `tar ended with ${code}: ${stderr.trim()}`);
 };
 
 /** Of a built image, in podman's store. */
