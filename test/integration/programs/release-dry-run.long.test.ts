@@ -75,7 +75,7 @@ describeWith(
 
     const release = (...names: readonly string[]): string => at('one/dist/release', ...names);
 
-    it('says what it packs, and what is to be done before the release', () => {
+    it('prints the size of each package, and the steps before a release', () => {
       expect(said).toMatch(/^Packed fleet-agent: \d+\.\d MB in \d+ s$/m);
       expect(said).toContain(
         'Dry run: nothing was sent. Keys that were not given were made for this run alone.',
