@@ -105,4 +105,11 @@ export const INSIDER: readonly AttackRow[] = [
     'a restore is killed, or ends because the registry is out of reach, after the old layout is in place and before its numbers are raised, and the next build gives out numbers again',
     'LAYOUT_INVALID',
   ),
+  rowOf(
+    'I17',
+    'passwords in an environment',
+    'git, a credential helper, apt or a command of an agent, which parse what others wrote, are taken over and read passwords and tokens of our programs from their environment',
+    'ACCEPT; none of these is in the environment of what our programs run, except of a signing command',
+    [['ACCEPT']],
+  ),
 ];

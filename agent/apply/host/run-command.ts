@@ -1,4 +1,5 @@
 import { isStartFailure, runProcess } from '#bundles/run-process';
+import { withoutSecrets } from '#bundles/without-secrets';
 import type { Run } from './host-options.ts';
 import { killAll, inOwnGroup, kill, MARK, markedBy, type Processes } from './processes.ts';
 
@@ -13,13 +14,13 @@ const MAX_OUTPUT = 256 << 10;
  */
 export const runCommand: Run = (argv, options) => {
   const mark = options.mark ?? nextMark();
-  const env = { ...(options.env ?? process.env), [MARK]: mark };
+  const env = { ...withoutSecrets(options.env ?? process.env), [MARK]: mark };
   return run(argv, { ...options, env }, markedBy(mark));
 };
 
 /** As runCommand, in a unit that runs nothing else: what a stopped program started is found by the unit's control group. */
 export const runInUnit: Run = (argv, options) =>
-  run(argv, { ...options, env: options.env ?? process.env }, inOwnGroup);
+  run(argv, { ...options, env: withoutSecrets(options.env ?? process.env) }, inOwnGroup);
 
 let commands = 0;
 

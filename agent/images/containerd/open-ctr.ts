@@ -1,5 +1,6 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isStartFailure, runProcess } from '#bundles/run-process';
+import { withoutSecrets } from '#bundles/without-secrets';
 
 export type CtrOptions = {
   readonly signal: AbortSignal;
@@ -24,7 +25,7 @@ export const openCtr = (socket: string, env: NodeJS.ProcessEnv): Ctr => {
     const limit = input ? [] : ['--timeout', '60s'];
     const place = ['--address', socket, '--namespace', 'k8s.io', '--connect-timeout', '5s'];
     return runProcess(['ctr', ...place, ...limit, ...args], {
-      env,
+      env: withoutSecrets(env),
       signal,
       input: input && readable(input),
       maxOutput: MAX_OUTPUT,

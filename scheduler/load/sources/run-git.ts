@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import { isStartFailure, runProcess } from '#bundles/run-process';
+import { withoutSecrets } from '#bundles/without-secrets';
 import { redactText } from '../../model/repository-url.ts';
 
 export type Git = {
@@ -71,7 +72,7 @@ export const runGit = async (
   { input = [], encoding = 'utf8', maxFileBytes }: GitInput = {},
 ): Promise<GitResult> => {
   const env = {
-    ...git.env,
+    ...withoutSecrets(git.env),
     GIT_TERMINAL_PROMPT: '0',
     GIT_ASKPASS: git.env.GIT_ASKPASS ?? '',
     SSH_ASKPASS: git.env.SSH_ASKPASS ?? '',

@@ -1,5 +1,6 @@
 import { FleetError } from '../../../errors.ts';
 import { isStartFailure, runProcess } from '../../../run-process.ts';
+import { withoutSecrets } from '../../../without-secrets.ts';
 import type { Credentials } from './docker-config.ts';
 
 const MAX_OUTPUT = 64 << 10;
@@ -28,7 +29,7 @@ export const askCredentialHelper = async (
   // docker stores credentials of docker.io under a legacy address.
   const server = host === 'docker.io' ? 'https://index.docker.io/v1/' : host;
   const { code, endedBy, stopped, stdout } = await runProcess([program, 'get'], {
-    env,
+    env: withoutSecrets(env),
     signal,
     timeoutMs: TIMEOUT_MS,
     maxOutput: MAX_OUTPUT,

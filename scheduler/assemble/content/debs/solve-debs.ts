@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { isStartFailure, runProcess, type ProcessResult } from '#bundles/run-process';
+import { withoutSecrets } from '#bundles/without-secrets';
 import { findProgram } from '../../../load/applications/tools/find-program.ts';
 import { workFolder } from '../../../load/applications/tools/work-folder.ts';
 import type { DebianBase } from '../../../model/debian-base.ts';
@@ -98,7 +99,12 @@ const openApt = async (
     ].flatMap((option) => ['-o', option]);
     const run: Apt['run'] = async (args, within) => {
       const result = await runProcess([program, ...options, '--quiet', ...args], {
-        env: { ...env, LC_ALL: 'C', DEBIAN_FRONTEND: 'noninteractive', APT_CONFIG: join(root, 'apt.conf') },
+        env: {
+          ...withoutSecrets(env),
+          LC_ALL: 'C',
+          DEBIAN_FRONTEND: 'noninteractive',
+          APT_CONFIG: join(root, 'apt.conf'),
+        },
         cwd: root,
         signal: within,
         timeoutMs: LIMITS.milliseconds,
