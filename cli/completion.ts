@@ -104,6 +104,21 @@ export const completeCommand = (program: Program): Command.Class =>
     }
   };
 
+/** Names that the program knows for an argument or flag, such as sites. */
+type KnownNames = (name: string) => Promise<readonly Candidate[]>;
+
+/** Values of a flag. @param word the word to complete, and its part that stays: '--site=' */
+const valueCandidates = async (
+  flag: Parameters<typeof valuesOf>[0] & { readonly name: string },
+  known: KnownNames,
+  { last, prefix }: { readonly last: string; readonly prefix: string },
+): Promise<Candidates> => {
+  const { words, paths } = valuesOf(flag);
+  const values = [...words, ...(await known(flag.name))];
+  const prefixed = values.map((one) => ({ ...one, word: prefix + one.word }));
+  return { words: startingWith(last === '=' ? '' : last, prefixed), paths };
+};
+
 /** @param line words after the program's name; bash makes a word of its own of '=' */
 const candidatesFor = async (program: Program, line: readonly string[]): Promise<Candidates> => {
   const last = line.at(-1) ?? '';
@@ -126,21 +141,9 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
   const flag = flags.find(
     ({ name, char, type }) => type === 'option' && [`--${name}`, `-${char}`].includes(given ?? ''),
   );
-  const known = async (name: string): Promise<readonly Candidate[]> =>
+  const known: KnownNames = async (name) =>
     ((await program.names?.(name, before)) ?? []).map((word) => ({ word, description: '' }));
-  if (flag?.type === 'option') {
-    const { words: options, paths } = valuesOf(flag);
-    const words = [...options, ...(await known(flag.name))];
-    const prefix = inOne?.[1] ?? '';
-    const start = last === '=' ? '' : last;
-    return {
-      words: startingWith(
-        start,
-        words.map((one) => ({ ...one, word: prefix + one.word })),
-      ),
-      paths,
-    };
-  }
+  if (flag?.type === 'option') return await valueCandidates(flag, known, { last, prefix: inOne?.[1] ?? '' });
 
   const args = Object.values(verb?.args ?? {});
   const values = args.map(valuesOf);

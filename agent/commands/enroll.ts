@@ -78,31 +78,37 @@ export default class Enroll extends AgentCommand {
       token: args.medium === undefined ? undefined : own?.token,
     };
     await requireRoot(config);
-    if (args.medium !== undefined && !flags['force-path']) await checkMounted(args.medium);
+    if (args.medium === undefined) return await this.byNetwork(flags, wanted, own?.token);
+    if (!flags['force-path']) await checkMounted(args.medium);
     const { fleet } = wanted;
-    if (args.medium !== undefined && fleet === undefined)
-      throw new FleetError('USAGE', 'a request on a medium needs --fleet');
-    const before = args.medium === undefined ? await this.finishedBefore(config, wanted) : undefined;
-    if (before) return before;
-    const token =
-      args.medium === undefined
-        ? (own?.token ?? (await readToken(config.hub, flags['token-file'])))
-        : undefined;
-    if (args.medium === undefined && config.hub === '') throw noPlace();
+    if (fleet === undefined) throw new FleetError('USAGE', 'a request on a medium needs --fleet');
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
-    if (token !== undefined) {
-      const enrolled = await this.atHub(flags, wanted, token, state);
-      if (!(await this.startService(config)))
-        this.log('Next: fleet-agent run, or systemctl enable --now fleet-agent');
-      return enrolled;
-    }
-    const enrolled = await this.onMedium(state, edge, { ...wanted, fleet: fleet ?? '' }, args.medium ?? '');
-    if (flags.hosts !== undefined && args.medium !== undefined && isBelow(flags.hosts, args.medium))
+    const enrolled = await this.onMedium(state, edge, { ...wanted, fleet }, args.medium);
+    if (flags.hosts !== undefined && isBelow(flags.hosts, args.medium))
       this.say(
         `Note: ${flags.hosts} has the tokens of ${listed?.hosts.length ?? 0} hosts in clear text; take it off the medium before the medium travels back.`,
       );
     await this.startService(config);
+    return enrolled;
+  }
+
+  /** @param listed token of the host in --hosts */
+  private async byNetwork(
+    flags: ConfigFlags & { readonly 'token-file'?: string | undefined },
+    wanted: OnlineEnrollment,
+    listed: string | undefined,
+  ): Promise<EnrolledOnline> {
+    const config = this.readConfig(flags);
+    const before = await this.finishedBefore(config, wanted);
+    if (before) return before;
+    const token = listed ?? (await readToken(config.hub, flags['token-file']));
+    if (config.hub === '') throw noPlace();
+    using state = openState(config.state, { create: true });
+    using _lock = await acquireLock(config.state, 'enroll', this.edge(config, flags).now());
+    const enrolled = await this.atHub(flags, wanted, token, state);
+    if (!(await this.startService(config)))
+      this.log('Next: fleet-agent run, or systemctl enable --now fleet-agent');
     return enrolled;
   }
 

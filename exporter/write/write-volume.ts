@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { defined } from '#bundles/defined';
+import { sum } from '#bundles/sum';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
@@ -39,21 +40,19 @@ export const writeVolume = async (
   const { layout, plan, source } = content;
   const { signal } = options;
   const { done: before, begun } = await readLists(root);
+  const [partsBefore, partsBegun] = [before?.parts ?? [], begun?.parts ?? []];
   const paths = own.map(({ number }) => ({ path: partPath(layout.set, number, layout.sealed) }));
   // Remains of an unfinished run for another set are useless.
-  let removed = await removeParts(root, begun?.parts ?? [], [...paths, ...(before?.parts ?? [])]);
-  const old = [...(before?.parts ?? []).map(({ path }) => path), ...(begun?.replaced ?? [])].filter(
+  let removed = await removeParts(root, partsBegun, [...paths, ...partsBefore]);
+  const old = [...partsBefore.map(({ path }) => path), ...(begun?.replaced ?? [])].filter(
     (path) => !paths.some((one) => one.path === path),
   );
   await prepareFolder(root);
   const finished = await findFinished(root, layout, own, [begun, before], options);
   const todo = own.filter(({ number }) => !finished.has(number));
-  for (const part of todo)
-    await checkFree(root, layout, part, [...(before?.parts ?? []), ...(begun?.parts ?? [])]);
-  await checkFreeSpace(
-    root,
-    todo.reduce((total, { size }) => total + size, 0),
-  );
+  for (const part of todo) await checkFree(root, layout, part, [...partsBefore, ...partsBegun]);
+  const total = sum(todo.map(({ size }) => size));
+  await checkFreeSpace(root, total);
   options.lock?.begin();
 
   const listOf = (): VolumeParts => ({
@@ -64,11 +63,7 @@ export const writeVolume = async (
   const isPresent = todo.length === 0 && before?.set === layout.set && old.length === 0;
   if (!isPresent) await writeFileAtomically(progress, listBytes(listOf()));
   let written = 0;
-  options.onPhase?.({
-    name: 'writing',
-    total: todo.reduce((total, { size }) => total + size, 0),
-    passes: options.readBack ? 2 : 1,
-  });
+  options.onPhase?.({ name: 'writing', total, passes: options.readBack ? 2 : 1 });
   for (const part of todo) {
     const path = partPath(layout.set, part.number, layout.sealed);
     const temporary = join(root, dirname(path), halfName(layout, part));

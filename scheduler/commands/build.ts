@@ -226,11 +226,7 @@ const rowOf = (name: string, text: string): Table => ({ rows: [[name, text]], mi
 /** 'release 3 released  bundle sha256:0123456789ab, 2 assignments' */
 const describeChannel = (channel: ChannelOutcome, layout: string): string => {
   const size = formatCount(channel.assignments, 'assignment');
-  const restored = channel.restored > 0 ? `, ${channel.restored} lost or damaged blobs written again` : '';
-  const stage = channel.stage === undefined ? '' : `, rollout at stage ${channel.stage}`;
-  const ended = channel.superseded
-    ? `; ends the rollout of release ${channel.superseded.version} at stage ${channel.superseded.stage}`
-    : '';
+  const bundle = channel.bundle ? shortDigest(channel.bundle) : '';
   switch (channel.outcome) {
     case 'empty':
       return channel.held.length > 0
@@ -247,17 +243,26 @@ const describeChannel = (channel: ChannelOutcome, layout: string): string => {
     case 'direct-held':
       return `no release: it changed without a promotion, and the policy forbids that; sites keep release ${channel.version}`;
     case 'revoked':
-      return `no release: bundle ${channel.bundle ? shortDigest(channel.bundle) : ''} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
+      return `no release: bundle ${bundle} was revoked${channel.revoked ? ` at ${channel.revoked.at}: ${channel.revoked.reason}` : ''}`;
     case 'taken-back':
       return `no release: ${channel.takenBack?.message ?? 'its rollout was taken back'}; ${channel.takenBack?.hint ?? ''}`;
     case 'awaiting':
-      return `awaiting approval of bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
+      return `awaiting approval of bundle ${bundle}, ${size}; sites keep ${channel.version === 0 ? 'what they have' : `release ${channel.version}`}`;
     case 'released':
     case 'renewed':
     case 'unchanged':
-      return `release ${channel.version} ${channel.outcome}  bundle ${channel.bundle ? shortDigest(channel.bundle) : ''}, ${size}${restored}${stage}${ended}${channel.direct ? ', direct change' : ''}`;
+      return `release ${channel.version} ${channel.outcome}  bundle ${bundle}, ${size}${describeEffects(channel)}`;
   }
 };
+
+/** The effects of a release beside its bundle: ', rollout at stage pilot' */
+const describeEffects = ({ restored, stage, superseded, direct }: ChannelOutcome): string =>
+  [
+    restored > 0 ? `, ${restored} lost or damaged blobs written again` : '',
+    stage === undefined ? '' : `, rollout at stage ${stage}`,
+    superseded ? `; ends the rollout of release ${superseded.version} at stage ${superseded.stage}` : '',
+    direct ? ', direct change' : '',
+  ].join('');
 
 /**
  * One sentence for each name in --allow-removals that has no effect.

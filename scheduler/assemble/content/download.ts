@@ -169,6 +169,11 @@ const isTaken = async (job: Job, progress: Progress, answer: Answer): Promise<bo
       hint: 'Is the address right, and may this machine read it?',
     });
   }
+  return await receive(job, progress, answer);
+};
+
+/** Appends the body to the file. @returns true if it is complete; false: retry */
+const receive = async (job: Job, progress: Progress, answer: Answer): Promise<boolean> => {
   const etag = answer.header('etag');
   // A weak validator does not promise equal bytes (RFC 9110 section 8.8.1).
   progress.validator = etag?.startsWith('"') === true ? etag : undefined;

@@ -63,10 +63,8 @@ export const proposeBranch = (delivery: BranchDelivery, forge: Forge | undefined
       const pushed = await pushChanges(delivery, repository, changes, place);
       if (pushed === 'moved') return pushed;
     }
-    const opened = forge && (await ensureOpen(forge, known, words, { head, base: delivery.branch }));
-    if (stale && known?.state === 'open') await forge?.edit(known.number, words);
-    const missing = opened ? delivery.labels(changes).filter((label) => !opened.labels.includes(label)) : [];
-    if (opened && missing.length > 0) await forge.addLabels(opened.number, missing);
+    const request = { known, words, head, base: delivery.branch, labels: delivery.labels(changes), stale };
+    const opened = forge && (await ensureOpen(forge, request));
     const others = own.filter(({ branch }) => branch !== head);
     const superseded = await supersede(delivery, repository, others, forge);
     const done =
@@ -108,13 +106,28 @@ const outcome = (
   proposal: string | undefined,
 ): ProposalOutcome => ({ outcome: word, changes, proposal, pullRequest: undefined, superseded: [] });
 
-/** Opens a pull request unless there is an open one. */
+type Request = {
+  readonly known: PullRequest | undefined;
+  readonly words: CommitText;
+  readonly head: string;
+  readonly base: string;
+  readonly labels: readonly string[];
+  /** Whether an open pull request has the words of an earlier change. */
+  readonly stale: boolean;
+};
+
+/** Opens a pull request unless there is an open one, which gets the words of the change. Either has all labels then. */
 const ensureOpen = async (
   forge: Forge,
-  known: PullRequest | undefined,
-  words: CommitText,
-  branches: { readonly head: string; readonly base: string },
-): Promise<PullRequest> => (known?.state === 'open' ? known : await forge.open({ ...branches, ...words }));
+  { known, words, head, base, labels, stale }: Request,
+): Promise<PullRequest> => {
+  const isOpen = known?.state === 'open';
+  const opened = isOpen ? known : await forge.open({ head, base, ...words });
+  if (stale && isOpen) await forge.edit(known.number, words);
+  const missing = labels.filter((label) => !opened.labels.includes(label));
+  if (missing.length > 0) await forge.addLabels(opened.number, missing);
+  return opened;
+};
 
 /** Closes earlier proposals and removes their branches. A branch to which someone has added commits meanwhile is kept. */
 const supersede = async (

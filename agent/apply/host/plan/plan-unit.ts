@@ -67,24 +67,25 @@ export const planUnit = async (
   const isStale = state !== undefined && isOutdated(await readStarted(options, unit.name), inputs);
   const affected =
     isStale || [...changed].some((path) => watches.includes(path) || isFileOfUnit(known, path));
-  const unmask = (isMasked(enablement) || state?.load === 'masked') && (unit.enabled || unit.active);
+  const unmask = mustUnmask(target);
 
   refuseUnknown(context, target);
   const enable =
     implied || isGenerated(context, target) ? null : enablementStep(unit, enablement, relink, file);
   const activity = state ? activityStep(target, state, affected) : null;
-  if (!target.own && !implied && enablement === 'not-found' && !rewritten)
+  const isOurs = target.own !== undefined || implied === true;
+  if (!isOurs && enablement === 'not-found' && !rewritten)
     return note(key, 'skipped', 'it was there before the package, but is gone');
   if (!unmask && !enable && !activity)
-    return target.own || implied
+    return isOurs
       ? note(key, 'unchanged', 'as it shall be')
       : note(key, 'skipped', 'it is as it was before the package');
   const reasons = [
-    ...(target.own || implied ? [] : ['back to what it was before the package']),
-    ...(unmask ? ['masked'] : []),
-    ...(enable ? [`${enablement} -> ${enable}`] : []),
-    ...(activity && state ? [describeActivity(activity, state)] : []),
-  ];
+    isOurs ? undefined : 'back to what it was before the package',
+    unmask ? 'masked' : undefined,
+    enable ? `${enablement} -> ${enable}` : undefined,
+    activity && state ? describeActivity(activity, state) : undefined,
+  ].filter((reason) => reason !== undefined);
   const isNew = target.own && !target.own.replaced && !owned.units.has(unit.name);
   const detail: UnitDetail = {
     name: unit.name,
@@ -92,13 +93,19 @@ export const planUnit = async (
     unmask,
     enablement: enable,
     activity,
-    sockets: (wanted?.units ?? [])
-      .filter(({ name, active }) => active && name.endsWith('.socket'))
-      .map(({ name }) => name),
+    sockets: activeSockets(wanted),
     inputs,
   };
   return toStep(key, isNew ? 'created' : 'configured', reasons.join('; '), { kind: 'unit', detail });
 };
+
+const mustUnmask = ({ unit, known, enablement }: UnitTarget): boolean =>
+  (isMasked(enablement) || known.state?.load === 'masked') && (unit.enabled || unit.active);
+
+const activeSockets = (wanted: UnitContext['wanted']): readonly string[] =>
+  (wanted?.units ?? [])
+    .filter(({ name, active }) => active && name.endsWith('.socket'))
+    .map(({ name }) => name);
 
 /** True for a unit of Podman's generator, which systemctl neither enables nor disables. */
 const isGenerated = (
