@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -60,12 +61,14 @@ export const encodeSiteLayers = (platform: Platform): Buffer | undefined => {
     sites: declaredSites.map(({ name, labels, agents, path, at }) => ({
       name,
       labels,
-      agents: agents.map((agent) => ({
-        name: agent.name,
-        ...(agent.channel !== undefined && { channel: agent.channel }),
-        labels: agent.labels,
-        at: { ...agent.at, file: path },
-      })),
+      agents: agents.map((agent) =>
+        defined({
+          name: agent.name,
+          channel: agent.channel,
+          labels: agent.labels,
+          at: { ...agent.at, file: path },
+        }),
+      ),
       at: { ...at, file: path },
     })),
     clusterTypes: platform.clusterTypes.map(({ name, labels }) => ({ name, labels: only(labels, keys) })),
