@@ -75,6 +75,7 @@ export const COMMANDS = {
   'sites:revoke': () => import('./commands/sites/revoke.ts'),
   'sites:set': () => import('./commands/sites/set.ts'),
   'sites:values:approve': () => import('./commands/sites/values/approve.ts'),
+  'sites:values:check': () => import('./commands/sites/values/check.ts'),
   'sites:values:list': () => import('./commands/sites/values/list.ts'),
   'sites:values:proposals': () => import('./commands/sites/values/proposals.ts'),
   'sites:values:reject': () => import('./commands/sites/values/reject.ts'),

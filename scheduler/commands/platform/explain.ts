@@ -1,9 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
 import { FleetError, formatSentences } from '#bundles/errors';
+import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, platformFlags } from '../../settings/configuration-flags.ts';
+import { explainSite, formatSite } from '../../views/explain/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
@@ -14,28 +17,40 @@ export default class Explain extends FleetCommand {
 For each assignment: the policy and what it selected by, the template of each file, and for each value its file, line and
 layer, why that layer holds, and what it overrode. For a pair that is not an assignment: which term of which policy failed.
 
+With --site it is about the values of a site, by the newest releases in the layout and the hub's database.
+
 With a layout, an environment that is promoted to is explained as it is built: from the promoted candidate and its own layer. The promotion and the sources come first.`;
   static override examples = [
     '<%= config.bin %> explain ship/telemetry-ship --platform examples/platform --environment prod',
     '<%= config.bin %> explain ship --environment prod --key mqtt.broker',
     '<%= config.bin %> explain --environment qa --layout out',
+    '<%= config.bin %> explain --site plant-7 --agent press-1 telemetry',
   ];
   static override args = {
     pair: Args.string({
-      description: '<cluster type>[/<deployment target>]; all assignments when left out',
+      description:
+        '<cluster type>[/<deployment target>], or with --site an assignment; all assignments when left out',
       required: false,
     }),
   };
   static override flags = {
     ...platformFlags,
     layout: configurationFlags.layout,
-    environment: Flags.string({ char: 'e', required: true, description: 'Environment to explain' }),
+    environment: Flags.string({ char: 'e', description: 'Environment to explain; not with --site' }),
+    site: Flags.string({
+      description:
+        'Explain the values of this site instead: of each the place that it comes from, who gave it, what it overrides, and which field takes it',
+    }),
+    agent: Flags.string({ description: 'With --site: only this agent', dependsOn: ['site'] }),
+    keys: configurationFlags.keys,
+    db: configurationFlags.db,
     key: Flags.string({ char: 'k', description: 'Only values at or below this key, like mqtt.broker' }),
   };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Explain);
     const configuration = await readConfiguration(flags, process.cwd());
+    if (flags.site !== undefined) return await this.#explainSite(configuration, flags.site);
     const [clusterType, deploymentTarget, ...more] = args.pair?.split('/') ?? [];
     if (more.length > 0 || clusterType === '' || deploymentTarget === '') {
       throw new FleetError(
@@ -47,6 +62,10 @@ With a layout, an environment that is promoted to is explained as it is built: f
       );
     }
     const { environment, key } = flags;
+    if (environment === undefined)
+      throw new FleetError('USAGE', 'there is nothing to explain', {
+        hint: 'Give --environment with an environment, or --site with a site',
+      });
     const explained = await explainEnvironment(
       {
         ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
@@ -75,5 +94,20 @@ With a layout, an environment that is promoted to is explained as it is built: f
       promotion,
       pairs: pairs.map((pair) => ({ ...pair, held: pair.held && this.toErrorJson(pair.held) })),
     });
+  }
+
+  async #explainSite(configuration: Configuration, name: string): Promise<unknown> {
+    const { args, flags } = await this.parse(Explain);
+    if (flags.environment !== undefined || flags.key !== undefined)
+      throw new FleetError('USAGE', '--site does not go with --environment and --key', {
+        hint: 'The releases of the site say what its agents follow',
+      });
+    const site = parseName(name, 'site');
+    const agent = flags.agent === undefined ? undefined : parseName(flags.agent, 'agent');
+    await using hub = await openHub(configuration);
+    const agents = await explainSite(hub, site, { agent, assignment: args.pair });
+    for (const line of formatSite(site, agents)) this.log(line);
+    if (agents.length === 0) this.log(`${site} has no agent`);
+    return { site, agents };
   }
 }

@@ -1,0 +1,208 @@
+import { defined } from '#bundles/defined';
+import { FleetError } from '#bundles/errors';
+import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
+import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
+import { siteFields } from '#bundles/formats/bounds/site-fields';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
+import type { Json } from '#bundles/json/canonical';
+import { formatChannel } from '#bundles/names';
+import { didYouMean } from '#bundles/nearest-name';
+import type { Hub } from '../../hub/hub.ts';
+import { channelOf } from '../../hub/sites/agent-record.ts';
+import { enrolledAgents } from '../../hub/sites/enrolled-agents.ts';
+import { siteValuesOf } from '../../hub/sites/issue-site.ts';
+import { findSite } from '../../hub/sites/set-values.ts';
+import { type DecidedValue, valuesAt } from '../../hub/sites/values-at.ts';
+import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
+
+/** Place of a value, lowest first: a higher one replaces the whole value. */
+export type Origin = 'default' | 'layers' | 'site' | 'agent' | 'fixed layers';
+
+/** A value of one place; `value` is withheld if it may be secret. Who, when and why only of values that people gave. */
+export type PlacedValue = {
+  readonly origin: Origin;
+  readonly value: Json;
+  readonly person?: string | null;
+  readonly since?: string;
+  readonly reason?: string | null;
+};
+
+/** One site input of an assignment at an agent. */
+export type ExplainedInput = {
+  readonly name: string;
+  /** The value that counts; undefined: there is none, and the field stays as the package has it. */
+  readonly used: PlacedValue | undefined;
+  /** The values that it overrides, the nearest first. */
+  readonly overrides: readonly PlacedValue[];
+  /** Fields that take it: '<file><pointer>'. */
+  readonly fields: readonly string[];
+  /** Why the assignment cannot be applied with it: missing, or not as the schema says. */
+  readonly fault?: string;
+};
+
+export type ExplainedAssignment = { readonly assignment: string; readonly inputs: readonly ExplainedInput[] };
+
+export type ExplainedAgent = {
+  readonly agent: string;
+  readonly channel: string;
+  /** undefined: the channel has no release. */
+  readonly release: number | undefined;
+  readonly assignments: readonly ExplainedAssignment[];
+  /** Values for this agent that no assignment takes. */
+  readonly untaken: readonly string[];
+};
+
+type Asked = { readonly agent?: string | undefined; readonly assignment?: string | undefined };
+
+/**
+ * Says for each value that assignments at a site take where it comes from, who gave it, what it overrides and which field takes it; by the
+ * newest releases of the channels that its agents follow. @throws FleetError SITE_MISSING, AGENT_UNKNOWN, USAGE for an assignment that no agent has
+ */
+export const explainSite = async (
+  hub: Hub,
+  site: string,
+  { agent, assignment }: Asked = {},
+): Promise<readonly ExplainedAgent[]> => {
+  const { db } = hub.store;
+  const row = await findSite(db, site, agent);
+  const document = siteValuesOf(row, hub.keys.root.fleet, site);
+  const decided = (await valuesAt(db, site))?.values ?? [];
+  const rows = (await enrolledAgents(db, site)).filter(({ name }) => agent === undefined || name === agent);
+  const layout = await openOrStartLayout(hub.layout);
+  const explained: ExplainedAgent[] = [];
+  const known = new Set<string>();
+  for (const enrolled of rows) {
+    const { name } = enrolled;
+    const channel = channelOf(enrolled);
+    const found = await readRelease(layout, channel, hub.keys.roots);
+    const assignments: ExplainedAssignment[] = [];
+    const taken = new Set<string>();
+    for (const digest of found ? bundlesOf(found) : []) {
+      const { config } = await readBundle(layout.blobs, digest);
+      for (const { id } of config.assignments) {
+        known.add(id);
+        const inputs = await explainInputs(config, id, { document, decided, agent: name });
+        for (const one of inputs) taken.add(one.name);
+        if (assignment === undefined || assignment === id) assignments.push({ assignment: id, inputs });
+      }
+    }
+    const given = decided.filter((one) => one.agent === null || one.agent === name);
+    explained.push({
+      agent: name,
+      channel: formatChannel(channel),
+      release: found?.predicate.version,
+      assignments,
+      untaken: found ? [...new Set(given.map((one) => one.name))].filter((one) => !taken.has(one)) : [],
+    });
+  }
+  if (assignment !== undefined && !known.has(assignment))
+    throw new FleetError('USAGE', `no agent of ${site} has an assignment ${assignment}`, {
+      hint: didYouMean(assignment, [...known]) ?? 'See them without it',
+    });
+  return explained;
+};
+
+type Place = {
+  readonly document: SiteValues;
+  readonly decided: readonly DecidedValue[];
+  readonly agent: string;
+};
+
+const explainInputs = async (
+  config: BundleConfig,
+  assignment: string,
+  place: Place,
+): Promise<readonly ExplainedInput[]> => {
+  const { schema } = config.siteInputs;
+  const stack = stackOf(config, assignment, place);
+  const names = [...new Set(stack.flatMap(({ values }) => Object.keys(values)))];
+  const fields = siteFields(config, names).filter((field) => field.assignment === assignment);
+  const values = Object.assign({}, ...stack.map((one) => one.values)) as SiteValues['values'];
+  const inputs = new Set(fields.map(({ input }) => input));
+  const { faults } = await judgeSiteValues(schema, values, inputs);
+  const writeOnly = writeOnlyNames(schema);
+  return [...Map.groupBy(fields, ({ input }) => input)].map(([name, taking]) => {
+    const given = stack
+      .filter((one) => Object.hasOwn(one.values, name))
+      .map(({ origin, values: own }): PlacedValue => {
+        const by = decidedOf(place, origin, name);
+        const isHidden = writeOnly.has(name) || namesSecretValue(name);
+        const value = isHidden ? WITHHELD : (own[name] ?? null);
+        return { origin, value, ...(by && { person: by.person, since: by.since, reason: by.reason }) };
+      })
+      .toReversed();
+    const [used, ...overrides] = given;
+    return {
+      name,
+      used,
+      overrides,
+      fields: taking.map(({ file, pointer }) => `${file}${pointer}`),
+      ...defined({ fault: faults.get(name)?.why }),
+    };
+  });
+};
+
+type Level = { readonly origin: Origin; readonly values: SiteValues['values'] };
+
+/** The values of each place, lowest first, as agents resolve them. */
+const stackOf = (
+  { siteInputs: { schema } }: BundleConfig,
+  assignment: string,
+  { document: { values, agents, composed }, agent }: Place,
+): readonly Level[] => {
+  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
+  const layered = (part: Pick<ComposedValues, 'values' | 'assignments'> | undefined) => ({
+    ...part?.values,
+    ...part?.assignments?.[assignment],
+  });
+  return [
+    { origin: 'default', values: defaultsOf(schema['properties']) },
+    { origin: 'layers', values: layered(own) },
+    { origin: 'site', values },
+    { origin: 'agent', values: Object.hasOwn(agents, agent) ? (agents[agent] ?? {}) : {} },
+    { origin: 'fixed layers', values: layered(own?.fixed) },
+  ];
+};
+
+const defaultsOf = (properties: Json | undefined): SiteValues['values'] =>
+  Object.fromEntries(
+    Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(([name, part]) => {
+      const { default: value } = (part ?? {}) as { readonly default?: Json };
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+
+const decidedOf = ({ decided, agent }: Place, origin: Origin, name: string): DecidedValue | undefined => {
+  if (origin !== 'site' && origin !== 'agent') return undefined;
+  const whose = origin === 'site' ? null : agent;
+  return decided.find((one) => one.agent === whose && one.name === name);
+};
+
+/** Lines for people. */
+export const formatSite = (site: string, agents: readonly ExplainedAgent[]): readonly string[] =>
+  agents.flatMap(({ agent, channel, release, assignments, untaken }) => [
+    `${site}/${agent}  ${channel}  ${release === undefined ? 'no release yet' : `release ${release}`}`,
+    ...assignments.flatMap(({ assignment, inputs }) => [
+      `  ${assignment}${inputs.length === 0 ? '  takes no value of the site' : ''}`,
+      ...inputs.flatMap((one) => inputLines(one)),
+    ]),
+    ...untaken.map((name) => `  ! ${name} is given, and no assignment takes it`),
+  ]);
+
+const inputLines = ({ name, used, overrides, fields, fault }: ExplainedInput): readonly string[] => [
+  `    ${name} = ${used ? describePlaced(used) : 'none: the field stays as the package has it'}`,
+  ...overrides.map((one) => `      overrides ${describePlaced(one)}`),
+  ...fields.map((field) => `      to ${field}`),
+  ...(fault === undefined ? [] : [`      ! ${fault}`]),
+];
+
+const describePlaced = ({ origin, value, person, since, reason }: PlacedValue): string => {
+  const by =
+    since === undefined ? '' : `, by ${person ?? 'a rule'} at ${since}${reason ? `: ${reason}` : ''}`;
+  return `${JSON.stringify(value)}  from ${origin}${by}`;
+};
