@@ -10,10 +10,10 @@ import { explainSite } from '../../../../scheduler/views/explain/explain-site.ts
 import { runCommandClass } from '../../commands/run-command-class.ts';
 import { enrolledHub, HOSTS, NOW, type TestHub } from '../../hub/test-hub.ts';
 
-const places = (hub: TestHub) => [
-  ...['--keys', join(hub.path, 'keys'), '--layout', hub.layout, '--db', hub.db],
-  ...['--now', formatTime(NOW)],
-];
+const places = (hub: TestHub) => {
+  const at = { keys: join(hub.path, 'keys'), layout: hub.layout, db: hub.db, now: formatTime(NOW) };
+  return Object.entries(at).flatMap(([flag, value]) => [`--${flag}`, value]);
+};
 
 const set = async (hub: TestHub, person: string, change: Partial<ValueChange>) =>
   setManyValues(hub.store, {

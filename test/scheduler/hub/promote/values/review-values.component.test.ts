@@ -1,7 +1,9 @@
+import { join } from 'node:path';
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { addDays } from '#bundles/time';
-import { fingerprint } from '#bundles/trust/keys/key';
+import { fingerprint, type SigningKey } from '#bundles/trust/keys/key';
 import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
 import { approveValues, rejectValues } from '../../../../../scheduler/hub/promote/values/approve-values.ts';
 import { judgeProposal } from '../../../../../scheduler/hub/promote/values/judge-proposal.ts';
@@ -11,11 +13,15 @@ import {
   readProposals,
 } from '../../../../../scheduler/hub/promote/values/propose-values.ts';
 import { rulesFor } from '../../../../../scheduler/hub/promote/values/rules-for.ts';
+import { renewSites } from '../../../../../scheduler/hub/sites/renew-sites.ts';
 import { setManyValues } from '../../../../../scheduler/hub/sites/set-many-values.ts';
 import type { ValueChange } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { valuesAt } from '../../../../../scheduler/hub/sites/values-at.ts';
 import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
+import { DEFAULT_LIMITS } from '../../../../../scheduler/keys/signer/limits.ts';
+import { createSigner } from '../../../../../scheduler/keys/signer/signer.ts';
+import { openSignerState } from '../../../../../scheduler/keys/signer/state/open-state.ts';
 import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
 import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
@@ -158,4 +164,48 @@ describe('a change of values that needs an approval', () => {
       critical: ['approvalSiteValues'],
     });
   });
+});
+
+it('a signer that asks for approvals signs what was approved, and nothing else', async () => {
+  await using hub = await valuesHub();
+  const { root } = hub.keys;
+  const folder = join(hub.path, 'signer');
+  using state = await openSignerState(folder);
+  const signer = createSigner({
+    roots: [root],
+    root,
+    keys: new Map([['release', hub.signedFleet.keys.release]]),
+    authority: undefined,
+    state,
+    limits: DEFAULT_LIMITS,
+    chain: [],
+    values: { approvals: 1 },
+    clock: () => NOW,
+    log: pino({ enabled: false }),
+  });
+  const own = await hub.keys.key('release');
+  const remote: SigningKey = {
+    public: own.public,
+    judges: true,
+    sign: (bytes, evidence = []) =>
+      signer.sign(
+        'release',
+        Buffer.from(bytes),
+        evidence.map((one) => Buffer.from(one)),
+      ),
+  };
+  const key: typeof hub.keys.key = async (role) => (role === 'release' ? remote : await hub.keys.key(role));
+  const held = { ...hub, keys: { ...hub.keys, key } };
+  await renewSites(held.store, await siteSigner(held), '2099-01-01T00:00:00Z', NOW);
+  const direct = setManyValues(hub.store, {
+    changes: [{ ...PLANT, set: { line: 7 } }],
+    signer: await siteSigner(held),
+    now: NOW,
+    by: { person: 'eve', reason: null },
+  });
+  expect(await verdict(direct)).toMatch(/^APPROVAL_MISSING/);
+  expect(await valuesNow(hub)).toEqual({});
+  const { row } = await propose(held, 'ann', { line: 7, adminPassword: 'hunter2' });
+  expect((await approve(held, row.id)).applied).toHaveLength(1);
+  expect(await valuesNow(hub)).toEqual({ line: 7, adminPassword: 'hunter2' });
 });
