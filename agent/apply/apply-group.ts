@@ -122,7 +122,7 @@ export const tryStep = async (
 
 /** While the release is applied, a wait for its other packages is no news: only a removal that still waits after it is reported. */
 const needed = ({ key }: Step, by: string, { kind }: Operation): StepResult => {
-  const reason = `${key} is removed when ${by} runs as desired: what runs of it now names it`;
+  const reason = `${key} is removed when ${by} runs as desired: its running version still uses it`;
   const message = kind === 'prune' ? reason : '';
   return { key, outcome: 'skipped', reason, state: { leaving: { since: '', message } } };
 };

@@ -126,7 +126,7 @@ const reasonOf = (
       return { message: left };
     case 'correct':
     case 'prune':
-      return { message: isGone ? 'what was being deleted is gone' : undefined };
+      return { message: isGone ? 'the deletion is complete' : undefined };
   }
 };
 

@@ -51,7 +51,7 @@ export const pruneLeaving = async (
 const MAX_NAMED = 10;
 
 const describeWaits = (by: readonly string[]): string =>
-  `its removal waits until what needs or replaces it runs as desired: ${nameSome(by, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
+  `its removal waits until the packages that need or replace it run as desired: ${nameSome(by, MAX_NAMED)}; repair them, then run: fleet-agent retry`;
 
 /** Retries removals that wait for an object being deleted, when their pause is over. */
 const retryRemovals = async (agent: Agent): Promise<readonly PackageResult[]> => {

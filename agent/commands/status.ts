@@ -149,7 +149,7 @@ const showOutput = ({ assignment, checks, failedChecks }: PackageState): readonl
 /** Start, reason and remedy of a hold, and the person of a break-glass override. */
 const showStaleness = ({ stale, brokenGlass }: StatusReport): readonly string[] => [
   ...(stale?.causes ?? []).map(
-    ({ since, why, todo }) => `Stale    since ${since}: ${why}. What runs goes on running; ${todo}.`,
+    ({ since, why, todo }) => `Stale    since ${since}: ${why}. Running packages are not affected; ${todo}.`,
   ),
   ...(brokenGlass
     ? [
@@ -168,7 +168,7 @@ const describeRelease = (
   const { version, ageDays, expires, stale, follows } = release;
   const renewed = lease !== null && lease.live && lease.expires > expires;
   const good = renewed ? `valid until ${lease.expires} by its lease` : `valid until ${expires}`;
-  const until = stale ? `STALE: expired ${expires}, what runs goes on running` : good;
+  const until = stale ? `STALE: expired ${expires}, running packages are not affected` : good;
   const behind = follows === null || follows === version ? '' : `, this machine stays at ${follows}`;
   return `${version}, ${ageDays} days old, ${until}${behind}`;
 };

@@ -188,13 +188,17 @@ const freshness = ({ state, identity, edge }: EnrolledMachine): Finding => {
   const glass = readCondition(state, 'glass');
   if (stale) {
     const why = stale.causes.map((cause) => `${cause.why}; ${cause.todo}`).join('. ');
-    return { name, verdict: 'bad', message: `stale since ${stale.since}, what runs goes on running: ${why}` };
+    return {
+      name,
+      verdict: 'bad',
+      message: `stale since ${stale.since}, running packages are not affected: ${why}`,
+    };
   }
   if (!glass)
     return {
       name,
       verdict: 'good',
-      message: 'what runs is known to be the newest, or nothing was accepted yet',
+      message: 'the running release is confirmed as the newest, or none was accepted yet',
     };
   const message = `${glass.operator} imported expired statements at ${glass.at}: ask for a regular release`;
   return { name, verdict: 'warning', message };

@@ -38,7 +38,7 @@ export const folderTarget = (folder: string): Target => {
         kind: 'remove',
         ...(state['before'] === undefined
           ? { outcome: 'deleted', reason: 'no longer in the package' }
-          : { outcome: 'configured', reason: 'what was there before is put back' }),
+          : { outcome: 'configured', reason: 'the state before the package is restored' }),
         detail: { path: pathOf(key), before: (state['before'] as string | undefined) ?? null },
       }));
   return {

@@ -36,7 +36,7 @@ export const noteStaleness = (agent: Agent, stale: Staleness | undefined): void 
       type: 'stale',
       ...about,
       outcome: 'unchanged',
-      message: 'what runs is known to be the newest again',
+      message: 'the running release is confirmed as the newest again',
       detail: { since: recorded?.since ?? null },
     });
   }

@@ -76,7 +76,7 @@ describe('an object whose deletion is held by a finalizer', () => {
     expect(live(world)).toEqual(['/opt/a']);
     expect(readOwned(world.agent.state, 'app').map(({ key }) => key)).toEqual(['file:/opt/a']);
     expect(world.events().slice(told)).toMatchObject([
-      { type: 'corrected', outcome: 'configured', message: 'what was being deleted is gone' },
+      { type: 'corrected', outcome: 'configured', message: 'the deletion is complete' },
     ]);
     await it.look(1000);
     expect(world.events()).toHaveLength(told + 1);

@@ -90,7 +90,7 @@ describe('a package that fails', () => {
     await mkdir(join(world.folder, 'machine/live/opt'), { recursive: true });
     writeFileSync(join(world.folder, 'machine/live/opt/app'), 'somebody else’s');
     await world.release(1, [onePackage('app', 'one'), onePackage('other', 'one')]);
-    const message = 'left here: file:/opt/app (what was there before is put back)';
+    const message = 'left here: file:/opt/app (the state before the package is restored)';
     const { packages } = await world.release(2, [onePackage('other', 'one')]);
     expect(packages).toEqual([{ assignment: 'app', outcome: 'deleted', message }]);
     expect(world.events().at(-1)).toMatchObject({ type: 'removed', outcome: 'deleted', message });

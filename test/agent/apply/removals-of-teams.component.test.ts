@@ -25,7 +25,7 @@ const FAILS: Partial<TestPackage> = {
 };
 
 const waits = (name: string) =>
-  `its removal waits until what needs or replaces it runs as desired: ${name}; repair them, then run: fleet-agent retry`;
+  `its removal waits until the packages that need or replace it run as desired: ${name}; repair them, then run: fleet-agent retry`;
 
 describe('the removal of a package', () => {
   it.each<[string, TestPackage]>([

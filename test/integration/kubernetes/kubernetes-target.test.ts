@@ -338,7 +338,7 @@ spec: {selector: {app: web}, ports: [{name: http, port: 80}${list === 'two' ? ',
       'fleet-ferry/assignment',
       'fleet-ferry/fleet',
     ]);
-    expect(reasons(site)).toContain('it was there before and belonged to nobody');
+    expect(reasons(site)).toContain('it existed before the package and had no owner');
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     // What was there before us is there again, and is kubectl's.
     await site.release([]);
@@ -914,7 +914,7 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     markAllDue(site.agent.state, site.agent.edge.now());
     await observe(site.agent);
     expect(site.events().slice(told)).toMatchObject([
-      { type: 'corrected', message: 'what was being deleted is gone' },
+      { type: 'corrected', message: 'the deletion is complete' },
     ]);
     expect(readOwned(site.agent.state, 'x2').map(({ key }) => key)).not.toContain('/ConfigMap/x2/held');
   });

@@ -15,7 +15,7 @@ export const openBackup = async (backups: string, digest: Digest, path: string):
   if (await hasBackup(backups, digest)) return createReadStream(join(backups, hexOf(digest)));
   throw new FleetError(
     'APPLY_FAILED',
-    `what was at ${path} before cannot be put back: its copy ${hexOf(digest)} is missing from ${backups}`,
+    `what was at ${path} before cannot be restored: its copy ${hexOf(digest)} is missing from ${backups}`,
     { hint: 'Bring the copy back, or remove the file by hand' },
   );
 };

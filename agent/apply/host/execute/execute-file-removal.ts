@@ -22,13 +22,13 @@ export const executeFileRemoval = async (
   await using folder = await openFolder(options.root, posix.dirname(path));
   if (!folder)
     return replaced
-      ? result('its directory is gone, so nothing is put back', 'skipped')
+      ? result('its directory is gone, so nothing is restored', 'skipped')
       : result(step.reason);
   const name = posix.basename(path);
   const maxBytes = Math.max(largest, options.maxBackupBytes);
   const live = await readEntryIn(folder, name, path, { maxBytes, signal });
   if (live.type === 'directory' || live.type === 'other')
-    return result('it is no longer a regular file, so it is not ours', 'skipped');
+    return result('it is no longer a regular file, so the agent leaves it', 'skipped');
   if (replaced && isRestored(live, replaced, options.isRoot) && !live.leftover) return result(step.reason);
 
   const saved = await saveIfForeign(options, { folder, name, path, live, ours }, signal);

@@ -63,7 +63,7 @@ export const executeSecretRemoval = async (
   const name = posix.basename(path);
   const live = await readEntryIn(folder, name, path, { maxBytes: NO_BYTES, signal });
   if (live.type === 'directory' || live.type === 'other')
-    return { ...done, outcome: 'skipped', reason: 'it is no longer a regular file, so it is not ours' };
+    return { ...done, outcome: 'skipped', reason: 'it is no longer a regular file, so the agent leaves it' };
   await markUnitsStale(options, outdates);
   await removeFile(folder, name, path);
   return done;

@@ -101,7 +101,7 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   const changed =
     live.type === 'link' || (live.type === 'file' && (live.digest === null || !ours.includes(live.digest)));
   const why = [
-    replaced ? 'what was there before is put back' : 'no longer in the package',
+    replaced ? 'the state before the package is restored' : 'no longer in the package',
     ...(changed ? ['it was changed since it was written'] : []),
   ].join('; ');
   return {
@@ -155,7 +155,7 @@ const planFolderRemoval = async (
   const live = await lookAt(context, path);
   if (live.type === 'missing') return listed(note(key, 'unchanged', 'it is gone already'), true);
   if (live.type !== 'directory')
-    return listed(note(key, 'skipped', 'it is no longer a directory, so it is not ours'), false);
+    return listed(note(key, 'skipped', 'it is no longer a directory, so the agent leaves it'), false);
   const act = (outcome: 'deleted' | 'configured', reason: string): One => ({
     changes: false,
     gone: outcome === 'deleted',
@@ -177,7 +177,7 @@ const planFolderRemoval = async (
     (!context.options.isRoot && live.mode === replaced.mode);
   return isUnchanged
     ? listed(note(key, 'skipped', 'it was there before the package'), false)
-    : act('configured', 'mode and owner from before are put back');
+    : act('configured', 'mode and owner from before the package are restored');
 };
 
 /** True for the temporary file of an interrupted write to a file that is removed; it is removed with the file. */

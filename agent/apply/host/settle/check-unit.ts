@@ -49,7 +49,7 @@ export const checkUnit = async (
     if (state.active === 'failed') return failed(`is ${describeUnit(state)}`);
     // A manual restart resets the count to 0, but has a new invocation id.
     if (activeSince !== undefined && state.invocation !== first.invocation)
-      return failed('was started anew meanwhile');
+      return failed('was restarted meanwhile');
     if (state.active === 'active' || state.active === 'reloading') {
       activeSince ??= now;
       if (now - activeSince >= enough * 1000)

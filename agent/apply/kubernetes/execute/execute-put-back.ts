@@ -35,12 +35,16 @@ export const executePutBack = async (
     }
   } catch (error) {
     if (!isRefusal(error) && !isFleetError(error, 'CLUSTER_LACKS')) throw error;
-    why = `what was there before cannot be put back: ${error.message}`;
+    why = `the state before the package cannot be restored: ${error.message}`;
   }
   const ref = refOf(key, apiVersion);
   const live = await api.read(ref, signal);
   if (live && isOwner(live, owner)) await detach(api, ref, owner, signal);
-  return { key, outcome: 'skipped', reason: `${why}: it stays as it is and is no longer ours` };
+  return {
+    key,
+    outcome: 'skipped',
+    reason: `${why}: it is kept unchanged, and the agent no longer manages it`,
+  };
 };
 
 const describeStayingVersions = (versions: readonly string[]): string => {

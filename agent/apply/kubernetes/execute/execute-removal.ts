@@ -29,14 +29,22 @@ export const executeRemoval = async (
   if (live.metadata.uid !== uid)
     return { key, outcome: 'skipped', reason: 'another object has its name now: it stays' };
   if (!isOwner(live, owner, uid))
-    return { key, outcome: 'skipped', reason: 'its owner mark is no longer ours: it stays' };
+    return {
+      key,
+      outcome: 'skipped',
+      reason: 'it no longer has the owner mark of this agent, so it is kept',
+    };
   const begun = live.metadata.deletionTimestamp !== undefined;
   if (!begun) {
     // It may have got content since the plan was made.
     const held = await findForeignDependent(api, live, owner, signal);
     if (held !== undefined) {
       await detach(api, ref, owner, signal);
-      return { key, outcome: 'skipped', reason: `it holds ${held}: it stays and is no longer ours` };
+      return {
+        key,
+        outcome: 'skipped',
+        reason: `it holds ${held}: it is kept, and the agent no longer manages it`,
+      };
     }
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }

@@ -15,7 +15,7 @@ export const checkClaims = ({ wanted, taken, live, owner, options }: PlanContext
     const other = taken.get(object.key) ?? foreignOwner(live.get(object.key), owner.fleet);
     if (other !== undefined) return [`${nameOf(object)} belongs to ${other}`];
     return options.adopt === 'none' && isUnowned(object, live.get(object.key))
-      ? [`${nameOf(object)} was there before and belongs to nobody`]
+      ? [`${nameOf(object)} existed before the package and has no owner`]
       : [];
   });
   if (claimed.length === 0) return;

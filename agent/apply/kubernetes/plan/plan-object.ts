@@ -167,7 +167,7 @@ const planTried = (
   const kept = keeps.length > 0 ? keeps : undefined;
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(detail.adopts ? ['it was there before and belonged to nobody', ...describeMarks(live)] : []),
+    ...(detail.adopts ? ['it existed before the package and had no owner', ...describeMarks(live)] : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),

@@ -86,11 +86,11 @@ const planRemoval = async (
     return note(key, 'unchanged', 'it was there before the package was tried: it stays', group);
   const owner = { fleet: context.owner.fleet, assignment: own.assignment };
   if (!isOwner(live, owner, own.uid))
-    return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
+    return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
   const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment };
   const stays = await whyKept(context, one, owner, live);
   if (stays !== undefined) {
-    const reason = `${stays}: it stays and is no longer ours`;
+    const reason = `${stays}: it is kept, and the agent no longer manages it`;
     return toStep(key, 'skipped', reason, { kind: 'detach', detail }, group);
   }
   const reason = context.wanted ? 'no longer in the package' : 'the package goes';
@@ -108,10 +108,10 @@ const planPutBack = (
   const { assignment } = own;
   const group = FIRST_GROUP - stageOf(one);
   if (live && !isOwner(live, { fleet: owner.fleet, assignment }, own.uid))
-    return note(key, 'skipped', 'its owner mark is no longer ours: it stays', group);
+    return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
   const why = wanted ? 'no longer in the package' : 'the package goes';
   const detail = { apiVersion: one.apiVersion, assignment, copy };
-  const reason = `${why}: what was there before is put back`;
+  const reason = `${why}: the state before the package is restored`;
   return toStep(key, 'configured', reason, { kind: 'put-back', detail }, group);
 };
 

@@ -70,7 +70,7 @@ describe('files of a host package', () => {
       'deleted file:/etc/c: no longer in the package',
       'deleted file:/srv/a/b: no longer in the package',
       'deleted parent:/srv/a: no longer in the package',
-      'configured directory:/srv: mode and owner from before are put back',
+      'configured directory:/srv: mode and owner from before the package are restored',
     ]);
     expect(await host.tree()).toEqual(before);
     expect(host.inventory.owned).toEqual([]);
@@ -121,7 +121,9 @@ describe("an original file at the path of a package's file", () => {
     });
     await applyTo(host.target, host.inventory, packageOf({ files: { '/etc/motd': 'v2' } }));
     const last = await applyTo(host.target, host.inventory, undefined);
-    expect(lines(last.results)).toEqual(['configured file:/etc/motd: what was there before is put back']);
+    expect(lines(last.results)).toEqual([
+      'configured file:/etc/motd: the state before the package is restored',
+    ]);
     expect(await host.tree()).toEqual(before);
   });
 
@@ -156,7 +158,7 @@ describe("an original file at the path of a package's file", () => {
     );
     expect(await host.read('/etc/motd')).toBe('v2');
     const { results } = await applyTo(host.target, host.inventory, undefined);
-    expect(lines(results)[0]).toBe('configured file:/etc/motd: what was there before is put back');
+    expect(lines(results)[0]).toBe('configured file:/etc/motd: the state before the package is restored');
     expect(await host.tree()).toEqual(before);
   });
 

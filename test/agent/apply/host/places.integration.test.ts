@@ -148,7 +148,7 @@ describe('a symbolic link of the administrator', () => {
     await symlink('../data/app', host.at('/srv/app'));
     const { plan } = await apply(host, spec);
     expect(lines(plan.steps)).toEqual([
-      'skipped parent:/srv/app: it is no longer a directory, so it is not ours',
+      'skipped parent:/srv/app: it is no longer a directory, so the agent leaves it',
       'skipped parent:/srv: not empty: it holds what the package does not own',
     ]);
     await expectSettled(host, spec);

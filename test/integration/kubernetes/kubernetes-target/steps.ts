@@ -289,7 +289,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await isThere(`${maps}/frozen-b`)).toBe(false);
       expect(site.events().at(-1)).toMatchObject({
         type: 'corrected',
-        message: 'what was being deleted is gone',
+        message: 'the deletion is complete',
       });
       await freeze();
       expect(await site.release([])).toMatchObject([{ outcome: 'skipped', code: 'REMOVAL_WAITS' }]);
