@@ -5,12 +5,14 @@ import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { type Channel, formatChannel } from '#bundles/names';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { formatTime } from '#bundles/time';
 import { type Change, type NotedChange, noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
 import { channelOf } from '../agent-record.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
+import { refuseOlder } from '../refuse-older.ts';
 import type { SiteSigner } from '../site-signer.ts';
 import { type WriteSiteOptions, writeSites } from '../write-site.ts';
 import { findDifferences } from './find-differences.ts';
@@ -62,10 +64,13 @@ export const composeSites = async (
   const planned = await planSites(sites, layers);
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
+  // Opened once: its index names every site.
+  const layout = await openOrStartLayout(hub.layout);
+  const own: SiteSigner = { ...signer, checkOwn: async (row, floor) => refuseOlder(layout, row, floor) };
   for (let at = 0; at < due.length; at += BATCH) {
     signal?.throwIfAborted();
     const batch = due.slice(at, at + BATCH);
-    changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, signer, batch, layers, now)));
+    changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, layers, now)));
   }
   if (!dryRun) await keepStates(hub, planned, new Set(undeclared), now);
   return {

@@ -1,0 +1,150 @@
+/**
+ * `npm run bench site-layers`: one value of a region changes in the repository, until every site of it is signed for again: build, compose, sign,
+ * write. Every third site is in the region. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers.
+ */
+import { writeFile } from 'node:fs/promises';
+import { loadavg } from 'node:os';
+import { join } from 'node:path';
+import { createBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
+import { build } from '../scheduler/build/build.ts';
+import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
+import { issueSite } from '../scheduler/hub/sites/issue-site.ts';
+import { composeSites, writeComposed } from '../scheduler/hub/sites/layers/compose-sites.ts';
+import { siteSigner } from '../scheduler/hub/sites/site-signer.ts';
+import { openStore } from '../scheduler/hub/store/open-store.ts';
+import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
+import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
+import { newSigningKey } from '../test/harness/fleets/signed-fleet.ts';
+import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
+import { ours } from '../test/scheduler/fleet-platform.ts';
+import { writeFiles } from '../test/scheduler/file-tree.ts';
+import { figure, formatTable } from './table.ts';
+
+const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 2000);
+const ASSIGNMENTS = 20;
+const REGIONS = ['north', 'south', 'west'];
+const FLEET = 'bench';
+const NOW = new Date('2026-11-21T08:00:00Z');
+const CHANNEL = { environment: 'prod', clusterType: 'press' };
+
+const config = (name: string, spec: string): string => ours('Config', name, `spec:\n  ${spec}\n`);
+
+const layers = (host: string): string =>
+  [
+    config('company', 'siteSelector: {}\n  values: {gatewayHost: company, port: 80}'),
+    config('north', `siteSelector: {region: north}\n  values: {gatewayHost: ${host}}`),
+    config('plants', 'siteSelector: {region: north, kind: plant}\n  values: {port: 81}'),
+    config(
+      'line',
+      'selector: {workload: app-7}\n  siteSelector: {region: north, kind: plant, line: a}\n  values: {port: 82}',
+    ),
+  ].join('---\n');
+
+const application = (name: string): Record<string, string> => ({
+  [`platform/base/${name}.yaml`]: ours(
+    'WorkloadRegistration',
+    name,
+    `spec:\n  workspace: line\n  workload: {repo: ../apps/${name}, path: deploy}\n`,
+  ),
+  [`apps/${name}/deploy/workload.yaml`]: ours(
+    'Workload',
+    name,
+    'spec:\n  deploymentTargets: [{name: host, environment: prod, manifests: {path: host}}]\n',
+  ),
+  [`apps/${name}/host/package.yaml`]: ours(
+    'HostPackage',
+    'files',
+    `spec:
+  files: [{path: /etc/${name}/line.env, format: env, content: "GATEWAY=none\\nPORT=0\\n"}]
+  siteInputs:
+    - {name: gatewayHost, schema: {type: string}, file: /etc/${name}/line.env, pointer: /GATEWAY}
+    - {name: port, schema: {type: integer}, file: /etc/${name}/line.env, pointer: /PORT}
+`,
+  ),
+});
+
+await using folder = await temporaryDirectory('bench-site-layers');
+const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
+await writeFiles(folder.path, {
+  'platform/fleet.yaml': ours('Fleet', FLEET, 'spec:\n  environments: [{name: prod}]\n'),
+  'platform/base/press.yaml': ours('ClusterType', 'press', 'spec: {target: host}\n'),
+  'platform/base/policy.yaml': ours(
+    'SchedulingPolicy',
+    'all',
+    'spec:\n  deploymentTargetSelector: {workspace: line}\n  clusterTypeSelector: {}\n',
+  ),
+  'platform/base/layers.yaml': layers('n1'),
+  ...Object.assign({}, ...Array.from({ length: ASSIGNMENTS }, (_, index) => application(`app-${index}`))),
+});
+await initDevRoot(at('keys'), FLEET, NOW);
+const keys = await openKeyDirectory(at('keys'));
+const { signal } = new AbortController();
+const memory = createBuildMemory();
+const buildAll = (now: Date) =>
+  build({
+    platform: at('platform'),
+    maps: [],
+    cacheDirectory: at('cache'),
+    layout: at('layout'),
+    keys,
+    memory,
+    now,
+    signal,
+  });
+const first = await buildAll(NOW);
+const [press] = first.channels;
+if (press?.outcome !== 'released' || press.held.length > 0)
+  throw new Error(`not released: ${press?.outcome}, ${press?.held[0]?.message}`);
+
+await using store = await openStore(at('hub.db'), FLEET);
+const hub = { keys, store, layout: at('layout'), [Symbol.asyncDispose]: async () => {} };
+const signer = await siteSigner(hub);
+const key = newSigningKey();
+await store.transact(async (tx) => {
+  for (let index = 0; index < SITES; index += 1) {
+    const site = `plant-${index}`;
+    const labels = {
+      region: REGIONS[index % REGIONS.length] ?? '',
+      kind: 'plant',
+      line: index % 2 === 0 ? 'a' : 'b',
+    };
+    const row = newAgentRow({ site, agent: 'edge' }, key.public.pem, CHANNEL, labels, NOW);
+    await tx.insertInto('agent').values(row).execute();
+    await issueSite(tx, site, signer, NOW);
+  }
+});
+
+const rows: string[][] = [];
+const measure = async (what: string, work: () => Promise<number>): Promise<void> => {
+  const [start, cpu] = [performance.now(), process.cpuUsage()];
+  const sites = await work();
+  const { user, system } = process.cpuUsage(cpu);
+  rows.push([
+    what,
+    String(sites),
+    `${figure((performance.now() - start) / 1000)} s`,
+    `${figure((user + system) / 1e6)} s`,
+    `${figure(process.memoryUsage.rss() / 2 ** 20)} MB`,
+  ]);
+};
+const compose = async (now: Date): Promise<number> => {
+  const { changed, held } = await composeSites(hub, signer, { now });
+  if (held.length > 0) throw new Error(`${held.length} sites are held`);
+  await writeComposed(hub, { now });
+  return changed.length;
+};
+
+await measure('first composition of every site', () => compose(NOW));
+await measure('one value of a region: build, compose, sign, write', async () => {
+  await writeFile(at('platform/base/layers.yaml'), layers('n2'));
+  const now = new Date(NOW.getTime() + 60_000);
+  const { channels } = await buildAll(now);
+  if (channels.some(({ bundle }, index) => bundle !== first.channels[index]?.bundle))
+    throw new Error('a bundle was built again');
+  return await compose(now);
+});
+await measure('nothing changed', () => compose(NOW));
+
+process.stdout.write(
+  `${formatTable(['step', 'sites signed', 'wall', 'CPU', 'memory after it'], rows)}\n\n${SITES} sites, ${ASSIGNMENTS} assignments, 4 layers; load ${loadavg()[0]?.toFixed(1)}\n`,
+);
