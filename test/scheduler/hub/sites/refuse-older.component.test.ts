@@ -1,4 +1,3 @@
-import { copyFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { toFleetError } from '#bundles/errors';
@@ -26,13 +25,17 @@ const set = async (hub: Hub, color: string): Promise<string> => {
 const siteOf = ({ store }: Hub) =>
   store.db.selectFrom('site').selectAll().where('name', '=', 'plant-7').executeTakeFirstOrThrow();
 
-/** The hub on a copy of its database as it is now. */
+/** The hub on a database with the sites and agents of the hub's as they are now. */
 const copied = async (hub: TestHub): Promise<Hub> => {
-  const file = join(hub.path, 'older.db');
-  await hub.store.db.selectFrom('site').select('name').execute();
-  for (const suffix of ['', '-wal'])
-    await copyFile(`${join(hub.path, 'hub.db')}${suffix}`, `${file}${suffix}`).catch(() => {});
-  const store = await openStore(file, FLEET);
+  const store = await openStore(join(hub.path, 'older.db'), FLEET);
+  for (const table of ['site', 'agent', 'agent_key'] as const) {
+    const rows = await hub.store.db.selectFrom(table).selectAll().execute();
+    if (rows.length > 0)
+      await store.db
+        .insertInto(table)
+        .values(rows as never)
+        .execute();
+  }
   const { keys, layout } = hub;
   return { keys, layout, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 };
