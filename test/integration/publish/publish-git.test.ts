@@ -295,7 +295,7 @@ git update-ref refs/heads/dev "$(git -c user.name=Other -c user.email=o@example.
     expect(await shop.head()).toBe(theirs);
   });
 
-  test('bringCommit fetches a commit once', async () => {
+  test('fetchCommitInto fetches a commit once', async () => {
     await using shop = await workshop();
     const git = { env: shop.env, signal: undefined };
     const repository = await openRepository(git, shop.url, shop.at('cache'));

@@ -21,14 +21,14 @@ const held = (at: number) => ({
 const many = <T>(count: number, make: (at: number) => T): readonly T[] =>
   Array.from({ length: count }, (_, at) => make(at));
 
-test('fitSources and fitHeld keep all sources and held assignments of a small fleet', () => {
+test('limitSources and limitHeld keep all sources and held assignments of a small fleet', () => {
   const sources = [source('platform'), ...many(40, (at) => source(`workload/app-${at}`))];
   expect(limitSources(sources)).toBe(sources);
   const lines = many(3, held);
   expect(limitHeld(lines)).toBe(lines);
 });
 
-test("fitSources keeps only the platform's sources of a large fleet", () => {
+test("limitSources keeps only the platform's sources of a large fleet", () => {
   const sources = [
     source('base/main'),
     source('platform'),
@@ -38,7 +38,7 @@ test("fitSources keeps only the platform's sources of a large fleet", () => {
   expect(limitSources(sources).map(({ role }) => role)).toEqual(['base/main', 'platform']);
 });
 
-test('fitHeld truncates hundreds of held assignments, and counts the rest in its last line', () => {
+test('limitHeld truncates hundreds of held assignments, and counts the rest in its last line', () => {
   const all = many(500, held);
   const fitted = limitHeld(all);
   expect(fitted.length).toBeLessThan(500);
