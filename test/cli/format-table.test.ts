@@ -129,7 +129,7 @@ describe('any table in any width', () => {
   });
   const columnsOf = (line: string): number => line.length + (line.match(/工/g) ?? []).length;
   const letters = (lines: readonly string[]): string =>
-    [...lines.join('').replaceAll(' ', '')].toSorted().join('');
+    Array.from(lines.join('').replaceAll(' ', '')).toSorted().join('');
 
   it('fits, and nothing of it is lost', () => {
     assert(

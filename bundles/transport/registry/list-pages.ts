@@ -92,7 +92,7 @@ const parsePage = <Item>(
 ): ReadonlyMap<string, Item> | undefined => {
   try {
     const page = parseStrictJson(bytes, { maxBytes: MAX_PAGE_BYTES });
-    return isRecord(page) ? items(page as Record<string, unknown>) : undefined;
+    return isRecord(page) ? items(page) : undefined;
   } catch {
     return undefined;
   }

@@ -117,51 +117,46 @@ const readRegistered = async (
     const refuse = (message: string, hint: string): void => {
       problems.found.push(new FleetError('OUT_OF_BOUNDS', message, { subject, at: object.at, hint }));
     };
-    switch (object.kind) {
-      case 'Config': {
-        const { siteSelector: own, fixed = false, ...rest } = object.config;
-        const foreign = Object.keys(siteSelector).find(
-          (key) => (own?.[key] ?? siteSelector[key]) !== siteSelector[key],
+    if (object.kind === 'Config') {
+      const { siteSelector: own, fixed = false, ...rest } = object.config;
+      const foreign = Object.keys(siteSelector).find(
+        (key) => (own?.[key] ?? siteSelector[key]) !== siteSelector[key],
+      );
+      if (foreign !== undefined)
+        refuse(
+          `it selects ${foreign}=${own?.[foreign]}, and ConfigRegistration ${name} grants only ${foreign}=${siteSelector[foreign]}`,
+          `Leave ${foreign} out of its siteSelector`,
         );
-        if (foreign !== undefined)
-          refuse(
-            `it selects ${foreign}=${own?.[foreign]}, and ConfigRegistration ${name} grants only ${foreign}=${siteSelector[foreign]}`,
-            `Leave ${foreign} out of its siteSelector`,
-          );
-        layers.push({
-          ...rest,
-          name: `${name}/${object.name}`,
-          siteSelector: { ...own, ...siteSelector },
-          fixed,
-          from,
-          path: pathOf(object.at.file),
+      layers.push({
+        ...rest,
+        name: `${name}/${object.name}`,
+        siteSelector: { ...own, ...siteSelector },
+        fixed,
+        from,
+        path: pathOf(object.at.file),
+        at: object.at,
+      });
+    } else if (object.kind === 'Site') {
+      const lacking = lackingLabel(object.site, siteSelector);
+      if (!allowsName(registration.sites, object.name))
+        refuse(
+          `ConfigRegistration ${name} may not declare the site ${object.name}`,
+          'Let the platform team grant it under spec.sites of the registration, or declare it',
+        );
+      else if (lacking !== undefined)
+        refuse(
+          `it lacks the label ${lacking}, which ConfigRegistration ${name} selects by`,
+          `Add ${lacking} to its labels`,
+        );
+      sites.push({ ...object.site, path: pathOf(object.at.file) });
+    } else {
+      problems.found.push(
+        new FleetError('UNKNOWN_KIND', `a ${object.kind} cannot come from a repository of configuration`, {
+          subject,
           at: object.at,
-        });
-        break;
-      }
-      case 'Site': {
-        const lacking = lackingLabel(object.site, siteSelector);
-        if (!allowsName(registration.sites, object.name))
-          refuse(
-            `ConfigRegistration ${name} may not declare the site ${object.name}`,
-            'Let the platform team grant it under spec.sites of the registration, or declare it',
-          );
-        else if (lacking !== undefined)
-          refuse(
-            `it lacks the label ${lacking}, which ConfigRegistration ${name} selects by`,
-            `Add ${lacking} to its labels`,
-          );
-        sites.push({ ...object.site, path: pathOf(object.at.file) });
-        break;
-      }
-      default:
-        problems.found.push(
-          new FleetError('UNKNOWN_KIND', `a ${object.kind} cannot come from a repository of configuration`, {
-            subject,
-            at: object.at,
-            hint: 'Only Config and Site can; move it to the platform repository',
-          }),
-        );
+          hint: 'Only Config and Site can; move it to the platform repository',
+        }),
+      );
     }
   }
   const snapshots = source ? [source.snapshot] : [];

@@ -87,7 +87,7 @@ export const encodeSiteLayers = (platform: Platform): Buffer | undefined => {
         .slice(0, 2000),
     })),
   };
-  return canonicalBytes(document as unknown as Json, 'doubles');
+  return canonicalBytes(document, 'doubles');
 };
 
 /** Other labels select no layer, and a change of them is no change of the document. */

@@ -110,7 +110,7 @@ export const freeRecord: Shape<{ readonly [key: string]: Value }> = shape(
   (node, path, reading) => {
     const value = freeValue(node, path, reading);
     if (value === BAD) return BAD;
-    if (isRecord(value)) return value as { readonly [key: string]: Value };
+    if (isRecord(value)) return value;
     return refuse(reading, node, `${path} must be a mapping`);
   },
 );

@@ -1,4 +1,4 @@
-import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import type { Place } from '#bundles/errors';
 import { labelCount } from '../../load/platform/site-layers.ts';
 import type { ConfigValue, SiteLayer } from '../../model/model.ts';
@@ -65,14 +65,14 @@ const conflicts = (a: ConfigValue, b: ConfigValue, path: Path): readonly Conflic
   return [{ path, merges: mappings ? 'mapping' : undefined }];
 };
 
-const textOf = (value: ConfigValue): string => canonicalJson(plainValue(value) as Json, 'doubles');
+const textOf = (value: ConfigValue): string => canonicalJson(plainValue(value), 'doubles');
 
 /** Whether a layer with more labels replaces the value at a path, whichever of the tied ones is below it. */
 const replaces = (values: ConfigValue, path: Path, merges: Conflict['merges']): boolean => {
   let value: ConfigValue | undefined = values;
   for (const key of path) {
     if (!isMapping(value)) return value !== undefined;
-    value = valueAt(value, key as ConfigValue);
+    value = valueAt(value, key);
     if (value === undefined) return false;
   }
   if (isList(value)) return merges !== 'list';

@@ -30,7 +30,7 @@ export const readUnfinishedRestore = async (layout: string): Promise<UnfinishedR
     const { from, at } = parseJson(
       (await readRegularFile(file)).toString('utf8'),
     ) as Partial<UnfinishedRestore>;
-    return { from: String(from), at: String(at) as Timestamp };
+    return { from: String(from), at: String(at) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;

@@ -10,6 +10,7 @@ import { packTestBundle } from '../../harness/fleets/signed-medium.ts';
 import { liveFiles } from '../folder-target.ts';
 import { type RegistryServer, startRegistryServer } from '../registry-server.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
+import { formatLines } from '#cli/format-table';
 
 const configOf = (registry: string): Config =>
   ({
@@ -37,7 +38,9 @@ describe('apply (once)', () => {
     await using world = await createWorld();
     await using server = await startRegistryServer();
     const empty = await once(world, server.address);
-    expect(showOnce(empty).join('\n')).toMatch(/^No release was accepted here yet.*\n.*SITE_MISSING/);
+    expect(formatLines(showOnce(empty), undefined).join('\n')).toMatch(
+      /^No release was accepted here yet.*\n.*SITE_MISSING/,
+    );
     expect(exitCodeOfOnce(empty)).toBe(8);
     await offer(world, server, 'one', 1);
     const look = await once(world, server.address);

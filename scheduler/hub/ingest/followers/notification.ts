@@ -45,7 +45,7 @@ export const parseBody = (body: Uint8Array): Fields =>
   );
 
 export const fieldsOf = (value: unknown, what: string): Fields => {
-  if (isRecord(value)) return value as Fields;
+  if (isRecord(value)) return value;
   throw invalid(`${what} is not an object`);
 };
 

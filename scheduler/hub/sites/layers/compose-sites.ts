@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { shortDigest } from '#bundles/digest';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
-import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { type Channel, formatChannel } from '#bundles/names';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -212,8 +212,7 @@ const keepStates = async (
   const known = new Map(states.map((state) => [state.site, state]));
   const due = planned.flatMap(({ site, declared: named, held: reasons }): SiteLayersRow[] => {
     const before = known.get(site);
-    const held =
-      reasons.length === 0 ? null : canonicalJson(reasons.map(toReason) as unknown as Json, 'doubles');
+    const held = reasons.length === 0 ? null : canonicalJson(reasons.map(toReason), 'doubles');
     const declared = undeclared.has(site) ? null : named;
     if (!before && held === null && declared === null) return [];
     if (before && before.held === held && before.declared === declared) return [];

@@ -250,7 +250,7 @@ describeWith(['dockerRegistry'], 'tables on a terminal of 80 columns', ({ docker
   });
 });
 
-const letters = ({ stdout }: Outcome): string => [...stdout.replaceAll(/\s/g, '')].toSorted().join('');
+const letters = ({ stdout }: Outcome): string => Array.from(stdout.replaceAll(/\s/g, '')).toSorted().join('');
 
 /** A sentence between tables is for the terminal to break, since a person may copy a command out of it. */
 const isSentence = (line: string): boolean =>

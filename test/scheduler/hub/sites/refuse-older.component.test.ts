@@ -30,11 +30,7 @@ const copied = async (hub: TestHub): Promise<Hub> => {
   const store = await openStore(join(hub.path, 'older.db'), FLEET);
   for (const table of ['site', 'agent', 'agent_key'] as const) {
     const rows = await hub.store.db.selectFrom(table).selectAll().execute();
-    if (rows.length > 0)
-      await store.db
-        .insertInto(table)
-        .values(rows as never)
-        .execute();
+    if (rows.length > 0) await store.db.insertInto(table).values(rows).execute();
   }
   const { keys, layout } = hub;
   return { keys, layout, store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };

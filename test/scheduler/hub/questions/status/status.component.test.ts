@@ -382,7 +382,7 @@ describe('the status from signed releases and reports', () => {
     await report(await hub.stick(), hub.agent, lines);
     await hub.importFrom(await hub.stick());
     const { lines: shown, json } = await readStatus(hub, {}, NOW);
-    const printed = shown.slice(shown.indexOf('') + 1).join('\n');
+    const printed = formatLines(shown.slice(shown.indexOf('') + 1), undefined).join('\n');
     expect(printed).toContain(
       [
         'plant-7/press-1 kiosk, 2 h ago: CHECK_FAILED: web: curl ended with 7',

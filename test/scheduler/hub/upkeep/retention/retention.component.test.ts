@@ -21,6 +21,7 @@ import {
   type TestHub,
   digest,
 } from '../../test-hub.ts';
+import { formatLines } from '#cli/format-table';
 
 const day = (number: number): Date => addDays(NOW, number);
 const { signal } = new AbortController();
@@ -184,7 +185,9 @@ describe('retention', () => {
       const span = { since: since && formatTime(since) };
       return await answerHistory(hub, { subject: {}, page, span }, LAST);
     };
-    expect((await history()).lines.join(' ')).toContain(`removed facts received before ${told.removedUntil}`);
+    expect(formatLines((await history()).lines, undefined).join(' ')).toContain(
+      `removed facts received before ${told.removedUntil}`,
+    );
     expect((await history(day(15))).json).not.toHaveProperty('removedUntil');
   });
 
