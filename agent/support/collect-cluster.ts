@@ -76,7 +76,7 @@ export const collectCluster = async (
 };
 
 type Fields = { readonly [field: string]: unknown };
-const fields = (value: unknown): Fields => (isRecord(value) ? (value) : {});
+const fields = (value: unknown): Fields => (isRecord(value) ? value : {});
 const list = (value: unknown): readonly Fields[] => (Array.isArray(value) ? value.map(fields) : []);
 const only = (value: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(names.flatMap((name) => (value[name] === undefined ? [] : [[name, value[name]]])));

@@ -146,4 +146,4 @@ const mapFields = (fields: Fields, one: (field: unknown, key: string) => unknown
   Object.fromEntries(Object.entries(fields).map(([key, field]) => [key, one(field, key)]));
 
 const fieldsOf = (value: unknown): Fields | undefined =>
-  isRecord(value) && !(value instanceof Uint8Array) ? (value) : undefined;
+  isRecord(value) && !(value instanceof Uint8Array) ? value : undefined;

@@ -63,7 +63,7 @@ const checkAnnotation = (target: DeploymentTarget, at: number, key: string, valu
 };
 
 const mapping = (value: Value | undefined): { readonly [key: string]: Value } | undefined =>
-  isRecord(value) ? (value) : undefined;
+  isRecord(value) ? value : undefined;
 
 const wrong = ({ name, at }: DeploymentTarget, what: string, hint: string): FleetError =>
   new FleetError('FIELD_INVALID', `manifests: ${what}`, { subject: name, at, hint });

@@ -3,7 +3,7 @@ import type { Value } from '../../model/model.ts';
 
 type Mapping = { readonly [key: string]: Value };
 
-const asMapping = (value: Value | undefined): Mapping => (isRecord(value) ? (value) : {});
+const asMapping = (value: Value | undefined): Mapping => (isRecord(value) ? value : {});
 
 /** Upper bound on visited subschemas; beyond it a value counts as write-only, and is not shown. */
 const MAX_STEPS = 10_000;

@@ -45,7 +45,7 @@ export const readFailure = (error: ErrorObject, root: Value): SchemaFailure => {
 
 type Mapping = { readonly [key: string]: unknown };
 
-const asMapping = (value: unknown): Mapping => (isRecord(value) ? (value) : {});
+const asMapping = (value: unknown): Mapping => (isRecord(value) ? value : {});
 
 const wantedOf = (parent: unknown, name: string, root: Value): WantedValue => {
   let schema = asMapping(asMapping(asMapping(parent)['properties'])[name]);

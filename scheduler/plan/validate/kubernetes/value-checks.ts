@@ -9,7 +9,7 @@ import { type Check, isList, isMapping, report, scalarOf, shown } from './walk.t
 /** A schema of a CustomResourceDefinition, or a part of one. */
 export type Schema = { readonly [key: string]: Value };
 
-export const asSchema = (value: Value | undefined): Schema => (isRecord(value) ? (value) : {});
+export const asSchema = (value: Value | undefined): Schema => (isRecord(value) ? value : {});
 
 /** Scalar types by their names in a schema. */
 export const SCALARS: Readonly<Record<string, Scalar>> = {

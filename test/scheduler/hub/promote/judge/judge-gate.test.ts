@@ -146,7 +146,9 @@ describe('freshness', () => {
     expect(judge(wanted, found(12)).state).toBe('ready');
     const verdict = judge(wanted, found(12.1));
     expect(verdict.state).toBe('waiting');
-    expect(condition(verdict, 'compliance').holding.first[0]).toMatch(/^z\/9: stale: its newest report describes /);
+    expect(condition(verdict, 'compliance').holding.first[0]).toMatch(
+      /^z\/9: stale: its newest report describes /,
+    );
     expect(condition(verdict, 'freshness')).toMatchObject({ met: false, found: '3 of 4' });
   });
 
