@@ -11,6 +11,7 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { changeLines } from './change-many.ts';
+import { heldSiteLines } from './held-site-lines.ts';
 import { personAndReason, personFlags } from '../person-flags.ts';
 
 export default class SitesCompose extends FleetCommand {
@@ -60,8 +61,7 @@ export default class SitesCompose extends FleetCommand {
   #print({ changed, held, advice }: ComposedSites, dryRun: boolean): void {
     for (const { changes } of changed) for (const line of changeLines(changes)) this.log(line);
     for (const one of advice) this.say(`! ${describeDifference(one)}`);
-    for (const { site, reasons } of held)
-      for (const reason of reasons) this.say(`${site} keeps its values: ${formatError(reason)}`);
+    for (const line of heldSiteLines(held)) this.say(line);
     const count = `${changed.length} ${changed.length === 1 ? 'site' : 'sites'}`;
     if (dryRun) this.log(`${count} would change; nothing was changed`);
     else if (changed.length === 0) this.log('No site changed.');

@@ -14,11 +14,14 @@ import type { Enrolment } from '../../hub/sites/enroll/enroll-agents.ts';
 import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/sites/enroll/enroll-medium.ts';
 import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
 import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
+import { type ComposedSites, composeSites, writeComposed } from '../../hub/sites/layers/compose-sites.ts';
 import { siteRecommendations } from '../../hub/sites/secrets/list-secrets.ts';
+import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
+import { heldSiteLines } from './held-site-lines.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 
 const STEP_NAMES: Readonly<Record<EnrolmentStep['kind'], string>> = {
@@ -84,10 +87,19 @@ export default class SitesEnroll extends FleetCommand {
     });
     const released = flags['allow-unreleased'] ? undefined : await readReleased(hub.layout);
     const now = this.readNow(flags.now);
+    const compose = async (sites: readonly string[]): Promise<ComposedSites['held']> => {
+      const { held } = await composeSites(hub, await siteSigner(hub), {
+        now,
+        only: sites,
+        signal: this.signal,
+      });
+      await writeComposed(hub, { now, command: 'sites enroll' });
+      return held;
+    };
     const result = await enrollMedium(
       hub,
       medium,
-      { ...options, released, redeem: redeemOnMedium(released, now) },
+      { ...options, released, redeem: redeemOnMedium(released, now), compose },
       now,
       this.signal,
     );
@@ -123,11 +135,12 @@ export default class SitesEnroll extends FleetCommand {
     return /^y(es)?$/i.test(answer.trim());
   };
 
-  #print({ sites, left, refused, answered }: EnrolledMedium, path: string): void {
+  #print({ sites, held, left, refused, answered }: EnrolledMedium, path: string): void {
     for (const { site, enrolments } of sites) {
       for (const enrolment of enrolments) this.log(describeEnrolment(enrolment));
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     }
+    for (const line of heldSiteLines(held)) this.say(line);
     for (const { id, fingerprint } of left) this.log(`${id} was not accepted  key ${fingerprint}`);
     if (refused.length > 1 || sites.length > 0)
       for (const { error } of refused) this.say(`${this.config.bin}: ${formatError(error)}`);
@@ -152,7 +165,7 @@ const describeEnrolment = ({ request, step }: Enrolment): string =>
 const terms = (channel: Channel, labels: Labels): string =>
   [formatChannel(channel), ...Object.entries(labels).map((pair) => pair.join('='))].join(' ');
 
-const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
+const toJson = ({ sites, held, left, refused, answered }: EnrolledMedium) => ({
   agents: sites.flatMap(({ site, enrolments }) =>
     enrolments.map(({ request, step }) =>
       defined({
@@ -169,6 +182,7 @@ const toJson = ({ sites, left, refused, answered }: EnrolledMedium) => ({
   ),
   left: left.map(({ id, fingerprint }) => ({ agent: id, fingerprint })),
   refused: refused.map(describeRefused),
+  held: held.map(({ site, reasons }) => ({ site, reasons: reasons.map(formatError) })),
   answered: answered ?? null,
 });
 

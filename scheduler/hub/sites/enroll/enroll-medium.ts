@@ -6,6 +6,7 @@ import { nearestName } from '#bundles/nearest-name';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import type { Hub } from '../../hub.ts';
+import type { ComposedSites } from '../layers/compose-sites.ts';
 import { writeSite } from '../write-site.ts';
 import { siteSigner } from '../site-signer.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
@@ -28,6 +29,8 @@ export type EnrolmentChoice = {
   readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
   /** Takes requests that prove a token of the office without a person. undefined: a token counts for nothing. */
   readonly redeem?: Redeem | undefined;
+  /** Composes the values of sites from layers in the repository, and writes their statements, before the answer is. undefined: there are none. */
+  readonly compose?: ((sites: readonly string[]) => Promise<ComposedSites['held']>) | undefined;
 };
 
 export type EnrolledMedium = {
@@ -35,6 +38,8 @@ export type EnrolledMedium = {
   /** Requests that were not accepted; they stay on the medium. */
   readonly left: readonly EnrolmentRequest[];
   readonly refused: readonly Refused[];
+  /** Sites whose values from layers do not fit: they are enrolled without them. */
+  readonly held: ComposedSites['held'];
   /** Whether the answers were written to the medium; undefined if no request was accepted. */
   readonly answered: Answered | undefined;
 };
@@ -71,9 +76,29 @@ export const enrollMedium = async (
     await writeSite(hub, enrolled.site, { now, command: 'sites enroll' });
     sites.push(enrolled);
   }
+  const held =
+    sites.length === 0 ? [] : ((await options.compose?.(sites.map(({ site }) => site.name))) ?? []);
   const answered = await answer(hub, medium, sites, now);
   const dealtWith = new Set([...chosen, ...refused].map(({ path }) => path));
-  return { sites, left: requests.filter(({ path }) => !dealtWith.has(path)), refused, answered };
+  return {
+    sites: await withNewest(hub, sites),
+    held,
+    left: requests.filter(({ path }) => !dealtWith.has(path)),
+    refused,
+    answered,
+  };
+};
+
+/** The sites with the statements that they have now. */
+const withNewest = async (
+  { store }: Hub,
+  sites: readonly EnrolledSite[],
+): Promise<readonly EnrolledSite[]> => {
+  if (sites.length === 0) return sites;
+  const names = sites.map(({ site }) => site.name);
+  const rows = await store.db.selectFrom('site').selectAll().where('name', 'in', names).execute();
+  const newest = new Map(rows.map((row) => [row.name, row]));
+  return sites.map((one) => ({ ...one, site: newest.get(one.site.name) ?? one.site }));
 };
 
 const choose = async (

@@ -40,6 +40,8 @@ export type ComposedSites = {
 export type ComposeOptions = {
   readonly now: Date;
   readonly dryRun?: boolean;
+  /** Only these sites. */
+  readonly only?: readonly string[];
   /** Sites that may be without a declaration that they had. */
   readonly undeclared?: readonly string[];
   readonly signal?: AbortSignal | undefined;
@@ -57,9 +59,9 @@ const BATCH = 50;
 export const composeSites = async (
   hub: Hub,
   signer: SiteSigner,
-  { now, dryRun = false, undeclared = [], signal }: ComposeOptions,
+  { now, dryRun = false, only, undeclared = [], signal }: ComposeOptions,
 ): Promise<ComposedSites> => {
-  const { sites, rows, agents } = await readFacts(hub, new Set(undeclared));
+  const { sites, rows, agents } = await readFacts(hub, new Set(undeclared), only);
   const { layers, faults } = await readChannelLayers(hub, channelsOf(agents));
   const planned = await planSites(sites, layers);
   const changed: ComposedSites['changed'][number][] = [];
@@ -123,9 +125,14 @@ type Facts = {
   readonly agents: readonly AgentRow[];
 };
 
-const readFacts = async ({ store }: Hub, undeclared: ReadonlySet<string>): Promise<Facts> => {
+const readFacts = async (
+  { store }: Hub,
+  undeclared: ReadonlySet<string>,
+  only?: readonly string[],
+): Promise<Facts> => {
   const { db, fleet } = store;
-  const rows = await db.selectFrom('site').selectAll().execute();
+  const every = db.selectFrom('site').selectAll();
+  const rows = await (only === undefined ? every : every.where('name', 'in', only)).execute();
   const agents = await db
     .selectFrom('agent')
     .selectAll()
