@@ -60,7 +60,7 @@ test('problems of one environment do not hide those of another, and shared ones 
     'platform/environments/qa/bad.yaml': ours('Config', 'bad', 'spec: {value: {}}\n'),
   });
   expect(found.problems).toEqual([
-    'platform/environments/qa/bad.yaml:5:8: UNKNOWN_FIELD: Config bad: spec has no field "value". Did you mean values? It may have selector, values.',
+    'platform/environments/qa/bad.yaml:5:8: UNKNOWN_FIELD: Config bad: spec has no field "value". Did you mean values? It may have selector, siteSelector, fixed, values.',
     'platform/environments/qa/bad.yaml:5:7: FIELD_INVALID: Config bad: spec.values is missing',
     'platform/environments/prod/config.yaml:6:17: CONFIG_SCHEMA: edge/shop-web, press/shop-web: DB.size must be <= 5 (schema db). Change the value, or the schema.',
   ]);
