@@ -18,5 +18,6 @@ it('npm run quickstart runs from dev over a medium to prod, with the expected re
   expect(stdout).toMatch(
     /plant-7\/oven-1, prod\/smoke-oven, [^\n]*\n +complies +oven-programs-oven +r1 +healthy/,
   );
+  expect(stdout).toContain('the number of the oven is 7, and 1 elsewhere');
   expect(stdout).toMatch(/failed, rolled back +CHECK_FAILED[^]*GATE_CLOSED[^]*DIGEST_MISMATCH[^]*ROLLBACK/);
 });

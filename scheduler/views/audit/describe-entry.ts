@@ -20,7 +20,8 @@ export const environmentOf = (entry: AuditEntry): string | undefined => {
 };
 
 /**
- * ['2026-11-21T08:00:00Z', 'prod', 'promotion 3 from qa (manual)  sha256:0123456789ab', 'by ada: release of the week']
+ * ['2026-11-21T08:00:00Z', 'prod', 'promotion 3 from qa (manual)  sha256:0123456789ab  by ada: release of the week']: who did it follows what
+ * it was, whose length differs too much for a column.
  * @param ended the submitted candidate that the entry ended
  */
 export const describeEntry = (entry: AuditEntry, ended?: Digest): readonly string[] => {
@@ -34,8 +35,7 @@ export const describeEntry = (entry: AuditEntry, ended?: Digest): readonly strin
   return [
     at,
     environmentOf(entry) ?? '-',
-    candidate ? `${happened}  ${shortDigest(candidate)}` : happened,
-    who,
+    [happened, ...(candidate ? [shortDigest(candidate)] : []), who].join('  '),
   ];
 };
 
