@@ -12,7 +12,7 @@ import {
   findAttempt,
   forgetAttempts,
   forgetTries,
-  markDue,
+  makeDue,
   postpone,
   REMOVAL,
 } from '../store/applied/attempts.ts';
@@ -52,7 +52,7 @@ const noteLeaving = ({ state, edge }: Agent, { assignment, kind }: Operation): b
   if (!waits) forgetAttempts(state, assignment, REMOVAL);
   // Those that only wait for other packages of the release are removed when it is applied.
   else if (kind === 'apply' && describeTerminating(assignment, leaving) === undefined)
-    markDue(state, assignment, REMOVAL, edge.now());
+    makeDue(state, assignment, REMOVAL, edge.now());
   else postpone(state, assignment, REMOVAL, edge.now());
   return waited && !waits;
 };

@@ -3,7 +3,7 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation } from '../store/journal/operations.ts';
 import { describeFailedChecks } from '../store/outbox/record-checks.ts';
-import { HEALTH, markDue } from '../store/applied/attempts.ts';
+import { HEALTH, makeDue } from '../store/applied/attempts.ts';
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { causeOf, fail } from './fail.ts';
@@ -25,7 +25,7 @@ export const settle = async (work: Work): Promise<void> => {
   if (endsWhenApplied(work)) {
     const { assignment } = operation;
     const { checks } = findPackage(agent.state, assignment) ?? operation;
-    saveChecks(work, checks, () => markDue(agent.state, assignment, HEALTH, agent.edge.now()));
+    saveChecks(work, checks, () => makeDue(agent.state, assignment, HEALTH, agent.edge.now()));
     return;
   }
   let checks: readonly CheckResult[];

@@ -12,7 +12,7 @@ import { type Overrides, readConfig } from '../config/read-config.ts';
 import { type Edge, readEdge } from '../model/edge.ts';
 import { addRecipientToRequest } from '../enroll/ask-with-recipient.ts';
 import { createProviders } from '../images/create-providers.ts';
-import { markAllDue } from '../store/applied/attempts.ts';
+import { makeAllDue } from '../store/applied/attempts.ts';
 import { readIdentity } from '../store/identity.ts';
 import { acquireLock } from '../store/lock.ts';
 import { wakeDaemon } from '../store/wake-daemon.ts';
@@ -144,7 +144,7 @@ export abstract class AgentCommand extends FleetCommand {
     try {
       await addRecipientToRequest(state, agent.identity, edge.now());
       // The operator may have fixed the cause of failures, so retry pauses do not delay the command.
-      markAllDue(state, edge.now());
+      makeAllDue(state, edge.now());
       return await work(agent);
     } finally {
       wakeDaemon(config.state, 'changed', edge.now());

@@ -123,7 +123,11 @@ const NAMES: readonly Wording[] = [
     write: 'describe..., format... or report... for texts, fetch... for content',
     example: 'sayLeaving',
   },
-  { found: /^make[A-Z]/, write: 'create..., or mark... for a state', example: 'makeSender' },
+  {
+    found: /^make(?!\w*Due$)[A-Z]/,
+    write: 'create..., or makeDue and its like for what is due',
+    example: 'makeSender',
+  },
   {
     found: /(?:^|_)(?:MOST|LEAST|LONGEST|SHORTEST|TELLING)(?:_|$)/,
     write: 'MAX_..., MIN_..., with the unit',

@@ -2,7 +2,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../../store/agent.ts';
 import { unknownHealth } from '../../model/unknown-health.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { markAllDue } from '../../store/applied/attempts.ts';
+import { makeAllDue } from '../../store/applied/attempts.ts';
 import { emptyRow } from '../../store/empty-row.ts';
 import { ownsAnything } from '../../store/applied/inventory.ts';
 import { isSamePackage, type PackageRef } from '../../store/applied/package-ref.ts';
@@ -20,7 +20,7 @@ export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedOffe
   // A local rollback ends with the next release that reaches this agent.
   const unpin = accepted.selected && accepted.release?.news === 'newer';
   // A new release may remove the cause of failures, so all retries are due at once.
-  if (accepted.release?.news === 'newer') markAllDue(agent.state, agent.edge.now());
+  if (accepted.release?.news === 'newer') makeAllDue(agent.state, agent.edge.now());
   for (const desired of packages) {
     const row = findPackage(agent.state, desired.assignment) ?? emptyRow(agent, desired.assignment);
     orderPackage(agent, unpin ? { ...row, pinnedRelease: undefined } : row, desired);

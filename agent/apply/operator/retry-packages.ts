@@ -2,7 +2,7 @@ import type { Agent } from '../../store/agent.ts';
 import { record } from '../../store/journal/boundary.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
 import { forgetFailures } from '../../store/applied/failures.ts';
-import { markRemovalsDue } from '../../store/applied/attempts.ts';
+import { makeRemovalsDue } from '../../store/applied/attempts.ts';
 import type { PackageResult } from '../package-result.ts';
 import { resume } from '../perform.ts';
 import { reconcile } from '../reconcile.ts';
@@ -19,7 +19,7 @@ export const retryPackages = async (
   await resume(agent);
   for (const assignment of assignments) findRunning(agent, assignment);
   record(agent, 'retry', () => {
-    markRemovalsDue(agent.state, assignments, agent.edge.now());
+    makeRemovalsDue(agent.state, assignments, agent.edge.now());
     const wanted = assignments.length === 0 ? [undefined] : assignments;
     for (const forgotten of wanted.flatMap((assignment) => forgetFailures(agent.state, assignment))) {
       appendEvent(agent, {

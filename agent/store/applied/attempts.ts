@@ -33,7 +33,7 @@ export const isDue = ({ next }: Attempt, now: Date): boolean => {
 };
 
 /** Makes a retry due at `now` and keeps the number of tries, because something relevant has changed. */
-export const markDue = ({ db }: State, assignment: string, what: string, now: Date): void => {
+export const makeDue = ({ db }: State, assignment: string, what: string, now: Date): void => {
   db.prepare(
     `INSERT INTO attempt VALUES (?, ?, 0, ?) ON CONFLICT (assignment, what) DO UPDATE SET next = excluded.next`,
   ).run(assignment, what, formatTime(now));
@@ -58,12 +58,12 @@ export const forgetAttempts = ({ db }: State, assignment: string, what: string):
 };
 
 /** Makes all retries due now and resets their pauses: the cause of the failures may have been fixed. */
-export const markAllDue = ({ db }: State, now: Date): void => {
+export const makeAllDue = ({ db }: State, now: Date): void => {
   db.prepare('UPDATE attempt SET tries = 0, next = ?').run(formatTime(now));
 };
 
 /** Makes the removals that wait due now, of these packages or of all. */
-export const markRemovalsDue = ({ db }: State, assignments: readonly string[], now: Date): void => {
+export const makeRemovalsDue = ({ db }: State, assignments: readonly string[], now: Date): void => {
   db.prepare(
     `UPDATE attempt SET tries = 0, next = @now WHERE what = @what
      AND (@all = 1 OR assignment IN (SELECT value FROM json_each(@names)))`,

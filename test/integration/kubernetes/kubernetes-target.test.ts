@@ -18,7 +18,7 @@ import { reconcile } from '../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { openOperation } from '../../../agent/store/journal/operations.ts';
 import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
-import { markAllDue } from '../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../agent/store/applied/attempts.ts';
 import { readOwned } from '../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../agent/store/applied/packages.ts';
 import { generateAgeIdentity } from '../../../bundles/trust/age/recipient.ts';
@@ -907,11 +907,11 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(findPackage(site.agent.state, 'x2')).toMatchObject({ status: 'healthy' });
     // Nothing is reported anew while it is held.
     const told = site.events().length;
-    markAllDue(site.agent.state, site.agent.edge.now());
+    makeAllDue(site.agent.state, site.agent.edge.now());
     await observe(site.agent);
     expect(site.events()).toHaveLength(told);
     await changeMap('x2', 'held', { metadata: { finalizers: null } });
-    markAllDue(site.agent.state, site.agent.edge.now());
+    makeAllDue(site.agent.state, site.agent.edge.now());
     await observe(site.agent);
     expect(site.events().slice(told)).toMatchObject([
       { type: 'corrected', message: 'the deletion is complete' },
@@ -936,15 +936,15 @@ spec: {type: NodePort, selector: {app: web}, ports: [{port: 80, nodePort: 30180}
     expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'skipped', code: 'REMOVAL_WAITS' }]);
     expect(await observe(site.agent)).toEqual([]);
     expect(await get('Deployment', 'x4', 'web')).toBeUndefined();
-    markAllDue(site.agent.state, site.agent.edge.now());
+    makeAllDue(site.agent.state, site.agent.edge.now());
     expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'skipped' }]);
     expect(site.events()).toHaveLength(told);
     await changeMap('x4', 'held', { metadata: { finalizers: null } });
-    markAllDue(site.agent.state, site.agent.edge.now());
+    makeAllDue(site.agent.state, site.agent.edge.now());
     await expect
       .poll(
         async () => {
-          markAllDue(site.agent.state, site.agent.edge.now());
+          makeAllDue(site.agent.state, site.agent.edge.now());
           await reconcile(site.agent);
           return findPackage(site.agent.state, 'x4');
         },

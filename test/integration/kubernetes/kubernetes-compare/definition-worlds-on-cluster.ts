@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 import { LONG, runs } from '../../../harness/run/long.ts';
 import { tryWorlds } from '../../../harness/run/try-worlds.ts';
@@ -70,7 +70,7 @@ export const definitionWorldsOnCluster = ({
           const count = await writes();
           const flagged = (await driftOf(site)).filter(({ what }) => what !== 'extra' || !isForeign);
           expect(flagged).toEqual([]);
-          markAllDue(site.agent.state, site.agent.edge.now());
+          makeAllDue(site.agent.state, site.agent.edge.now());
           expect(await reconcile(site.agent)).toEqual([]);
           if (!isForeign) expect(await writes()).toBe(count);
         }

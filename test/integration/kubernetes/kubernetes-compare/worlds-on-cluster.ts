@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { parts } from '../../../harness/parts.ts';
 import { LONG, runs } from '../../../harness/run/long.ts';
 import { tryWorlds } from '../../../harness/run/try-worlds.ts';
@@ -82,7 +82,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
           const count = await writes();
           const flagged = (await driftOf(site)).filter(({ what }) => what !== 'extra' || there.length === 0);
           expect(flagged).toEqual([]);
-          markAllDue(site.agent.state, site.agent.edge.now());
+          makeAllDue(site.agent.state, site.agent.edge.now());
           expect(await reconcile(site.agent)).toEqual([]);
           if (there.length === 0) expect(await writes()).toBe(count);
         }

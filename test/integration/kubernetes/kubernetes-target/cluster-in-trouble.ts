@@ -7,7 +7,7 @@ import { kubernetesTarget } from '../../../../agent/apply/kubernetes/kubernetes-
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../../agent/model/target.ts';
 import { openOperation } from '../../../../agent/store/journal/operations.ts';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { findFailure } from '../../../../agent/store/applied/failures.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';
 import { copiesIn, createSite, FLEET, pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
@@ -69,14 +69,14 @@ export const clusterInTrouble = (cluster: () => OwnCluster): void => {
           },
         ]);
       const told = site.events().length;
-      markAllDue(site.agent.state, site.agent.edge.now());
+      makeAllDue(site.agent.state, site.agent.edge.now());
       expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'failed' }]);
       expect(site.events()).toHaveLength(told);
       await kubectl(['delete', 'validatingwebhookconfiguration', 'away']);
       await expect
         .poll(
           () => {
-            markAllDue(site.agent.state, site.agent.edge.now());
+            makeAllDue(site.agent.state, site.agent.edge.now());
             return reconcile(site.agent);
           },
           { timeout: 60_000 },
@@ -164,7 +164,7 @@ current-context: none
       await expect
         .poll(
           async () => {
-            markAllDue(site.agent.state, site.agent.edge.now());
+            makeAllDue(site.agent.state, site.agent.edge.now());
             return release();
           },
           { timeout: 30_000 },

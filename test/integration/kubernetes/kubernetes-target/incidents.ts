@@ -4,7 +4,7 @@ import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluste
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import { lookAtDrift, observe } from '../../../../agent/observe/observe.ts';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';
 import { openOperation } from '../../../../agent/store/journal/operations.ts';
 import { createSite, pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
@@ -215,7 +215,7 @@ spec:
         { assignment: 'a-user', outcome: 'failed', code: 'CLUSTER_LACKS' },
         { assignment: 'b-operator', outcome: 'created' },
       ]);
-      markAllDue(site.agent.state, site.agent.edge.now());
+      makeAllDue(site.agent.state, site.agent.edge.now());
       expect(await reconcile(site.agent)).toMatchObject([{ assignment: 'a-user', outcome: 'created' }]);
     });
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, it } from 'vitest';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import { observe } from '../../../../agent/observe/observe.ts';
 import { createSite, type KubernetesSite, pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
@@ -58,7 +58,7 @@ const GAUGES = `${JSON.stringify({
 export const refusalsOnCluster = (cluster: () => OwnCluster): void => {
   const target = () => targetOf(cluster().kubeconfig);
   const again = ({ agent }: KubernetesSite) => {
-    markAllDue(agent.state, agent.edge.now());
+    makeAllDue(agent.state, agent.edge.now());
     return reconcile(agent);
   };
   const get = async (path: string) => (await cluster().request('GET', path)).body;

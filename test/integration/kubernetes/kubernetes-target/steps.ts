@@ -11,7 +11,7 @@ import { planNext } from '../../../../agent/apply/plan-next.ts';
 import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../../agent/model/target.ts';
 import { observe } from '../../../../agent/observe/observe.ts';
-import { markAllDue } from '../../../../agent/store/applied/attempts.ts';
+import { makeAllDue } from '../../../../agent/store/applied/attempts.ts';
 import { readOwned } from '../../../../agent/store/applied/inventory.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';
 import { lastOperations } from '../../../../agent/store/journal/operations.ts';
@@ -79,7 +79,7 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
   const isThere = async (path: string): Promise<boolean> =>
     (await cluster().request('GET', path)).status === 200;
   const again = ({ agent }: KubernetesSite) => {
-    markAllDue(agent.state, agent.edge.now());
+    makeAllDue(agent.state, agent.edge.now());
     return reconcile(agent);
   };
 
