@@ -214,6 +214,8 @@ describeWith(
       const medium = parseMedium(await readFile(join(stick, 'fleet/medium.json')));
       expect(medium.bundles.flatMap(({ assumed }) => assumed).length).toBeGreaterThan(2);
       succeed(await shell('systemctl restart containerd'));
+      // The kubelet, which starts the agent's command, takes a moment to reach the new socket.
+      await expect.poll(async () => (await agent('--version')).code).toBe(0);
       const imported = await agent('import', '/media/fleet');
       expect(imported.code, imported.stdout + imported.stderr).toBe(0);
       expect(imported.stdout).toContain('Brought 1 container image.');
