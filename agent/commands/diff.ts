@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { Args, Flags } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
 import { type NextChanges, planNext } from '../apply/plan-next.ts';
@@ -60,4 +61,4 @@ export default class Diff extends AgentCommand {
 const describeNoDifference = (packages: number): string =>
   packages === 0
     ? 'Nothing was compared: this machine has no packages.'
-    : `No difference in ${packages} ${packages === 1 ? 'package' : 'packages'}.`;
+    : `No difference in ${formatCount(packages, 'package')}.`;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { isFolder } from '#bundles/formats/medium/plain-files';
 import { ask } from '#cli/ask';
 import { FleetCommand } from '#cli/fleet-command';
@@ -61,7 +62,7 @@ export default class Clean extends FleetCommand {
       if (files.length === 0 || flags['dry-run']) return { files, notes, bytes, removed: false };
       if (!flags.yes) await this.confirm(files.length);
       const removed = await job.remove();
-      this.print(`${removed.length} ${removed.length === 1 ? 'file' : 'files'} removed`);
+      this.print(`${formatCount(removed.length, 'file')} removed`);
       return { files: removed, notes, bytes, removed: true };
     });
   }
@@ -77,7 +78,7 @@ export default class Clean extends FleetCommand {
       rows: files.slice(0, SHOWN).map((file) => [file.path, formatBytes(file.bytes), file.why]),
     });
     if (files.length > SHOWN) this.print(`and ${files.length - SHOWN} more; --json has them all`);
-    this.print(`${files.length} ${files.length === 1 ? 'file' : 'files'}, ${formatBytes(bytes)}`);
+    this.print(`${formatCount(files.length, 'file')}, ${formatBytes(bytes)}`);
   }
 
   private async confirm(count: number): Promise<void> {

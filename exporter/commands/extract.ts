@@ -1,4 +1,5 @@
 import { Flags } from '@oclif/core';
+import { formatCount } from '#bundles/format-count';
 import { type BundleKind, parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Extracted, extractBundle } from '../verify/extract/extract-bundle.ts';
@@ -32,7 +33,7 @@ export default class Extract extends FleetCommand {
       const extracted = await extractBundle(medium, channel, flags.kind, flags.to, this.signal);
       const { bundle, statements } = extracted;
       this.log(
-        `${flags.to}: ${bundle.digest} with ${statements} ${statements === 1 ? 'statement' : 'statements'}; not verified: check them with cosign`,
+        `${flags.to}: ${bundle.digest} with ${formatCount(statements, 'statement')}; not verified: check them with cosign`,
       );
       return extracted;
     });

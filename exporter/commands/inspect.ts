@@ -1,5 +1,6 @@
 import { shortDigest } from '#bundles/digest';
 import { isFleetError, plainLine } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import { FleetCommand } from '#cli/fleet-command';
 import { formatBytes } from '#cli/format-bytes';
@@ -109,9 +110,7 @@ const formatContents = (path: string, form: string, it: Contents): readonly Prin
       channel,
       kind,
       shortDigest(digest),
-      assumedBlobs === 0
-        ? 'nothing'
-        : `${assumedBlobs} ${assumedBlobs === 1 ? 'blob' : 'blobs'}, ${formatBytes(assumedBytes)}`,
+      assumedBlobs === 0 ? 'nothing' : `${formatCount(assumedBlobs, 'blob')}, ${formatBytes(assumedBytes)}`,
       base.map(shortDigest).join(' ') || '-',
     ]),
   ),

@@ -2,6 +2,7 @@ import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { CODES } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { openKeyFile } from '#bundles/trust/keys/open-key-file';
 import { passwordsFrom } from '#bundles/trust/keys/passwords';
 import { processTerminal } from '#bundles/trust/keys/terminal';
@@ -101,7 +102,7 @@ export default class Verify extends FleetCommand {
   }
 
   private tell({ folder, lines }: WrittenEvidence): void {
-    this.log(`Evidence: ${folder}, ${lines} ${lines === 1 ? 'line' : 'lines'}, signed`);
+    this.log(`Evidence: ${folder}, ${formatCount(lines, 'line')}, signed`);
   }
 
   private async keyOf(flags: {

@@ -91,7 +91,7 @@ const checkSites = async ({ list, evidence, root, medium }: Checking): Promise<v
       async ({ version, agents, expires }) => {
         const { site: envelopes } = await readChannelDocuments(evidence.blobs, ofSite(medium, site), site);
         return {
-          message: `statement ${version}, ${agents.length} ${agents.length === 1 ? 'agent' : 'agents'}, until ${expires}`,
+          message: `statement ${version}, ${formatCount(agents.length, 'agent')}, until ${expires}`,
           ...signersOfFiles(envelopes),
         };
       },

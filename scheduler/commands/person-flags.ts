@@ -11,6 +11,12 @@ export const personFlags = {
   reason: Flags.string({ description: 'Reason; it is signed into the audit log' }),
 };
 
+/** The reason of a decision that is not taken without one. */
+export const reasonFlag = Flags.string({
+  required: true,
+  description: 'Reason; it is signed into the audit log',
+});
+
 /** For verbs that take something away. */
 export const removalReasonFlags = {
   person: personFlags.person,

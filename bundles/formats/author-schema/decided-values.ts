@@ -1,5 +1,6 @@
 import { compareBytes } from '../../digest.ts';
-import { canonicalJson, type Json } from '../../json/canonical.ts';
+import type { Json } from '../../json/canonical.ts';
+import { isSameJson } from '../../json/is-same-json.ts';
 import type { SiteValues } from '../../schemas/types/site-values.ts';
 import { WITHHELD } from './changed-values.ts';
 import { namesSecretValue } from './names-secret-value.ts';
@@ -27,7 +28,7 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
     const [old, now] = [valuesAt(before, agent), valuesAt(after, agent)];
     const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].toSorted(compareBytes);
     return names.flatMap((name) =>
-      textOf(own(old, name)) === textOf(own(now, name))
+      isSameJson(own(old, name), own(now, name))
         ? []
         : [{ agent, name, old: own(old, name), new: own(now, name) }],
     );
@@ -37,17 +38,10 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
 /** The same by site and agent, for the audit log, then values composed from layers: those that seem to be secrets without their text. */
 export const decidedValues = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
   const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
-  const shown = (differing: readonly ValueDifference[], side: 'old' | 'new') =>
-    Object.fromEntries(
-      differing.flatMap((one) => {
-        const { name, [side]: value } = one;
-        return value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const];
-      }),
-    );
   const given = [...byAgent].map(([agent, differing]) => ({
     about: agent === undefined ? after.site : `${after.site}/${agent}`,
-    old: shown(differing, 'old'),
-    new: shown(differing, 'new'),
+    old: shown(differing.map(({ name, old }) => [name, old])),
+    new: shown(differing.map(({ name, new: now }) => [name, now])),
   }));
   return [...given, ...composedChanges(before, after)];
 };
@@ -58,18 +52,22 @@ const composedChanges = (before: SiteValues, after: SiteValues): readonly Decide
   return [...agents].toSorted(compareBytes).flatMap((agent) => {
     const [old, now] = [composedAt(before, agent), composedAt(after, agent)];
     const names = [...new Set([...old.keys(), ...now.keys()])]
-      .filter((name) => textOf(old.get(name)) !== textOf(now.get(name)))
+      .filter((name) => !isSameJson(old.get(name), now.get(name)))
       .toSorted(compareBytes);
-    const shown = (values: ReadonlyMap<string, Json>) =>
-      Object.fromEntries(
-        names.flatMap((name) => {
-          const value = values.get(name);
-          return value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const];
-        }),
-      );
-    return names.length === 0 ? [] : [{ about: `${after.site}/${agent}`, old: shown(old), new: shown(now) }];
+    if (names.length === 0) return [];
+    const sideOf = (values: ReadonlyMap<string, Json>) =>
+      shown(names.map((name) => [name, values.get(name)]));
+    return [{ about: `${after.site}/${agent}`, old: sideOf(old), new: sideOf(now) }];
   });
 };
+
+/** The values that are there, without the text of those that seem to be secrets. */
+const shown = (values: readonly (readonly [name: string, value: Json | undefined])[]) =>
+  Object.fromEntries(
+    values.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const],
+    ),
+  );
 
 const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Json> => {
   const one = own(composed, agent);
@@ -89,6 +87,3 @@ const valuesAt = ({ values, agents }: SiteValues, agent: string | undefined): Va
 
 const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(values, name) ? values[name] : undefined;
-
-const textOf = (value: Json | undefined): string | undefined =>
-  value === undefined ? undefined : canonicalJson(value, 'doubles');

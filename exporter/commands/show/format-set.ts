@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { shortSet } from '#bundles/formats/medium/parts/part';
 import { formatBytes } from '#cli/format-bytes';
 import type { Printed } from '#cli/format-table';
@@ -33,7 +34,7 @@ export const describeSet = ({
   sticks,
 }: Pick<WrittenSet, 'set' | 'sealed' | 'count' | 'sticks'>): string => {
   const parts = `${count} ${sealed ? 'sealed ' : ''}${count === 1 ? 'part' : 'parts'}`;
-  return `set ${shortSet(set)}, ${parts} on ${sticks} ${sticks === 1 ? 'stick' : 'sticks'}`;
+  return `set ${shortSet(set)}, ${parts} on ${formatCount(sticks, 'stick')}`;
 };
 
 /** If the free space of the volumes decided the sizes: the flags with which one part can be made again without them. */

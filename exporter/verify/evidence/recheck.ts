@@ -1,5 +1,6 @@
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { MAX_MEDIUM_BYTES, MEDIUM_FILE, type Medium } from '#bundles/formats/medium/medium';
 import { nameSome } from '#bundles/name-some';
@@ -57,7 +58,7 @@ export const recheck = async (order: RecheckRequest): Promise<Recheck> => {
     'signature',
     async () => verifyEvidence(kept, keys),
     ({ predicate, lines, blobLines, signer }) => ({
-      message: `${lines.length} ${lines.length === 1 ? 'check' : 'checks'} and ${blobLines.length} blobs at ${predicate.time}, signed by ${signer}`,
+      message: `${formatCount(lines.length, 'check')} and ${blobLines.length} blobs at ${predicate.time}, signed by ${signer}`,
       keys: [signer],
     }),
   );

@@ -13,7 +13,7 @@ import type { Sources } from '../../load/sources/open-sources.ts';
 import type { Promotion } from '../../model/promotion.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
-import { personOf } from '../person-flags.ts';
+import { personFlags, personOf } from '../person-flags.ts';
 
 const { config, platform, cache, map, keys, layout, db } = configurationFlags;
 
@@ -31,14 +31,8 @@ export const gateFlags = {
 /** Person and reason of a decision. */
 export const decisionFlags = {
   person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
-  reason: Flags.string({ description: 'Reason; it is signed into the audit log' }),
+  reason: personFlags.reason,
 };
-
-/** The reason of a decision that is not taken without one. */
-export const reasonFlag = Flags.string({
-  required: true,
-  description: 'Reason; it is signed into the audit log',
-});
 
 /**
  * Inputs of a gate: keys, layout, the chain with its policies, and the hub's database if one is configured and a site was ever

@@ -1,7 +1,8 @@
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { type Paused, pauseOrResume } from '../../hub/promote/decide/decide-about.ts';
-import { decideAbout, decisionFlags, linkFlags, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, linkFlags } from './open-gate.ts';
+import { reasonFlag } from '../person-flags.ts';
 
 /** Pausing and resuming take the same arguments and are signed as the same kind of decision. */
 abstract class PauseCommand extends FleetCommand {

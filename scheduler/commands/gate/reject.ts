@@ -2,7 +2,8 @@ import { Args } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
 import { rejectFor } from '../../hub/promote/decide/decide-about.ts';
-import { decideAbout, decisionFlags, gateFlags, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, gateFlags } from './open-gate.ts';
+import { reasonFlag } from '../person-flags.ts';
 
 export default class Reject extends FleetCommand {
   static override description = `Rejects a candidate for an environment of the chain, for good.

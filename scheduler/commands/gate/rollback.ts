@@ -2,7 +2,8 @@ import { Args, Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { FleetCommand } from '#cli/fleet-command';
 import { rollBackTo } from '../../hub/promote/decide/roll-back-to.ts';
-import { decideAbout, decisionFlags, linkFlags, reasonFlag } from './open-gate.ts';
+import { decideAbout, decisionFlags, linkFlags } from './open-gate.ts';
+import { reasonFlag } from '../person-flags.ts';
 
 export default class Rollback extends FleetCommand {
   static override description =

@@ -7,7 +7,8 @@ import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { type Submitted, submitCandidate } from '../../hub/promote/decide/submit-candidate.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { personOf } from '../person-flags.ts';
-import { decisionFlags, linkFlags, openGate, reasonFlag } from './open-gate.ts';
+import { decisionFlags, linkFlags, openGate } from './open-gate.ts';
+import { reasonFlag } from '../person-flags.ts';
 
 export default class Submit extends FleetCommand {
   static override description = `Submits a candidate to the first environment of the chain.

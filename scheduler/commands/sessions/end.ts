@@ -1,5 +1,6 @@
 import { Args } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
 import { auditLog } from '../../hub/http/audit-log.ts';
 import { openHub } from '../../hub/open-hub.ts';
@@ -37,7 +38,7 @@ export default class SessionsEnd extends FleetCommand {
       });
     for (const line of await appendToLog(hub, 'sessions end', now)) this.say(line);
     auditLog(process.stderr)?.info({ session: args.session, ended }, 'sessions ended');
-    this.log(`${ended} ${ended === 1 ? 'session' : 'sessions'} of ${args.session} ended`);
+    this.log(`${formatCount(ended, 'session')} of ${args.session} ended`);
     return { ended };
   }
 }

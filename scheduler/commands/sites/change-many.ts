@@ -1,4 +1,5 @@
 import { FleetError, formatError, type Place } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import type { Hub } from '../../hub/hub.ts';
 import { judgeProposal } from '../../hub/promote/values/judge-proposal.ts';
 import { proposeValues, shortId } from '../../hub/promote/values/propose-values.ts';
@@ -43,7 +44,7 @@ export const changeMany = async (
   const planned = await planValues(hub.store.db, hub.store.fleet, changes);
   for (const one of planned) for (const line of changeLines(one.changes)) speaker.log(line);
   const sites = new Set(changes.map(({ site }) => site)).size;
-  const count = `${planned.length} of ${sites} ${sites === 1 ? 'site' : 'sites'}`;
+  const count = `${planned.length} of ${formatCount(sites, 'site')}`;
   if (dryRun) {
     speaker.log(`${count} would change; nothing was changed`);
     return { dryRun, sites: planned.map(toJson) };

@@ -1,5 +1,6 @@
 import { Flags } from '@oclif/core';
 import { CODES, FleetError, formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
@@ -62,7 +63,7 @@ export default class SitesCompose extends FleetCommand {
     for (const { changes } of changed) for (const line of changeLines(changes)) this.log(line);
     for (const one of advice) this.say(`! ${describeDifference(one)}`);
     for (const line of heldSiteLines(held)) this.say(line);
-    const count = `${changed.length} ${changed.length === 1 ? 'site' : 'sites'}`;
+    const count = formatCount(changed.length, 'site');
     if (dryRun) this.log(`${count} would change; nothing was changed`);
     else if (changed.length === 0) this.log('No site changed.');
     else this.log(`${count} changed; the next medium carries their statements`);

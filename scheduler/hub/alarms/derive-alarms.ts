@@ -1,4 +1,5 @@
 import { defined } from '#bundles/defined';
+import { formatCount } from '#bundles/format-count';
 import { formatChannel } from '#bundles/names';
 import { plainText } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -324,7 +325,7 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
               'warning',
               { name },
               refused.since,
-              `The receiver ${name} refuses ${refused.count} ${refused.count === 1 ? 'notice' : 'notices'}${reasonSuffix(refused.message)}`,
+              `The receiver ${name} refuses ${formatCount(refused.count, 'notice')}${reasonSuffix(refused.message)}`,
             ),
           ];
     if (now.getTime() - parseTime(failingSince).getTime() < RECEIVER_FAILS_MS) return [];

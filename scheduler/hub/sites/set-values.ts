@@ -1,7 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { canonicalJson, type Json } from '#bundles/json/canonical';
+import type { Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { parseJson } from '#bundles/json/parse-json';
 import { didYouMean } from '#bundles/nearest-name';
 import { type NotedChange, noteChange } from '../changes/note-change.ts';
@@ -96,8 +97,7 @@ export const setValues = (
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
     const moved = terms.length > 0;
     const absent = describeAbsentValue(before, change);
-    if (!moved && canonicalJson(after, 'doubles') === canonicalJson(before, 'doubles'))
-      return { site: row, changed: false, absent };
+    if (!moved && isSameJson(after, before)) return { site: row, changed: false, absent };
     const decided: NotedChange[] = [];
     for (const noted of [...decidedValues(before, after), ...terms])
       decided.push(await noteChange(tx, { change: 'sites set', ...noted }, store.by, now));

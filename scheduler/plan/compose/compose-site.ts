@@ -1,4 +1,5 @@
 import { defined } from '#bundles/defined';
+import { formatCount } from '#bundles/format-count';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { FleetError, formatPlace } from '#bundles/errors';
 import type { ComposedValues } from '#bundles/formats/statements/predicates';
@@ -188,7 +189,7 @@ export const tieError = ({ layers: [first, second], path, labels }: LayerTie, wh
     'LAYER_TIE',
     `Config ${first.name} and Config ${second.name} (${formatPlace(second.at)}) both set ${path
       .map(keyText)
-      .join('.')} for ${who}, and both select by ${labels} ${labels === 1 ? 'label' : 'labels'}`,
+      .join('.')} for ${who}, and both select by ${formatCount(labels, 'label')}`,
     {
       subject: `Config ${first.name}`,
       at: first.at,

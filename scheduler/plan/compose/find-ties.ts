@@ -1,4 +1,4 @@
-import { canonicalJson } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import type { Place } from '#bundles/errors';
 import { labelCount } from '../../load/platform/site-layers.ts';
 import type { ConfigValue, SiteLayer } from '../../model/model.ts';
@@ -59,13 +59,11 @@ const conflicts = (a: ConfigValue, b: ConfigValue, path: Path): readonly Conflic
       return theirs === undefined ? [] : conflicts(value, theirs, [...path, key]);
     });
   }
-  if (textOf(a) === textOf(b)) return [];
+  if (isSameJson(plainValue(a), plainValue(b))) return [];
   const [lists, mappings] = [isList(a) || isList(b), isMapping(a) || isMapping(b)];
   if (lists) return [{ path, merges: 'list' }];
   return [{ path, merges: mappings ? 'mapping' : undefined }];
 };
-
-const textOf = (value: ConfigValue): string => canonicalJson(plainValue(value), 'doubles');
 
 /** Whether a layer with more labels replaces the value at a path, whichever of the tied ones is below it. */
 const replaces = (values: ConfigValue, path: Path, merges: Conflict['merges']): boolean => {

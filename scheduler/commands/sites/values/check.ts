@@ -1,4 +1,5 @@
 import { compareBytes } from '#bundles/digest';
+import { formatCount } from '#bundles/format-count';
 import { parseName } from '#bundles/names';
 import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
@@ -38,7 +39,7 @@ export default class SitesValuesCheck extends FleetCommand {
       this.log(`${site}/${agent}  ${assignment ?? '-'}  ${name}: ${problem}`);
     this.log(
       problems.length === 0
-        ? `the values of ${sites.length} ${sites.length === 1 ? 'site' : 'sites'} fit`
+        ? `the values of ${formatCount(sites.length, 'site')} fit`
         : `${new Set(problems.map(({ site }) => site)).size} of ${sites.length} sites have values to look at`,
     );
     if (problems.length > 0) process.exitCode = 8;

@@ -1,4 +1,4 @@
-import { Args, Flags } from '@oclif/core';
+import { Args } from '@oclif/core';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
 import { rejectValues } from '../../../hub/promote/values/approve-values.ts';
@@ -7,7 +7,7 @@ import { checkReason } from '../../../release/audit/decide.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
 import { appendToLog } from '../../append-to-log.ts';
-import { personFlags, personAndReason, personOf } from '../../person-flags.ts';
+import { personFlags, personAndReason, personOf, reasonFlag } from '../../person-flags.ts';
 
 export default class SitesValuesReject extends FleetCommand {
   static override description =
@@ -24,7 +24,7 @@ export default class SitesValuesReject extends FleetCommand {
   static override flags = {
     ...hubFlags,
     person: personFlags.person,
-    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
+    reason: reasonFlag,
   };
 
   async run(): Promise<unknown> {

@@ -11,7 +11,7 @@ import { valuesAt, valuesVersions } from '../../../hub/sites/values-at.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
 import { parseWhen, WHEN } from '../../../settings/parse-when.ts';
-import { personFlags, personAndReason } from '../../person-flags.ts';
+import { personFlags, personAndReason, reasonFlag } from '../../person-flags.ts';
 import { changeMany } from '../change-many.ts';
 
 export default class SitesValuesRollback extends FleetCommand {
@@ -25,7 +25,7 @@ export default class SitesValuesRollback extends FleetCommand {
   static override flags = {
     ...hubFlags,
     person: personFlags.person,
-    reason: Flags.string({ required: true, description: 'Reason; it is signed into the audit log' }),
+    reason: reasonFlag,
     to: Flags.string({
       required: true,
       description: `Version of the values, as sites values list shows it, or a time: ${WHEN}`,

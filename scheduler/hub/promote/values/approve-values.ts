@@ -1,6 +1,6 @@
 import { APPROVAL_SITE_VALUES, type ApprovalPredicate } from '#bundles/formats/statements/predicates';
 import { FleetError } from '#bundles/errors';
-import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { ProposedValue } from '../../../model/proposed-values.ts';
@@ -152,7 +152,7 @@ const checkUnchanged = async (tx: Tx, { row, proposed }: Proposal): Promise<void
     for (const one of own) {
       const present = one.agent === null ? values.values : (values.agents[one.agent] ?? {});
       const now = Object.hasOwn(present, one.name) ? present[one.name] : undefined;
-      if (textOf(now) === textOf(one.old)) continue;
+      if (isSameJson(now, one.old)) continue;
       throw await changedSince(tx, row.person, one);
     }
   }
@@ -173,6 +173,3 @@ const changedSince = async (
     { hint: 'Reject this proposal, and set the value again if it is still meant' },
   );
 };
-
-const textOf = (value: Json | undefined): string | undefined =>
-  value === undefined ? undefined : canonicalJson(value, 'doubles');

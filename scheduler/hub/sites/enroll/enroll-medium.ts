@@ -29,7 +29,7 @@ export type EnrolmentChoice = {
   readonly confirm?: ((request: EnrolmentRequest) => Promise<boolean>) | undefined;
   /** Takes requests that prove a token of the office without a person. undefined: a token counts for nothing. */
   readonly redeem?: Redeem | undefined;
-  /** Composes the values of sites from layers in the repository, and writes their statements, before the answer is. undefined: there are none. */
+  /** Composes the values of these sites from layers in the repository, and writes their statements, before the answer is written. */
   readonly compose?: ((sites: readonly string[]) => Promise<ComposedSites['held']>) | undefined;
 };
 

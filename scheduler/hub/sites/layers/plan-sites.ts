@@ -3,7 +3,8 @@ import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
-import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { canonicalJson } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
 import {
   type AgentComposition,
@@ -85,8 +86,8 @@ const planSite = async (
   }
   const after: SiteValues = withComposed(values, composed);
   for (const [row, channel, composition] of compositions)
-    held.push(...(await judge(values, after, row, channel, composition)));
-  const differs = canonicalJson(after, 'doubles') !== canonicalJson(values, 'doubles');
+    held.push(...(await judge({ before: values, after, row, channel, composition })));
+  const differs = !isSameJson(after, values);
   return {
     site,
     declared: declared ?? before,
@@ -147,20 +148,22 @@ const unreadLayers = (
     { hint: 'Correct it there; the next build reads it again' },
   );
 
-type Judge = (
-  before: SiteValues,
-  after: SiteValues,
-  row: AgentRow,
-  channel: ChannelLayers,
-  composition: AgentComposition,
-) => Promise<readonly FleetError[]>;
+type Judged = {
+  readonly before: SiteValues;
+  readonly after: SiteValues;
+  readonly row: AgentRow;
+  readonly channel: ChannelLayers;
+  readonly composition: AgentComposition;
+};
+
+type Judge = (judged: Judged) => Promise<readonly FleetError[]>;
 
 type Verdict = readonly { readonly input: string; readonly why: string; readonly isMissing: boolean }[];
 
 /** Judges only values that differ from those that the agent has: what it lacks already holds back its package there, and nothing else. */
 const createJudge = (): Judge => {
   const known = new WeakMap<object, Map<string, Verdict>>();
-  return async (before, after, row, { configs, channel }, composition) => {
+  return async ({ before, after, row, channel: { configs, channel }, composition }) => {
     const errors: FleetError[] = [];
     for (const config of configs) {
       const verdicts = known.get(config) ?? new Map<string, Verdict>();
@@ -192,9 +195,8 @@ const createJudge = (): Judge => {
 };
 
 const isSameValue = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean => {
-  const text = (values: SiteValues['values']): string | undefined =>
-    Object.hasOwn(values, name) ? canonicalJson(values[name] as Json, 'doubles') : undefined;
-  return text(a) === text(b);
+  const [one, other] = [a, b].map((values) => (Object.hasOwn(values, name) ? values[name] : undefined));
+  return isSameJson(one, other);
 };
 
 const judgeNames = async (

@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { conditionOf, oneLine, formatCause } from '../condition.ts';
 import { fieldOf, listOf, numberOf, textOf, timeOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
@@ -66,7 +67,7 @@ const lastEnd = (container: unknown): string => {
   const restarts = numberOf(container, 'restartCount');
   const parts = [
     code !== undefined && `exit code ${code}${why && why !== 'Error' ? ` (${why})` : ''}`,
-    restarts !== undefined && `${restarts} ${restarts === 1 ? 'restart' : 'restarts'}`,
+    restarts !== undefined && formatCount(restarts, 'restart'),
   ].filter(Boolean);
   return parts.length > 0 ? `, ${parts.join(', ')}` : '';
 };

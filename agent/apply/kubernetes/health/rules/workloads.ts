@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import { conditionOf, formatCause } from '../condition.ts';
 import { current, failed, inProgress, type Verdict } from '../verdict.ts';
 import { fieldOf, numberOf, textOf } from '../live-field.ts';
@@ -118,7 +119,7 @@ const unseen = (object: unknown): Verdict | undefined =>
 
 /** '1 of 3 replicas available' if fewer than desired. */
 const fewer = (have: number, want: number, what: string): Verdict | undefined =>
-  have < want ? inProgress(`${have} of ${want} ${want === 1 ? 'replica' : 'replicas'} ${what}`) : undefined;
+  have < want ? inProgress(`${have} of ${formatCount(want, 'replica')} ${what}`) : undefined;
 
 const surplus = (have: number, want: number): Verdict | undefined =>
   have > want
@@ -136,7 +137,7 @@ export const judgeJob = (object: unknown): Verdict => {
   if (textOf(object, 'status', 'startTime') === undefined) return inProgress('it has not started yet');
   const [active, gone] = [countOf(object, 'active'), countOf(object, 'failed')];
   const before = gone > 0 ? `, ${gone} failed before` : '';
-  return inProgress(`it runs: ${active} ${active === 1 ? 'pod' : 'pods'} active${before}`);
+  return inProgress(`it runs: ${formatCount(active, 'pod')} active${before}`);
 };
 
 /** Ignores the number of healthy pods, which the workload's own rule judges. */

@@ -1,3 +1,4 @@
+import { formatCount } from '#bundles/format-count';
 import type { CheckResult } from '../../../../model/target.ts';
 import { nameOf } from '../../api/open-kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
@@ -40,4 +41,4 @@ export const toChecks = (
   return checks;
 };
 
-const objects = (count: number): string => `${count} ${count === 1 ? 'object' : 'objects'}`;
+const objects = (count: number): string => formatCount(count, 'object');
