@@ -1,7 +1,8 @@
 import { hostViolations } from '#bundles/formats/bounds/host-violations';
-import { allowsName, foreignSets } from '#bundles/formats/bounds/package-bounds';
+import { foreignSets } from '#bundles/formats/bounds/package-bounds';
 import { coversPath } from '#bundles/formats/bounds/reserved-paths';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
+import { inputViolations } from '#bundles/formats/site-values/input-violations';
 import type { BundleKind } from '#bundles/names';
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { FleetError } from '#bundles/errors';
@@ -25,11 +26,9 @@ export const checkBounds = (
   state: string,
 ): void => {
   const fields = siteInputs.filter((one) => one.assignment === assignment);
-  const inputs = fields.map(({ input }) => input);
   const found = [
     ...(kind === 'host' ? ofHost(files, bounds, state) : ofCluster(files, bounds)),
-    ...foreignValues(bounds, inputs),
-    ...(kind === 'kubernetes' ? foreignObjects(bounds, fields) : []),
+    ...inputViolations(kind, bounds, fields),
   ];
   if (found.length === 0) return;
   throw new FleetError(
@@ -43,28 +42,6 @@ export const checkBounds = (
 };
 
 const MAX_NAMED = 5;
-
-/** Bundles of versions without this bound let every package read every value. */
-const foreignValues = (bounds: Bounds, inputs: readonly string[]): readonly string[] => {
-  if (typeof bounds === 'string' || bounds.siteValues === undefined) return [];
-  return [...new Set(inputs)]
-    .filter((name) => !allowsName(bounds.siteValues, name))
-    .map((name) => `the site value ${JSON.stringify(name)} is not one that it may read`);
-};
-
-/** The objects of the platform's templates are no tenant's to change; only its configuration is completed with site values. */
-const foreignObjects = (bounds: Bounds, fields: DesiredPackage['siteInputs']): readonly string[] =>
-  bounds === 'platform'
-    ? []
-    : fields
-        .filter(({ file }) => !file.startsWith(MANIFESTS) && !file.startsWith('platform-config.'))
-        .map(
-          ({ input, file }) =>
-            `the site value ${JSON.stringify(input)} goes to ${file}, which is the platform's`,
-        );
-
-/** Folder of an application's own objects in its package. */
-const MANIFESTS = 'manifests/';
 
 const ofHost = (files: DesiredPackage['files'], bounds: Bounds, state: string): readonly string[] => {
   const document = files.get('package.json');

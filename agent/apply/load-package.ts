@@ -9,7 +9,7 @@ import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
 import { boundsOf } from './check-bounds.ts';
-import { resolveInputs } from '../acquire/offers/site-inputs.ts';
+import { resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import type { DesiredPackage } from '../model/target.ts';
 import { filesOf, packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
 

@@ -1,6 +1,6 @@
 import type { Outcome } from '#bundles/formats/events/event';
 import type { DesiredPackage, Plan, Target } from '../model/target.ts';
-import { parseManifests } from '../model/parse-manifests.ts';
+import { parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import type { Agent } from '../store/agent.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { OBJECTS_PER_PACKAGE, objectBudget } from './object-budget.ts';

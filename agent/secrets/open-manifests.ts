@@ -3,7 +3,7 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { isManifest } from '#bundles/formats/bundle/is-manifest';
 import { writeExactJson } from '#bundles/json/exact-json';
 import { isRecord } from '#bundles/is-record';
-import { MAX_ALIASES, YAML_OPTIONS } from '../model/parse-manifests.ts';
+import { MAX_ALIASES, YAML_OPTIONS } from '#bundles/formats/bundle/parse-manifests';
 import { openDocument } from './sops-document.ts';
 import { readSopsMetadata } from './sops-metadata.ts';
 

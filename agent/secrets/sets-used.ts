@@ -3,7 +3,7 @@ import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { SECRET_SET, secretSetsIn } from '#bundles/trust/secrets/annotations';
-import { parseManifests } from '../model/parse-manifests.ts';
+import { parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import type { SetsUsed } from '../store/secret-sets.ts';
 
 /**

@@ -11,7 +11,7 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
 import { inOrder } from './order.ts';
-import { type ResolvedInput, resolveInputs } from './site-inputs.ts';
+import { type ResolvedInput, resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import type { PackageRef, ReleaseRef, TakenValues } from '../../store/applied/package-ref.ts';
 import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parseManifests } from '../../../agent/model/parse-manifests.ts';
+import { parseManifests } from '../../../bundles/formats/bundle/parse-manifests.ts';
 import { openManifests } from '../../../agent/secrets/open-manifests.ts';
 import { openBinary } from '../../../agent/secrets/sops-binary.ts';
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { armor, Encrypter } from 'age-encryption';
 import { expect, it } from 'vitest';
 import { generateAgeIdentity } from '#bundles/trust/age/recipient';
-import { parseManifests } from '../../../agent/model/parse-manifests.ts';
+import { parseManifests } from '../../../bundles/formats/bundle/parse-manifests.ts';
 import { openManifests } from '../../../agent/secrets/open-manifests.ts';
 import { openBinary } from '../../../agent/secrets/sops-binary.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';

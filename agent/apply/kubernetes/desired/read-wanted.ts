@@ -9,9 +9,9 @@ import { cleanObject, withoutStatus } from './clean-object.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
 import { isRecord } from '#bundles/is-record';
-import { type ParsedDocument, parseManifests } from '../../../model/parse-manifests.ts';
-import { putInputs } from './put-input.ts';
-import { stableHash, stableText } from './stable-hash.ts';
+import { type ParsedDocument, parseManifests } from '#bundles/formats/bundle/parse-manifests';
+import { putInputs } from '#bundles/formats/site-values/put-inputs';
+import { stableHash, stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from './wanted-object.ts';
 
 /** An object of a package before it is known whether its kind is namespaced. */

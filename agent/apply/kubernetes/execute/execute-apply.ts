@@ -9,7 +9,7 @@ import { stopIfAborted } from '../api/send.ts';
 import { ownerOf } from '../desired/marks.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
 import { isDefinition, typeKey, type Wanted } from '../desired/resolve-wanted.ts';
-import { stableText } from '../desired/stable-hash.ts';
+import { stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isRecord } from '#bundles/is-record';
 import { noteApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';

@@ -2,7 +2,7 @@ import { isFleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { groupOf } from '../desired/object-key.ts';
-import { stableHash, stableText } from '../desired/stable-hash.ts';
+import { stableHash, stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import { isOwnEntry } from './fingerprint.ts';

@@ -1,7 +1,7 @@
 import { defined } from '#bundles/defined';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isRecord } from '#bundles/is-record';
-import { stableText } from '../desired/stable-hash.ts';
+import { stableText } from '#bundles/json/stable-hash';
 import { pathsOf } from './field-set.ts';
 import { isOwnEntry } from './fingerprint.ts';
 

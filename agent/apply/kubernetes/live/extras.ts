@@ -4,7 +4,7 @@ import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
-import { hashText, stableText } from '../desired/stable-hash.ts';
+import { hashText, stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { additionsOf } from './additions.ts';
 import { isReported } from './deploy-tools.ts';

@@ -1,5 +1,5 @@
 import type { JsonPatch, LiveObject } from '../api/kubernetes-api.ts';
-import { stableText } from '../desired/stable-hash.ts';
+import { stableText } from '#bundles/json/stable-hash';
 import { additionsOf } from './additions.ts';
 import { type ExtraField, extraFieldsOf } from './extra-fields.ts';
 import { deployersOf, isReported } from './deploy-tools.ts';

@@ -1,7 +1,7 @@
 import type { KeyedHash } from '../../../model/package-secrets.ts';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
-import { hashText, stableText } from '../desired/stable-hash.ts';
+import { hashText, stableText } from '#bundles/json/stable-hash';
 import { extractFields } from './field-set.ts';
 
 /** The part of an object that we own according to managedFields. */

@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { KubernetesApi, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
-import { stableText } from '../desired/stable-hash.ts';
+import { stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf, segmentOf } from './field-set.ts';
 import { isOwnEntry } from './fingerprint.ts';

@@ -4,7 +4,7 @@ import { keyOf } from '../desired/object-key.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { follow, type Listener } from './follow.ts';
 import { type WatchedGroup, watchedGroups } from './watched-groups.ts';
-import { stableHash } from '../desired/stable-hash.ts';
+import { stableHash } from '#bundles/json/stable-hash';
 import { isOwnEntry } from '../live/fingerprint.ts';
 
 export type WatchOptions = {

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { parseManifests } from '../../../../agent/model/parse-manifests.ts';
+import { parseManifests } from '../../../../bundles/formats/bundle/parse-manifests.ts';
 import { writeExactJson } from '../../../../bundles/json/exact-json.ts';
 import { pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 import { definition, yaml } from './objects.ts';

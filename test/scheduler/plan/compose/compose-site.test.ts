@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { resolveInputs } from '../../../../agent/acquire/offers/site-inputs.ts';
+import { resolveInputs } from '../../../../bundles/formats/site-values/resolve-inputs.ts';
 import { valuesOfAgent } from '../../../../bundles/formats/author-schema/judge-site-values.ts';
 import type { BundleConfig } from '../../../../bundles/formats/bundle/config.ts';
 import { formatError } from '../../../../bundles/errors.ts';

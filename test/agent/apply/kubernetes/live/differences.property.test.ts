@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
-import { stableHash } from '../../../../../agent/apply/kubernetes/desired/stable-hash.ts';
+import { stableHash } from '../../../../../bundles/json/stable-hash.ts';
 import { differences } from '../../../../../agent/apply/kubernetes/live/differences.ts';
 import { anyCharacter } from '../../../../harness/fleets/any-character.ts';
 

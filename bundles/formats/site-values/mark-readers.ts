@@ -1,7 +1,7 @@
-import { compareBytes, digestOf } from '#bundles/digest';
-import { isRecord } from '#bundles/is-record';
-import { type ParsedDocument } from '../../../model/parse-manifests.ts';
-import { stableText } from './stable-hash.ts';
+import { compareBytes, digestOf } from '../../digest.ts';
+import { isRecord } from '../../is-record.ts';
+import { type ParsedDocument } from '../bundle/parse-manifests.ts';
+import { stableText } from '../../json/stable-hash.ts';
 
 type Fields = ParsedDocument['value'];
 

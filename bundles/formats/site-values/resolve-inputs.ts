@@ -1,15 +1,11 @@
-import {
-  differByAssignment,
-  judgeSiteValues,
-  valuesOfAgent,
-} from '#bundles/formats/author-schema/judge-site-values';
-import type { InputFault } from '#bundles/formats/author-schema/judge-values';
-import { siteFields } from '#bundles/formats/bounds/site-fields';
-import type { BundleConfig, SiteInputField } from '#bundles/formats/bundle/config';
-import { isRecord } from '#bundles/is-record';
-import type { Json } from '#bundles/json/canonical';
-import { FleetError } from '#bundles/errors';
-import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { differByAssignment, judgeSiteValues, valuesOfAgent } from '../author-schema/judge-site-values.ts';
+import type { InputFault } from '../author-schema/judge-values.ts';
+import { siteFields } from '../bounds/site-fields.ts';
+import type { BundleConfig, SiteInputField } from '../bundle/config.ts';
+import { isRecord } from '../../is-record.ts';
+import type { Json } from '../../json/canonical.ts';
+import { FleetError } from '../../errors.ts';
+import type { SiteValues } from '../statements/predicates.ts';
 
 export type ResolvedInput = SiteInputField & { readonly value: Json };
 

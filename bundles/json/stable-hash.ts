@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { compareBytes } from '#bundles/digest';
+import { compareBytes } from '../digest.ts';
 
 /** Hash of a JSON value, independent of key order. Unlike canonical JSON, it accepts fractions and whole numbers beyond 2^53 (bigint). */
 export const stableHash = (value: unknown): string => hashText(stableText(value));

@@ -1,11 +1,11 @@
-import { isRecord } from '#bundles/is-record';
+import { isRecord } from '../../is-record.ts';
 import { isUtf8 } from 'node:buffer';
 import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
-import { compareBytes } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
-import { isManifest } from '#bundles/formats/bundle/is-manifest';
-import { yamlFault } from '#bundles/json/yaml-fault';
-import { storedNumber } from './stored-number.ts';
+import { compareBytes } from '../../digest.ts';
+import { FleetError } from '../../errors.ts';
+import { isManifest } from './is-manifest.ts';
+import { yamlFault } from '../../json/yaml-fault.ts';
+import { storedNumber } from '../../json/stored-number.ts';
 
 /** One YAML document of a package as plain data, and its place in the package. */
 export type ParsedDocument = {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { writeExactJson } from '../../../bundles/json/exact-json.ts';
-import { parseManifests } from '../../../agent/model/parse-manifests.ts';
+import { writeExactJson } from '../../../../bundles/json/exact-json.ts';
+import { parseManifests } from '../../../../bundles/formats/bundle/parse-manifests.ts';
 
 const read = (literal: string): string => {
   const yaml = `kind: Meter\nspec:\n  v: ${literal}\n`;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { resolveInputs } from '../../../../agent/acquire/offers/site-inputs.ts';
+import { resolveInputs } from '../../../../bundles/formats/site-values/resolve-inputs.ts';
 import type { BundleConfig } from '../../../../bundles/formats/bundle/config.ts';
 import type { Json } from '../../../../bundles/json/canonical.ts';
 import { verdict } from '../../../bundles/verdict.ts';

@@ -1,4 +1,4 @@
-import { yamlNumber } from '#bundles/json/yaml-numbers';
+import { yamlNumber } from './yaml-numbers.ts';
 
 /** The value of a plain scalar: a bigint beyond 2^53, text if it is not a number, `unsent` if the API server cannot store it as it is written. */
 export type StoredNumber = number | bigint | string | { readonly unsent: string };

@@ -1,12 +1,10 @@
-import { siteFence } from '#bundles/formats/bounds/site-fence';
-import { pointerTokens } from '#bundles/formats/bounds/site-fields';
-import { FleetError } from '#bundles/errors';
-import { canonicalJson, type Json } from '#bundles/json/canonical';
-import type { DesiredPackage } from '../../../model/target.ts';
-import type { ParsedDocument } from '../../../model/parse-manifests.ts';
+import { siteFence } from '../bounds/site-fence.ts';
+import { pointerTokens } from '../bounds/site-fields.ts';
+import { FleetError } from '../../errors.ts';
+import { canonicalJson, type Json } from '../../json/canonical.ts';
+import type { ParsedDocument } from '../bundle/parse-manifests.ts';
 import { markReaders } from './mark-readers.ts';
-
-type SiteInput = DesiredPackage['siteInputs'][number];
+import type { ResolvedInput as SiteInput } from './resolve-inputs.ts';
 
 /**
  * Sets site values at JSON pointers (RFC 6901) that begin with the index of the document in its file: '/0/spec/...'. The parent of the
