@@ -6,7 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, platformFlags } from '../../settings/configuration-flags.ts';
-import { explainSite, formatSite } from '../../views/explain/explain-site.ts';
+import { explainSite, formatSite } from '../../hub/questions/answers/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';

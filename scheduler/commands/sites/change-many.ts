@@ -1,19 +1,20 @@
-import { FleetError, formatError, type Place } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import type { Hub } from '../../hub/hub.ts';
-import { judgeProposal } from '../../hub/promote/values/judge-proposal.ts';
-import { proposeValues, shortId } from '../../hub/promote/values/propose-values.ts';
-import { rulesFor } from '../../hub/promote/values/rules-for.ts';
-import { checkValues, type KnownNeeds } from '../../hub/sites/check-values.ts';
+import {
+  type AskedChange,
+  checkChanges,
+  decideValues,
+  proposeIfReviewed,
+} from '../../hub/promote/values/change-values.ts';
+import type { JudgedProposal } from '../../hub/promote/values/judge-proposal.ts';
+import { shortId } from '../../hub/promote/values/propose-values.ts';
 import { formatValues } from '../../hub/sites/list-sites.ts';
-import { type PlannedSite, planValues, setManyValues } from '../../hub/sites/set-many-values.ts';
+import { type PlannedSite, planValues } from '../../hub/sites/set-many-values.ts';
 import { writeSites } from '../../hub/sites/write-site.ts';
-import { siteSigner } from '../../hub/sites/site-signer.ts';
-import { findSite, type ValueChange } from '../../hub/sites/set-values.ts';
+import type { ValueChange } from '../../hub/sites/set-values.ts';
 import type { ValuesReview } from '../../settings/values-review.ts';
 import { appendToLog } from '../append-to-log.ts';
-
-type Asked = { readonly change: ValueChange; readonly at?: Place };
 
 export type ManyOptions = {
   readonly dryRun: boolean;
@@ -36,11 +37,12 @@ export type Speaker = { readonly log: (line: string) => void; readonly say: (lin
  */
 export const changeMany = async (
   hub: Hub,
-  asked: readonly Asked[],
+  asked: readonly AskedChange[],
   { dryRun, allowUnknown, now, review, change = 'sites set' }: ManyOptions,
   speaker: Speaker,
 ): Promise<unknown> => {
-  const changes = await checkAll(hub, asked, allowUnknown, speaker);
+  const { changes, problems } = await checkChanges(hub, asked, allowUnknown);
+  refuseAny(problems, speaker);
   const planned = await planValues(hub.store.db, hub.store.fleet, changes);
   for (const one of planned) for (const line of changeLines(one.changes)) speaker.log(line);
   const sites = new Set(changes.map(({ site }) => site)).size;
@@ -49,9 +51,11 @@ export const changeMany = async (
     speaker.log(`${count} would change; nothing was changed`);
     return { dryRun, sites: planned.map(toJson) };
   }
-  const proposed = await proposeReviewed(hub, changes, { review, now, allowUnknown }, speaker);
-  if (proposed) return { dryRun, ...proposed };
-  const rows = await setManyValues(hub.store, { changes, signer: await siteSigner(hub), now, change });
+  const terms = { review, now, allowUnknown, change };
+  const decided = await decideValues(hub, changes, terms);
+  if (decided.kind === 'proposed')
+    return { dryRun, ...(await sayProposed(hub, decided.proposal, now, speaker)) };
+  const { rows } = decided;
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
   const written = await writeSites(hub, named, { now, command: 'sites set' });
@@ -75,45 +79,29 @@ export const proposeReviewed = async (
   { review, now, allowUnknown }: Pick<ManyOptions, 'review' | 'now' | 'allowUnknown'>,
   speaker: Speaker,
 ): Promise<{ readonly proposal: string; readonly waits: readonly string[] } | undefined> => {
-  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
-    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
-  );
-  if ((await rulesFor(hub, review, touched)).length === 0) return undefined;
-  const proposal = await proposeValues(hub.store, changes, { now, allowUnknown });
-  if (!proposal) return undefined;
+  const proposal = await proposeIfReviewed(hub, changes, { review, now, allowUnknown });
+  return proposal && sayProposed(hub, proposal, now, speaker);
+};
+
+const sayProposed = async (
+  hub: Hub,
+  { row, conditions }: JudgedProposal,
+  now: Date,
+  speaker: Speaker,
+): Promise<{ readonly proposal: string; readonly waits: readonly string[] }> => {
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
-  const { conditions } = await judgeProposal(hub, proposal, review);
-  const id = shortId(proposal.row.id);
+  const id = shortId(row.id);
   const waits = conditions.map(({ name, wanted }) => `${name}: ${wanted}`);
   speaker.log(`proposed as ${id}; it waits for ${waits.join(', ')}. Nothing was changed yet`);
   speaker.log(`Approve it with: fleet-scheduler sites values approve ${id} --key <the approver's key>`);
-  return { proposal: proposal.row.id, waits };
+  return { proposal: row.id, waits };
 };
 
 const MAX_NAMED = 50;
 
-const checkAll = async (
-  hub: Hub,
-  asked: readonly Asked[],
-  allowUnknown: boolean,
-  speaker: Speaker,
-): Promise<readonly ValueChange[]> => {
-  const known: KnownNeeds = new Map();
-  const problems: FleetError[] = [];
-  const changes: ValueChange[] = [];
-  for (const { change, at } of asked) {
-    try {
-      await findSite(hub.store.db, change.site, change.agent);
-      changes.push({ ...change, set: await checkValues(hub, change, allowUnknown, known) });
-    } catch (error) {
-      if (!(error instanceof FleetError)) throw error;
-      const { code, message, hint } = error;
-      const who = change.agent === undefined ? change.site : `${change.site}/${change.agent}`;
-      problems.push(new FleetError(code, message, { subject: who, at, hint, cause: error }));
-    }
-  }
+const refuseAny = (problems: readonly FleetError[], speaker: Speaker): void => {
   const [only] = problems;
-  if (!only) return changes;
+  if (!only) return;
   if (problems.length === 1) throw only;
   for (const problem of problems.slice(0, MAX_NAMED)) speaker.say(formatError(problem));
   if (problems.length > MAX_NAMED) speaker.say(`... and ${problems.length - MAX_NAMED} more`);

@@ -43,11 +43,11 @@ export type ManyChanges = {
   readonly signer: SiteSigner;
   readonly now: Date;
   /** Name in the audit log; 'sites set' without. */
-  readonly change?: string;
+  readonly change?: string | undefined;
   /** Person and reason; undefined: those of the store. */
   readonly by?: By;
   /** Runs first in the transaction, and ends it by an error. */
-  readonly within?: (tx: Tx) => Promise<void>;
+  readonly within?: ((tx: Tx) => Promise<void>) | undefined;
 };
 
 /**

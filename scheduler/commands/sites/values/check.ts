@@ -7,7 +7,7 @@ import { openHub } from '../../../hub/open-hub.ts';
 import { listSites } from '../../../hub/sites/list-sites.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
-import { explainSite } from '../../../views/explain/explain-site.ts';
+import { explainSite } from '../../../hub/questions/answers/explain-site.ts';
 
 export default class SitesValuesCheck extends FleetCommand {
   static override description =

@@ -1,13 +1,8 @@
 import { Args, Flags } from '@oclif/core';
-import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
-import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
-import { enrolledAgents } from '../../../hub/sites/enrolled-agents.ts';
-import { siteValuesOf } from '../../../hub/sites/issue-site.ts';
-import { findSite, type ValueChange } from '../../../hub/sites/set-values.ts';
-import { valuesAt, valuesVersions } from '../../../hub/sites/values-at.ts';
+import { changesBackTo } from '../../../hub/promote/values/changes-back-to.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
 import { parseWhen, WHEN } from '../../../settings/parse-when.ts';
@@ -42,32 +37,12 @@ export default class SitesValuesRollback extends FleetCommand {
     const until = isVersion ? { version: Number(flags.to) } : { at: parseWhen(flags.to, 'to', now) };
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration, { by: personAndReason(flags) });
-    const { db, fleet } = hub.store;
-    const row = await findSite(db, site, undefined);
-    const target = await valuesAt(db, site, until);
-    if (!target || (until.version ?? 0) > row.version) {
-      const versions = await valuesVersions(db, site, 10);
-      throw new FleetError('USAGE', `no values of ${site} are recorded for ${flags.to}`, {
-        hint: `Versions are ${versions.map(({ version, at }) => `${version} of ${at}`).join(', ') || 'none'}`,
-      });
-    }
-    const enrolled = new Set((await enrolledAgents(db, site)).map(({ name }) => name));
-    const differing = valueDifferences(siteValuesOf(row, fleet, site), target.document);
-    const asked: ValueChange[] = [];
-    for (const [agent, values] of Map.groupBy(differing, (one) => one.agent)) {
-      if (agent !== undefined && !enrolled.has(agent)) {
-        this.say(`${site}/${agent} is not enrolled any more, and its values stay as they are`);
-        continue;
-      }
-      const set = values.flatMap(({ name, new: value }) =>
-        value === undefined ? [] : [[name, value] as const],
-      );
-      const unset = values.flatMap(({ name, new: value }) => (value === undefined ? [name] : []));
-      asked.push({ site, agent, set: Object.fromEntries(set), unset });
-    }
+    const { target, changes, gone } = await changesBackTo(hub, site, until);
+    for (const agent of gone)
+      this.say(`${site}/${agent} is not enrolled any more, and its values stay as they are`);
     const answer = await changeMany(
       hub,
-      asked.map((change) => ({ change })),
+      changes.map((change) => ({ change })),
       {
         dryRun: flags['dry-run'],
         allowUnknown: flags['allow-unknown'],
@@ -77,6 +52,6 @@ export default class SitesValuesRollback extends FleetCommand {
       },
       { log: (line) => this.log(line), say: (line) => this.say(line) },
     );
-    return { site, to: target.version, ...(answer as object) };
+    return { site, to: target, ...(answer as object) };
   }
 }

@@ -137,7 +137,7 @@ export const appendApproval = async (
 };
 
 /** The digest of a line that is not in the log. */
-const NO_DIGEST: Digest = `sha256:${'0'.repeat(64)}`;
+export const NO_DIGEST: Digest = `sha256:${'0'.repeat(64)}`;
 
 const predicateOf = (
   fleet: string,
@@ -157,7 +157,7 @@ const predicateOf = (
   });
 
 /** The statement that one person approves a promotion, or a stage of a rollout: the exact bytes to sign. */
-const approvalStatement = (candidate: Digest, predicate: ApprovalPredicate): Buffer =>
+export const approvalStatement = (candidate: Digest, predicate: ApprovalPredicate): Buffer =>
   statementPayload([{ name: 'candidate', digest: candidate }], 'approval', predicate);
 
 /**

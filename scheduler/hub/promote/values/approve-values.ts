@@ -1,9 +1,11 @@
 import { APPROVAL_SITE_VALUES, type ApprovalPredicate } from '#bundles/formats/statements/predicates';
 import { FleetError } from '#bundles/errors';
+import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { ProposedValue } from '../../../model/proposed-values.ts';
+import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
 import { openReleases } from '../../../release/write/open-releases.ts';
 import { noteChange } from '../../changes/note-change.ts';
@@ -16,20 +18,24 @@ import { siteSigner } from '../../sites/site-signer.ts';
 import { valuesAt } from '../../sites/values-at.ts';
 import type { By } from '../../store/open-store.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
-import { signApproval } from '../decide/approve-for.ts';
+import { approvalStatement, NO_DIGEST, signApproval } from '../decide/approve-for.ts';
 import { LOCK_WAIT_MS } from '../decide/chain.ts';
 import { approvalFiles, type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { changesOf, findProposal, type Proposal, shortId, whoseOf } from './propose-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
-export type Approving = {
+/** Who approves which proposal. */
+export type ApprovalRequest = {
   /** The id of a waiting proposal, or its first digits. */
   readonly id: string;
-  /** The approver's own key, one of the root's bundle role. */
-  readonly key: SigningKey;
   readonly person: string;
   readonly reason: string;
   readonly now: Date;
+};
+
+export type Approving = ApprovalRequest & {
+  /** The approver's own key, one of the root's bundle role. */
+  readonly key: SigningKey;
 };
 
 export type ApprovedValues = JudgedProposal & {
@@ -45,29 +51,98 @@ export type ApprovedValues = JudgedProposal & {
  */
 export const approveValues = async (
   hub: Hub,
-  { id, key, person, reason, now }: Approving,
+  { key, ...request }: Approving,
   review: ValuesReview | undefined,
 ): Promise<ApprovedValues> => {
-  const proposal = await findProposal(hub.store.db, id);
-  const { row, proposed } = proposal;
-  const before = await judgeProposal(hub, proposal, review);
-  if (person === row.person && !before.conditions.every(({ met }) => met))
-    throw new FleetError('USAGE', `${person} proposed ${shortId(row.id)}, and an author does not approve`, {
-      hint: 'Let somebody else approve it, with their own key and --person',
+  const proposal = await findProposal(hub.store.db, request.id);
+  await refuseAuthor(hub, proposal, request.person, review);
+  const statement = await signApproval(proposal.row.id, predicateOf(hub, proposal, request), key);
+  return takeApproval(hub, proposal, { ...request, statement }, review);
+};
+
+/**
+ * The statement that a person approves a proposal, to be signed outside of this program. @returns the exact bytes to sign
+ * @throws FleetError NOTHING_AWAITING; USAGE for the author
+ */
+export const draftValuesApproval = async (
+  hub: Hub,
+  request: ApprovalRequest,
+  review: ValuesReview | undefined,
+): Promise<Buffer> => {
+  const proposal = await findProposal(hub.store.db, request.id);
+  await refuseAuthor(hub, proposal, request.person, review);
+  return approvalStatement(proposal.row.id, predicateOf(hub, proposal, request));
+};
+
+/**
+ * As approveValues, with an approval that was signed outside of this program. The signature identifies the approver, so any caller may hand it over.
+ * @param statement a sigstore bundle
+ * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET for the signature; SCHEMA for another statement; the codes of approveValues
+ */
+export const takeValuesApproval = async (
+  hub: Hub,
+  statement: { readonly [key: string]: Json },
+  now: Date,
+  review: ValuesReview | undefined,
+): Promise<ApprovedValues> => {
+  const line = { number: 1, previous: null, at: formatTime(now), kind: 'approval', statement } as const;
+  const entry = verifyEntry({ ...line, digest: NO_DIGEST }, hub.keys.roots);
+  if (entry.kind !== 'approval' || entry.predicate.about !== 'site-values')
+    throw new FleetError('SCHEMA', 'this statement approves no change of values', {
+      hint: 'Sign the statement that the hub drafts',
     });
-  const predicate: ApprovalPredicate = {
-    fleet: hub.keys.root.fleet,
-    to: proposed.changes[0]?.site ?? 'site',
-    shared: row.id,
-    about: 'site-values',
-    person,
-    reason,
-    time: formatTime(now),
-    critical: [APPROVAL_SITE_VALUES],
-  };
+  const { shared, person, reason, critical } = entry.predicate;
+  if (entry.candidate !== shared || !critical.includes(APPROVAL_SITE_VALUES))
+    throw new FleetError(
+      'SCHEMA',
+      `an approval of values names the proposal twice, and ${APPROVAL_SITE_VALUES} in critical`,
+      {
+        hint: 'Sign the statement that the hub drafts',
+      },
+    );
+  const proposal = await findProposal(hub.store.db, shared);
+  await refuseAuthor(hub, proposal, person, review);
+  const bytes = Buffer.from(JSON.stringify(statement));
+  return takeApproval(hub, proposal, { id: shared, person, reason, now, statement: bytes }, review);
+};
+
+const refuseAuthor = async (
+  hub: Hub,
+  proposal: Proposal,
+  person: string,
+  review: ValuesReview | undefined,
+): Promise<void> => {
+  const { row } = proposal;
+  if (person !== row.person) return;
+  if ((await judgeProposal(hub, proposal, review)).conditions.every(({ met }) => met)) return;
+  throw new FleetError('USAGE', `${person} proposed ${shortId(row.id)}, and an author does not approve`, {
+    hint: 'Let somebody else approve it, with their own key and --person',
+  });
+};
+
+const predicateOf = (
+  hub: Hub,
+  { row, proposed }: Proposal,
+  { person, reason, now }: ApprovalRequest,
+): ApprovalPredicate => ({
+  fleet: hub.keys.root.fleet,
+  to: proposed.changes[0]?.site ?? 'site',
+  shared: row.id,
+  about: 'site-values',
+  person,
+  reason,
+  time: formatTime(now),
+  critical: [APPROVAL_SITE_VALUES],
+});
+
+const takeApproval = async (
+  hub: Hub,
+  proposal: Proposal,
+  { statement, person, reason, now }: ApprovalRequest & { readonly statement: Buffer },
+  review: ValuesReview | undefined,
+): Promise<ApprovedValues> => {
   {
     using releases = await openReleases(hub.layout, { command: 'approve', now, waitMs: LOCK_WAIT_MS });
-    const statement = await signApproval(row.id, predicate, key);
     await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
   }
   const judged = await judgeProposal(hub, proposal, review);

@@ -19,6 +19,8 @@ type Terms = {
   readonly now: Date;
   /** Names that no release asks for are accepted, also when it is approved. */
   readonly allowUnknown: boolean;
+  /** Runs first in the transaction, and ends it by an error. */
+  readonly within?: ((tx: Tx) => Promise<void>) | undefined;
 };
 
 /**
@@ -28,9 +30,10 @@ type Terms = {
 export const proposeValues = (
   store: Store,
   changes: readonly ValueChange[],
-  { now, allowUnknown }: Terms,
+  { now, allowUnknown, within }: Terms,
 ): Promise<Proposal | undefined> =>
   store.transact(async (tx) => {
+    await within?.(tx);
     const { fleet, by } = store;
     const planned = await planValues(tx, fleet, changes);
     const proposedChanges = planned.flatMap(({ site, row, after }) =>

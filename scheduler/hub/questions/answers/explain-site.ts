@@ -12,13 +12,13 @@ import type { ComposedValues, SiteValues } from '#bundles/formats/statements/pre
 import type { Json } from '#bundles/json/canonical';
 import { formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import type { Hub } from '../../hub/hub.ts';
-import { channelOf } from '../../hub/sites/agent-record.ts';
-import { enrolledAgents } from '../../hub/sites/enrolled-agents.ts';
-import { siteValuesOf } from '../../hub/sites/issue-site.ts';
-import { findSite } from '../../hub/sites/set-values.ts';
-import { type DecidedValue, valuesAt } from '../../hub/sites/values-at.ts';
-import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { enrolledAgents } from '../../sites/enrolled-agents.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
+import { findSite } from '../../sites/set-values.ts';
+import { type DecidedValue, valuesAt } from '../../sites/values-at.ts';
+import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 
 /** Place of a value, lowest first: a higher one replaces the whole value. */
 export type Origin = 'default' | 'layers' | 'site' | 'agent' | 'fixed layers';

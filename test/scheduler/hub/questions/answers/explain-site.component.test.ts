@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { formatTime } from '#bundles/time';
-import Explain from '../../../../scheduler/commands/platform/explain.ts';
-import SitesValuesCheck from '../../../../scheduler/commands/sites/values/check.ts';
-import { setManyValues } from '../../../../scheduler/hub/sites/set-many-values.ts';
-import type { ValueChange } from '../../../../scheduler/hub/sites/set-values.ts';
-import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
-import { explainSite } from '../../../../scheduler/views/explain/explain-site.ts';
-import { runCommandClass } from '../../commands/run-command-class.ts';
-import { enrolledHub, HOSTS, NOW, type TestHub } from '../../hub/test-hub.ts';
+import Explain from '../../../../../scheduler/commands/platform/explain.ts';
+import SitesValuesCheck from '../../../../../scheduler/commands/sites/values/check.ts';
+import { setManyValues } from '../../../../../scheduler/hub/sites/set-many-values.ts';
+import type { ValueChange } from '../../../../../scheduler/hub/sites/set-values.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
+import { explainSite } from '../../../../../scheduler/hub/questions/answers/explain-site.ts';
+import { runCommandClass } from '../../../commands/run-command-class.ts';
+import { enrolledHub, HOSTS, NOW, type TestHub } from '../../test-hub.ts';
 
 const places = (hub: TestHub) => {
   const at = { keys: join(hub.path, 'keys'), layout: hub.layout, db: hub.db, now: formatTime(NOW) };

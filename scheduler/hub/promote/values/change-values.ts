@@ -1,0 +1,94 @@
+import { FleetError, type Place } from '#bundles/errors';
+import type { ValuesReview } from '../../../settings/values-review.ts';
+import type { Hub } from '../../hub.ts';
+import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
+import { setManyValues } from '../../sites/set-many-values.ts';
+import { findSite, type ValueChange } from '../../sites/set-values.ts';
+import { siteSigner } from '../../sites/site-signer.ts';
+import type { SiteRow, Tx } from '../../store/tables.ts';
+import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
+import { proposeValues } from './propose-values.ts';
+import { rulesFor } from './rules-for.ts';
+
+/** A change of one site, or of one of its agents, and the line of a file that asks for it. */
+export type AskedChange = { readonly change: ValueChange; readonly at?: Place };
+
+export type CheckedChanges = {
+  /** Those that fit, with text that is a number where the site input takes one (checkValues). */
+  readonly changes: readonly ValueChange[];
+  /** One for each that does not; its subject is the site, or '<site>/<agent>'. */
+  readonly problems: readonly FleetError[];
+};
+
+/** Checks changes against the sites that are known and the newest releases that they follow. */
+export const checkChanges = async (
+  hub: Hub,
+  asked: readonly AskedChange[],
+  allowUnknown: boolean,
+): Promise<CheckedChanges> => {
+  const known: KnownNeeds = new Map();
+  const problems: FleetError[] = [];
+  const changes: ValueChange[] = [];
+  for (const { change, at } of asked) {
+    try {
+      await findSite(hub.store.db, change.site, change.agent);
+      changes.push({ ...change, set: await checkValues(hub, change, allowUnknown, known) });
+    } catch (error) {
+      if (!(error instanceof FleetError)) throw error;
+      const { code, message, hint } = error;
+      const who = change.agent === undefined ? change.site : `${change.site}/${change.agent}`;
+      problems.push(new FleetError(code, message, { subject: who, at, hint, cause: error }));
+    }
+  }
+  return { changes, problems };
+};
+
+export type ChangeTerms = {
+  readonly allowUnknown: boolean;
+  readonly now: Date;
+  /** Changes that need approvals are proposed, and not made; undefined: none does. */
+  readonly review: ValuesReview | undefined;
+  /** Name of the change in the audit log; 'sites set' without. */
+  readonly change?: string;
+  /** Runs first in the transaction, and ends it by an error. */
+  readonly within?: ((tx: Tx) => Promise<void>) | undefined;
+};
+
+/**
+ * Proposes checked changes that the review wants approvals of. @returns undefined: they may be made at once, or nothing differs
+ * @throws FleetError VALUES_CHANGED
+ */
+export const proposeIfReviewed = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+  { review, now, allowUnknown, within }: ChangeTerms,
+): Promise<JudgedProposal | undefined> => {
+  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
+    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
+  );
+  if ((await rulesFor(hub, review, touched)).length === 0) return undefined;
+  const proposal = await proposeValues(hub.store, changes, { now, allowUnknown, within });
+  return proposal && (await judgeProposal(hub, proposal, review));
+};
+
+export type DecidedChanges =
+  | { readonly kind: 'proposed'; readonly proposal: JudgedProposal }
+  /** `rows`: sites with another statement, which the layout does not have yet. */
+  | { readonly kind: 'made'; readonly rows: readonly SiteRow[] };
+
+/**
+ * Makes checked changes, or proposes them where the review wants approvals: all of them or none, by the person and reason of the store.
+ * @throws FleetError VALUES_CHANGED, SITE_MISSING, AGENT_UNKNOWN; the codes of signing
+ */
+export const decideValues = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+  terms: ChangeTerms,
+): Promise<DecidedChanges> => {
+  const proposal = await proposeIfReviewed(hub, changes, terms);
+  if (proposal) return { kind: 'proposed', proposal };
+  const { now, change, within } = terms;
+  const signer = await siteSigner(hub);
+  const rows = await setManyValues(hub.store, { changes, signer, now, change, within });
+  return { kind: 'made', rows };
+};
