@@ -54,7 +54,7 @@ export const changeMany = async (
   const terms = { review, now, allowUnknown, change };
   const decided = await decideValues(hub, changes, terms);
   if (decided.kind === 'proposed')
-    return { dryRun, ...(await sayProposed(hub, decided.proposal, now, speaker)) };
+    return { dryRun, ...(await reportProposed(hub, decided.proposal, now, speaker)) };
   const { rows } = decided;
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
@@ -80,10 +80,10 @@ export const proposeReviewed = async (
   speaker: Speaker,
 ): Promise<{ readonly proposal: string; readonly waits: readonly string[] } | undefined> => {
   const proposal = await proposeIfReviewed(hub, changes, { review, now, allowUnknown });
-  return proposal && sayProposed(hub, proposal, now, speaker);
+  return proposal && reportProposed(hub, proposal, now, speaker);
 };
 
-const sayProposed = async (
+const reportProposed = async (
   hub: Hub,
   { row, conditions }: JudgedProposal,
   now: Date,

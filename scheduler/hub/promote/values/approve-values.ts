@@ -24,7 +24,7 @@ import { approvalFiles, type JudgedProposal, judgeProposal } from './judge-propo
 import { changesOf, findProposal, type Proposal, shortId, whoseOf } from './propose-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
-/** Who approves which proposal. */
+/** An approval of a proposal, before it is signed. */
 export type ApprovalRequest = {
   /** The id of a waiting proposal, or its first digits. */
   readonly id: string;
