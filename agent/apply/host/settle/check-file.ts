@@ -23,7 +23,7 @@ export const checkFile = (
   once: boolean,
   signal: AbortSignal,
 ): Promise<CheckResult> =>
-  untilTimeout(check, once, signal, async () => {
+  untilTimeout(check, { once, signal }, async () => {
     const { path, maxAgeSeconds } = check;
     const modified = await modifiedAt(root, path);
     if (modified === undefined) return { outcome: 'failed', message: `${path} does not exist` };

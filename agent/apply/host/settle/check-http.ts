@@ -12,7 +12,7 @@ export const checkHttp = (check: HttpCheck, once: boolean, signal: AbortSignal):
   const { url, status } = check;
   const request = asRequest(url);
   let last = 'does not answer';
-  return untilTimeout(check, once, signal, async (limit) => {
+  return untilTimeout(check, { once, signal }, async (limit) => {
     try {
       const answer = await fetch(request.url, {
         headers: request.headers,

@@ -9,7 +9,7 @@ type TcpCheck = Extract<HostCheck, { type: 'tcp' }>;
 /** Passes if a connection can be made. Retries until the timeout, because a server may still be starting; with `once` it tries a single time. */
 export const checkTcp = (check: TcpCheck, once: boolean, signal: AbortSignal): Promise<CheckResult> => {
   const where = check.host.includes(':') ? `[${check.host}]:${check.port}` : `${check.host}:${check.port}`;
-  return untilTimeout(check, once, signal, async (limit) => {
+  return untilTimeout(check, { once, signal }, async (limit) => {
     const failure = await tryConnection(check, limit);
     return failure === undefined
       ? { outcome: 'passed', message: `${where} accepts connections` }

@@ -5,6 +5,13 @@ const RETRY_MS = 250;
 
 type Judged = Pick<CheckResult, 'outcome' | 'message'>;
 
+type Limits = {
+  readonly once: boolean;
+  readonly signal: AbortSignal;
+  /** Aborted when the timeout of the check is over. */
+  readonly timeout?: AbortSignal;
+};
+
 /**
  * Repeats a look that fails until it passes or the timeout of the check is over; with `once` it looks a single time. The message is that
  * of the last look that the timeout did not cut off, if there was one.
@@ -13,11 +20,10 @@ type Judged = Pick<CheckResult, 'outcome' | 'message'>;
  */
 export const untilTimeout = async (
   { name, timeoutSeconds }: { readonly name: string; readonly timeoutSeconds: number },
-  once: boolean,
-  signal: AbortSignal,
+  { once, signal, timeout = AbortSignal.timeout(timeoutSeconds * 1000) }: Limits,
   look: (limit: AbortSignal) => Promise<Judged>,
 ): Promise<CheckResult> => {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutSeconds * 1000)]);
+  const limit = AbortSignal.any([signal, timeout]);
   let reason: string | undefined;
   for (;;) {
     const { outcome, message } = await look(limit);

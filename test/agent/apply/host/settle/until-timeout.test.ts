@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { untilTimeout } from '../../../../../agent/apply/host/settle/until-timeout.ts';
 
 const CHECK = { name: 'broker', timeoutSeconds: 0.3 };
-const never = new AbortController().signal;
+const limits = { once: false, signal: new AbortController().signal };
 
 const untilAborted = async (limit: AbortSignal) => {
   await once(limit, 'abort');
@@ -11,16 +11,19 @@ const untilAborted = async (limit: AbortSignal) => {
 };
 
 it('untilTimeout reports the reason of the last complete attempt when the timeout cuts off the next one', async () => {
+  const timeout = new AbortController();
   let looks = 0;
-  const result = await untilTimeout(CHECK, false, never, async (limit) => {
+  const result = await untilTimeout(CHECK, { ...limits, timeout: timeout.signal }, async (limit) => {
     looks += 1;
-    return looks === 1 ? { outcome: 'failed', message: 'ECONNREFUSED' } : untilAborted(limit);
+    if (looks === 1) return { outcome: 'failed', message: 'ECONNREFUSED' };
+    setImmediate(() => timeout.abort());
+    return untilAborted(limit);
   });
   expect(looks).toBe(2);
   expect(result.message).toBe('ECONNREFUSED (tried for 0.3 s)');
 });
 
 it('untilTimeout reports "no answer" when the timeout cuts off the first attempt', async () => {
-  const result = await untilTimeout({ ...CHECK, timeoutSeconds: 0.01 }, false, never, untilAborted);
+  const result = await untilTimeout({ ...CHECK, timeoutSeconds: 0.01 }, limits, untilAborted);
   expect(result.message).toBe('no answer (tried for 0.01 s)');
 });
