@@ -159,9 +159,10 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
       cp -r /etc/fleet-scheduler/keys/. /etc/fleet-signer && chown -R fleet-signer: /etc/fleet-signer`);
     for (const unit of ['fleet-scheduler', 'fleet-signer']) {
       const { code } = await host.exec(['systemctl', 'start', unit]);
-      const log = await sh(`journalctl -u ${unit} -o cat | tail -20`);
-      expect(code, log).toBe(0);
-      expect(log).toContain('"msg":"listening"');
+      const log = () => sh(`journalctl -u ${unit} -o cat | tail -20`);
+      expect(code, await log()).toBe(0);
+      // journald reads the lines of a service after the service wrote them.
+      await expect.poll(log).toContain('"msg":"listening"');
       expect(await sh(`systemctl is-active ${unit}`)).toBe('active');
     }
     await sh('systemctl stop fleet-scheduler fleet-signer; rm -r /etc/fleet-scheduler /etc/fleet-signer/*');
