@@ -3,7 +3,7 @@ import { redirect } from 'react-router';
 import { defined } from '#bundles/defined';
 import { plainText } from '#bundles/errors';
 import type { Problem } from '#bundles/transport/hub/client';
-import { dropToken, readCsrf, readToken } from './session.ts';
+import { dropToken, keepFirstChange, readCsrf, readToken } from './session.ts';
 
 /** The refusal of the hub (RFC 9457), or of the network. */
 export class Refusal extends Error {
@@ -85,6 +85,7 @@ export const send = async <T extends ApiResponse>(
     if (signal?.aborted === true) throw cause;
     throw new Refusal({ status: 0, code: 'HUB_UNREACHABLE', message: 'The hub does not answer.' });
   });
+  keepFirstChange(answer.headers.get('x-fleet-change'));
   const content = shown(answer.data);
   if (answer.status < 300) return content as SuccessResponse<T>;
   // The answer for an unknown path has only `code` and `message`.

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { defined } from '#bundles/defined';
-import { readToken } from './session.ts';
+import { keepChange, readChange, readToken } from './session.ts';
 
 /** Shortest time between two refreshes. */
 const REFRESH_MS = 5000;
@@ -55,26 +55,30 @@ export const useLive = (): { readonly isStale: boolean } => {
   return { isStale: stale };
 };
 
-/** Calls for each event of GET /v1/changes. Not an EventSource, which cannot send the token in a header. */
+/**
+ * Calls `changed` for each change after the one that the view was read at, also for those while no stream was open: the stream gets its
+ * id as Last-Event-ID. Not an EventSource, which cannot send the token in a header.
+ */
 const follow = async (changed: () => void, reopened: () => void, signal: AbortSignal): Promise<void> => {
   for (let isFirst = true; !signal.aborted; isFirst = false) {
     try {
       const token = readToken();
+      const last = readChange();
       const answer = await fetch('/v1/changes', {
         headers: defined({
           accept: 'text/event-stream',
           authorization: token === null ? undefined : `Bearer ${token}`,
+          'last-event-id': last === null ? undefined : last,
         }),
         signal,
       });
       if (answer.ok && answer.body !== null) {
-        // Changes while no stream was open have no event.
-        if (!isFirst) {
-          changed();
-          // An upgrade restarts the hub.
-          reopened();
+        // An upgrade restarts the hub.
+        if (!isFirst) reopened();
+        for await (const text of lines(answer.body)) {
+          if (text.startsWith('id: ')) keepChange(text.slice(4));
+          else if (text.startsWith('event: changed')) changed();
         }
-        for await (const text of lines(answer.body)) if (text.startsWith('event: changed')) changed();
       } else await answer.body?.cancel();
     } catch {
       // The hub is unreachable; the views report it with their next request.

@@ -5,7 +5,10 @@ const KEY = 'fleet-ferry-token';
 const DECIDER = 'fleet-ferry-decider';
 
 export const readToken = (): string | null => sessionStorage.getItem(KEY);
-export const keepToken = (token: string): void => sessionStorage.setItem(KEY, token);
+export const keepToken = (token: string): void => {
+  change = null;
+  sessionStorage.setItem(KEY, token);
+};
 export const dropToken = (): void => {
   sessionStorage.removeItem(KEY);
   sessionStorage.removeItem(DECIDER);
@@ -21,3 +24,13 @@ export const keepCsrf = (given: string | null): void => {
   csrf = given;
 };
 export const readCsrf = (): string | null => csrf;
+
+/** Id of the change that the view was read at, or that the stream of changes sent last. Of several answers the first counts. */
+let change: string | null = null;
+export const keepFirstChange = (id: string | null): void => {
+  change ??= id;
+};
+export const keepChange = (id: string): void => {
+  change = id;
+};
+export const readChange = (): string | null => change;

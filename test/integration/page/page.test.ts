@@ -267,11 +267,19 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('updates an open view with what the hub receives', async () => {
+    const joined = Promise.withResolvers<void>();
+    // The stream of changes opens after the change.
+    await page.route('**/v1/changes', async (route) => {
+      await joined.promise;
+      await route.continue();
+    });
     await visit('/?site=late-comer');
     const row = page.getByRole('row', { name: /^late-comer / });
     expect(await row.count()).toBe(0);
     await join(hub.made, testAgent('late-comer/press-1'));
+    joined.resolve();
     await row.waitFor();
+    await page.unroute('**/v1/changes');
   });
 
   test('shows the refusal of the hub, and asks again on request', async () => {

@@ -23,9 +23,22 @@ export const STREAM_LIMITS: StreamLimits = { streams: 200, perCaller: 20, lookMs
 /** Looks without a change after which a comment is sent, so that proxies and the idle limit of the server keep a stream open. */
 const COMMENT_AFTER = 10;
 
+/** Header of an answer: the id of the newest change in it. A stream with this `Last-Event-ID` sends each later change. */
+const AT_CHANGE = 'x-fleet-change';
+
+type Follower = {
+  readonly since: number;
+  readonly caller: string;
+  /** Id of the last change that the client knows. */
+  seen: string;
+};
+
 /**
  * Adds the stream of server-sent events that says when the hub knows something new. One look serves all streams: their number does
  * not add questions to the database. An event has no content, so it shows nothing that its reader may not see.
+ *
+ * Each answer to a GET has the id of the change that it was read at. A client sends it as `Last-Event-ID` (HTML Living Standard, section
+ * 9.2.3), so that no change is lost between an answer and the stream, or between two streams.
  */
 export const changeStream = (
   server: HubServer,
@@ -33,37 +46,43 @@ export const changeStream = (
   forReaders: ForReaders,
   { streams, perCaller, lookMs, lifeMs }: StreamLimits = STREAM_LIMITS,
 ): void => {
-  const open = new Map<ServerResponse, { readonly since: number; readonly caller: string }>();
+  const open = new Map<ServerResponse, Follower>();
   let timer: NodeJS.Timeout | undefined;
-  let seen: string | undefined;
-  let quiet = 0;
+  let isLooking = false;
+  let looks = 0;
 
   const leave = (stream: ServerResponse): void => {
     open.delete(stream);
     if (open.size > 0) return;
     clearTimeout(timer);
     timer = undefined;
-    seen = undefined;
   };
 
   const look = async (): Promise<void> => {
-    const version = await readVersion(hub).catch(() => seen);
-    const isNew = version !== seen && seen !== undefined;
-    seen = version;
-    quiet = isNew ? 0 : quiet + 1;
+    isLooking = true;
+    const version = await readVersion(hub).catch(() => undefined);
+    isLooking = false;
+    looks += 1;
     const now = performance.now();
-    const sign = quiet % COMMENT_AFTER === 0 ? ':\n\n' : '';
-    const text = isNew ? `event: changed\nid: ${version}\ndata:\n\n` : sign;
-    for (const [stream, { since }] of open) {
-      if (now - since > lifeMs) stream.end();
+    const comment = looks % COMMENT_AFTER === 0 ? ':\n\n' : '';
+    for (const [stream, follower] of open) {
+      const isNew = version !== undefined && version !== follower.seen;
+      const text = isNew ? `event: changed\nid: ${version}\ndata:\n\n` : comment;
+      if (now - follower.since > lifeMs) stream.end();
       // A reader that did not take the last words gets no more of them.
       else if (stream.writableNeedDrain) stream.destroy();
       else if (text !== '') stream.write(text);
+      if (isNew) follower.seen = version;
     }
-    if (open.size > 0) timer = setTimeout(() => void look(), lookMs);
+    timer = open.size > 0 ? setTimeout(() => void look(), lookMs) : undefined;
   };
 
-  server.get(CHANGES_PATH, forReaders, async ({ principal }, reply) => {
+  // Before the answer is read: a change while it is read counts as later.
+  server.addHook('preHandler', async ({ method, principal }, reply) => {
+    if (method === 'GET' && principal !== undefined) void reply.header(AT_CHANGE, await readVersion(hub));
+  });
+
+  server.get(CHANGES_PATH, forReaders, async ({ principal, headers }, reply) => {
     const caller = principal === undefined ? '' : `${principal.kind} ${principal.person ?? principal.id}`;
     const own = [...open.values()].filter((one) => one.caller === caller).length;
     if (own >= perCaller)
@@ -78,6 +97,9 @@ export const changeStream = (
       throw new FleetError('BUSY', `${streams} pages follow the changes of this hub already`, {
         hint: 'The page asks again later; reload it to see what is new',
       });
+    const at = String(reply.getHeader(AT_CHANGE));
+    const last = headers['last-event-id'];
+    const seen = typeof last === 'string' ? last : at;
     reply.hijack();
     const stream = reply.raw;
     stream.writeHead(200, {
@@ -85,10 +107,10 @@ export const changeStream = (
       'cache-control': 'no-store',
       'x-accel-buffering': 'no',
     });
-    stream.write(`retry: ${lookMs}\n\n`);
+    stream.write(`retry: ${lookMs}\nid: ${seen}\n\n`);
     stream.on('close', () => leave(stream));
-    open.set(stream, { since: performance.now(), caller });
-    if (open.size === 1 && timer === undefined) void look();
+    open.set(stream, { since: performance.now(), caller, seen });
+    if (!isLooking && timer === undefined) void look();
   });
 
   server.addHook('preClose', async () => {

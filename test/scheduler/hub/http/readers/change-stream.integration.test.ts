@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import { CHANGES_PATH } from '#bundles/formats/events/hub-api';
+import { CHANGES_PATH, STATUS_PATH } from '#bundles/formats/events/hub-api';
 import { STREAM_LIMITS } from '../../../../../scheduler/hub/http/readers/change-stream.ts';
 import { testAgent } from '../../test-hub.ts';
 import { join, type TestServer, testServer } from '../../serve/test-server.ts';
@@ -11,17 +11,20 @@ const listen = async (made: TestServer): Promise<string> => {
   return `http://127.0.0.1:${(made.server.server.address() as AddressInfo).port}${CHANGES_PATH}`;
 };
 
-const openStream = async (url: string, token: string) => {
+const openStream = async (url: string, token: string, more: Readonly<Record<string, string>> = {}) => {
   const stop = new AbortController();
-  const answer = await fetch(url, { headers: { authorization: `Bearer ${token}` }, signal: stop.signal });
+  const headers = { authorization: `Bearer ${token}`, ...more };
+  const answer = await fetch(url, { headers, signal: stop.signal });
   const text = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
   /** Reads on until the stream has this. */
-  const until = async (word: string): Promise<void> => {
-    for (let all = ''; !all.includes(word); ) {
+  const until = async (word: string): Promise<string> => {
+    let all = '';
+    while (!all.includes(word)) {
       const read = await text?.read();
       if (read === undefined || read.done) throw new Error(`the stream ended after ${all}`);
       all += read.value;
     }
+    return all;
   };
   /** The rest of an answer that ends. */
   const rest = async (): Promise<string> => {
@@ -45,6 +48,35 @@ test('a stream sends an event after each write, without any content', async () =
   await Promise.all([one.until('event: changed'), other.until('event: changed')]);
   one.stop.abort();
   other.stop.abort();
+});
+
+test('a stream sends an event for a change between an answer and its opening', async () => {
+  await using made = await testServer();
+  const url = await listen(made);
+  const token = await made.reader();
+  const headers = { authorization: `Bearer ${token}` };
+  const { headers: read } = await fetch(new URL(STATUS_PATH, url), { headers });
+  const id = read.get('x-fleet-change') ?? '';
+  await join(made, testAgent('plant-7/press-1'));
+  const late = await openStream(url, token, { 'last-event-id': id });
+  await late.until('event: changed');
+  late.stop.abort();
+});
+
+test('a stream sends no event for changes that the answer before it has', async () => {
+  await using made = await testServer();
+  const url = await listen(made);
+  const token = await made.reader();
+  await join(made, testAgent('plant-7/press-1'));
+  const headers = { authorization: `Bearer ${token}` };
+  const { headers: read } = await fetch(new URL(STATUS_PATH, url), { headers });
+  const id = read.get('x-fleet-change') ?? '';
+  const stream = await openStream(url, token, { 'last-event-id': id });
+  await join(made, testAgent('plant-7/press-2'));
+  const text = await stream.until('event: changed');
+  expect(text.split('event: changed')).toHaveLength(2);
+  expect(text).not.toContain(`event: changed\nid: ${id}`);
+  stream.stop.abort();
 });
 
 test('F12: one reader cannot take the streams of the others', async () => {
