@@ -1,5 +1,6 @@
 import { type FleetError, formatError } from '#bundles/errors';
 import { buildLoaded } from '../build/pipeline.ts';
+import { adviseBuilt } from '../assemble/advise-built.ts';
 import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import { knownCharts } from '../load/charts/known-charts.ts';
 import { knownContents } from '../assemble/content/known-contents.ts';
@@ -11,6 +12,8 @@ import { uniqueProblems, isFatal, createProblems, type Problems, problemsOf } fr
 import type { Sources } from '../load/sources/open-sources.ts';
 import { renderPlatform } from '../render/render-platform.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
+import type { Enrolled } from '../plan/validate/sites/advise-sites.ts';
+import type { SiteFinding } from '../plan/validate/sites/describe-faults.ts';
 import { type Finding, type Found, groupFindings } from '../plan/validate/group-findings.ts';
 import { findIdleSelectors, type IdleSelectors } from '../plan/validate/idle-selectors.ts';
 import { checkRange, unjudgedTypes } from '../plan/validate/kubernetes/unjudged-types.ts';
@@ -25,6 +28,8 @@ export type Validation = {
   readonly findings: readonly Finding[];
   /** Advice: possible mistakes. */
   readonly advice: readonly FleetError[];
+  /** Values of sites that are missing, do not fit or have no taker, and layers that tie. Those that the repository causes are problems, too. */
+  readonly sites: readonly SiteFinding[];
 };
 
 export type ValidateOptions = PlatformOptions & {
@@ -32,6 +37,8 @@ export type ValidateOptions = PlatformOptions & {
   readonly fleet?: string;
   /** Range of Kubernetes versions to judge rendered objects for, instead of what cluster types require. */
   readonly kubernetes?: string;
+  /** Agents of a hub. Without them only sites that the repository declares are judged, by its values alone. */
+  readonly enrolled?: Enrolled;
 };
 
 /**
@@ -72,6 +79,17 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
   found.push(
     ...idle.problems.flatMap((error) => environments.map((environment) => ({ error, environment }))),
   );
+  const judged: SiteFinding[] = [];
+  const idleLayers: FleetError[] = [];
+  for (const build of builds) {
+    const { findings: own, idle: layers } = await adviseBuilt(build, options.enrolled);
+    judged.push(...own);
+    idleLayers.push(...layers);
+    const { environment } = build.platform;
+    found.push(
+      ...own.filter(({ isRepository }) => isRepository).map(({ error }) => ({ error, environment })),
+    );
+  }
   const findings = groupFindings(found.map((one) => withMissing(one, builds)));
   return {
     environments,
@@ -82,12 +100,17 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
         uniqueProblems(builds.flatMap(({ advice, aboutTemplates }) => [...advice, ...aboutTemplates])),
       ),
       ...idle.advice,
+      ...uniqueProblems([
+        ...judged.filter(({ isRepository }) => !isRepository).map(({ error }) => error),
+        ...idleLayers,
+      ]),
       ...uniqueProblems(
         options.kubernetes === undefined
           ? builds.flatMap(({ platform }) => unjudgedTypes(platform.clusterTypes))
           : [],
       ),
     ],
+    sites: judged,
   };
 };
 
@@ -123,7 +146,7 @@ const onlyRoot = (problems: readonly FleetError[]): Validation => {
     ...finding,
     environments: [],
   }));
-  return { environments: [], problems: findings.map(({ error }) => error), findings, advice: [] };
+  return { environments: [], problems: findings.map(({ error }) => error), findings, advice: [], sites: [] };
 };
 
 /** An unknown custom kind is one advice, regardless of the number of environments and objects. */

@@ -4,8 +4,9 @@ import { defined } from '#bundles/defined';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
+import { enrolledOf } from '../../views/enrolled-of.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
-import { environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
+import { configurationFlags, environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
 import { formatFinding } from '../../plan/validate/group-findings.ts';
 import { validatePlatform } from '../../views/validate-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
@@ -13,15 +14,21 @@ import { platformOptions } from '../../load/platform/platform-options.ts';
 export default class Validate extends FleetCommand {
   static override description = `Finds every error of a platform in all environments in one run.
 
-Reads the same input as build and makes every bundle, without writing and without looking for images.`;
+Reads the same input as build and makes every bundle, without writing and without looking for images.
+
+It also judges the values of sites: of those that the repository declares by its layers, and with --db those of enrolled agents by all their values. A layer that ties or does not fit is an error; a site that lacks a value, or has one that nothing takes, is advice, and holds up no other.`;
   static override examples = [
     '<%= config.bin %> validate --platform examples/platform',
     '<%= config.bin %> validate --platform https://git.example/platform#main --environment dev',
     '<%= config.bin %> validate --kubernetes 1.34',
+    '<%= config.bin %> validate --keys keys --layout out --db hub.db',
   ];
   static override flags = {
     ...platformFlags,
     environment: environmentFlag('Only this environment'),
+    keys: configurationFlags.keys,
+    layout: configurationFlags.layout,
+    db: configurationFlags.db,
     kubernetes: Flags.string({
       description:
         'Check rendered objects for these versions of Kubernetes instead of those of the cluster types',
@@ -31,11 +38,12 @@ Reads the same input as build and makes every bundle, without writing and withou
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Validate);
     const configuration = await readConfiguration(flags, process.cwd());
-    const { environments, findings, advice } = await validatePlatform({
+    const { environments, findings, advice, sites } = await validatePlatform({
       ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
       ...defined({
         environments: flags.environment,
         fleet: flags.fleet,
+        enrolled: await enrolledOf(configuration),
         kubernetes: flags.kubernetes !== undefined ? parseRange(flags.kubernetes) : undefined,
       }),
     });
@@ -56,6 +64,7 @@ Reads the same input as build and makes every bundle, without writing and withou
       environments,
       problems: findings.map(({ error, ...more }) => ({ ...(this.toErrorJson(error) as object), ...more })),
       advice: advice.map((it) => this.toErrorJson(it)),
+      sites: sites.map(({ error, ...finding }) => ({ ...finding, ...(this.toErrorJson(error) as object) })),
     };
   }
 }

@@ -26,6 +26,7 @@ test('a valid platform has no problems in any environment', async () => {
     problems: [],
     findings: [],
     advice: [],
+    sites: [],
   });
 });
 

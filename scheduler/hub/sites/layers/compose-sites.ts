@@ -17,7 +17,7 @@ import type { SiteSigner } from '../site-signer.ts';
 import { type WriteSiteOptions, writeSites } from '../write-site.ts';
 import { findDifferences } from './find-differences.ts';
 import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
-import { type ChannelLayers, readChannelLayers } from './read-channel-layers.ts';
+import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
 
 /** Why a site keeps the values that it has, as the database has it. */
 export type HeldReason = Pick<FleetError, 'code' | 'message'> & {
@@ -174,7 +174,7 @@ const issue = (
   { store }: Hub,
   signer: SiteSigner,
   batch: readonly PlannedComposition[],
-  layers: ReadonlyMap<string, ChannelLayers>,
+  layers: ReadonlyMap<string, ReleasedChannelLayers>,
   now: Date,
 ): Promise<ComposedSites['changed']> =>
   store.transact(async (tx) => {
@@ -197,7 +197,7 @@ const issue = (
   });
 
 /** 'layers of prod sha256:0123...' */
-const reasonOf = (layers: ReadonlyMap<string, ChannelLayers>): string =>
+const reasonOf = (layers: ReadonlyMap<string, ReleasedChannelLayers>): string =>
   [
     ...new Set(
       [...layers.values()].flatMap(({ channel, digest }) =>

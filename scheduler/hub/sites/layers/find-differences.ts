@@ -1,12 +1,11 @@
 import { FleetError, formatPlace } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { didYouMean } from '#bundles/nearest-name';
-import type { DeclaredSite, Labels, SiteLayer } from '../../../model/model.ts';
-import { matchesSite } from '../../../plan/compose/compose-site.ts';
+import type { DeclaredSite, Labels } from '../../../model/model.ts';
+import { idleLayers } from '../../../plan/validate/sites/idle-layers.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
 import { layeredAgent } from './plan-sites.ts';
-import type { ChannelLayers } from './read-channel-layers.ts';
+import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 
 /**
  * Differences between what the repository declares and what is enrolled, layers that select no agent, and values that nothing takes. Each
@@ -23,7 +22,14 @@ export const findDifferences = (
   const bySite = Map.groupBy(agents, ({ site }) => site);
   const found = [
     ...[...declared.values()].flatMap((site) => compareSite(site, bySite.get(site.name) ?? [])),
-    ...idleLayers(agents, layers),
+    ...idleLayers(
+      agents.flatMap((row) => {
+        const name = formatChannel(channelOf(row));
+        const channel = layers.get(name);
+        return channel ? [{ agent: layeredAgent(row, channel), channel: name }] : [];
+      }),
+      layers,
+    ),
   ];
   return [...new Map(found.map((error) => [error.message, error])).values()];
 };
@@ -105,73 +111,6 @@ const compareLabels = (
       }),
     );
 };
-
-const idleLayers = (
-  agents: readonly AgentRow[],
-  channels: ReadonlyMap<string, ChannelLayers>,
-): readonly FleetError[] => {
-  const byEnvironment = Map.groupBy(channels.values(), ({ channel }) => channel.environment);
-  return [...byEnvironment].flatMap(([environment, own]) => {
-    const seen = agents
-      .filter((row) => row.environment === environment)
-      .flatMap((row) => {
-        const channel = channels.get(formatChannel(channelOf(row)));
-        return channel ? [{ channel, agent: layeredAgent(row, channel) }] : [];
-      });
-    const layers = new Map(
-      own.flatMap(({ released }) => (released?.layers ?? []).map((one) => [`${one.path} ${one.name}`, one])),
-    );
-    return [...layers.values()].flatMap((layer) => {
-      const selected = seen.filter(({ agent }) => matchesSite(layer.siteSelector, agent));
-      return selected.length === 0
-        ? [
-            selectsNobody(
-              layer,
-              environment,
-              seen.map(({ agent }) => agent),
-            ),
-          ]
-        : untaken(layer, environment, new Set(selected.map(({ channel }) => channel)));
-    });
-  });
-};
-
-const selectsNobody = (
-  { name, siteSelector, at }: SiteLayer,
-  environment: string,
-  agents: readonly ReturnType<typeof layeredAgent>[],
-): FleetError => {
-  const pairs = Object.entries(siteSelector);
-  const alone = pairs.find(([key, value]) => !agents.some((agent) => matchesSite({ [key]: value }, agent)));
-  const named = alone ? [alone] : pairs;
-  const [key = '', value = ''] = alone ?? [];
-  const there = new Set(agents.flatMap(({ site, agent, labels }) => ({ ...labels, site, agent })[key] ?? []));
-  return new FleetError(
-    'REFERENCE_MISSING',
-    `Config ${name} selects ${named.map((pair) => pair.join('=')).join(', ') || 'every site'}, which no enrolled agent of ${environment} has`,
-    { subject: `Config ${name}`, at, hint: `${didYouMean(value, there) ?? ''}Its values reach no site` },
-  );
-};
-
-const untaken = (
-  { name, values, places, at }: SiteLayer,
-  environment: string,
-  channels: ReadonlySet<ChannelLayers>,
-): readonly FleetError[] =>
-  Object.keys(values)
-    .filter((key) => ![...channels].some(({ takers }) => takers.some(({ takes }) => takes(key))))
-    .map(
-      (key) =>
-        new FleetError(
-          'REFERENCE_MISSING',
-          `Config ${name} gives sites the value ${key}, which no application of ${environment} takes there`,
-          {
-            subject: `Config ${name}`,
-            at: places[key] ?? at,
-            hint: 'Let an application ask for it under siteInputs, or remove it',
-          },
-        ),
-    );
 
 /** One line for each difference, as commands print it. */
 export const describeDifference = ({ message, at, hint }: FleetError): string =>

@@ -15,7 +15,7 @@ import {
 } from '../../../plan/compose/compose-site.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
-import type { ChannelLayers } from './read-channel-layers.ts';
+import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 
 /** A site as the database has it. */
 export type SiteFacts = {

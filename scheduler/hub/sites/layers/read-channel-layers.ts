@@ -1,6 +1,4 @@
 import { FleetError } from '#bundles/errors';
-import { siteFields } from '#bundles/formats/bounds/site-fields';
-import { allowsName } from '#bundles/formats/bounds/package-bounds';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -12,20 +10,12 @@ import { readStatement, withNewestStatement } from '../../../load/releases/newes
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { siteLayersReference } from '../../../load/releases/references.ts';
 import { decodeSiteLayers, type ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
-import { createSiteComposer, type SiteComposer, type Taker } from '../../../plan/compose/compose-site.ts';
+import { type ChannelLayers, channelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 import { toProblem } from '../../../model/problems.ts';
 import type { Hub } from '../../hub.ts';
 
-/** The layers of a channel, by the newest statement about its release, and the site values that its packages take. */
-export type ChannelLayers = {
-  readonly channel: Channel;
-  /** undefined: it names no layers, nor declared sites. */
-  readonly released: ReleasedLayers | undefined;
-  readonly digest: Digest | undefined;
-  readonly configs: readonly BundleConfig[];
-  readonly takers: readonly Taker[];
-  readonly compose: SiteComposer;
-};
+/** The layers of a channel, by the newest statement about its release. */
+export type ReleasedChannelLayers = ChannelLayers & { readonly digest: Digest | undefined };
 
 /**
  * Reads the layers of channels from the layout, by the statements that the bundle keys signed.
@@ -35,12 +25,12 @@ export const readChannelLayers = async (
   { keys, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
   channels: readonly Channel[],
 ): Promise<{
-  readonly layers: ReadonlyMap<string, ChannelLayers>;
+  readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
   readonly faults: readonly FleetError[];
 }> => {
   const layout = await openOrStartLayout(directory);
   const documents = new Map<Digest, ReleasedLayers>();
-  const found = new Map<string, ChannelLayers>();
+  const found = new Map<string, ReleasedChannelLayers>();
   const faults: FleetError[] = [];
   const readOne = async (channel: Channel): Promise<void> => {
     const own = await readRelease(layout, channel, keys.roots);
@@ -55,10 +45,7 @@ export const readChannelLayers = async (
     }
     const released = digest && (documents.get(digest) ?? (await readLayers(layout, channel, digest)));
     if (released && digest) documents.set(digest, released);
-    const takers = configs.flatMap((config) => takersOf(config, released));
-    const type = released?.clusterTypes.get(channel.clusterType) ?? { name: channel.clusterType, labels: {} };
-    const compose = createSiteComposer(released?.layers ?? [], type, takers);
-    found.set(formatChannel(channel), { channel, released, digest, configs, takers, compose });
+    found.set(formatChannel(channel), { ...channelLayers(channel, configs, released), digest });
   };
   for (const channel of channels) {
     try {
@@ -84,24 +71,3 @@ const readLayers = async (
     });
   return decodeSiteLayers(await readBlob(layout.blobs, digest, document.size), what);
 };
-
-/** The assignments of a bundle, and which site values each takes: as far as its workspace may read them. */
-export const takersOf = (
-  config: BundleConfig,
-  released: Pick<ReleasedLayers, 'targets'> | undefined,
-): readonly Taker[] =>
-  config.assignments.map(({ id, bounds }) => {
-    const known = new Map<string, boolean>();
-    const readable = bounds?.siteValues;
-    const judge = (name: string): boolean =>
-      (readable === undefined || allowsName(readable, name)) &&
-      siteFields(config, [name]).some(({ assignment, input }) => assignment === id && input === name);
-    return {
-      target: released?.targets.get(id) ?? { name: id, workload: '', labels: {} },
-      takes: (name) => {
-        const found = known.get(name) ?? judge(name);
-        known.set(name, found);
-        return found;
-      },
-    };
-  });
