@@ -178,6 +178,7 @@ export const CODES = {
   NOTHING_AWAITING: missing,
   GATE_CLOSED: waits,
   VALUES_CHANGED: attention,
+  EDIT_CONFLICT: attention,
   CHECK_REFUSED: refused,
   WAIT_TIMED_OUT: waits,
   WILL_NOT_COMPLY: failed,

@@ -14,7 +14,8 @@ export type CommitText = { readonly title: string; readonly body: string };
 
 /** Content of the trailers by which our commits are recognised. */
 export type Trailers = {
-  readonly environment: string;
+  /** undefined: the change is of no single environment's manifests. */
+  readonly environment: string | undefined;
   /** The branch that the change is for. */
   readonly base: string;
   /** Name of the change: a hash of what is written and removed. */
@@ -62,12 +63,12 @@ export const messageOf = (
   const promoted = promotion
     ? `Fleet-Ferry-Promotion: ${promotion.name}\nFleet-Ferry-Candidate: ${promotion.candidate}\n`
     : '';
+  const about = environment === undefined ? '' : `Fleet-Ferry-Environment: ${environment}\n`;
   return `${title}
 
 ${body}
 
-Fleet-Ferry-Environment: ${environment}
-Fleet-Ferry-Base: ${base}
+${about}Fleet-Ferry-Base: ${base}
 Fleet-Ferry-Change: ${change}
 ${promoted}`;
 };

@@ -24,7 +24,8 @@ export type BranchPlace = {
 
 /** A change to deliver to a branch. */
 export type BranchDelivery = BranchPlace & {
-  readonly environment: string;
+  /** undefined: the change is of no single environment's manifests. */
+  readonly environment: string | undefined;
   /** Plans the changes on a branch with these files. */
   readonly plan: (before: BranchFiles) => Changes;
   /** @param isPromotion the proposal that brings a promotion, and not a later change of the environment's own */

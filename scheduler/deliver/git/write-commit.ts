@@ -31,9 +31,10 @@ export const writeCommit = async (
   const git = withRemote(plain, repository.url);
   const at = ['--git-dir', repository.gitDirectory];
   const ref = 'refs/heads/draft';
-  const who = `${identity.committer} ${Math.floor(now.getTime() / 1000)} +0000`;
+  const { committer, author = committer } = identity;
+  const when = `${Math.floor(now.getTime() / 1000)} +0000`;
   const input = [
-    Buffer.from(`feature done\ncommit ${ref}\nauthor ${who}\ncommitter ${who}\n`),
+    Buffer.from(`feature done\ncommit ${ref}\nauthor ${author} ${when}\ncommitter ${committer} ${when}\n`),
     ...data(Buffer.from(message)),
     ...(base === undefined ? [] : [Buffer.from(`from ${base}\n`)]),
     ...changes.removed.map((path) => Buffer.from(`D ${quoted(path)}\n`)),
@@ -57,12 +58,13 @@ export const writeCommit = async (
  * @throws FleetError GIT_REFUSED
  */
 const signCommit = async (git: Git, at: readonly string[], commit: string): Promise<string> => {
-  const shown = await runGit(git, [...at, 'show', '-s', '--format=%an%n%ae%n%at%n%P%n%B', commit]);
-  const [name = '', email = '', seconds = '', parents = '', ...message] = shown.out.split('\n');
+  const shown = await runGit(git, [...at, 'show', '-s', '--format=%an%n%ae%n%cn%n%ce%n%at%n%P%n%B', commit]);
+  const [author = '', authorEmail = '', name = '', email = '', seconds = '', parents = '', ...message] =
+    shown.out.split('\n');
   const [date, parent] = [`@${seconds} +0000`, parents.split(' ').filter((one) => one !== '')];
   const who = {
-    GIT_AUTHOR_NAME: name,
-    GIT_AUTHOR_EMAIL: email,
+    GIT_AUTHOR_NAME: author,
+    GIT_AUTHOR_EMAIL: authorEmail,
     GIT_AUTHOR_DATE: date,
     GIT_COMMITTER_NAME: name,
     GIT_COMMITTER_EMAIL: email,

@@ -196,6 +196,19 @@ const rulesDownTo = (root: string, path: string, shown: string): IgnoreRules => 
   return within.reduce((rules, folder) => withRulesIn(rules, root, folder, shown), DEFAULT_IGNORES);
 };
 
+/**
+ * Whether `.sourceignore` of the repository hides a file that is not there yet. @param shown name of the root in messages
+ * @throws FleetError FIELD_INVALID, TOO_LARGE, TOO_MANY
+ */
+export const isHidden = (root: string, file: string, shown: string): boolean => {
+  const parts = file.split('/');
+  const rules = rulesDownTo(root, parts.slice(0, -1).join('/') || '.', shown);
+  const spend = ignoreMeter(shown);
+  return parts.some((_, end) =>
+    isIgnored(rules, parts.slice(0, end + 1).join('/'), end < parts.length - 1, spend),
+  );
+};
+
 /** @throws FleetError FIELD_INVALID, TOO_LARGE, TOO_MANY */
 const withRulesIn = (inherited: IgnoreRules, root: string, folder: string, shown: string): IgnoreRules => {
   const path = join(root, folder, '.sourceignore');
