@@ -18,4 +18,7 @@ export const COMMANDS = {
   run: () => import('./commands/run.ts'),
   'run-step': () => import('./commands/run-step.ts'),
   status: () => import('./commands/status.ts'),
+  values: () => import('./commands/values.ts'),
+  'values:set': () => import('./commands/values/set.ts'),
+  'values:unset': () => import('./commands/values/unset.ts'),
 } satisfies Commands;

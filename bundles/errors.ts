@@ -124,6 +124,7 @@ export const CODES = {
   SITE_BEHIND: refused,
   AGENT_UNKNOWN: refused,
   SITE_VALUES: refused,
+  VALUE_NOT_GRANTED: refused,
   // Media and archives
   MISSING_BLOB: missing,
   MISSING_BASE: missing,

@@ -6,10 +6,13 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
 import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
+import { readIdentity } from '../store/identity.ts';
+import { isOwnEdit, type LocalValue } from '../store/local-values.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
 import { boundsOf } from './check-bounds.ts';
 import { resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
+import { withLocal } from '../acquire/offers/local-values.ts';
 import type { DesiredPackage } from '../model/target.ts';
 import { filesOf, packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
 
@@ -35,7 +38,7 @@ export const loadPackage = async (
       { subject: ref.package, hint: 'Tell the platform team: the signed bundle does not match its layer' },
     );
   }
-  const values = readSiteValues(state, ref.siteValues);
+  const values = withLocal(readSiteValues(state, ref.siteValues), agent, signedLocals(state, ref));
   const siteInputs = await resolveInputs(bundle.config, values, agent, ref.assignment);
   const known = bundle.config.assignments.find(({ id }) => id === ref.assignment);
   const opened = await openPackage(state, ref, files, known?.namespace, signal);
@@ -49,6 +52,19 @@ export const loadPackage = async (
     bounds: boundsOf(known),
     siteInputs,
   });
+};
+
+/** @throws FleetError STORE_CORRUPT for a local value that this agent did not sign */
+const signedLocals = (state: State, { assignment, local = [] }: PackageRef): readonly LocalValue[] => {
+  if (local.length === 0) return local;
+  const identity = readIdentity(state);
+  const foreign = local.find((one) => !isOwnEdit(identity, one));
+  if (!foreign) return local;
+  throw new FleetError(
+    'STORE_CORRUPT',
+    `the local value ${foreign.edit.name} of ${assignment} in the store is not signed by this agent`,
+    { subject: assignment, hint: `Set it again: fleet-agent values set ${foreign.edit.name}=...` },
+  );
 };
 
 /**

@@ -80,6 +80,7 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] =>
     ...(status.held === null
       ? []
       : [`Hold     since ${status.held.since}, ${describeSiteHold(status.held)}`]),
+    ...status.local.map((one) => `Local    ${describeLocalNote(one)}`),
     ...showStaleness(status),
     ...(root ? [`Root     ${root.version}, ${root.expired ? 'EXPIRED' : 'until'} ${root.expires}`] : []),
     ...(root?.dev ? [`         ${DEV_ROOT_NOTICE}`] : []),
@@ -104,6 +105,17 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] =>
     ...packages.flatMap(showOutput),
   ];
 };
+
+/** 'lineNumber = 8, by anna at 2026-...: line 7 is being rebuilt'. */
+const describeLocalNote = ({
+  name,
+  value,
+  person,
+  at,
+  reason,
+  used,
+}: StatusReport['local'][number]): string =>
+  `${name} = ${JSON.stringify(value)}, by ${person} at ${at}: ${reason}${used ? '' : '; NOT USED, see fleet-agent values'}`;
 
 /** Whether something looks at this machine, and when it last did. */
 const showService = ({ service, last }: LookVerdict): readonly string[] => [

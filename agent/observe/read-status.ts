@@ -1,6 +1,7 @@
 import { isLiveLease, leaseEnd } from '#bundles/trust/accept/is-live-lease';
 import { trustedTime } from '#bundles/trust/accept/trusted-time';
 import type { Digest } from '#bundles/digest';
+import type { Json } from '#bundles/json/canonical';
 import { formatChannel } from '#bundles/names';
 import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
@@ -36,6 +37,7 @@ import {
   type PackageStatus,
   readPackages,
 } from '../store/applied/packages.ts';
+import { idOf, readLocalValues, valueOf } from '../store/local-values.ts';
 import { readSiteHold } from '../store/site-hold.ts';
 import { isFull, type State } from '../store/state.ts';
 import { readUpgrade } from '../store/upgrade-trial.ts';
@@ -72,6 +74,16 @@ export type PackageState = {
   readonly looked: Timestamp | null;
   /** The verdict is old: the service does not run, or nothing was compared for too long. */
   readonly isOld: boolean;
+};
+
+export type LocalNote = {
+  readonly name: string;
+  readonly value: Json;
+  readonly person: string;
+  readonly reason: string;
+  readonly at: Timestamp;
+  /** false: it is held, or a fixed layer overrides it (readValues). */
+  readonly used: boolean;
 };
 
 export type Status = {
@@ -113,6 +125,8 @@ export type Status = {
     readonly dev: boolean;
   } | null;
   readonly site: number;
+  /** Values that a person here set and that the office has not answered. */
+  readonly local: readonly LocalNote[];
   readonly packages: readonly PackageState[];
   readonly outbox: OutboxSize;
   /** True if the disk of the state directory is full, so that the daemon cannot record its failures. */
@@ -164,6 +178,7 @@ export const readStatus = (
         }
       : null,
     site: readFloors(state).site,
+    local: localOf(state),
     packages: readPackages(state).map((row) => packageState(state, row, edge.now(), verdict)),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
@@ -176,6 +191,14 @@ export const readStatus = (
     look: verdict.last?.at ?? null,
     reboot: readRebootStatus(agent),
   } satisfies AgentStatus;
+};
+
+const localOf = (state: State): readonly LocalNote[] => {
+  const used = new Set(readPackages(state).flatMap(({ desired }) => (desired?.local ?? []).map(idOf)));
+  return readLocalValues(state).map((local) => {
+    const { name, person, reason, at } = local.edit;
+    return { name, value: valueOf(local), person, reason, at, used: used.has(idOf(local)) };
+  });
 };
 
 const heldOf = (agent: Pick<Agent, 'state' | 'edge'>): Status['held'] => {

@@ -76,4 +76,7 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE outbox ADD COLUMN last_seq INTEGER;
   `,
+  `
+  CREATE TABLE local_value (name TEXT PRIMARY KEY, edit TEXT NOT NULL, signature TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];

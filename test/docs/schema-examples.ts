@@ -418,6 +418,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
         fixed: { values: {}, assignments: { 'hmi-line': { maxForce: 800 } } },
       },
     },
+    local: { 'line-1': { lineNumber: { edit: digest, outcome: 'refused', person: 'otto', reason: 'seen' } } },
   },
   statement: {
     _type: 'https://in-toto.io/Statement/v1',

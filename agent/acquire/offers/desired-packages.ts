@@ -10,12 +10,15 @@ import { formatChannel } from '#bundles/names';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
+import { bundlesInForce } from './bundles-in-force.ts';
 import { inOrder } from './order.ts';
 import { type ResolvedInput, resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import type { PackageRef, ReleaseRef, TakenValues } from '../../store/applied/package-ref.ts';
+import { type LocalValue, readLocalValues } from '../../store/local-values.ts';
 import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { Judged } from './accept-offer.ts';
+import { judgeLocal, type LocalVerdict, unanswered, withLocal } from './local-values.ts';
 import { firstOf } from '../first-of.ts';
 
 export type Wanted = {
@@ -47,13 +50,50 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   const bundles: Bundle[] = [];
   for (const digest of digests) bundles.push(await readBundle(source, digest, agent.signal));
   for (const bundle of bundles) checkBundle(agent, bundle, release);
-  const values = accepted.site.values ?? readSiteValues(agent.state, accepted.site.valuesDigest);
+  const { valuesDigest } = accepted.site;
+  const values = accepted.site.values ?? readSiteValues(agent.state, valuesDigest);
+  const locals = unanswered(values, agent.identity.agent, readLocalValues(agent.state));
+  return {
+    release,
+    bundles,
+    packages: await packagesWith(agent, { release, bundles, values, valuesDigest, locals }),
+  };
+};
+
+type Given = {
+  readonly release: ReleaseRef;
+  readonly bundles: readonly Bundle[];
+  readonly values: SiteValues;
+  readonly valuesDigest: Digest;
+  readonly locals: readonly LocalValue[];
+};
+
+/**
+ * The desired packages of the release in force, without their secrets, as if these were the local values; undefined before the first release.
+ * @throws FleetError MISSING_BLOB, STORE_CORRUPT, SITE_VALUES, or the error of reading a bundle
+ */
+export const packagesWithLocal = async (
+  agent: Agent,
+  locals: readonly LocalValue[],
+): Promise<readonly PackageRef[] | undefined> => {
+  const { state } = agent;
+  const { desiredRelease: release, siteValues: valuesDigest } = readTrustRow(state);
+  if (!release || !valuesDigest) return undefined;
+  const bundles = await bundlesInForce(agent);
+  const values = readSiteValues(state, valuesDigest);
+  return await packagesWith(agent, { release, bundles, values, valuesDigest, locals });
+};
+
+const packagesWith = async (agent: Agent, given: Given): Promise<readonly PackageRef[]> => {
+  const { bundles, values, locals } = given;
+  const configs = bundles.map(({ config }) => config);
+  const verdicts = await judgeLocal(configs, values, agent.identity, locals);
+  const used = verdicts.filter(({ held }) => !held);
   const packages: PackageRef[] = [];
-  for (const bundle of bundles)
-    packages.push(...(await packagesOf(agent, bundle, release, values, accepted.site.valuesDigest)));
+  for (const bundle of bundles) packages.push(...(await packagesOf(agent, bundle, given, used)));
   checkNames(packages);
   inOrder(packages);
-  return { release, bundles, packages };
+  return packages;
 };
 
 const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
@@ -96,14 +136,18 @@ const checkDependencies = ({ assignments }: BundleConfig): void => {
 const packagesOf = async (
   agent: Agent,
   { digest, kind, config }: Bundle,
-  release: ReleaseRef,
-  values: SiteValues,
-  valuesDigest: Digest,
+  { release, values, valuesDigest }: Given,
+  verdicts: readonly LocalVerdict[],
 ): Promise<readonly PackageRef[]> => {
-  const inputs = Map.groupBy(
-    await resolveInputs(config, values, agent.identity.agent),
-    ({ assignment }) => assignment,
+  const name = agent.identity.agent;
+  const document = withLocal(
+    values,
+    name,
+    verdicts.map(({ local }) => local),
   );
+  const inputs = Map.groupBy(await resolveInputs(config, document, name), ({ assignment }) => assignment);
+  const localOf = (id: string): readonly LocalValue[] =>
+    verdicts.filter(({ takenBy }) => takenBy.includes(id)).map(({ local }) => local);
   const writeOnly = writeOnlyNames(config.siteInputs.schema);
   return config.assignments.map((it) =>
     defined({
@@ -116,6 +160,7 @@ const packagesOf = async (
         ),
       ),
       taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
+      local: localOf(it.id).length > 0 ? localOf(it.id) : undefined,
       kind,
       bundle: digest,
       layer: it.layer,

@@ -1,4 +1,5 @@
 import { formatChannel } from '#bundles/names';
+import { idOf, readLocalValues } from '../../store/local-values.ts';
 import type { State } from '../../store/state.ts';
 import { readFloors, readStatement, readTrustRow } from '../../store/trust.ts';
 
@@ -13,5 +14,14 @@ export const fingerprint = (state: State, { leases = true } = {}): string => {
   const digestOf = (role: 'release' | 'lease') => scope && readStatement(state, role, scope)?.digest;
   const site = readStatement(state, 'site', '')?.digest;
   const release = digestOf('release');
-  return JSON.stringify([floors, trust, site, release, ...(leases ? [floor, digestOf('lease')] : [])]);
+  // A person at the site may set a value while a release is being pulled.
+  const locals = readLocalValues(state).map(idOf);
+  return JSON.stringify([
+    floors,
+    trust,
+    site,
+    release,
+    ...(leases ? [floor, digestOf('lease')] : []),
+    ...locals,
+  ]);
 };

@@ -21,13 +21,18 @@ export const orderPackages = (agent: Agent, { packages, accepted }: AcceptedOffe
   const unpin = accepted.selected && accepted.release?.news === 'newer';
   // A new release may remove the cause of failures, so all retries are due at once.
   if (accepted.release?.news === 'newer') makeAllDue(agent.state, agent.edge.now());
-  for (const desired of packages) {
-    const row = findPackage(agent.state, desired.assignment) ?? emptyRow(agent, desired.assignment);
-    orderPackage(agent, unpin ? { ...row, pinnedRelease: undefined } : row, desired);
-  }
+  orderEach(agent, packages, unpin);
   const wanted = new Set(packages.map(({ assignment }) => assignment));
   for (const row of readPackages(agent.state)) {
     if (!wanted.has(row.assignment)) orderRemoval(agent, row);
+  }
+};
+
+/** Stores the desired version of each of these packages, as one transaction of the caller. @param unpin ends local rollbacks */
+export const orderEach = (agent: Agent, packages: readonly PackageRef[], unpin = false): void => {
+  for (const desired of packages) {
+    const row = findPackage(agent.state, desired.assignment) ?? emptyRow(agent, desired.assignment);
+    orderPackage(agent, unpin ? { ...row, pinnedRelease: undefined } : row, desired);
   }
 };
 

@@ -23,6 +23,7 @@ import {
   saveTrustRow,
 } from '../../store/trust.ts';
 import type { AcceptedOffer } from './accepted-offer.ts';
+import { endAnswered } from './end-answered.ts';
 import { fingerprint } from './fingerprint.ts';
 import { orderPackages } from './order-packages.ts';
 import { keptUnder } from '#bundles/trust/accept/kept-under';
@@ -54,6 +55,7 @@ export const storeAccepted = (
     const leases = offered.offer.pointers.size === 0;
     const before = fingerprint(state, { leases });
     saveDocuments(agent, offered);
+    if (offered.accepted.site.values) endAnswered(agent, offered.accepted.site.values);
     const confirmed = saveTrust(agent, offered, word.prune ?? false);
     if (offered.release) orderPackages(agent, offered);
     noteBreakGlass(agent, offered.accepted, word.reason);

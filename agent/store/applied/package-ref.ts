@@ -2,6 +2,7 @@ import type { BundleKind, Channel } from '#bundles/names';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import type { SealedSet } from '#bundles/trust/secrets/secret-set';
+import type { LocalValue } from '../local-values.ts';
 
 export type ReleaseRef = Channel & { readonly version: number };
 
@@ -22,6 +23,8 @@ export type PackageRef = {
   readonly inputs: Digest;
   /** The values that the package takes from the site values document; absent in references of agents that compared the whole document. */
   readonly taken?: TakenValues;
+  /** Values among those that a person at the site set, with the agent's signatures; absent if there are none. */
+  readonly local?: readonly LocalValue[];
   /** The sealed sets that the package uses, sorted by name; absent if there are none. */
   readonly secrets?: readonly SealedSet[];
   readonly kind: BundleKind;

@@ -102,6 +102,20 @@ export type AgentStatus = {
     readonly dev: boolean;
   } | null;
   /**
+   * Values that a person at the site set and that the office has not answered.
+   */
+  readonly local?: readonly {
+    readonly name: string;
+    readonly value: unknown;
+    readonly person: string;
+    readonly reason: string;
+    readonly at: Timestamp;
+    /**
+     * false: it is held, or a fixed layer overrides it; fleet-agent values says why.
+     */
+    readonly used: boolean;
+  }[];
+  /**
    * Version of the site statement.
    */
   readonly site: number;

@@ -1,4 +1,5 @@
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
+import { numberIn } from '#bundles/formats/author-schema/parse-value';
 import type { Json } from '#bundles/json/canonical';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
@@ -130,12 +131,4 @@ const fitValue = async (
       ? `Text that looks like a number, true, false, null or JSON is read as such; '${name}="7"' is the text 7`
       : undefined,
   });
-};
-
-/** The double that a text is in JSON. Whole numbers that a double would round are not given here. */
-const numberIn = (value: Json): number | undefined => {
-  if (typeof value !== 'string' || !/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(value))
-    return undefined;
-  const number = Number(value);
-  return Number.isInteger(number) && !Number.isSafeInteger(number) ? undefined : number;
 };

@@ -39,7 +39,12 @@ import type { Channel } from '#bundles/names';
 import { signReceipt } from '#bundles/trust/reports/receipt';
 import { createEvidence } from '#bundles/trust/images/evidence';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
-import type { ReceiptPredicate, ReleasePredicate, SiteAgent } from '#bundles/formats/statements/predicates';
+import type {
+  ReceiptPredicate,
+  ReleasePredicate,
+  SiteAgent,
+  SiteValues,
+} from '#bundles/formats/statements/predicates';
 import { encodeStatement, type Subject } from '#bundles/trust/statements/verify-statement';
 import { addDays, formatTime } from '#bundles/time';
 import { generatePrivateKey, loadSigningKey, type SigningKey } from '#bundles/trust/keys/key';
@@ -319,6 +324,8 @@ export type TestSite = {
   /** Sealed sets by name. */
   readonly secrets?: Readonly<Record<string, Uint8Array>>;
   readonly agentValues?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  /** Further fields of the values document: `composed`, `local`. */
+  readonly document?: Pick<SiteValues, 'composed' | 'local'>;
 };
 
 export type TestLease = {
@@ -435,7 +442,13 @@ const carrySite = async (fleet: TestFleet, order: TestSite): Promise<readonly Ca
   const values = carry(
     'site-values',
     SITE_VALUES_JSON,
-    canonicalBytes({ fleet: fleet.name, site, values: order.values ?? {}, agents: order.agentValues ?? {} }),
+    canonicalBytes({
+      fleet: fleet.name,
+      site,
+      values: order.values ?? {},
+      agents: order.agentValues ?? {},
+      ...(order.document as { readonly [field: string]: Json } | undefined),
+    }),
     { site },
   );
   const predicate = {
