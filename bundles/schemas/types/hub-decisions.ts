@@ -434,6 +434,16 @@ export type Status = {
     readonly report: Digest;
     readonly raisedAt: Timestamp;
   }[];
+  /**
+   * Sites of these agents that keep the values that they have, lack some, or are enrolled otherwise than declared.
+   */
+  readonly heldSites: readonly {
+    readonly site: string;
+    readonly since: Timestamp;
+    readonly reasons: readonly HeldReason[];
+    readonly lacking: readonly HeldReason[];
+    readonly differs: readonly HeldReason[];
+  }[];
   readonly notes: readonly string[];
   readonly next?: string | null;
 };
@@ -541,6 +551,18 @@ export type CellSource = {
   readonly receivedAt: Timestamp;
   readonly clockTrusted: boolean;
 };
+export type HeldReason = {
+  readonly code: string;
+  readonly message: string;
+  /**
+   * Place in the repository, '<file>:<line>:<column>'.
+   */
+  readonly at?: string;
+  /**
+   * The remedy.
+   */
+  readonly hint?: string;
+};
 export type Sites = {
   readonly fleet: string;
   readonly at: Timestamp;
@@ -551,6 +573,24 @@ export type Sites = {
     readonly agents: number;
     readonly assignments: number;
     readonly channels: readonly string[];
+    /**
+     * Reasons that hold its values. Absent: nothing does.
+     */
+    readonly held?: {
+      readonly since: Timestamp;
+      /**
+       * Why it keeps the values that it has.
+       */
+      readonly reasons: readonly HeldReason[];
+      /**
+       * Values without which a package is not applied there.
+       */
+      readonly lacking: readonly HeldReason[];
+      /**
+       * Differences between its enrolment and the repository, which hold nothing.
+       */
+      readonly differs: readonly HeldReason[];
+    };
     /**
      * Agents whose host needs a reboot.
      */

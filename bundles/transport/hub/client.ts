@@ -189,6 +189,14 @@ export type StatusRow = {
     } | null;
     verdict: RowVerdict;
 };
+export type HeldReason = {
+    code: string;
+    message: string;
+    /** Place in the repository, '<file>:<line>:<column>'. */
+    at?: string;
+    /** The remedy. */
+    hint?: string;
+};
 export type Status = {
     fleet: string;
     at: Time;
@@ -209,6 +217,14 @@ export type Status = {
         message: string;
         report: Digest;
         raisedAt: Time;
+    }[];
+    /** Sites of these agents that keep the values that they have, lack some, or are enrolled otherwise than declared. */
+    heldSites: {
+        site: string;
+        since: Time;
+        reasons: HeldReason[];
+        lacking: HeldReason[];
+        differs: HeldReason[];
     }[];
     notes: string[];
     next?: string | null;
@@ -404,6 +420,16 @@ export type Sites = {
         agents: number;
         assignments: number;
         channels: string[];
+        /** Reasons that hold its values. Absent: nothing does. */
+        held?: {
+            since: Time;
+            /** Why it keeps the values that it has. */
+            reasons: HeldReason[];
+            /** Values without which a package is not applied there. */
+            lacking: HeldReason[];
+            /** Differences between its enrolment and the repository, which hold nothing. */
+            differs: HeldReason[];
+        };
         /** Agents whose host needs a reboot. */
         reboots?: number;
         /** The oldest time that the words of its agents describe, of those that ever spoke. */

@@ -6,6 +6,7 @@ import { hubFlags } from '../../settings/configuration-flags.ts';
 import { openHub } from '../../hub/open-hub.ts';
 import { readDifferences, readHeld } from '../../hub/sites/layers/compose-sites.ts';
 import { describeDifference } from '../../hub/sites/layers/find-differences.ts';
+import { describeHeldSites, heldSites } from '../../hub/questions/status/held-sites.ts';
 import { formatAgent, formatValues, listSites } from '../../hub/sites/list-sites.ts';
 
 export default class SitesList extends FleetCommand {
@@ -28,20 +29,16 @@ export default class SitesList extends FleetCommand {
       hang: 8,
     });
     const held = await readHeld(hub.store.db);
-    for (const [site, { since, reasons }] of held)
-      for (const reason of reasons)
-        this.say(`${site} keeps its values since ${since}: ${formatError(reason)}`);
     const differences = await readDifferences(hub);
+    // Differences are read anew below.
+    const without = new Map([...held].map(([site, one]) => [site, { ...one, differs: [] }]));
+    for (const line of describeHeldSites(without)) this.say(line);
     for (const one of differences) this.say(`! ${describeDifference(one)}`);
     if (sites.length === 0) this.log('No site yet. Enrol one with: fleet-scheduler sites enroll <medium>');
     return {
       fleet: hub.store.fleet,
       sites,
-      held: [...held].map(([site, { since, reasons }]) => ({
-        site,
-        since,
-        reasons: reasons.map(formatError),
-      })),
+      held: heldSites(held),
       differences: differences.map(formatError),
     };
   }

@@ -640,7 +640,7 @@ export type SiteLayersRow = {
   readonly site: string;
   /** Where the repository declares it, 'base/sites.yaml:7:1'; null: it does not, and did not before. */
   readonly declared: string | null;
-  /** Why it keeps the values that it has: a JSON array of HeldReason; null: it has those that the layers give. */
+  /** Why it keeps the values that it has, lacks some, or differs from the repository: a JSON array of HeldReason; null: nothing of these. */
   readonly held: string | null;
   /** Since when `held` is so. */
   readonly since: Timestamp;

@@ -12,6 +12,7 @@ import {
 import { ask, given } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age, At } from '../parts/age.tsx';
+import { describeHeld } from '../parts/held-values.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { GateState, type Tone, toneOf, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -44,7 +45,9 @@ export const Overview = () => {
     alarms: { total },
     compliance,
   } = useLoaderData<Answers>();
-  const needing = shown.filter(({ states }) => NEEDS_A_LOOK.has(worstTone(states))).length;
+  const needing = shown.filter(
+    ({ states, held }) => NEEDS_A_LOOK.has(worstTone(states)) || held !== undefined,
+  ).length;
   return (
     <>
       <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
@@ -105,7 +108,7 @@ type Site = Sites['sites'][number];
 
 const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly now: string }) => (
   <Wide label="Sites" headings={['Site', 'State', 'Channels', 'Agents', 'Assignments', 'Last word']}>
-    {sites.map(({ site, states, channels, agents, assignments, saidAt }) => (
+    {sites.map(({ site, states, channels, agents, assignments, saidAt, held }) => (
       <Table.Tr key={site}>
         <Table.Th scope="row">
           <Anchor component={Link} to={`/sites/${site}`}>
@@ -114,6 +117,7 @@ const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly n
         </Table.Th>
         <Table.Td>
           <State mood={worstTone(states)}>{describeStates(states)}</State>
+          {held && <State mood="late">{describeHeld(held)}</State>}
         </Table.Td>
         <Table.Td>{channels.join(', ')}</Table.Td>
         <Table.Td>{agents}</Table.Td>

@@ -13,6 +13,7 @@ import {
 import { ask, given } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { Judgement } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
@@ -59,6 +60,9 @@ export const SiteView = () => {
         <Text key={`${agent} ${code} ${raisedAt}`}>
           Alarm {code} of {agent}, <Age at={raisedAt} now={status.at} />: {message}
         </Text>
+      ))}
+      {status.heldSites.map((held) => (
+        <HeldValues key={held.site} held={held} now={status.at} />
       ))}
       {agents.map(([agent, rows]) => (
         <Agent key={agent} name={agent} rows={rows} carried={carriedTo.get(agent)} now={status.at}>

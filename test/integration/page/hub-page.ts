@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { join as joinPath } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { addDays, formatTime, HOUR_MS } from '#bundles/time';
+import { addDays, formatTime, HOUR_MS, type Timestamp } from '#bundles/time';
 import { createAlarm } from '../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../scheduler/hub/alarms/keep-alarms.ts';
 import { builtPage } from '../../harness/run/built-programs.ts';
@@ -117,11 +117,35 @@ const fill = async (made: TestServer): Promise<void> => {
       message: '500',
     };
     await tx.insertInto('alarm_receiver').values(failing).execute();
+    await tx.insertInto('site_layers').values(lackingSite(began)).execute();
   });
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'waiting', candidate: OLD };
   const why = { waitsFor: 'soak', why: '12 of 24 h have passed' };
   await recordLinkStates(store, [{ ...link, ...why }], formatTime(addDays(NOW, -1)));
 };
+
+/** A site that lacks a value, and is enrolled otherwise than declared. */
+const lackingSite = (since: Timestamp) => ({
+  site: 'alpha-behind',
+  declared: null,
+  since,
+  written: 1,
+  held: JSON.stringify([
+    {
+      code: 'SITE_VALUES',
+      message: `alpha-behind/press-1 has no value ${HOSTILE}`,
+      hint: 'Set it with: fleet-scheduler sites set alpha-behind line=7',
+      holds: 'package',
+    },
+    {
+      code: 'SITE_DIFFERS',
+      message: 'agent alpha-behind/press-1 has region=west',
+      hint: 'Change one of the two',
+      at: { file: 'base/sites.yaml', line: 3, column: 1 },
+      holds: 'nothing',
+    },
+  ]),
+});
 
 /** A message as a hostile agent writes it: the page has to show it and nothing else. */
 export const HOSTILE = "<img src=x onerror=\"document.title='run'\"><b>bold</b>'; drop table agent; --";

@@ -115,6 +115,18 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await expect.poll(() => page.getByRole('main').textContent()).toContain('alpha-behind/press-1');
   });
 
+  test('shows what holds the values of a site, in the list and in its view', async () => {
+    await visit('/?site=alpha-behind');
+    const row = page.getByRole('row', { name: /^alpha-behind / });
+    expect(await row.textContent()).toContain('lacks values');
+    await page.getByRole('link', { name: 'alpha-behind' }).click();
+    const values = page.getByRole('region', { name: 'Values of the site' });
+    expect(await values.getByRole('listitem').allTextContents()).toEqual([
+      `It lacks a value: alpha-behind/press-1 has no value ${HOSTILE}. Set it with: fleet-scheduler sites set alpha-behind line=7.`,
+      'It differs from the repository: agent alpha-behind/press-1 has region=west (base/sites.yaml:3:1). Change one of the two.',
+    ]);
+  });
+
   test('loads more events of a site and older changes of a workload', async () => {
     await visit('/sites/alpha-many');
     const events = page.getByRole('region', { name: 'Events' }).last();
@@ -213,6 +225,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   const SHOWN = [
     ['/sites/alpha-failed', 'Site alpha-failed'],
     ['/sites/alpha-held', 'Site alpha-held'],
+    ['/sites/alpha-behind', 'Site alpha-behind'],
     ['/sites/alpha-drifted', 'Site alpha-drifted'],
     ['/sites/alpha-drifted/press-1/oven', 'oven at alpha-drifted/press-1'],
     ['/alarms', 'Alarms'],

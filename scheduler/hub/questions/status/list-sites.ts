@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
@@ -19,6 +20,8 @@ import {
   type Verdict,
   whatRunsWhere,
 } from '../state/what-runs-where.ts';
+import { readHeld } from '../../sites/layers/compose-sites.ts';
+import { type HeldValues, heldValues, wholeSites } from './held-sites.ts';
 import { limitPart } from './limit-part.ts';
 import { headOf, readBackground, type StatusHub } from './read-status.ts';
 
@@ -43,6 +46,8 @@ export type SiteSummary = {
   readonly reboots: number;
   /** The most frequent first. An agent without assignments counts as one. */
   readonly states: readonly SiteState[];
+  /** Absent: nothing holds its values. */
+  readonly held?: HeldValues;
 };
 
 export type SitesAnswer = ReturnType<typeof headOf> & {
@@ -68,10 +73,19 @@ export const listSites = async (
   const { policies } = background.freshness;
   const judged = await judgeAgents(db, agents, desired, { visible: filter.visible, policies, now });
   const bySite = Map.groupBy(judged, ({ agent }) => agent.site);
+  const held = await readHeld(
+    db,
+    wholeSites(
+      judged.map(({ agent }) => agent),
+      filter.visible,
+    ),
+  );
   return {
     ...headOf(background),
     // Of a site whose agents the reader may not see nothing is left.
-    sites: [...bySite].map(([site, of]) => summarize(site, of)),
+    sites: [...bySite].map(([site, of]) =>
+      defined({ ...summarize(site, of), held: heldValues(held.get(site)) }),
+    ),
     next,
   };
 };

@@ -5,6 +5,7 @@ import type { FreshnessPolicy } from '../../../model/promotion.ts';
 import type { Hub } from '../../hub.ts';
 import type { Page } from '../../page.ts';
 import { seesLink, seesWhole } from '../../people/visible.ts';
+import { type HeldSite, readHeld } from '../../sites/layers/compose-sites.ts';
 import { describeFailures } from './describe-failures.ts';
 import { describeFreshness, describeStatus, describeVisits } from './describe-status.ts';
 import type { FreshnessPolicies } from '../state/freshness.ts';
@@ -14,6 +15,7 @@ import { withPromotions } from '../state/promoted-links.ts';
 import { type Actual, type ActualFilter, readActual } from '../state/read-actual.ts';
 import { channelsOf } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
+import { describeHeldSites, heldSites, wholeSites } from './held-sites.ts';
 import { renderNarrow } from './render-narrow.ts';
 import { isQuiet } from './attention.ts';
 import { limitPart } from './limit-part.ts';
@@ -70,7 +72,7 @@ export const readStatus = async (
     json: {
       ...headOf(background),
       rows,
-      ...tailOf(part, rows, notes),
+      ...tailOf(background, part, rows, notes),
       ...defined({ next: options.page ? actual.next : undefined }),
     },
   };
@@ -80,6 +82,7 @@ export type StatusHub = Pick<Hub, 'store' | 'layout' | 'keys'>;
 
 /** Inputs of a status, read once. */
 export type Background = {
+  readonly held: ReadonlyMap<string, HeldSite>;
   readonly fleet: string;
   readonly filter: ActualFilter;
   readonly now: Date;
@@ -96,6 +99,7 @@ export const readBackground = async (
   fleet: store.fleet,
   filter,
   now,
+  held: await readHeld(store.db, filter.site === undefined ? undefined : [filter.site]),
   freshness: platform ? { from: 'platform', policies: platform } : await readFreshness(store.db),
   links: (await withPromotions(hub, await readLinkStates(store.db, filter.environment), filter.environment))
     .filter(({ to }) => seesLink(filter.visible, to))
@@ -124,12 +128,13 @@ export const readPart = async (
 
 /** @param rows at least the rows of failures */
 export const notesOf = (
-  { now, freshness, links }: Background,
+  { now, freshness, links, ...background }: Background,
   { actual, desired }: Omit<StatusPart, 'rows'>,
   rows: readonly Row[],
 ): readonly string[] => [
   ...describeFailures(rows, now),
   ...describeStatus(desired, actual, now),
+  ...describeHeldSites(heldOf(background, actual)),
   ...describeVisits(actual, freshness, now),
   ...describeFreshness(freshness),
   ...describeLinks(links),
@@ -142,9 +147,25 @@ export const headOf = ({ fleet, now, freshness, links }: Background) => ({
   links,
 });
 
+/** Held sites of these agents, as far as the reader may see their whole environments. */
+const heldOf = (
+  { held, filter }: Pick<Background, 'held' | 'filter'>,
+  { agents }: Pick<Actual, 'agents'>,
+): ReadonlyMap<string, HeldSite> => {
+  if (held.size === 0) return held;
+  const sites = wholeSites(agents, filter.visible);
+  return new Map(
+    sites.flatMap((site) => {
+      const one = held.get(site);
+      return one ? [[site, one] as const] : [];
+    }),
+  );
+};
+
 /** @param rows at least those that need a look */
 export const tailOf = (
-  { actual: { gaps, alarms } }: Pick<StatusPart, 'actual'>,
+  background: Pick<Background, 'held' | 'filter'>,
+  { actual: { gaps, alarms, ...actual } }: Pick<StatusPart, 'actual'>,
   rows: readonly Row[],
   notes: readonly string[],
 ) => ({
@@ -157,6 +178,7 @@ export const tailOf = (
     report,
     raisedAt: raised_at,
   })),
+  heldSites: heldSites(heldOf(background, actual)),
   notes,
 });
 

@@ -44,7 +44,7 @@ export async function* streamJson(
     before = ',';
   }
   const whole = wholeOf(end);
-  const tail = tailOf(whole, end.rows, notesOf(background, whole, end.rows));
+  const tail = tailOf(background, whole, end.rows, notesOf(background, whole, end.rows));
   yield plainText(`],${JSON.stringify(tail).slice(1)}`);
 }
 

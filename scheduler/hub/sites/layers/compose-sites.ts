@@ -15,14 +15,31 @@ import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { refuseOlder } from '../refuse-older.ts';
 import type { SiteSigner } from '../site-signer.ts';
 import { type WriteSiteOptions, writeSites } from '../write-site.ts';
-import { findDifferences } from './find-differences.ts';
+import { differencesBySite, findDifferences } from './find-differences.ts';
+import { findLacking } from './find-lacking.ts';
 import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
 import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
 
-/** Why a site keeps the values that it has, as the database has it. */
-export type HeldReason = Pick<FleetError, 'code' | 'message'> & {
+/** Why a site keeps the values that it has, or a package is held there, as the database has it. */
+type HeldReason = Pick<FleetError, 'code' | 'message'> & {
   readonly at?: Place;
   readonly hint?: string;
+  /**
+   * `package`: it takes its values, and the package that needs this one is not applied. `nothing`: the repository declares it otherwise. Absent: it
+   * keeps the values that it has.
+   */
+  readonly holds?: 'package' | 'nothing';
+};
+
+/** Reasons that hold a site or packages at it, and its differences from the repository. */
+export type HeldSite = {
+  readonly since: string;
+  /** Why it keeps the values that it has. */
+  readonly reasons: readonly FleetError[];
+  /** Values without which a package is not applied there. */
+  readonly lacking: readonly FleetError[];
+  /** Differences between its enrolment and what the repository declares, which hold nothing. */
+  readonly differs: readonly FleetError[];
 };
 
 export type ComposedSites = {
@@ -74,7 +91,8 @@ export const composeSites = async (
     const batch = due.slice(at, at + BATCH);
     changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, layers, now)));
   }
-  if (!dryRun) await keepStates(hub, planned, new Set(undeclared), now);
+  const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
+  if (!dryRun) await keepStates(hub, planned, { ...known, undeclared: new Set(undeclared), now });
   return {
     changed,
     held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
@@ -208,18 +226,29 @@ const reasonOf = (layers: ReadonlyMap<string, ReleasedChannelLayers>): string =>
     .join(', ')
     .slice(0, 1000) || 'no layers';
 
+type Keeping = {
+  readonly undeclared: ReadonlySet<string>;
+  readonly lacking: ReadonlyMap<string, readonly FleetError[]>;
+  readonly differing: ReadonlyMap<string, readonly FleetError[]>;
+  readonly now: Date;
+};
+
 /** Stores where sites are declared and why they are held, where that changed. */
 const keepStates = async (
   { store }: Hub,
   planned: readonly PlannedComposition[],
-  undeclared: ReadonlySet<string>,
-  now: Date,
+  { undeclared, lacking, differing, now }: Keeping,
 ): Promise<void> => {
   const states = await store.db.selectFrom('site_layers').selectAll().execute();
   const known = new Map(states.map((state) => [state.site, state]));
-  const due = planned.flatMap(({ site, declared: named, held: reasons }): SiteLayersRow[] => {
+  const due = planned.flatMap(({ site, declared: named, held: keeps }): SiteLayersRow[] => {
     const before = known.get(site);
-    const held = reasons.length === 0 ? null : canonicalJson(reasons.map(toReason), 'doubles');
+    const reasons = [
+      ...keeps.map(toReason),
+      ...(lacking.get(site) ?? []).map((error) => ({ ...toReason(error), holds: 'package' as const })),
+      ...(differing.get(site) ?? []).map((error) => ({ ...toReason(error), holds: 'nothing' as const })),
+    ];
+    const held = reasons.length === 0 ? null : canonicalJson(reasons, 'doubles');
     const declared = undeclared.has(site) ? null : named;
     if (!before && held === null && declared === null) return [];
     if (before && before.held === held && before.declared === declared) return [];
@@ -244,18 +273,22 @@ const keepState = async (tx: Tx, row: SiteLayersRow): Promise<void> => {
 const toReason = ({ code, message, at, hint }: FleetError): HeldReason =>
   defined({ code, message, at, hint });
 
-/** Reasons of sites that keep the values that they have, by site. */
+/** Sites that keep the values that they have, lack values, or differ from the repository, by name. @param only these sites */
 export const readHeld = async (
   db: Hub['store']['db'],
-): Promise<ReadonlyMap<string, { readonly since: string; readonly reasons: readonly FleetError[] }>> => {
-  const rows = await db.selectFrom('site_layers').selectAll().where('held', 'is not', null).execute();
-  return new Map(
-    rows.map(({ site, held, since }) => {
-      const reasons = parseJson(held ?? '[]') as readonly HeldReason[];
-      return [
-        site,
-        { since, reasons: reasons.map(({ code, message, ...more }) => new FleetError(code, message, more)) },
-      ];
-    }),
-  );
+  only?: readonly string[],
+): Promise<ReadonlyMap<string, HeldSite>> => {
+  if (only?.length === 0) return new Map();
+  const every = db.selectFrom('site_layers').selectAll().where('held', 'is not', null).orderBy('site');
+  const rows = await (only === undefined ? every : every.where('site', 'in', only)).execute();
+  return new Map(rows.map(({ site, held, since }) => [site, { since, ...parseHeld(held ?? '[]') }]));
+};
+
+const parseHeld = (text: string): Omit<HeldSite, 'since'> => {
+  const all = parseJson(text) as readonly HeldReason[];
+  const toErrors = (wanted: HeldReason['holds']): readonly FleetError[] =>
+    all
+      .filter(({ holds }) => holds === wanted)
+      .map(({ code, message, holds: _, ...more }) => new FleetError(code, message, more));
+  return { reasons: toErrors(undefined), lacking: toErrors('package'), differs: toErrors('nothing') };
 };

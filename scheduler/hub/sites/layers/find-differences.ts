@@ -16,12 +16,8 @@ export const findDifferences = (
   agents: readonly AgentRow[],
   layers: ReadonlyMap<string, ChannelLayers>,
 ): readonly FleetError[] => {
-  const declared = new Map<string, DeclaredSite>();
-  for (const { released } of layers.values())
-    for (const [name, site] of released?.sites ?? []) if (!declared.has(name)) declared.set(name, site);
-  const bySite = Map.groupBy(agents, ({ site }) => site);
   const found = [
-    ...[...declared.values()].flatMap((site) => compareSite(site, bySite.get(site.name) ?? [])),
+    ...[...differencesBySite(agents, layers).values()].flat(),
     ...idleLayers(
       agents.flatMap((row) => {
         const name = formatChannel(channelOf(row));
@@ -32,6 +28,23 @@ export const findDifferences = (
     ),
   ];
   return [...new Map(found.map((error) => [error.message, error])).values()];
+};
+
+/** Differences between the declaration and the enrolment of each site that is declared. Sites without any are left out. */
+export const differencesBySite = (
+  agents: readonly AgentRow[],
+  layers: ReadonlyMap<string, ChannelLayers>,
+): ReadonlyMap<string, readonly FleetError[]> => {
+  const declared = new Map<string, DeclaredSite>();
+  for (const { released } of layers.values())
+    for (const [name, site] of released?.sites ?? []) if (!declared.has(name)) declared.set(name, site);
+  const bySite = Map.groupBy(agents, ({ site }) => site);
+  return new Map(
+    [...declared.values()].flatMap((site) => {
+      const found = compareSite(site, bySite.get(site.name) ?? []);
+      return found.length === 0 ? [] : [[site.name, found] as const];
+    }),
+  );
 };
 
 const differs = (message: string, of: Pick<FleetError, 'at' | 'hint'>) =>
