@@ -1,18 +1,14 @@
+import type { Bounds } from '#bundles/formats/bounds/bounds-of';
 import { hostViolations } from '#bundles/formats/bounds/host-violations';
 import { foreignSets } from '#bundles/formats/bounds/package-bounds';
 import { coversPath } from '#bundles/formats/bounds/reserved-paths';
-import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { inputViolations } from '#bundles/formats/site-values/input-violations';
 import type { BundleKind } from '#bundles/names';
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { FleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { setsUsed } from '../secrets/sets-used.ts';
-import type { Bounds, DesiredPackage } from '../model/target.ts';
-
-/** A package without workspace and bounds belongs to the platform team (docs/bundle-format.md section 4). */
-export const boundsOf = (assignment: Pick<BundleAssignment, 'bounds' | 'workspace'> | undefined): Bounds =>
-  assignment?.bounds ?? ((assignment?.workspace ?? '') === '' ? 'platform' : 'unsaid');
+import type { DesiredPackage } from '../model/target.ts';
 
 /**
  * Checks a package against its bounds. The scheduler makes the same check before it signs; this one covers a scheduler that

@@ -10,7 +10,7 @@ import { readIdentity } from '../store/identity.ts';
 import { isOwnEdit, type LocalValue } from '../store/local-values.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
-import { boundsOf } from './check-bounds.ts';
+import { boundsOf } from '#bundles/formats/bounds/bounds-of';
 import { resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import { withLocal } from '../acquire/offers/local-values.ts';
 import type { DesiredPackage } from '../model/target.ts';

@@ -1,4 +1,5 @@
-import type { PackageBounds, SiteInputField } from '#bundles/formats/bundle/config';
+import type { Bounds } from '#bundles/formats/bounds/bounds-of';
+import type { SiteInputField } from '#bundles/formats/bundle/config';
 import type { BundleKind } from '#bundles/names';
 import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
@@ -11,9 +12,6 @@ import type { PackageSecrets } from './package-secrets.ts';
  * The interface to what the agent applies packages to: a host or a cluster's API. Plans and results are plain data, so
  * that a plan can be printed, stored in the journal and resumed after a power cut.
  */
-
-/** 'platform': a package of the platform team. 'unsaid': a tenant's package in a bundle older than recorded bounds. */
-export type Bounds = PackageBounds | 'platform' | 'unsaid';
 
 /** The desired state of a package: bytes from the verified store, with site values resolved. */
 export type DesiredPackage = {

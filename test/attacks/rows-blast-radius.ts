@@ -79,6 +79,14 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     [
       ['OUT_OF_BOUNDS', 'at the build'],
       ['OUT_OF_BOUNDS', 'at the agent'],
+      ['OUT_OF_BOUNDS', 'in a tree'],
     ],
+  ),
+  rowOf(
+    'N92',
+    'secrets in a tree',
+    'a value of a site that is a secret gets into a folder of a tree, where everybody can read it who reads the branch',
+    '`SITE_VALUES` for that application; the others are written',
+    [['SITE_VALUES', 'an input']],
   ),
 ];

@@ -1,8 +1,8 @@
 import type { BundleKind } from '../../names.ts';
 import { allowsName } from '../bounds/package-bounds.ts';
-import type { PackageBounds, SiteInputField } from '../bundle/config.ts';
+import type { Bounds } from '../bounds/bounds-of.ts';
+import type { SiteInputField } from '../bundle/config.ts';
 
-type Bounds = Pick<PackageBounds, 'siteValues'> | 'platform' | 'unsaid';
 type Field = Pick<SiteInputField, 'input' | 'file'>;
 
 /** Sentences about the site inputs of one package that its workspace does not permit: values that it may not read, and objects that are the platform's. */

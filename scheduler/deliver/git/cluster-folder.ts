@@ -1,4 +1,5 @@
 import type { Digest } from '#bundles/digest';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { type Channel, formatChannel } from '#bundles/names';
 
 /** A cluster that follows a folder of its own on a Git branch, as the hub knows it. */
@@ -7,6 +8,8 @@ export type TreeCluster = {
   readonly site: string;
   readonly agent: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** Of its site. */
+  readonly values: SiteValues;
 };
 
 /** Folder of a branch with a folder for each site and cluster. */
@@ -14,6 +17,9 @@ export const CLUSTERS = 'clusters';
 
 /** File of a cluster's folder that names the bundle with the same content. It has no extension that reconcilers read. */
 export const RELEASE_FILE = 'RELEASE';
+
+/** File of a cluster's folder that says which assignments the values of the site hold back; absent: none. */
+export const HELD_FILE = 'HELD';
 
 export const clusterFolder = ({ site, agent }: Pick<TreeCluster, 'site' | 'agent'>): string =>
   `${CLUSTERS}/${site}/${agent}`;

@@ -1,5 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import type { Tree } from '../../render/render-tree.ts';
+import { RELEASE_FILE } from './cluster-folder.ts';
 import { blobIdIn, type Changes, MODE, nameOf } from './plan-changes.ts';
 import { type BranchFiles, toGitPath } from './read-branch.ts';
 
@@ -9,7 +10,7 @@ export type WholeFolder = {
   readonly folder: string;
   /** Desired content, by path within it; undefined: unchanged. */
   readonly files: Tree | undefined;
-  /** Content for a branch that does not have it yet, if `files` is undefined. */
+  /** Content for a branch that has none yet, or that of the same release with other values of the site, if `files` is undefined. */
   readonly atFirst: Tree | undefined;
   /** Whether the files of a deployment target stay. */
   readonly isKept: (target: string) => boolean;
@@ -27,7 +28,9 @@ export const planFolders = (
   for (const { folder, files: now, atFirst, isKept } of folders) {
     const start = `${toGitPath(folder)}/`;
     const there = [...before.keys()].filter((path) => path.startsWith(start));
-    const files = now ?? (there.length === 0 ? atFirst : undefined);
+    const release = atFirst?.get(RELEASE_FILE);
+    const hasSame = release !== undefined && before.get(`${start}${RELEASE_FILE}`)?.id === idOf(release);
+    const files = now ?? (there.length === 0 || hasSame ? atFirst : undefined);
     if (!files) continue;
     const wanted = new Map([...files].map(([path, bytes]) => [`${start}${toGitPath(path)}`, bytes]));
     for (const [path, bytes] of wanted) {

@@ -97,7 +97,8 @@ const deliverOne = async (
     );
     const brought = await deliverTree(delivery, staged, promotion);
     const removedPackages = packagesIn(brought.removed, staged.tree);
-    return { environment, ...findings, problems: [], ...brought, removedPackages };
+    const { heldAtClusters } = staged;
+    return { environment, ...findings, heldAtClusters, problems: [], ...brought, removedPackages };
   } catch (error) {
     const problem = toProblem(error, `delivering ${environment}`);
     if (problem.code === 'NOT_PROMOTED' && !delivery.candidate) return waiting(environment, problem);

@@ -4,7 +4,13 @@ import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { openRepository } from '../../load/sources/git-repository.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
-import { clusterFolder, RELEASE_FILE, releaseText, type TreeCluster } from '../git/cluster-folder.ts';
+import {
+  clusterFolder,
+  HELD_FILE,
+  RELEASE_FILE,
+  releaseText,
+  type TreeCluster,
+} from '../git/cluster-folder.ts';
 import { blobIdIn } from '../git/plan-changes.ts';
 import { type BranchFiles, readBranch } from '../git/read-branch.ts';
 import { openTreeLayout, type PlaceOptions, type TreeLayout } from './load-place.ts';
@@ -59,6 +65,8 @@ const readFolders = async (
       (await bundlesIn(opened, channel)).map((one) => [idOf(releaseText(channel, one)), one]),
     );
     for (const cluster of own) {
+      // Such a folder has not all that the bundle has.
+      if (files.has(`${clusterFolder(cluster)}/${HELD_FILE}`)) continue;
       const bundle = bundles.get(files.get(`${clusterFolder(cluster)}/${RELEASE_FILE}`)?.id ?? '');
       if (bundle !== undefined) found.push({ cluster, commit, bundle });
     }

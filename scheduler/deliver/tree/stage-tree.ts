@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
@@ -22,11 +23,14 @@ import type { BranchFiles } from '../git/read-branch.ts';
 import {
   CLUSTERS,
   clusterFolder,
+  HELD_FILE,
   RELEASE_FILE,
   releaseText,
   type TreeCluster,
 } from '../git/cluster-folder.ts';
 import { loadLocked, type PlaceOptions, type TreeLayout } from './load-place.ts';
+import { placeValues } from './place-values.ts';
+import type { HeldAtCluster } from './tree-delivery.ts';
 
 /** The tree of an environment, with each folder at the stage of its rollout. */
 export type StagedTree = Pick<RenderedEnvironment, 'platform' | 'tree' | 'isKept'> & {
@@ -35,6 +39,8 @@ export type StagedTree = Pick<RenderedEnvironment, 'platform' | 'tree' | 'isKept
   readonly earlier: (before: Iterable<string>) => Tree;
   /** '<channel>: stage <name> (1 of 3)' of each channel that is released in stages. */
   readonly stages: readonly string[];
+  /** Packages that values of sites hold back. */
+  readonly heldAtClusters: readonly HeldAtCluster[];
 };
 
 export type StageOptions = PlaceOptions & {
@@ -84,6 +90,7 @@ export const stageTree = async (
       plan: (before) => planChanges(before, tree, isKept),
       earlier: () => new Map(),
       stages: [],
+      heldAtClusters: [],
     };
   }
   const render = createRender(options, opened, rendered);
@@ -92,6 +99,7 @@ export const stageTree = async (
   const atFirst = new Map<string, Content>();
   const folders: WholeFolder[] = [];
   const stages: string[] = [];
+  const heldAtClusters: HeldAtCluster[] = [];
   for (const { name: clusterType } of platform.clusterTypes) {
     const channel = { environment, clusterType };
     const own = clusters.filter((one) => sameChannel(one.channel, channel));
@@ -111,13 +119,9 @@ export const stageTree = async (
       if (earlier) atFirst.set(clusterType, earlier);
     }
     for (const cluster of own) {
-      const selected = isSelected(stage.rollout, cluster, cluster.labels);
-      folders.push({
-        folder: clusterFolder(cluster),
-        files: selected ? marked(now, channel, stage.bundle) : undefined,
-        atFirst: earlier && marked(earlier, channel, stage.before?.bundle),
-        isKept: (selected ? now : (earlier ?? now)).isKept,
-      });
+      const { folder, held } = await folderOf(opened, cluster, stage, { now, earlier });
+      folders.push(folder);
+      heldAtClusters.push(...held);
     }
   }
   const staged = compose(rendered, shared);
@@ -139,6 +143,7 @@ export const stageTree = async (
       return planFolders(planChanges(before, whole, staged.isKept), before, folders);
     },
     stages,
+    heldAtClusters,
   };
 };
 
@@ -226,8 +231,51 @@ const candidateOf = async (
 const bundleOf = ({ subjects }: StoredRelease): Digest | undefined =>
   subjects.get('bundle/kubernetes') ?? subjects.get('bundle/host');
 
-const marked = ({ files }: Content, channel: Channel, bundle: Digest | undefined): Tree =>
-  bundle === undefined ? files : new Map([...files, [RELEASE_FILE, releaseText(channel, bundle)]]);
+const folderOf = async (
+  opened: TreeLayout,
+  cluster: TreeCluster,
+  { rollout, bundle, before }: Stage,
+  { now, earlier }: { readonly now: Content; readonly earlier: Content | undefined },
+): Promise<{ readonly folder: WholeFolder; readonly held: readonly HeldAtCluster[] }> => {
+  const selected = isSelected(rollout, cluster, cluster.labels);
+  const content = selected ? now : earlier;
+  const placed = content && (await placeAt(opened, cluster, content, selected ? bundle : before?.bundle));
+  return {
+    folder: {
+      folder: clusterFolder(cluster),
+      files: selected ? placed?.files : undefined,
+      atFirst: selected ? undefined : placed?.files,
+      isKept: (placed ?? now).isKept,
+    },
+    held: placed?.held ?? [],
+  };
+};
+
+/** The folder of a cluster: the content with the values of its site, the release, and what the values hold back. */
+const placeAt = async (
+  { layout }: TreeLayout,
+  cluster: TreeCluster,
+  content: Content,
+  bundle: Digest | undefined,
+): Promise<Content & { readonly held: readonly HeldAtCluster[] }> => {
+  if (bundle === undefined) return { ...content, held: [] };
+  const { channel, site, agent, values } = cluster;
+  const { kind, config } = await readBundle(layout.blobs, bundle);
+  const { files, held } =
+    kind === 'kubernetes'
+      ? await placeValues(content.files, config, values, agent)
+      : { files: content.files, held: new Map<string, FleetError>() };
+  const reasons = [...held].map(([assignment, { message }]) => `${assignment}: ${message}\n`);
+  return {
+    files: new Map([
+      ...files,
+      [RELEASE_FILE, releaseText(channel, bundle)],
+      ...(reasons.length === 0 ? [] : [[HELD_FILE, Buffer.from(reasons.join(''))] as const]),
+    ]),
+    isKept: (target) => target !== HELD_FILE && (held.has(target) || content.isKept(target)),
+    held: [...held].map(([assignment, error]) => ({ cluster: `${site}/${agent}`, assignment, error })),
+  };
+};
 
 /** Composes the tree from the folders of cluster types at the stages of their rollouts. */
 const compose = (

@@ -25,6 +25,14 @@ export type TreeDelivery = PlaceOptions & {
   readonly onDelivered?: (delivered: Delivered) => void;
 };
 
+/** A package that is not in a cluster's folder, because of a value of the site. */
+export type HeldAtCluster = {
+  /** '<site>/<name>' */
+  readonly cluster: string;
+  readonly assignment: string;
+  readonly error: FleetError;
+};
+
 /** Result for one environment's tree. */
 export type Delivered = {
   readonly environment: string;
@@ -53,6 +61,7 @@ export type Delivered = {
   readonly held: readonly HeldAssignment[];
   readonly heldWorkloads: readonly HeldWorkload[];
   readonly advice: readonly FleetError[];
+  readonly heldAtClusters?: readonly HeldAtCluster[];
   /** Why the tree was not delivered. */
   readonly problems: readonly FleetError[];
   /** NOT_PROMOTED, set with 'waiting'. */

@@ -86,7 +86,7 @@ export const loopDuty =
         log,
         random: Math.random,
         confirm: term.confirm,
-        readClusters: () => readClusters(store.db),
+        readClusters: () => readClusters(store),
         keepCommits: (commits) => keepTreeCommits(store, commits, clock()),
         keepPolicies: async (promotion) => {
           judge.follow(promotion);

@@ -11,7 +11,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
-import { enrolledAgents } from './enrolled-agents.ts';
+import { agentsWithValues } from './agents-with-values.ts';
 import { siteValuesOf } from './issue-site.ts';
 import type { ValueChange } from './set-values.ts';
 
@@ -39,7 +39,7 @@ export const checkValues = async (
 ): Promise<ValueChange['set']> => {
   const { db } = hub.store;
   const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-  const agents = await enrolledAgents(db, site);
+  const agents = await agentsWithValues(db, site);
   const own = siteValuesOf(row, hub.keys.root.fleet, site).agents;
   const readers = agents
     .filter(({ name }) => agent === undefined || name === agent)

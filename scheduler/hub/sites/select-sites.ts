@@ -26,12 +26,7 @@ export const selectAgents = async (
   db: Database,
   labels: Labels,
 ): Promise<ReadonlyMap<string, readonly string[]>> => {
-  const rows = await db
-    .selectFrom('agent')
-    .selectAll()
-    .where('revoked_at', 'is', null)
-    .where('follower', 'is', null)
-    .execute();
+  const rows = await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute();
   const found = rows.filter((row) => {
     const own = labelsOf(row);
     return Object.entries(labels).every(([key, value]) => Object.hasOwn(own, key) && own[key] === value);

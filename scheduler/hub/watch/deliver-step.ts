@@ -20,12 +20,15 @@ export const createDeliverStep = (options: WatchOptions) => {
   const { configuration, env, cwd, clock, log, confirm, readClusters, keepCommits } = options;
   const commits = createCommitReader();
   let delivered: Date | undefined;
+  let [before, reported] = ['', ''];
   return async (built: boolean, signal: AbortSignal): Promise<void> => {
     const { tree, treePullRequest, forge, environments, layout } = configuration;
     if (tree === undefined) return;
     const now = clock();
     const age = now.getTime() - (delivered?.getTime() ?? 0);
     const clusters = configuration.treeClusters ? await readClusters?.() : undefined;
+    // A value of a site that changed, a cluster that is new or was labelled otherwise.
+    const known = JSON.stringify(clusters ?? []);
     const delivery = {
       ...platformOptions(configuration, { cwd, env, signal }),
       to: parseTreeTarget(tree),
@@ -37,8 +40,9 @@ export const createDeliverStep = (options: WatchOptions) => {
     const noteCommits = async (): Promise<void> => {
       if (clusters && keepCommits) await keepCommits(await commits(delivery, clusters));
     };
-    if (!built && age >= 0 && age < TRUST_MS) return await noteCommits();
+    if (!built && known === before && age >= 0 && age < TRUST_MS) return await noteCommits();
     delivered = undefined;
+    before = known;
     await confirm?.();
     const trees = await deliverTrees({
       ...delivery,
@@ -70,6 +74,12 @@ export const createDeliverStep = (options: WatchOptions) => {
       },
     });
     await noteCommits();
+    const held = trees.flatMap(({ heldAtClusters = [] }) => heldAtClusters);
+    const named = held.map(({ cluster, error }) => `${cluster} ${error.message}`).join('\n');
+    if (named !== reported)
+      for (const { cluster, assignment, error } of held)
+        log.warn({ cluster, assignment, ...faultFields(error) }, 'held by values of the site');
+    reported = named;
     const [failed] = trees.flatMap(({ environment, problems }) => {
       const [first] = problems;
       if (first) log.error({ environment, ...faultFields(first) }, 'tree not delivered');

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
-import { boundsOf, checkBounds } from '../../../agent/apply/check-bounds.ts';
+import { checkBounds } from '../../../agent/apply/check-bounds.ts';
+import { boundsOf } from '../../../bundles/formats/bounds/bounds-of.ts';
 import type { PackageBounds } from '../../../bundles/formats/bundle/config.ts';
 import type { DesiredPackage } from '../../../agent/model/target.ts';
 import { verdict } from '../../bundles/verdict.ts';

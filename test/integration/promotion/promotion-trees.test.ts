@@ -313,7 +313,7 @@ test('the stages of a rollout are written to the folders of clusters one after t
   await register('plant-8');
   const publish = async (more: Partial<TreeDelivery> = {}) =>
     shop.publish({
-      clusters: await readClusters(hub.store.db),
+      clusters: await readClusters(hub.store),
       pullRequest: false,
       now: now(),
       ...more,
@@ -321,7 +321,7 @@ test('the stages of a rollout are written to the folders of clusters one after t
   const readCommits = createCommitReader();
   /** Clusters pull the branch, and Flux reports. */
   const report = async (errors: Readonly<Record<string, string>> = {}): Promise<readonly string[]> => {
-    const clusters = await readClusters(hub.store.db);
+    const clusters = await readClusters(hub.store);
     const place = { ...shop.place, signal: new AbortController().signal };
     await keepTreeCommits(hub.store, await readCommits(place, clusters), now());
     const head = await shop.git('rev-parse', 'qa');

@@ -3,11 +3,15 @@ import { formatTime } from '#bundles/time';
 import type { TreeCluster } from '../../../deliver/git/cluster-folder.ts';
 import type { TreeCommit } from '../../../deliver/tree/read-commits.ts';
 import { agentId, channelOf, labelsOf } from '../../sites/agent-record.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
 import type { Store } from '../../store/open-store.ts';
 import type { AgentRow, Database, Tx } from '../../store/tables.ts';
 
-/** The clusters that follow by Flux or Argo CD. */
-export const readClusters = async (db: Database): Promise<readonly TreeCluster[]> => {
+/** The clusters that follow by Flux or Argo CD, with the values of their sites. */
+export const readClusters = async ({
+  db,
+  fleet,
+}: Pick<Store, 'db' | 'fleet'>): Promise<readonly TreeCluster[]> => {
   const rows = await db
     .selectFrom('agent')
     .selectAll()
@@ -15,11 +19,16 @@ export const readClusters = async (db: Database): Promise<readonly TreeCluster[]
     .where('revoked_at', 'is', null)
     .orderBy('id')
     .execute();
+  const names = [...new Set(rows.map(({ site }) => site))];
+  const sites =
+    names.length === 0 ? [] : await db.selectFrom('site').selectAll().where('name', 'in', names).execute();
+  const bySite = new Map(sites.map((site) => [site.name, site]));
   return rows.map((row) => ({
     channel: channelOf(row),
     site: row.site,
     agent: row.name,
     labels: labelsOf(row),
+    values: siteValuesOf(bySite.get(row.site), fleet, row.site),
   }));
 };
 

@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
-import { enrolledAgents } from '../../sites/enrolled-agents.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
 import { valuesAt, valuesVersions } from '../../sites/values-at.ts';
@@ -35,7 +35,7 @@ export const changesBackTo = async (
       hint: `Versions are ${versions.map(({ version, at }) => `${version} of ${at}`).join(', ') || 'none'}`,
     });
   }
-  const enrolled = new Set((await enrolledAgents(db, site)).map(({ name }) => name));
+  const enrolled = new Set((await agentsWithValues(db, site)).map(({ name }) => name));
   const byAgent = Map.groupBy(
     valueDifferences(siteValuesOf(row, fleet, site), target.document),
     ({ agent }) => agent,

@@ -5,7 +5,7 @@ import type { ProposedValue } from '../../../model/proposed-values.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { type KnownNeeds, type Needs, readNeeds } from '../../sites/check-values.ts';
-import { enrolledAgents } from '../../sites/enrolled-agents.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
 /** A rule that changes have to meet. `role` undefined: of all values without a rule of their own. */
@@ -27,7 +27,7 @@ export const rulesFor = async (
   const known: KnownNeeds = new Map();
   const rules = new Map<string, Rule>();
   for (const [site, own] of Map.groupBy(changes, (one) => one.site)) {
-    const agents = await enrolledAgents(hub.store.db, site);
+    const agents = await agentsWithValues(hub.store.db, site);
     for (const { agent, name } of own) {
       const channels = agents
         .filter((one) => agent === null || one.name === agent)

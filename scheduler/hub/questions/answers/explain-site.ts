@@ -14,7 +14,7 @@ import { formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { enrolledAgents } from '../../sites/enrolled-agents.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { type DecidedValue, valuesAt } from '../../sites/values-at.ts';
@@ -72,7 +72,7 @@ export const explainSite = async (
   const row = await findSite(db, site, agent);
   const document = siteValuesOf(row, hub.keys.root.fleet, site);
   const decided = (await valuesAt(db, site))?.values ?? [];
-  const rows = (await enrolledAgents(db, site)).filter(({ name }) => agent === undefined || name === agent);
+  const rows = (await agentsWithValues(db, site)).filter(({ name }) => agent === undefined || name === agent);
   const layout = await openOrStartLayout(hub.layout);
   const explained: ExplainedAgent[] = [];
   const known = new Set<string>();

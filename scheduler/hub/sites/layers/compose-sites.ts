@@ -155,7 +155,6 @@ const readFacts = async (
     .selectFrom('agent')
     .selectAll()
     .where('revoked_at', 'is', null)
-    .where('follower', 'is', null)
     .orderBy('id')
     .execute();
   const states = await db.selectFrom('site_layers').selectAll().execute();

@@ -1,5 +1,5 @@
 import { readFile, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { OCI_INDEX, OCI_MANIFEST } from '#bundles/media-types';
@@ -14,6 +14,7 @@ import { succeed } from '../../../harness/run/run-command.ts';
 import { runScheduler } from '../../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../../scheduler/file-tree.ts';
+import { valuedClusters } from '../../../scheduler/deliver/tree/valued-clusters.ts';
 import { ours } from '../../../scheduler/fleet-platform.ts';
 import { expectDecrypted } from './encrypted-secrets.ts';
 import {
@@ -210,6 +211,41 @@ spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository,
       expect(await world.text('prod-edge-shop-web')).toBe('changed');
       await removeFluxObjects(world);
     }, 600_000);
+
+    it('applies the folder of a cluster with the values of its site, and a value that changes', async () => {
+      await using tree = await valuedClusters();
+      await tree.office.build();
+      await tree.follow('plant-7/edge', { region: 'north' });
+      await tree.follow('plant-8/edge');
+      await tree.compose();
+      await tree.set('plant-7', { lineNumber: 7 });
+      expect(await tree.deliver()).toMatchObject({ outcome: 'pushed', heldAtClusters: [] });
+      await using server = await startGitServer(dirname(tree.gitops));
+      await applyYaml(
+        world.cluster,
+        `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: tree, namespace: flux-system}
+spec: {interval: 1s, url: '${server.url}/gitops.git', ref: {branch: dev}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: tree, namespace: flux-system}
+spec: {interval: 1m, path: ./clusters/plant-7/edge, prune: true, sourceRef: {kind: GitRepository, name: tree}}
+`,
+      );
+      const dataOf = (assignment: string) => () =>
+        world.field(`/api/v1/namespaces/dev-press-${assignment}/configmaps/platform-config`, 'data');
+      const common = { LEVEL: 'base', LINE: '0' };
+      await expect.poll(dataOf('shop-web'), PATIENCE).toEqual({ ...common, gateway: '10.7.0.1' });
+      await expect.poll(dataOf('monitor-probe'), PATIENCE).toEqual({ ...common, LINE: '7' });
+      await tree.set('plant-7', { gateway: '10.9.9.9' });
+      expect(await tree.deliver()).toMatchObject({
+        written: ['clusters/plant-7/edge/shop-web/platform-config.yaml'],
+      });
+      await expect.poll(dataOf('shop-web'), PATIENCE).toEqual({ ...common, gateway: '10.9.9.9' });
+      await removeFluxObjects(world);
+    }, 300_000);
 
     it("verifies our statement with the bundle signers' key by spec.verify, and no other", async () => {
       const { public: own } = await (await openKeyDirectory(join(folder.path, 'keys'))).key('bundle');
