@@ -5,7 +5,7 @@ import { channelOf, labelsOf } from '../agent-record.ts';
 import { siteValuesOf } from '../issue-site.ts';
 import { readChannelLayers } from './read-channel-layers.ts';
 
-/** All enrolled agents with the values that people gave their sites, and the bundles that their channels release now. */
+/** All enrolled agents, and clusters that follow a tree, with the values that people gave their sites, and the bundles that their channels release now. */
 export const readEnrolled = async (hub: Hub): Promise<Enrolled> => {
   const { db, fleet } = hub.store;
   const rows = await db.selectFrom('site').selectAll().execute();
@@ -14,7 +14,6 @@ export const readEnrolled = async (hub: Hub): Promise<Enrolled> => {
     .selectFrom('agent')
     .selectAll()
     .where('revoked_at', 'is', null)
-    .where('follower', 'is', null)
     .orderBy('id')
     .execute();
   const agents = found.map((row) => ({
