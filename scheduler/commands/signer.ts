@@ -17,6 +17,7 @@ import { SIGNER_ROLES, type SignerRole } from '../keys/remote/protocol.ts';
 import { createSignerServer } from '../keys/signer/serve-signer.ts';
 import { createSigner } from '../keys/signer/signer.ts';
 import { parseValuesRule } from '../keys/signer/values-rule.ts';
+import { createComposeReleased } from '../plan/compose/compose-released.ts';
 
 export default class Signer extends FleetCommand {
   static override description =
@@ -88,7 +89,9 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     using state = await openSignerState(flags.state);
     const log = pino({ ...LOG_OPTIONS }, logDestination());
     const { keys, authority } = await openSignerKeys(directory, roles);
-    const signer = createSigner({ roots, root, keys, authority, state, limits, chain, values, clock, log });
+    const composeReleased = createComposeReleased();
+    const parts = { roots, root, keys, authority, state, limits, chain, values, composeReleased, clock, log };
+    const signer = createSigner(parts);
     await using _ = await listenOnSocket(createSignerServer(signer, log), flags.listen);
     if (root.dev) log.warn({ fleet: root.fleet }, 'development root: one person can sign everything');
     const links = chain.map(({ environment, promotedFrom }) => `${environment}=${promotedFrom}`);

@@ -40,7 +40,7 @@ const note = (value: unknown): void => {
   if (found.size > 0) meta.answers = [...found];
 };
 
-const WATCHED = ['toBe', 'toEqual', 'toMatchObject', 'toStrictEqual'] as const;
+const WATCHED = ['toBe', 'toEqual', 'toMatch', 'toMatchObject', 'toStrictEqual'] as const;
 const MARK = Symbol.for('fleet-ferry.attacks.observed');
 
 const already = globalThis as { [MARK]?: boolean };

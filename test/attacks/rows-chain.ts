@@ -130,4 +130,10 @@ export const CHAIN: readonly AttackRow[] = [
       ['APPROVAL_MISSING', 'need so many approvals'],
     ],
   ),
+  row(
+    'H58',
+    'values that no layer gives',
+    'values from layers in the hands of an intruder at the hub: one that is changed, added or dropped, also `fixed` ones, of one assignment, or for an agent that the statement does not name; by an older statement or release, or undone after the change',
+    'SIGNER_REFUSED',
+  ),
 ];

@@ -112,4 +112,11 @@ export const INSIDER: readonly AttackRow[] = [
     'ACCEPT; none of these is in the environment of what our programs run, except of a signing command',
     [['ACCEPT']],
   ),
+  rowOf(
+    'I18',
+    'older layers in the layout',
+    'a statement about a bundle, by which the values of sites are composed, is put back in the layout to an older one, or removed, so that sites get values of before or lose them',
+    '`ROLLBACK`, `BUNDLE_UNSIGNED`; the sites keep the values that they have',
+    [['ROLLBACK'], ['BUNDLE_UNSIGNED']],
+  ),
 ];

@@ -444,4 +444,16 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0035-support': { up: addSupport },
   '0036-site-values': { up: addSiteValues },
   '0037-site-layers': { up: addSiteLayers },
+  '0038-layers-of': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema
+        .createTable('layers_of')
+        .addColumn('channel', 'text', (column) => column.notNull())
+        .addColumn('bundle', 'text', (column) => column.notNull())
+        .addColumn('release', 'bigint', (column) => column.notNull())
+        .addColumn('built_at', 'text', (column) => column.notNull())
+        .addPrimaryKeyConstraint('layers_of_key', ['channel', 'bundle'])
+        .execute();
+    },
+  },
 };

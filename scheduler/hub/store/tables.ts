@@ -45,6 +45,7 @@ export type Tables = {
   site_values_version: SiteValuesVersionRow;
   values_proposal: ValuesProposalRow;
   site_layers: SiteLayersRow;
+  layers_of: LayersOfRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -646,4 +647,14 @@ export type SiteLayersRow = {
   readonly since: Timestamp;
   /** 0: its newest statement may not be in the layout yet. */
   readonly written: number;
+};
+
+/** The newest release and statement about a bundle of a channel by whose layers values were composed. */
+export type LayersOfRow = {
+  /** formatChannel */
+  readonly channel: string;
+  readonly bundle: Digest;
+  readonly release: number;
+  /** When the statement was built. */
+  readonly built_at: Timestamp;
 };

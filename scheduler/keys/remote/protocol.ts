@@ -31,6 +31,13 @@ export type ShowRequest = {
 };
 export type ShowAnswer = { readonly taken: number };
 
+/**
+ * `POST /v1/layers` takes a LayersRequest, first with documents and then with the layers that LayersAnswer names, and returns
+ * LayersAnswer: what values of sites are composed from.
+ */
+export type LayersRequest = { readonly documents: readonly string[] } | { readonly layers: string };
+export type LayersAnswer = { readonly layers: string | null };
+
 export type RefusalAnswer = {
   readonly error: {
     readonly code: string;

@@ -6,6 +6,8 @@ import { type PublicKey, parsePublicKey, type SigningKey, verifySignature } from
 import {
   fromRefusal,
   type HeadsAnswer,
+  type LayersAnswer,
+  type LayersRequest,
   MAX_ANSWER_BYTES,
   MAX_HEADS_BYTES,
   type ShowRequest,
@@ -59,6 +61,20 @@ const openClient = async (socket: string, maxBytes: number): Promise<Client> => 
 export type RemoteEvidence = {
   readonly heads: () => Promise<HeadsAnswer['heads']>;
   readonly show: (request: ShowRequest) => Promise<void>;
+};
+
+/**
+ * Shows a signer what values of sites are composed from: the release of a channel with its bundles, and the layers that it asks for then.
+ * @throws FleetError USAGE if it judges no values; its refusals; SIGNER_UNREACHABLE, PERMISSION
+ */
+export const openRemoteLayers = async (
+  socket: string,
+): Promise<(request: LayersRequest) => Promise<LayersAnswer['layers']>> => {
+  const client = await openClient(socket, MAX_ANSWER_BYTES);
+  return async (request) => {
+    const answer = await ask(client, socket, '/v1/layers', JSON.stringify(request));
+    return (answer as LayersAnswer).layers;
+  };
 };
 
 export const openRemoteEvidence = async (socket: string): Promise<RemoteEvidence> => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { FleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { Shown } from './evidence/take-reports.ts';
+import type { LayersShown } from './signer.ts';
 import { MAX_EVIDENCE, MAX_REQUEST_BYTES, MAX_SHOWN } from '../remote/protocol.ts';
 
 export type ReadRequest = { readonly bytes: Buffer; readonly evidence: readonly Buffer[] };
@@ -39,6 +40,18 @@ export const readShowRequest = async (request: IncomingMessage): Promise<Shown> 
     })),
     documents: documents.map((one: unknown, at) => decode(one, `document ${at}`)),
   };
+};
+
+/** Reads and decodes a LayersRequest. @throws FleetError as readSignRequest */
+export const readLayersRequest = async (request: IncomingMessage): Promise<LayersShown> => {
+  const body = await readBody(request);
+  const json = parseStrictJson(body, { maxBytes: MAX_REQUEST_BYTES, maxDepth: 3 }, 'the request');
+  const { documents, layers } = (json ?? {}) as { documents?: unknown; layers?: unknown };
+  if (layers !== undefined) return { layers: decode(layers, 'the layers') };
+  if (!Array.isArray(documents)) throw new FleetError('SCHEMA', 'the request has no list of documents');
+  if (documents.length > MAX_EVIDENCE)
+    throw new FleetError('TOO_MANY', `at most ${MAX_EVIDENCE} documents are read at once`);
+  return { documents: documents.map((one: unknown, at) => decode(one, `document ${at}`)) };
 };
 
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Logger } from 'pino';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isSignerRole, toRefusal } from '../remote/protocol.ts';
-import { readShowRequest, readSignRequest } from './read-request.ts';
+import { readLayersRequest, readShowRequest, readSignRequest } from './read-request.ts';
 import type { Signer } from './signer.ts';
 
 const PATH = /^\/v1\/(keys|sign)\/([a-z]{1,16})$/;
@@ -52,6 +52,8 @@ const answer = async (signer: Signer, request: IncomingMessage): Promise<object>
     return request.method === 'POST'
       ? { taken: await signer.show(await readShowRequest(request)) }
       : { heads: signer.heads() };
+  if (request.url === '/v1/layers' && request.method === 'POST')
+    return { layers: (await signer.showLayers(await readLayersRequest(request))) ?? null };
   const [, action, role] = PATH.exec(request.url ?? '') ?? [];
   if (!isSignerRole(role)) throw new FleetError('USAGE', 'a signer has /v1/keys/<role> and /v1/sign/<role>');
   if (action === 'keys' && request.method === 'GET') return { role, publicKey: signer.publicKey(role).pem };

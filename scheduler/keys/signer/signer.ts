@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Digest } from '#bundles/digest';
 import { FleetError, toFleetError } from '#bundles/errors';
 import type { Authority } from '#bundles/trust/root/certificate';
 import type { PublicKey, SigningKey } from '#bundles/trust/keys/key';
@@ -8,11 +9,13 @@ import { takeRestated } from './evidence/take-restated.ts';
 import type { EvidenceState } from './state/evidence-state.ts';
 import { judgeRequest } from './judge/judge-request.ts';
 import type { ChainLink } from './chain.ts';
+import type { ComposeReleased } from './compose-released.ts';
 import type { ValuesRule } from './values-rule.ts';
 import { type Limits, HOUR_MS, LINE_LIMIT } from './limits.ts';
 import type { SignerState } from './state/open-state.ts';
 import type { SignerRole } from '../remote/protocol.ts';
-import type { Permit } from './judge/judging.ts';
+import type { Judging, Permit } from './judge/judging.ts';
+import { createShownLayers } from './layers/shown-layers.ts';
 
 /** Signs requests that its rules permit (judgeRequest). */
 export type Signer = {
@@ -21,9 +24,16 @@ export type Signer = {
   readonly sign: (role: SignerRole, bytes: Buffer, evidence: readonly Buffer[]) => Promise<Buffer>;
   /** The last event of each agent that was shown. @throws FleetError USAGE if this signer judges no reports */
   readonly heads: () => ReturnType<EvidenceState['heads']>;
+  /**
+   * Takes the release of a channel with its bundles' statements and configurations, or the layers that such statements name.
+   * @returns the digest of the layers that are to be shown next @throws FleetError USAGE if this signer has no rule for values; as ShownLayers
+   */
+  readonly showLayers: (shown: LayersShown) => Promise<Digest | undefined>;
   /** Takes reports as evidence for promotions. @throws FleetError USAGE; the codes of takeReports */
   readonly show: (shown: Shown) => Promise<number>;
 };
+
+export type LayersShown = { readonly documents: readonly Buffer[] } | { readonly layers: Buffer };
 
 export type SignerParts = {
   readonly roots: readonly TrustRoot[];
@@ -35,6 +45,7 @@ export type SignerParts = {
   readonly chain: readonly ChainLink[];
   /** Rule for other values of a site; undefined: none. */
   readonly values?: ValuesRule | undefined;
+  readonly composeReleased: ComposeReleased;
   readonly clock: () => Date;
   readonly log: Logger;
 };
@@ -51,6 +62,7 @@ export const createSigner = (parts: SignerParts): Signer => {
     });
   };
   const { chain, state, root, clock } = parts;
+  const layers = createShownLayers(parts.composeReleased, parts);
   const checkJudges = (): void => {
     if (chain.some(({ evidence }) => evidence)) return;
     throw new FleetError('USAGE', 'this signer judges no reports', {
@@ -81,11 +93,28 @@ export const createSigner = (parts: SignerParts): Signer => {
         throw error;
       }
     },
+    showLayers: async (shown) => {
+      if (!parts.values)
+        throw new FleetError('USAGE', 'this signer judges no values of sites', {
+          hint: 'Start it with --site-values',
+        });
+      try {
+        return await inTurn(async () => {
+          if ('documents' in shown) return layers.takeRelease(shown.documents);
+          layers.takeLayers(shown.layers);
+          return undefined;
+        });
+      } catch (error) {
+        const { code, message, subject } = toFleetError(error, 'reading layers');
+        log.warn({ code, subject, reason: message }, 'refused');
+        throw error;
+      }
+    },
     publicKey: (role) => keyOf(role).public,
     sign: async (role, bytes, evidence) => {
       try {
         const key = keyOf(role);
-        const what = await inTurn(() => permit(parts, role, bytes, evidence));
+        const what = await inTurn(() => permit({ ...parts, compose: layers.compose }, role, bytes, evidence));
         const signature = await key.sign(bytes);
         log.info({ role, what }, 'signed');
         return signature;
@@ -109,14 +138,24 @@ const takeTurns = () => {
 };
 
 const permit = async (
-  { roots, root, authority, state, limits, chain, values, clock }: SignerParts,
+  {
+    roots,
+    root,
+    authority,
+    state,
+    limits,
+    chain,
+    values,
+    compose,
+    clock,
+  }: SignerParts & Pick<Judging, 'compose'>,
   role: SignerRole,
   bytes: Buffer,
   evidence: readonly Buffer[],
 ): Promise<string> => {
   const now = clock();
   checkRootExpiry(root, now);
-  const judging = { roots, root, now, state, chain, values, evidence };
+  const judging = { roots, root, now, state, chain, values, compose, evidence };
   const judged = await judgeRequest(role, bytes, judging, authority);
   remember(state, judged, limits, now);
   return judged.what;
@@ -150,7 +189,7 @@ const remember = (state: SignerState, permit: Permit, limits: Limits, now: Date)
     if (released) state.addReleased(released.environment, released.shared, at);
     if (named) state.evidence.addNamed(named);
     if (agents) state.evidence.setAgents(agents.site, agents.agents, at);
-    if (values) state.setValues(values.site, values.digest);
+    if (values) state.setValues(values.site, values.digest, at);
     if (acknowledged) state.evidence.acknowledge(acknowledged.agent, acknowledged.seq);
     if (promoted) state.setPromoted(promoted.environment, promoted.shared);
     if (revoked) state.addRevoked(revoked.channel, revoked.digests);

@@ -19,6 +19,8 @@ import { differencesBySite, findDifferences } from './find-differences.ts';
 import { findLacking } from './find-lacking.ts';
 import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
 import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
+import { noteLayers, refuseOlderLayers } from './refuse-older-layers.ts';
+import { showLayers } from './show-layers.ts';
 
 /** Why a site keeps the values that it has, or a package is held there, as the database has it. */
 type HeldReason = Pick<FleetError, 'code' | 'message'> & {
@@ -79,8 +81,10 @@ export const composeSites = async (
   { now, dryRun = false, only, undeclared = [], signal }: ComposeOptions,
 ): Promise<ComposedSites> => {
   const { sites, rows, agents } = await readFacts(hub, new Set(undeclared), only);
-  const { layers, faults } = await readChannelLayers(hub, channelsOf(agents));
-  const planned = await planSites(sites, layers);
+  const read = await readChannelLayers(hub, channelsOf(agents));
+  const { layers, faults } = await refuseOlderLayers(hub, read.layers);
+  const decided = await planSites(sites, layers);
+  const planned = dryRun ? decided : await judgedBySigner(hub, decided, { agents, layers });
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
   // Opened once: its index names every site.
@@ -91,12 +95,13 @@ export const composeSites = async (
     const batch = due.slice(at, at + BATCH);
     changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, layers, now)));
   }
+  if (!dryRun) await noteLayers(hub, layers);
   const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
   if (!dryRun) await keepStates(hub, planned, { ...known, undeclared: new Set(undeclared), now });
   return {
     changed,
     held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
-    advice: [...faults, ...findDifferences(agents, layers)],
+    advice: [...read.faults, ...faults, ...findDifferences(agents, layers)],
   };
 };
 
@@ -136,6 +141,28 @@ export const readDifferences = async (hub: Hub): Promise<readonly FleetError[]> 
 const channelsOf = (agents: readonly AgentRow[]): readonly Channel[] => [
   ...new Map(agents.map(channelOf).map((channel) => [formatChannel(channel), channel])).values(),
 ];
+
+/** Shows a signer process the layers of the sites that differ, and holds those of channels whose layers it refuses. */
+const judgedBySigner = async (
+  hub: Hub,
+  planned: readonly PlannedComposition[],
+  { agents, layers }: Pick<Facts, 'agents'> & { readonly layers: ReadonlyMap<string, ReleasedChannelLayers> },
+): Promise<readonly PlannedComposition[]> => {
+  const bySite = Map.groupBy(agents, ({ site }) => site);
+  const followed = (site: string): readonly Channel[] => channelsOf(bySite.get(site) ?? []);
+  const due = new Set(
+    planned.flatMap(({ site, differs }) => (differs ? followed(site).map(formatChannel) : [])),
+  );
+  const refused = await showLayers(
+    hub,
+    [...due].flatMap((channel) => layers.get(channel) ?? []),
+  );
+  if (refused.size === 0) return planned;
+  return planned.map((one) => {
+    const held = followed(one.site).flatMap((channel) => refused.get(formatChannel(channel)) ?? []);
+    return one.differs && held.length > 0 ? { ...one, differs: false, held } : one;
+  });
+};
 
 type Facts = {
   readonly sites: readonly SiteFacts[];

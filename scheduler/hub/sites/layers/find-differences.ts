@@ -1,10 +1,10 @@
 import { FleetError, formatPlace } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
 import type { DeclaredSite, Labels } from '../../../model/model.ts';
+import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
 import { idleLayers } from '../../../plan/validate/sites/idle-layers.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
-import { layeredAgent } from './plan-sites.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 
 /**
@@ -22,7 +22,9 @@ export const findDifferences = (
       agents.flatMap((row) => {
         const name = formatChannel(channelOf(row));
         const channel = layers.get(name);
-        return channel ? [{ agent: layeredAgent(row, channel), channel: name }] : [];
+        return channel
+          ? [{ agent: layeredAgent({ ...row, labels: labelsOf(row) }, channel.released), channel: name }]
+          : [];
       }),
       layers,
     ),

@@ -6,13 +6,9 @@ import type { ComposedValues, SiteValues } from '#bundles/formats/statements/pre
 import { canonicalJson } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
-import {
-  type AgentComposition,
-  labelsForLayers,
-  type LayeredAgent,
-  matchesSite,
-  tieError,
-} from '../../../plan/compose/compose-site.ts';
+import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
+import { type AgentComposition, tieError } from '../../../plan/compose/compose-site.ts';
+import { unreadLayers } from '../../../plan/compose/unread-layers.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
@@ -65,7 +61,9 @@ const planSite = async (
   const compositions: [AgentRow, ChannelLayers, AgentComposition][] = [];
   const here = agents.toSorted((a, b) => compareBytes(a.name, b.name));
   const declared = placeIn(site, here, layers);
-  if (before !== null && declared === null && here.length > 0)
+  // Of a channel that cannot be read nobody knows what it declares.
+  const isRead = here.every((row) => layers.has(formatChannel(channelOf(row))));
+  if (before !== null && declared === null && here.length > 0 && isRead)
     held.push(noLongerDeclared(site, before, here));
   for (const row of here) {
     const known = values.composed?.[row.name];
@@ -74,9 +72,8 @@ const planSite = async (
       if (known) composed[row.name] = known;
       continue;
     }
-    const agent = layeredAgent(row, channel);
-    const unread = channel.released?.unread.find(({ siteSelector }) => matchesSite(siteSelector, agent));
-    if (unread) held.push(unreadLayers(agent, unread));
+    const agent = layeredAgent({ ...row, labels: labelsOf(row) }, channel.released);
+    held.push(...unreadLayers(agent, channel.released));
     const composition = channel.compose(agent);
     const who = `${site}/${row.name}`;
     const parts = [composition.whole, ...composition.assignments.values()];
@@ -103,16 +100,6 @@ export const withComposed = (
   composed: SiteValues['composed'] = {},
 ): SiteValues => (Object.keys(composed).length === 0 ? values : { ...values, composed });
 
-/** An enrolled agent as the layers of its channel see it. */
-export const layeredAgent = (
-  row: Pick<AgentRow, 'site' | 'name' | 'labels'>,
-  { released }: Pick<ChannelLayers, 'released'>,
-): LayeredAgent => ({
-  site: row.site,
-  agent: row.name,
-  labels: labelsForLayers(released?.sites.get(row.site), labelsOf(row)),
-});
-
 const placeIn = (
   site: string,
   agents: readonly AgentRow[],
@@ -136,16 +123,6 @@ const noLongerDeclared = (site: string, before: string, agents: readonly AgentRo
     {
       hint: `Declare it again, revoke its agents, or let it go with: fleet-scheduler sites compose --undeclared ${site}`,
     },
-  );
-
-const unreadLayers = (
-  { site, agent }: LayeredAgent,
-  { registration, why }: { readonly registration: string; readonly why: string },
-): FleetError =>
-  new FleetError(
-    'SITE_DIFFERS',
-    `the repository of ConfigRegistration ${registration}, which selects ${site}/${agent}, could not be read: ${why}`,
-    { hint: 'Correct it there; the next build reads it again' },
   );
 
 type Judged = {

@@ -2,11 +2,19 @@ import { FleetError } from '#bundles/errors';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { parseImageManifest } from '#bundles/formats/layout/manifest';
+import { readManifest } from '#bundles/formats/layout/read-manifest';
 import { readBlob } from '#bundles/formats/layout/verified';
+import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { type Channel, formatChannel } from '#bundles/names';
-import type { Digest } from '#bundles/digest';
+import { type Digest, shortDigest } from '#bundles/digest';
+import type { Timestamp } from '#bundles/time';
 import { readDocuments } from '../../../load/releases/artifact.ts';
-import { readStatement, withNewestStatement } from '../../../load/releases/newest-statement.ts';
+import {
+  readStatement,
+  type StatedRelease,
+  withNewestStatement,
+} from '../../../load/releases/newest-statement.ts';
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
 import { siteLayersReference } from '../../../load/releases/references.ts';
 import { decodeSiteLayers, type ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
@@ -15,7 +23,18 @@ import { toProblem } from '../../../model/problems.ts';
 import type { Hub } from '../../hub.ts';
 
 /** The layers of a channel, by the newest statement about its release. */
-export type ReleasedChannelLayers = ChannelLayers & { readonly digest: Digest | undefined };
+export type ReleasedChannelLayers = ChannelLayers & {
+  readonly digest: Digest | undefined;
+  /** Number of the release. */
+  readonly release: number;
+  /** The newest statement about each of its bundles. */
+  readonly statements: readonly { readonly bundle: Digest; readonly builtAt: Timestamp }[];
+  /** Documents from which a signer process composes the values again. */
+  readonly readEvidence: () => Promise<LayersEvidence>;
+};
+
+/** Signature files of the release and of its bundles' statements, manifest and configuration of each bundle; and the layers. */
+export type LayersEvidence = { readonly documents: readonly Buffer[]; readonly layers: Buffer | undefined };
 
 /**
  * Reads the layers of channels from the layout, by the statements that the bundle keys signed.
@@ -37,15 +56,33 @@ export const readChannelLayers = async (
     if (!own) return;
     const release = await withNewestStatement(layout, own);
     const configs: BundleConfig[] = [];
+    const statements: ReleasedChannelLayers['statements'][number][] = [];
     let digest: Digest | undefined;
     for (const bundle of bundlesOf(release)) {
       configs.push((await readBundle(layout.blobs, bundle)).config);
       const said = await readStatement(layout, release, release.documents, bundle);
-      digest ??= said?.siteLayers;
+      // Without it nobody knows the layers: it was removed, and the values of its sites would go with it.
+      if (!said)
+        throw new FleetError(
+          'BUNDLE_UNSIGNED',
+          `the layout has no signed statement of bundle ${shortDigest(bundle)}`,
+          {
+            subject: bundle,
+            hint: 'Restore the layout from a backup, or build again',
+          },
+        );
+      statements.push({ bundle, builtAt: said.builtAt });
+      digest ??= said.siteLayers;
     }
     const released = digest && (documents.get(digest) ?? (await readLayers(layout, channel, digest)));
     if (released && digest) documents.set(digest, released);
-    found.set(formatChannel(channel), { ...channelLayers(channel, configs, released), digest });
+    found.set(formatChannel(channel), {
+      ...channelLayers(channel, configs, released),
+      digest,
+      release: release.predicate.version,
+      statements,
+      readEvidence: () => readEvidence(layout, release, digest),
+    });
   };
   for (const channel of channels) {
     try {
@@ -57,17 +94,37 @@ export const readChannelLayers = async (
   return { layers: found, faults };
 };
 
+const readEvidence = async (
+  layout: Layout,
+  release: StatedRelease,
+  layers: Digest | undefined,
+): Promise<LayersEvidence> => {
+  const documents = [...(await statementFiles(layout.blobs, release.documents, 'release'))];
+  for (const bundle of bundlesOf(release)) {
+    const bytes = await readManifest(layout.blobs, bundle);
+    const { config } = parseImageManifest(bytes, 'the manifest of a bundle');
+    documents.push(...(await statementFiles(layout.blobs, release.documents, 'bundle', bundle)));
+    documents.push(bytes, await readBlob(layout.blobs, config.digest, config.size));
+  }
+  const { environment } = release.predicate.audience;
+  return { documents, layers: layers && (await readLayersFile(layout, environment, layers)) };
+};
+
 const readLayers = async (
   layout: Layout,
   { environment }: Channel,
   digest: Digest,
-): Promise<ReleasedLayers> => {
+): Promise<ReleasedLayers> =>
+  decodeSiteLayers(await readLayersFile(layout, environment, digest), layersOf(environment));
+
+const layersOf = (environment: string): string => `the layers for sites of ${environment}`;
+
+const readLayersFile = async (layout: Layout, environment: string, digest: Digest): Promise<Buffer> => {
   const documents = await readDocuments(layout, siteLayersReference(environment, digest));
   const document = documents.find((one) => one.digest === digest);
-  const what = `the layers for sites of ${environment}`;
   if (!document)
-    throw new FleetError('MISSING_BLOB', `${what} are not in ${layout.directory}`, {
+    throw new FleetError('MISSING_BLOB', `${layersOf(environment)} are not in ${layout.directory}`, {
       hint: 'Run fleet-scheduler build, or restore the layout from a backup',
     });
-  return decodeSiteLayers(await readBlob(layout.blobs, digest, document.size), what);
+  return readBlob(layout.blobs, digest, document.size);
 };

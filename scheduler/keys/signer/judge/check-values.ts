@@ -2,7 +2,7 @@ import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { changeState } from '#bundles/formats/statements/change-state';
-import type { SiteValues } from '#bundles/formats/statements/predicates';
+import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
 import { parseSiteValues } from '#bundles/formats/statements/site-values';
 import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseDocument } from '#bundles/json/validate';
@@ -11,12 +11,16 @@ import { parseTime } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { proposedValue, readProposal } from '../../../model/proposed-values.ts';
 import { checkNear } from '../check-time.ts';
+import { HOUR_MS } from '#bundles/time';
 import type { ValuesRule } from '../values-rule.ts';
+import type { SignedValues } from '../state/open-state.ts';
+import { checkComposed } from './check-composed.ts';
 import { findBytes, findStatements } from './find-evidence.ts';
 import type { Judging } from './judging.ts';
 
 type Asked = {
   readonly site: string;
+  readonly agents: readonly SiteAgent[];
   readonly digest: Digest;
   readonly what: string;
   readonly isFirst: boolean;
@@ -24,31 +28,35 @@ type Asked = {
 
 /**
  * Checks that somebody decided the values of a site statement, if the signer has a rule: each value that differs from those of the statement before
- * is in a change that the audit key signed, and in a document that enough people approved. The values of the statement before, or of the one before
- * it, are signed again, because the newest may never have been stored. A site that was signed for before its values were known is not judged.
+ * is in a change that the audit key signed, and in a document that enough people approved; values from layers are those that it composes itself. The
+ * values of the statement before are signed again, and for an hour also those of the one before it, because the newest may never have been stored. A site that was signed for before its values were known is not judged.
  * @throws FleetError SIGNER_REFUSED, APPROVAL_MISSING; UNKNOWN_KEY, BAD_SIGNATURE for evidence
  */
-export const checkValues = ({ site, digest, what, isFirst }: Asked, judging: Judging): void => {
-  const { values: rule, state, evidence, root } = judging;
+export const checkValues = ({ site, agents, digest, what, isFirst }: Asked, judging: Judging): void => {
+  const { values: rule, state, evidence, root, now } = judging;
   if (!rule) return;
   const known = state.valuesOf(site);
   if (known === undefined && !isFirst) return;
-  if (digest === known?.digest || digest === known?.before) return;
+  const signed = known ? signedValues(known, now) : [];
+  if (signed.includes(digest)) return;
   const empty: SiteValues = { fleet: root.fleet, site, values: {}, agents: {} };
   const started = canonicalBytes(empty, 'doubles');
   if (known === undefined && digest === digestOf(started)) return;
   const after = findBytes(evidence, digest);
-  const before = known
-    ? [known.digest, known.before].map((one) => one && findBytes(evidence, one)).find((bytes) => bytes)
-    : started;
+  const before = known ? signed.map((one) => findBytes(evidence, one)).find((bytes) => bytes) : started;
   if (!before || !after)
     throw new FleetError('SIGNER_REFUSED', `${what} has other values, and the request shows no decision`, {
       hint: 'Set values with sites set, sites import or sites values; after a restore of an older database start the signer once without --site-values',
     });
   const documents = [parseSiteValues(before, site), parseSiteValues(after, site)] as const;
   checkDecided(...documents, { judging, what });
+  checkComposed(...documents, { judging, what, agents });
   if (rule.approvals > 0) checkApproved(...documents, { judging, what, rule });
 };
+
+/** Values that the statement may have without a decision. Those from before a change only for a time: they would undo it at the site. */
+const signedValues = ({ digest, before, at }: SignedValues, now: Date): readonly Digest[] =>
+  before !== null && Math.abs(now.getTime() - at) < HOUR_MS ? [digest, before] : [digest];
 
 type Context = { readonly judging: Judging; readonly what: string };
 

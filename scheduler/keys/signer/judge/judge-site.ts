@@ -37,7 +37,13 @@ export const judgeSite = (statement: ReadStatement, judging: Judging): Permit =>
   const news = checkNewer(state.signed(line), signed, what);
   if (news === 'newer' && values !== undefined)
     checkValues(
-      { site: audience.site, digest: values, what, isFirst: state.signed(line).length === 0 },
+      {
+        site: audience.site,
+        agents: said.agents,
+        digest: values,
+        what,
+        isFirst: state.signed(line).length === 0,
+      },
       judging,
     );
   return news === 'again'

@@ -1,8 +1,10 @@
 import type { Digest } from '#bundles/digest';
+import type { Channel } from '#bundles/names';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import type { NamedBundle } from '../state/evidence-state.ts';
 import type { ChainLink } from '../chain.ts';
+import type { AgentValues, ComposedAgent } from '../compose-released.ts';
 import type { ValuesRule } from '../values-rule.ts';
 import type { SignedVersion, SignerState } from '../state/open-state.ts';
 
@@ -21,6 +23,8 @@ export type Judging = {
   readonly chain: readonly ChainLink[];
   /** Rule for other values of a site; undefined: none. */
   readonly values?: ValuesRule | undefined;
+  /** Values of an agent from the layers that were shown (ShownLayers). */
+  readonly compose: (channel: Channel, agent: ComposedAgent) => AgentValues;
   /** Signature files and revocation lists from the request. Untrusted until verified. */
   readonly evidence: readonly Buffer[];
 };

@@ -22,8 +22,8 @@ export type SignedVersion = {
   readonly previous: Digest | null;
 };
 
-/** Digests of values documents; `before` null: there was none. */
-export type SignedValues = { readonly digest: Digest; readonly before: Digest | null };
+/** Digests of values documents; `before` null: there was none. `at`: when the newer one was signed first, Unix milliseconds; 0: before that was noted. */
+export type SignedValues = { readonly digest: Digest; readonly before: Digest | null; readonly at: number };
 
 /** The persistent state of a signer: versions and digests, what it knows of agents and their reports, but no private keys. */
 export type SignerState = Disposable & {
@@ -44,7 +44,13 @@ export type SignerState = Disposable & {
   readonly evidence: EvidenceState;
   /** The values document of the newest statement signed for a site, and the one before it; undefined: none is known. */
   readonly valuesOf: (site: string) => SignedValues | undefined;
-  readonly setValues: (site: string, digest: Digest) => void;
+  readonly setValues: (site: string, digest: Digest, at: number) => void;
+  /** The release of a channel, by its number, whose layers were shown last; undefined: none was. */
+  readonly layersOf: (channel: string) => number | undefined;
+  readonly setLayersOf: (channel: string, version: number) => void;
+  /** When the newest statement about a bundle that was shown with layers was built, Unix milliseconds; undefined: none was shown. */
+  readonly statedAt: (channel: string, bundle: Digest) => number | undefined;
+  readonly setStatedAt: (channel: string, bundle: Digest, builtAt: number) => void;
   readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
   readonly setPromoted: (environment: string, shared: Digest) => void;
   readonly addSigned: (line: string, signed: SignedVersion) => void;
@@ -75,8 +81,23 @@ const VALUES_SCHEMA = `
   CREATE TABLE site_values (site TEXT PRIMARY KEY, digest TEXT NOT NULL, before TEXT) WITHOUT ROWID;
   PRAGMA user_version = 6;
 `;
+/** The newest release and statements whose layers were shown. */
+const LAYERS_SCHEMA = `
+  ALTER TABLE site_values ADD COLUMN at INTEGER NOT NULL DEFAULT 0;
+  CREATE TABLE layers_of (channel TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE stated (channel TEXT, bundle TEXT, built_at INTEGER NOT NULL, PRIMARY KEY (channel, bundle)) WITHOUT ROWID;
+  PRAGMA user_version = 7;
+`;
 /** The steps from each version of the state to the next. */
-const STEPS = [SCHEMA, CHAIN_SCHEMA, EVIDENCE_SCHEMA, RESTATED_SCHEMA, PAST_AGENTS_SCHEMA, VALUES_SCHEMA];
+const STEPS = [
+  SCHEMA,
+  CHAIN_SCHEMA,
+  EVIDENCE_SCHEMA,
+  RESTATED_SCHEMA,
+  PAST_AGENTS_SCHEMA,
+  VALUES_SCHEMA,
+  LAYERS_SCHEMA,
+];
 
 /**
  * Opens or creates the state of a signer in `directory` and locks it: two signers would each know only some of the signed
@@ -130,9 +151,17 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
     .prepare('SELECT 1 FROM promoted_before WHERE environment = ? AND shared = ?')
     .pluck();
   const rememberPromoted = db.prepare('INSERT OR IGNORE INTO promoted_before VALUES (?, ?)');
-  const values = db.prepare('SELECT digest, before FROM site_values WHERE site = ?');
+  const values = db.prepare('SELECT digest, before, at FROM site_values WHERE site = ?');
   const setValues = db.prepare(
-    'INSERT INTO site_values VALUES (?, ?, NULL) ON CONFLICT (site) DO UPDATE SET before = digest, digest = excluded.digest WHERE digest <> excluded.digest',
+    'INSERT INTO site_values VALUES (?, ?, NULL, ?) ON CONFLICT (site) DO UPDATE SET before = digest, digest = excluded.digest, at = excluded.at WHERE digest <> excluded.digest',
+  );
+  const layersOf = db.prepare('SELECT version FROM layers_of WHERE channel = ?').pluck();
+  const setLayersOf = db.prepare(
+    'INSERT INTO layers_of VALUES (?, ?) ON CONFLICT (channel) DO UPDATE SET version = max(version, excluded.version)',
+  );
+  const statedAt = db.prepare('SELECT built_at FROM stated WHERE channel = ? AND bundle = ?').pluck();
+  const setStatedAt = db.prepare(
+    'INSERT INTO stated VALUES (?, ?, ?) ON CONFLICT (channel, bundle) DO UPDATE SET built_at = max(built_at, excluded.built_at)',
   );
   const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
   const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
@@ -151,7 +180,11 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
     },
     wasPromoted: (environment, shared) => promotedBefore.get(environment, shared) !== undefined,
     valuesOf: (site) => values.get(site) as SignedValues | undefined,
-    setValues: (site, digest) => void setValues.run(site, digest),
+    setValues: (site, digest, at) => void setValues.run(site, digest, at),
+    layersOf: (channel) => layersOf.get(channel) as number | undefined,
+    setLayersOf: (channel, number) => void setLayersOf.run(channel, number),
+    statedAt: (channel, bundle) => statedAt.get(channel, bundle) as number | undefined,
+    setStatedAt: (channel, bundle, builtAt) => void setStatedAt.run(channel, bundle, builtAt),
     evidence: openEvidence(db),
     commit: (work) => {
       try {

@@ -254,7 +254,9 @@ describe('site statements of a scheduler that an attacker controls', () => {
       state.commit(() => state.evidence.setAgents('plant-7', agents, 0));
     }
     const db = new SQLite(join(folder.path, 'signed.sqlite'));
-    db.exec('DROP TABLE lived; DROP TABLE site_values; PRAGMA user_version = 4;');
+    db.exec(
+      'DROP TABLE lived; DROP TABLE site_values; DROP TABLE layers_of; DROP TABLE stated; PRAGMA user_version = 4;',
+    );
     db.close();
     using state = await openSignerState(folder.path);
     expect(state.evidence.livedIn(machine)).toEqual(['prod']);

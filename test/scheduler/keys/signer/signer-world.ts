@@ -18,6 +18,7 @@ import { openSignerState, type SignerState } from '../../../../scheduler/keys/si
 import type { SignerRole } from '../../../../scheduler/keys/remote/protocol.ts';
 import { createSigner, type Signer } from '../../../../scheduler/keys/signer/signer.ts';
 import type { ValuesRule } from '../../../../scheduler/keys/signer/values-rule.ts';
+import { createComposeReleased } from '../../../../scheduler/plan/compose/compose-released.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 export const NOW = new Date('2026-11-21T08:00:00Z');
@@ -125,6 +126,7 @@ export const startSigner = async (
     limits,
     chain,
     values,
+    composeReleased: createComposeReleased(),
     clock,
     log,
   });

@@ -84,8 +84,8 @@ const sign = (signer: TestSigner, bytes: Buffer, evidence: readonly Uint8Array[]
     );
 
 /** A signer with a rule that knows the site without values. */
-const ruled = async (world: World, values: ValuesRule | undefined) => {
-  const signer = await startSigner(world, { values });
+const ruled = async (world: World, values: ValuesRule | undefined, clock = () => NOW) => {
+  const signer = await startSigner(world, { values, clock });
   expect(await sign(signer, statement(1, {}))).toBe('signed');
   return signer;
 };
@@ -96,7 +96,8 @@ const SEVEN = { line: 7, ratio: 0.5 };
 describe('other values of a site', () => {
   it('H57: need the change that the audit key signed, of exactly these values', async () => {
     const world = await newWorld();
-    await using signer = await ruled(world, { approvals: 0 });
+    let now = NOW;
+    await using signer = await ruled(world, { approvals: 0 }, () => now);
     const shown = [OLD, bytesOf(SEVEN)];
     expect(await sign(signer, statement(2, SEVEN))).toMatch(/^SIGNER_REFUSED: .*shows no decision/);
     expect(await sign(signer, statement(2, SEVEN), shown)).toMatch(/^SIGNER_REFUSED: .*than anybody decided/);
@@ -111,6 +112,13 @@ describe('other values of a site', () => {
     // Renewed without a decision; also the values before, which may be the newest that were stored.
     expect(await sign(signer, statement(3, SEVEN))).toBe('signed');
     expect(await sign(signer, statement(4, {}))).toBe('signed');
+    expect(await sign(signer, statement(5, SEVEN))).toBe('signed');
+    // Later they would undo the change at the site; nor is another change made to them.
+    now = new Date(NOW.getTime() + 61 * 60_000);
+    expect(await sign(signer, statement(6, {}))).toMatch(/^SIGNER_REFUSED: .*shows no decision/);
+    const eight = [OLD, bytesOf({ line: 8 }), ...(await decision(world.keys.audit, {}, { line: 8 }))];
+    expect(await sign(signer, statement(6, { line: 8 }), eight)).toMatch(/^SIGNER_REFUSED/);
+    expect(await sign(signer, statement(6, SEVEN))).toBe('signed');
   });
 
   it('H57: need so many approvals of others, by different keys, of exactly this change', async () => {
@@ -144,6 +152,7 @@ describe('other values of a site', () => {
     expect(free.state.valuesOf('plant-7')).toEqual({
       digest: digestOf(bytesOf(SEVEN)),
       before: digestOf(OLD),
+      at: NOW.getTime(),
     });
   });
 

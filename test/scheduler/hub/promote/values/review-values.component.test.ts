@@ -22,6 +22,7 @@ import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
 import { DEFAULT_LIMITS } from '../../../../../scheduler/keys/signer/limits.ts';
 import { createSigner } from '../../../../../scheduler/keys/signer/signer.ts';
 import { openSignerState } from '../../../../../scheduler/keys/signer/state/open-state.ts';
+import { createComposeReleased } from '../../../../../scheduler/plan/compose/compose-released.ts';
 import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
 import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
@@ -179,6 +180,7 @@ it('a signer that asks for approvals signs what was approved, and nothing else',
     state,
     limits: DEFAULT_LIMITS,
     chain: [],
+    composeReleased: createComposeReleased(),
     values: { approvals: 1 },
     clock: () => NOW,
     log: pino({ enabled: false }),

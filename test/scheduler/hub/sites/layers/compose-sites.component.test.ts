@@ -1,10 +1,19 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
 import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
-import { findReference, openOrStartLayout } from '#bundles/formats/layout/layout';
+import {
+  findReference,
+  openOrStartLayout,
+  referenceOf,
+  withReference,
+  writeLayoutIndex,
+} from '#bundles/formats/layout/layout';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { readDocuments } from '../../../../../scheduler/load/releases/artifact.ts';
+import { RELEASE_ARTIFACT } from '#bundles/media-types';
+import { readDocuments, writeArtifact } from '../../../../../scheduler/load/releases/artifact.ts';
 import { releaseReference, siteReference } from '../../../../../scheduler/load/releases/references.ts';
 import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
@@ -233,6 +242,52 @@ describe('a site keeps the values that it has, and no other waits for it', () =>
     expect((await hub.compose({ undeclared: ['plant-3'] })).held).toEqual([]);
     expect((await hub.compose()).held).toEqual([]);
   });
+});
+
+test('I18: an older statement that is put back into the layout, or none, changes no value', async () => {
+  const hub = await threeSites({ [SITES]: site('plant-1', '{}') });
+  await hub.compose();
+  const index = join(hub.layout, 'index.json');
+  const before = await readFile(index);
+  await hub.edit(LAYERS, () => north('n2'));
+  await hub.build({ now: LATER });
+  await hub.compose();
+  const newest = await readFile(index);
+  const reached = (await hub.valuesOf('plant-1')).composed;
+  await writeFile(index, before);
+  const { changed, held, advice } = await hub.compose();
+  expect([...changed, ...held]).toEqual([]);
+  expect(advice.join('\n')).toMatch(
+    /^ROLLBACK: prod\/press: the layout has the statement of .*its sites keep the values that they have/,
+  );
+  // The statements about the bundle are taken out of the release and out of the note of the newest one.
+  await writeFile(index, newest);
+  const layout = await openOrStartLayout(hub.layout);
+  const stripped: [string, Descriptor][] = [];
+  for (const entry of layout.manifests) {
+    const reference = referenceOf(entry) ?? '';
+    if (!reference.startsWith('prod/press:release') && !reference.includes(':restated-')) continue;
+    const kept = (await readDocuments(layout, reference)).filter(({ role }) => role !== 'bundle');
+    const documents = await Promise.all(
+      kept.map(async ({ digest, size, ...one }) => ({
+        ...one,
+        bytes: await readBlob(layout.blobs, digest, size),
+      })),
+    );
+    stripped.push([reference, await writeArtifact(layout, RELEASE_ARTIFACT, documents as never)]);
+  }
+  expect(stripped.length).toBeGreaterThan(1);
+  await writeLayoutIndex(
+    layout,
+    stripped.reduce(
+      (all, [reference, descriptor]) => withReference(all, reference, descriptor),
+      layout.manifests,
+    ),
+  );
+  const unsigned = await hub.compose();
+  expect(unsigned.changed).toEqual([]);
+  expect(unsigned.advice.join('\n')).toMatch(/BUNDLE_UNSIGNED/);
+  expect((await hub.valuesOf('plant-1')).composed).toEqual(reached);
 });
 
 test('differences and idle layers are advice', async () => {

@@ -52,9 +52,13 @@ export type LayeredHub = Hub &
     readonly valuesOf: (site: string) => Promise<SiteValues & { readonly version: number }>;
   };
 
-/** An office that was built with layers for sites, and its hub. */
-export const layeredHub = async (files: Readonly<Record<string, string>>): Promise<LayeredHub> => {
+/** An office that was built with layers for sites, and its hub. @param prepare runs before the hub opens its keys */
+export const layeredHub = async (
+  files: Readonly<Record<string, string>>,
+  prepare?: (folder: string) => Promise<void>,
+): Promise<LayeredHub> => {
   const office = await makeBuiltOffice({ 'apps/labels/host/package.yaml': PACKAGE, ...files });
+  await prepare?.(office.folder);
   const { folder, layout } = office;
   const keys = await openKeyDirectory(join(folder, 'keys'));
   const store = await openStore(join(folder, 'hub.db'), keys.root.fleet);

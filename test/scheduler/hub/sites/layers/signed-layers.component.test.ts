@@ -1,0 +1,197 @@
+import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { noteChange } from '../../../../../scheduler/hub/changes/note-change.ts';
+import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
+import { issueSite } from '../../../../../scheduler/hub/sites/issue-site.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
+import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
+import { DEFAULT_LIMITS } from '../../../../../scheduler/keys/signer/limits.ts';
+import { listenOnSocket } from '../../../../../scheduler/keys/signer/listen-on-socket.ts';
+import { createSignerServer } from '../../../../../scheduler/keys/signer/serve-signer.ts';
+import { createSigner } from '../../../../../scheduler/keys/signer/signer.ts';
+import { openSignerState } from '../../../../../scheduler/keys/signer/state/open-state.ts';
+import { createComposeReleased } from '../../../../../scheduler/plan/compose/compose-released.ts';
+import { NOW } from '../../../release/removals/office.ts';
+import { config, LAYERS, layeredHub, type LayeredHub } from './layered-hub.ts';
+
+const later = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
+
+const layers = (host: string): string =>
+  [
+    config('all', 'siteSelector: {}\n  values: {gatewayHost: company, port: 80}'),
+    config('north', `siteSelector: {region: north}\n  values: {gatewayHost: ${host}}`),
+    config('fixed', 'siteSelector: {region: north}\n  fixed: true\n  values: {port: 443}'),
+  ].join('---\n');
+
+type Judged = AsyncDisposable & {
+  readonly hub: LayeredHub;
+  /** Codes and reasons of refusals. */
+  readonly refused: readonly string[];
+  /** Sets the signer's clock. */
+  readonly wait: (minutes: number) => void;
+  /** Signs other values for a site than the hub composed, with a decision in the audit log, as an intruder at the hub can. */
+  readonly forge: (site: string, change: (values: SiteValues) => SiteValues) => Promise<string>;
+};
+
+/** A hub whose release key is in a signer with `--site-values decided`, and two sites. */
+const judgedHub = async (): Promise<Judged> => {
+  const hub = await layeredHub({ [LAYERS]: layers('n1') }, async (folder) => {
+    const [own, held] = [join(folder, 'keys'), join(folder, 'held')];
+    await mkdir(held);
+    await cp(join(own, '1.root.json'), join(held, '1.root.json'));
+    await rename(join(own, 'release.key'), join(held, 'release.key'));
+    await writeFile(join(own, 'keys.yaml'), `release: {signer: ${join(folder, 's')}}\n`, { mode: 0o644 });
+  });
+  const { roots, root, key } = await openKeyDirectory(join(hub.folder, 'held'));
+  let now = later(20);
+  const state = await openSignerState(join(hub.folder, 'state'));
+  const refused: string[] = [];
+  const log = pino(
+    { base: null },
+    {
+      write: (line: string) => {
+        const { msg, reason } = JSON.parse(line) as { msg: string; reason: string };
+        if (msg === 'refused') refused.push(reason);
+      },
+    },
+  );
+  const signer = createSigner({
+    roots,
+    root,
+    state,
+    log,
+    limits: DEFAULT_LIMITS,
+    chain: [],
+    authority: undefined,
+    keys: new Map([['release', await key('release')]]),
+    values: { approvals: 0 },
+    composeReleased: createComposeReleased(),
+    clock: () => now,
+  });
+  const server = await listenOnSocket(createSignerServer(signer, log), join(hub.folder, 's'));
+  const forge: Judged['forge'] = async (site, change) => {
+    const { version: _, ...before } = await hub.valuesOf(site);
+    const after = change(before);
+    return hub.store
+      .transact(async (tx) => {
+        const by = { person: 'eve', reason: null };
+        const decided = [];
+        for (const one of decidedValues(before, after))
+          decided.push(await noteChange(tx, { change: 'sites compose', ...one }, by, NOW));
+        await issueSite(tx, site, { ...(await siteSigner(hub)), by, decided }, NOW, after);
+      })
+      .then(
+        () => 'signed',
+        (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+      );
+  };
+  return {
+    hub,
+    refused,
+    forge,
+    wait: (minutes) => {
+      now = later(minutes);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      state[Symbol.dispose]();
+      await hub.store[Symbol.asyncDispose]();
+    },
+  };
+};
+
+const composed = (values: SiteValues, change: Partial<NonNullable<SiteValues['composed']>[string]>) => ({
+  ...values,
+  composed: { edge: { values: {}, ...values.composed?.['edge'], ...change } },
+});
+
+/** The hub does not remember what it composed from either: an intruder there writes to its database. */
+const forget = (hub: LayeredHub) => hub.store.db.deleteFrom('layers_of').execute();
+
+describe('a signer that judges values of sites', () => {
+  test('H58: signs what it composes itself from the released layers, and nothing else', async () => {
+    await using office = await judgedHub();
+    const { hub, forge } = office;
+    await hub.enrol('plant-1/edge', { region: 'north' });
+    await hub.enrol('plant-2/edge', { region: 'south' });
+    // The layers were never shown to it.
+    expect(await forge('plant-1', (values) => composed(values, { values: { port: 1 } }))).toMatch(
+      /^SIGNER_REFUSED: .*were not shown/,
+    );
+    expect(await hub.compose()).toMatchObject({
+      changed: [expect.stringMatching(/^plant-1 2 /), expect.stringMatching(/^plant-2 2 /)],
+      held: [],
+    });
+    const other =
+      /^SIGNER_REFUSED: .* has other values for plant-1\/edge than the layers of prod\/press give it/;
+    expect(
+      await forge('plant-1', (values) => composed(values, { values: { gatewayHost: 'evil', port: 80 } })),
+    ).toMatch(other);
+    expect(
+      await forge('plant-1', (values) => composed(values, { fixed: { values: { port: 4444 } } })),
+    ).toMatch(other);
+    // Those of before the change would undo it: they are signed again only for as long as the hub may not have stored the new ones.
+    office.wait(81);
+    expect(await forge('plant-1', ({ composed: _, ...values }) => values)).toMatch(other);
+    expect(
+      await forge('plant-1', (values) =>
+        composed(values, { assignments: { 'labels-host': { gatewayHost: 'evil' } } }),
+      ),
+    ).toMatch(other);
+    expect(
+      await forge('plant-1', (values) => ({
+        ...values,
+        composed: { ...values.composed, gone: { values: { port: 1 } } },
+      })),
+    ).toMatch(/^SIGNER_REFUSED: .*plant-1\/gone, which it does not name/);
+    // What people set is judged by its decision alone, and the composed values stay.
+    await setValues(
+      hub.store,
+      { site: 'plant-1', set: { port: 8080 }, unset: [] },
+      await siteSigner(hub),
+      NOW,
+    );
+    expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 3, values: { port: 8080 } });
+  });
+
+  test('H58: takes no older statement and no other release', async () => {
+    await using office = await judgedHub();
+    const { hub } = office;
+    await hub.enrol('plant-1/edge', { region: 'north' });
+    await hub.compose();
+    const kept = join(hub.folder, 'kept');
+    await cp(hub.layout, kept, { recursive: true });
+    await hub.edit(LAYERS, () => layers('n2'));
+    await hub.build({ now: later(5) });
+    expect((await hub.compose()).changed).toEqual(['plant-1 3 plant-1/edge {"gatewayHost":"n2"}']);
+    const newest = join(hub.folder, 'newest');
+    await cp(hub.layout, newest, { recursive: true });
+
+    // The same release with the statement of before: the layers of last week. Only its index is older.
+    await cp(join(kept, 'index.json'), join(hub.layout, 'index.json'));
+    await forget(hub);
+    await hub.enrol('plant-2/edge', { region: 'north' });
+    const older = await hub.compose();
+    expect(older.changed).toEqual([]);
+    expect(older.held.join('\n')).toMatch(/plant-2: .*SIGNER_REFUSED: .*is older than one that/);
+    await rm(hub.layout, { recursive: true });
+    await cp(newest, hub.layout, { recursive: true });
+
+    // A newer release, and then the layout of before it.
+    await hub.edit('apps/labels/host/package.yaml', (text) => text.replace('PORT=0', 'PORT=1'));
+    expect((await hub.build({ now: later(10) })).channels[0]).toMatchObject({ outcome: 'released' });
+    await hub.edit(LAYERS, () => layers('n3'));
+    await hub.build({ now: later(15) });
+    await hub.compose();
+    await cp(join(newest, 'index.json'), join(hub.layout, 'index.json'));
+    await forget(hub);
+    await hub.enrol('plant-3/edge', { region: 'north' });
+    expect((await hub.compose()).held.join('\n')).toMatch(
+      /SIGNER_REFUSED: release 1 of prod\/press is older/,
+    );
+  });
+});
