@@ -134,8 +134,9 @@ export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promis
 /** Differences between what the repository declares and what is enrolled, by the newest releases (findDifferences). */
 export const readDifferences = async (hub: Hub): Promise<readonly FleetError[]> => {
   const { agents } = await readFacts(hub, new Set());
-  const { layers, faults } = await readChannelLayers(hub, channelsOf(agents));
-  return [...faults, ...findDifferences(agents, layers)];
+  const read = await readChannelLayers(hub, channelsOf(agents));
+  const { layers, faults } = await refuseOlderLayers(hub, read.layers);
+  return [...read.faults, ...faults, ...findDifferences(agents, layers)];
 };
 
 const channelsOf = (agents: readonly AgentRow[]): readonly Channel[] => [
