@@ -3,8 +3,9 @@ import { formatChannel } from '#bundles/names';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 import { describeFaults } from '../../../plan/validate/sites/describe-faults.ts';
 import { judgePlaces } from '../../../plan/validate/sites/judge-places.ts';
-import { channelOf } from '../agent-record.ts';
-import { layeredAgent, type SiteFacts } from './plan-sites.ts';
+import { channelOf, labelsOf } from '../agent-record.ts';
+import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
+import type { SiteFacts } from './plan-sites.ts';
 
 /**
  * The values that sites lack, and values of people that do not fit, by the releases of their channels: the package that takes them is held at this
@@ -20,7 +21,7 @@ export const findLacking = async (
       const name = formatChannel(channelOf(row));
       const channel = layers.get(name);
       if (!channel) return [];
-      const agent = layeredAgent(row, channel);
+      const agent = layeredAgent({ ...row, labels: labelsOf(row) }, channel.released);
       return [{ agent, channels: [name], document: values, known: 'enrolled' as const }];
     }),
   );
