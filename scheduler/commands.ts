@@ -2,6 +2,12 @@ import type { Commands } from '#cli/commands';
 
 /** Every verb of fleet-scheduler, by its oclif id. Only what a command line is about is loaded. */
 export const COMMANDS = {
+  'add:cluster-type': () => import('./commands/add/cluster-type.ts'),
+  'add:config': () => import('./commands/add/config.ts'),
+  'add:environment': () => import('./commands/add/environment.ts'),
+  'add:policy': () => import('./commands/add/policy.ts'),
+  'add:template': () => import('./commands/add/template.ts'),
+  'add:workload': () => import('./commands/add/workload.ts'),
   approvals: () => import('./commands/approvals/list.ts'),
   'approvals:export': () => import('./commands/approvals/export.ts'),
   approve: () => import('./commands/gate/approve.ts'),

@@ -6,6 +6,7 @@ export const PROGRAM: Omit<Program, 'commands'> = {
   description: 'Turns a platform repository into signed bundles, and shows what runs where.',
   names: async (name, line) => (await import('./commands/complete-names.ts')).completeNames(name, line),
   topics: {
+    add: { description: 'New objects in the platform repository' },
     approvals: { description: 'Bundles that wait for a second signature' },
     audit: { description: 'The signed log of promotions, approvals, decisions and changes' },
     images: { description: 'Images and charts, locked to digests' },

@@ -5,7 +5,12 @@ import type { Layer } from './place/layer.ts';
 import type { PlannedEdit } from './place/plan-edit.ts';
 import { readLayers } from './place/read-layers.ts';
 
-export type PreparedEdit = { readonly edit: PlannedEdit; readonly check: EditCheck };
+export type PreparedEdit = {
+  /** Of the platform before the edit. */
+  readonly layers: readonly Layer[];
+  readonly edit: PlannedEdit;
+  readonly check: EditCheck;
+};
 
 /**
  * Plans an edit of a platform on one snapshot, and checks what it does. Nothing is written: `saveEdit` does that.
@@ -17,8 +22,9 @@ export const prepareEdit = async (
   plan: (layers: readonly Layer[]) => PlannedEdit,
 ): Promise<PreparedEdit> => {
   const sources = sourcesOf(options);
-  const edit = plan(await readLayers(options.platform, sources));
-  return { edit, check: await checkEdit({ ...options, sources }, edit) };
+  const layers = await readLayers(options.platform, sources);
+  const edit = plan(layers);
+  return { layers, edit, check: await checkEdit({ ...options, sources }, edit) };
 };
 
 /** @throws FleetError the mistake that the platform would have, or PLATFORM_INVALID with several */
@@ -34,7 +40,7 @@ export const refuseMistakes = ({ edit, check }: PreparedEdit): void => {
       subject: first.subject ?? edit.subject,
       at: first.at,
       cause: new AggregateError(problems, `${problems.length} mistakes`),
-      hint: 'Nothing was written; --dry-run --json lists all of them',
+      hint: 'Nothing was written',
     },
   );
 };

@@ -18,6 +18,8 @@ export type Layer = {
   readonly name: string;
   /** The environment whose own it is. */
   readonly environment: string | undefined;
+  /** The environment that it gets everything shared from, once that was promoted. */
+  readonly promotedFrom?: string | undefined;
   readonly form: 'fleet' | 'kalypso';
   readonly location: Location;
   /** In the location; '.' is all of it. */

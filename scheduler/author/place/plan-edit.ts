@@ -29,6 +29,8 @@ export type ObjectEdit = {
   readonly set: readonly (readonly [path: readonly string[], value: unknown])[];
 };
 
+const OBJECT_NAME = /^[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?$/;
+
 /** @throws FleetError USAGE for an unknown layer */
 export const findLayer = (layers: readonly Layer[], name: string): Layer => {
   const found = layers.find((layer) => layer.name === name);
@@ -44,11 +46,16 @@ export const findObject = (layer: Layer, kind: string, name: string): WrittenObj
 
 /**
  * A new object, in a file where the layer keeps its kind, and listed in the kustomization of a folder that has one.
- * @throws FleetError NAME_CLASH if the layer has it already
+ * @throws FleetError NAME_CLASH if the layer has it already, NAME_INVALID for a name that no object and so no file may have
  */
 export const planNew = (layer: Layer, object: ObjectValue): PlannedEdit => {
   const kind = String(object['kind']);
   const name = String((object['metadata'] as { name?: unknown } | undefined)?.name);
+  if (!OBJECT_NAME.test(name))
+    throw new FleetError('NAME_INVALID', `${JSON.stringify(name.slice(0, 80))} is not an object name`, {
+      subject: kind,
+      hint: 'Use a-z, 0-9, - and dots, beginning and ending with a letter or digit',
+    });
   const known = findObject(layer, kind, name);
   if (known)
     throw new FleetError('NAME_CLASH', `${layer.name} has a ${kind} ${name} already`, {

@@ -48,9 +48,10 @@ const fleetLayers = async (
     layer('root', '.', (file) => /^fleet\.ya?ml$/.test(file)),
     layer('base', 'base', below('base')),
     layer('promotion', 'promotion', below('promotion')),
-    ...fleet.environments.map((name) =>
-      layer(`environments/${name}`, `environments/${name}`, below(`environments/${name}`), name),
-    ),
+    ...fleet.entries.map(({ name, promotedFrom }) => ({
+      ...layer(`environments/${name}`, `environments/${name}`, below(`environments/${name}`), name),
+      promotedFrom,
+    })),
   ];
 };
 
