@@ -58,6 +58,8 @@ const undiciInParts = (): Plugin => {
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
+  // undici's sign of a bundle without its second HTTP parser, an experiment that UNDICI_USE_MILO turns on.
+  transform: { define: { esbuildDetection: 'true' } },
   plugins: [
     sqliteBeside(OUT),
     startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),

@@ -2,6 +2,7 @@ import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDo
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import type { PublishedDocument } from '#bundles/json/schema/published-document';
 import type { SchemaName } from '#bundles/json/schema/schema-names';
 import type { Documents } from '#bundles/schemas/documents';
 
@@ -14,7 +15,7 @@ const MAX_ALIASES = 100;
  * @throws FleetError CONFIG_INVALID with file:line:column
  */
 export const parseSettings = <Name extends SchemaName>(
-  schema: Name,
+  schema: PublishedDocument<Name>,
   file: string,
   text: string,
   describe: (mistake: Mistake) => string,

@@ -4,13 +4,14 @@ import { nearestName } from '#bundles/nearest-name';
 import { readTrustedFile } from '#bundles/read-trusted-file';
 import { parseSettings } from '#cli/parse-settings';
 import { checkFor, type Mistake } from '#bundles/json/schema/check-for';
+import { AGENT_CONFIG } from '#bundles/json/schema/validators';
 import schema from '#bundles/schemas/agent-config.schema.json' with { type: 'json' };
 import { type Config, DEFAULT_CONFIG_FILE } from './config.ts';
 
 /** Keys from the command line or environment, which override the file. */
 export type Overrides = { readonly [Key in keyof Config]?: Config[Key] | undefined };
 
-const check = checkFor('agent-config');
+const check = checkFor(AGENT_CONFIG);
 
 const DEFAULTS = Object.fromEntries(
   Object.entries(schema.properties).map(([key, property]) => [key, property.default]),
@@ -62,7 +63,7 @@ const readFile = (file: string | undefined): Partial<Config> => {
 
 /** @throws FleetError CONFIG_INVALID */
 export const parseConfig = (file: string, text: string): Partial<Config> =>
-  parseSettings('agent-config', file, text, sentence);
+  parseSettings(AGENT_CONFIG, file, text, sentence);
 
 const sentence = (mistake: Mistake): string => {
   const { keyword, instancePath, params, message } = mistake;

@@ -9,6 +9,7 @@ import { parseRegistryAddress } from '#bundles/transport/registry/registry-addre
 import type { Mistake } from '#bundles/json/schema/check-for';
 import { parseRecipient } from '#bundles/trust/age/recipient';
 import { schemaOf } from '#bundles/json/schema/schema-of';
+import { SCHEDULER_CONFIG } from '#bundles/json/schema/validators';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { parseMap, type SourceMap } from '../model/location.ts';
 import { isRepositoryUrl } from '../model/repository-url.ts';
@@ -93,7 +94,7 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = readText(file, given.config !== undefined);
   const said: SchedulerConfig =
-    text === undefined ? {} : parseSettings('scheduler-config', file, text, describeMistake);
+    text === undefined ? {} : parseSettings(SCHEDULER_CONFIG, file, text, describeMistake);
   const base = dirname(file);
   const pick = (setting: Setting): string | undefined => {
     const value = given[flagOf(setting)];

@@ -1,5 +1,6 @@
 import { parseStrictJson } from '../../json/strict-json.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { BUNDLE_CONFIG } from '../../json/schema/validators.js';
 import type { BundleConfig } from '../../schemas/types/bundle-config.ts';
 
 /** Config blob of a bundle (docs/bundle-format.md section 4). */
@@ -27,7 +28,7 @@ export const MAX_CONFIG_BYTES = 16 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
 export const parseBundleConfig = (bytes: Uint8Array): BundleConfig =>
-  parseDocument('bundle-config', parseBundleJson(bytes), 'bundle config');
+  parseAs(BUNDLE_CONFIG, parseBundleJson(bytes), 'bundle config');
 
 /** The JSON of a bundle config, or of a part of it, within the limits of its readers. @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP */
 export const parseBundleJson = (bytes: Uint8Array): unknown =>

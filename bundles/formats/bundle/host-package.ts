@@ -1,6 +1,7 @@
 import { FleetError } from '../../errors.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { HOST_PACKAGE as SCHEMA } from '../../json/schema/validators.js';
 import type { HostPackage } from '../../schemas/types/host-package.ts';
 
 /** package.json of a host package, and its parts (docs/bundle-format.md section 5). */
@@ -50,7 +51,7 @@ export const isSafeHostPath = (path: string): boolean => SAFE_HOST_PATH.test(pat
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME */
 export const parseHostPackage = (bytes: Uint8Array): HostPackage => {
   const what = 'host package';
-  const parsed = parseDocument('host-package', parseStrictJson(bytes, { maxBytes: 8 << 20 }, what), what);
+  const parsed = parseAs(SCHEMA, parseStrictJson(bytes, { maxBytes: 8 << 20 }, what), what);
   const paths = [
     ...[...parsed.directories, ...parsed.files, ...(parsed.secrets ?? [])].map((entry) => entry.path),
     ...(parsed.install ? [parsed.install.repository] : []),

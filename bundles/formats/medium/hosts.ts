@@ -1,4 +1,5 @@
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { HOSTS } from '../../json/schema/validators.js';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { Hosts } from '../../schemas/types/hosts.ts';
 
@@ -12,4 +13,4 @@ const MAX_BYTES = 8 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED */
 export const parseHosts = (bytes: Uint8Array, what: string): Hosts =>
-  parseDocument('hosts', parseStrictJson(bytes, { maxBytes: MAX_BYTES }, what), what);
+  parseAs(HOSTS, parseStrictJson(bytes, { maxBytes: MAX_BYTES }, what), what);

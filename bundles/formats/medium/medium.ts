@@ -4,7 +4,8 @@ import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { BlobSource } from '../layout/blobs.ts';
 import type { ReadOptions } from '../layout/read-span.ts';
-import { readDocument } from '../../json/validate.ts';
+import { readAs } from '../../json/parse-as.ts';
+import { MEDIUM } from '../../json/schema/validators.js';
 import type { Medium } from '../../schemas/types/medium.ts';
 import { blobPath } from './blob-path.ts';
 
@@ -106,7 +107,7 @@ export const MAX_MEDIUM_BYTES = 64 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, TOO_DEEP, SCHEMA, UNSUPPORTED, BAD_NAME, MEDIUM_INVALID */
 export const parseMedium = (bytes: Uint8Array): Medium => {
-  const medium = readDocument('medium', bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
+  const medium = readAs(MEDIUM, bytes, { maxBytes: MAX_MEDIUM_BYTES }, MEDIUM_FILE);
   for (const { path } of medium.chunks.flatMap(({ files }) => files)) checkFilePath(path, CHUNKS_FOLDER);
   const cut = new Set<Digest>();
   for (const { digest } of medium.chunks) {

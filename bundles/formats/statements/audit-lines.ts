@@ -1,7 +1,8 @@
 import { canonicalBytes } from '../../json/canonical.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import { enumValuesOf } from '../../json/schema/schema-of.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { AUDIT_ENTRY } from '../../json/schema/validators.js';
 import { type Digest, digestOf } from '../../digest.ts';
 import { FleetError, isFleetError } from '../../errors.ts';
 import type { AuditEntry as AuditLine } from '../../schemas/types/audit-entry.ts';
@@ -81,7 +82,7 @@ const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLi
   const what = `entry ${expected} of the audit log`;
   const json = parseStrictJson(bytes, { maxBytes: MAX_LINE_BYTES, maxDepth: 32 }, what);
   checkKnown(AUDIT_KINDS, (json as { readonly kind?: unknown } | null)?.kind, what);
-  const line = parseDocument('audit-entry', json, what);
+  const line = parseAs(AUDIT_ENTRY, json, what);
   if (!isCanonical(line, bytes)) throw brokenChain(`${what} is not canonical JSON`);
   if (line.number !== expected)
     throw brokenChain(`the audit log has entry ${line.number} where entry ${expected} is due`);

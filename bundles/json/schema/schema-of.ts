@@ -1,6 +1,6 @@
 import type { Documents } from '../../schemas/documents.ts';
 import type { SchemaName } from './schema-names.ts';
-import { SCHEMAS } from './validators.js';
+import { PUBLISHED } from './validators.js';
 
 /** The keywords of a published schema that the programs look at. */
 export type PublishedSchema = {
@@ -12,7 +12,7 @@ export type PublishedSchema = {
 };
 
 /** A published schema without its descriptions. */
-export const schemaOf = (name: SchemaName): PublishedSchema => SCHEMAS[name];
+export const schemaOf = (name: SchemaName): PublishedSchema => PUBLISHED[name].schema;
 
 /** The words that a field may hold, in the order of the schema; none for a field that holds something else. */
 export const enumValuesOf = <Name extends SchemaName, Field extends keyof Documents[Name] & string>(

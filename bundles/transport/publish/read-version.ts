@@ -15,7 +15,8 @@ import {
 } from '../../trust/statements/verify-statement.ts';
 import { formatTime, parseTime } from '../../time.ts';
 import type { TrustRoot } from '../../trust/root/root.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { LEASE_PREDICATE, RELEASE_PREDICATE, SITE_PREDICATE } from '../../json/schema/validators.js';
 import type { PointerVersion, Pointer } from './upload-batch.ts';
 
 /** A verified release. */
@@ -65,7 +66,7 @@ export const readVersion = async (
         PREDICATES.lease,
         what,
       );
-      const { audience, version, issuedAt } = parseDocument('lease-predicate', statement.predicate, what);
+      const { audience, version, issuedAt } = parseAs(LEASE_PREDICATE, statement.predicate, what);
       checkChannel(audience, repository, root, what);
       return {
         number: version,
@@ -81,11 +82,7 @@ export const readVersion = async (
         PREDICATES.site,
         `the site statement in ${repository}`,
       );
-      const predicate = parseDocument(
-        'site-predicate',
-        statement.predicate,
-        `the site statement in ${repository}`,
-      );
+      const predicate = parseAs(SITE_PREDICATE, statement.predicate, `the site statement in ${repository}`);
       const { fleet, site } = predicate.audience;
       if (fleet !== root.fleet || `sites/${site}` !== repository)
         throw new FleetError('WRONG_SITE', `the site statement in ${blobs.name} is for ${fleet}/${site}`);
@@ -127,7 +124,7 @@ export const readSignedRelease = async (
     PREDICATES.release,
     what,
   );
-  const predicate = parseDocument('release-predicate', statement.predicate, what);
+  const predicate = parseAs(RELEASE_PREDICATE, statement.predicate, what);
   checkChannel(predicate.audience, repository, root, what);
   return { predicate, statement };
 };

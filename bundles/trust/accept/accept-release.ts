@@ -7,7 +7,8 @@ import type { Audience, BundlePredicate, ReleasePredicate } from '../../formats/
 import { verifyStatement } from '../statements/verify-statement.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { TrustRoot } from '../root/root.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { BUNDLE_PREDICATE, RELEASE_PREDICATE, REVOCATIONS } from '../../json/schema/validators.js';
 import { acceptLease, type JudgedLeases } from './accept-lease.ts';
 import { checkAudience } from './check-audience.ts';
 import { checkVersion } from './check-version.ts';
@@ -60,7 +61,7 @@ export const acceptRelease = async (
       `this has the release of ${others.slice(0, 5).join(', ')}, and not that of ${formatChannel(channel)}`,
     );
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.release, what);
-  const predicate = parseDocument('release-predicate', verified.predicate, what);
+  const predicate = parseAs(RELEASE_PREDICATE, verified.predicate, what);
   checkAudience(predicate.audience, { fleet: state.fleet, ...channel }, what);
   const floor = keptUnder(releaseFloor(state, channel), root.roles.release, PREDICATES.release);
   const news = checkVersion(floor, predicate.version, verified.digest, what);
@@ -172,7 +173,7 @@ const readRevoked = async (
   if (!subject) return [];
   const what = 'the revocation list';
   const bytes = await documents.named(subject.digest, 'revocations');
-  const list = parseDocument('revocations', parseStrictJson(bytes, { maxBytes: 4 << 20 }, what), what);
+  const list = parseAs(REVOCATIONS, parseStrictJson(bytes, { maxBytes: 4 << 20 }, what), what);
   checkAudience(list, audience, what);
   return list.revoked.map(({ digest }) => digest);
 };
@@ -199,7 +200,7 @@ const acceptBundle = async (
   if (!verified.subjects.some((subject) => subject.digest === digest)) {
     throw new FleetError('SUBJECT_MISMATCH', `${what} is about another bundle`, { subject: digest });
   }
-  const predicate = parseDocument('bundle-predicate', verified.predicate, what);
+  const predicate = parseAs(BUNDLE_PREDICATE, verified.predicate, what);
   checkAudience(predicate, audience, what);
   if (predicate.kind !== kind)
     throw new FleetError('WRONG_TYPE', `${what} says ${predicate.kind}, the release says ${kind}`);

@@ -6,7 +6,8 @@ import type { SiteAgent, SitePredicate, SiteValues } from '../../formats/stateme
 import { type VerifiedStatement, verifyStatement } from '../statements/verify-statement.ts';
 import { parseSiteValues } from '../../formats/statements/site-values.ts';
 import type { TrustRoot } from '../root/root.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { SITE_PREDICATE } from '../../json/schema/validators.js';
 import { checkVersion } from './check-version.ts';
 import type { ChannelDocuments } from './documents.ts';
 import { keptUnder } from './kept-under.ts';
@@ -51,7 +52,7 @@ export const acceptSite = async (
   }
   const what = `the statement of site ${state.site}`;
   const verified = verifyStatement(envelopes, root.roles.release, PREDICATES.site, what);
-  const predicate = parseDocument('site-predicate', verified.predicate, what);
+  const predicate = parseAs(SITE_PREDICATE, verified.predicate, what);
   checkAudience(state, predicate);
   const news = checkVersion(kept, predicate.version, verified.digest, what);
   const { issued, expires } = checkDates(predicate, clock, policy.maxValidityDays, what);

@@ -5,7 +5,8 @@ import { type Channel, formatChannel } from '../../names.ts';
 import type { LeasePredicate } from '../../formats/statements/predicates.ts';
 import { verifyStatement } from '../statements/verify-statement.ts';
 import type { TrustRoot } from '../root/root.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { LEASE_PREDICATE } from '../../json/schema/validators.js';
 import { checkAudience } from './check-audience.ts';
 import { checkVersion } from './check-version.ts';
 import { newFloorStatement } from './statement-to-keep.ts';
@@ -41,7 +42,7 @@ export const judgeLease = (measure: Measure, envelopes: readonly Uint8Array[]): 
   const { fleet, root, channel, release, kept, clock, policy } = measure;
   const what = `the lease of ${formatChannel(channel)}`;
   const verified = verifyStatement(envelopes, root.roles.lease, PREDICATES.lease, what);
-  const predicate = parseDocument('lease-predicate', verified.predicate, what);
+  const predicate = parseAs(LEASE_PREDICATE, verified.predicate, what);
   checkAudience(predicate.audience, { fleet, ...channel }, what);
   const news = checkVersion(kept, predicate.version, verified.digest, what);
   checkDates(predicate, clock, policy.maxValidityDays, what);

@@ -7,7 +7,8 @@ import { signPayload } from '../statements/sign-payload.ts';
 import type { ReportPredicate } from '../../formats/statements/predicates.ts';
 import { encodeStatement, verifyStatement } from '../statements/verify-statement.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
-import { parseDocument, readDocument } from '../../json/validate.ts';
+import { parseAs, readAs } from '../../json/parse-as.ts';
+import { EVENT, REPORT_PREDICATE } from '../../json/schema/validators.js';
 import { COMPACTED, compactedSpan, type Span } from '../../formats/events/compacted.ts';
 import { type Event, hashLine } from '../../formats/events/event.ts';
 
@@ -50,7 +51,7 @@ export type ReportClaim = { readonly predicate: ReportPredicate; readonly digest
  */
 export const verifyClaim = (statement: Uint8Array, key: PublicKey, what: string): ReportClaim => {
   const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.report, what);
-  const predicate = parseDocument('report-predicate', verified.predicate, what);
+  const predicate = parseAs(REPORT_PREDICATE, verified.predicate, what);
   checkTimes(predicate, what);
   return {
     predicate,
@@ -119,7 +120,7 @@ const parseEvents = (
   const events = lines.map((line) => {
     const name = `event ${next} of ${what}`;
     // Without the details, which would take many times the memory of the report.
-    const { detail, ...event } = readDocument('event', Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, name);
+    const { detail, ...event } = readAs(EVENT, Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, name);
     checkTime(event.at, `at of ${name}`);
     if (event.seq !== next || event.prev !== prev || event.agent !== predicate.agent) {
       throw new FleetError('REPORT_CHAIN', `${name} does not continue the chain`);

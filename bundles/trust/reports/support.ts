@@ -4,11 +4,12 @@ import { readTar } from '../../formats/archive/read-tar.ts';
 import { writeTar } from '../../formats/archive/write-tar.ts';
 import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
 import type { SupportPredicate } from '../../formats/statements/predicates.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { SUPPORT_PREDICATE } from '../../json/schema/validators.js';
 import { PREDICATES } from '../../media-types.ts';
 import type { PublicKey, SigningKey } from '../keys/key.ts';
 import { signPayload } from '../statements/sign-payload.ts';
-import { statementPayload } from '../statements/statement-payload.ts';
+import { checkedPayload } from '../statements/checked-payload.ts';
 import { verifyStatement } from '../statements/verify-statement.ts';
 import { checkTimes } from './report.ts';
 
@@ -33,7 +34,7 @@ export const signSupport = async (
 ): Promise<Buffer> => {
   const sorted = files.toSorted((a, b) => compareBytes(a.path, b.path));
   const subjects = sorted.map(({ path, bytes }) => ({ name: path, digest: digestOf(bytes) }));
-  const statement = await signPayload(statementPayload(subjects, 'support', predicate), key);
+  const statement = await signPayload(checkedPayload(subjects, 'support', SUPPORT_PREDICATE, predicate), key);
   const entries = [{ path: STATEMENT, bytes: statement }, ...sorted];
   const tar = writeTar(entries.map(({ path, bytes }) => ({ path, size: bytes.byteLength, content: bytes })));
   const all = Buffer.concat(await Array.fromAsync(tar));
@@ -89,7 +90,7 @@ export const verifySupport = async (
 
 const verifyNames = (statement: Buffer, key: PublicKey, what: string) => {
   const verified = verifyStatement([statement], { keys: [key], threshold: 1 }, PREDICATES.support, what);
-  const predicate = parseDocument('support-predicate', verified.predicate, what);
+  const predicate = parseAs(SUPPORT_PREDICATE, verified.predicate, what);
   checkTimes({ time: predicate.time }, what);
   return { predicate, digests: new Map(verified.subjects.map(({ name, digest }) => [name, digest])) };
 };

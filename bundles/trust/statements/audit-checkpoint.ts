@@ -3,7 +3,8 @@ import type { Digest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { AuditPredicate } from '../../formats/statements/predicates.ts';
 import { PREDICATES } from '../../media-types.ts';
-import { parseDocument } from '../../json/validate.ts';
+import { parseAs } from '../../json/parse-as.ts';
+import { AUDIT_PREDICATE } from '../../json/schema/validators.js';
 import type { PublicKey } from '../keys/key.ts';
 import { verifyStatement } from './verify-statement.ts';
 
@@ -30,7 +31,7 @@ export const verifyCheckpoint = (
     PREDICATES.audit,
     what,
   );
-  const said = parseDocument('audit-predicate', predicate, what);
+  const said = parseAs(AUDIT_PREDICATE, predicate, what);
   const [subject] = subjects;
   if (subjects.length !== 1 || subject?.name !== 'log' || said.to !== said.count || said.from > said.to)
     throw new FleetError('SCHEMA', `${what} does not name one log and the entries that it covers`);

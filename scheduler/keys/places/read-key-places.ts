@@ -6,6 +6,7 @@ import { nearestName } from '#bundles/nearest-name';
 import type { KeysConfig } from '#bundles/schemas/types/keys-config';
 import { parseSettings } from '#cli/parse-settings';
 import type { Mistake } from '#bundles/json/schema/check-for';
+import { KEYS_CONFIG, KEYS_CONFIG_PLACE } from '#bundles/json/schema/validators';
 import { type KeyPlace, toKeyPlace } from './key-place.ts';
 
 /** The roles whose keys a key directory may hold; `root` and `audit` are not needed for daily work. */
@@ -28,8 +29,7 @@ const MAX_BYTES = 65_536;
 export const readKeyPlaces = async (directory: string): Promise<(name: KeyName) => KeyPlace> => {
   const file = join(directory, KEYS_FILE);
   const text = await readTrustedText(file);
-  const said: KeysConfig =
-    text === undefined ? {} : parseSettings('keys-config', file, text, describeMistake);
+  const said: KeysConfig = text === undefined ? {} : parseSettings(KEYS_CONFIG, file, text, describeMistake);
   return (name) => {
     const place = said[name];
     if (place !== undefined) return toKeyPlace(place, file);
@@ -47,7 +47,7 @@ export const readKeyPlace = async (file: string): Promise<KeyPlace> => {
   if (!YAML_FILE.test(file)) return { kind: 'file', file };
   const text = await readTrustedText(file);
   if (text === undefined) throw new FleetError('KEY_MISSING', `there is no file ${file}`);
-  return toKeyPlace(parseSettings('keys-config#place', file, text, describeMistake), file);
+  return toKeyPlace(parseSettings(KEYS_CONFIG_PLACE, file, text, describeMistake), file);
 };
 
 /** Mode bits that must not be set: the file names commands to run, so anyone who can write it can sign. */

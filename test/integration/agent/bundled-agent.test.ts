@@ -41,6 +41,10 @@ describe('the agent as one file', () => {
     // 12 MiB of web things that nobody asked for would come with it.
     expect(text).not.toMatch(/from ?"(node:)?http"/);
     expect(text).not.toContain(process.cwd());
+    // The whole text stays in memory: of the schemas only those that the agent reads by.
+    expect(text).toContain('urn:fleet-ferry:schema:agent-config');
+    expect(text).not.toContain('urn:fleet-ferry:schema:scheduler-config');
+    expect(text.length).toBeLessThan(3e6);
   });
 
   it('leaves no temporary file of compiled code that it cannot keep on a full disk', async () => {

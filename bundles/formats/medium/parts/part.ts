@@ -1,6 +1,7 @@
 import { type Digest, hexOf } from '../../../digest.ts';
 import { parseStrictJson } from '../../../json/strict-json.ts';
-import { parseDocument } from '../../../json/validate.ts';
+import { parseAs } from '../../../json/parse-as.ts';
+import { MEDIUM_PART, STICK_PARTS } from '../../../json/schema/validators.js';
 import type { MediumPart as PartLabel } from '../../../schemas/types/medium-part.ts';
 import type { StickParts as VolumeParts } from '../../../schemas/types/stick-parts.ts';
 import { PART_FILE, PARTS_FOLDER } from '../medium.ts';
@@ -22,11 +23,11 @@ const MAX_VOLUME_PARTS_BYTES = 4 << 20;
 
 /** @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
 export const parsePartLabel = (bytes: Uint8Array): PartLabel =>
-  parseDocument('medium-part', parseStrictJson(bytes, { maxBytes: MAX_LABEL_BYTES }, PART_FILE), PART_FILE);
+  parseAs(MEDIUM_PART, parseStrictJson(bytes, { maxBytes: MAX_LABEL_BYTES }, PART_FILE), PART_FILE);
 
 /** @param file its name for messages @throws FleetError TOO_LARGE, BAD_JSON, SCHEMA */
 export const parseVolumeParts = (bytes: Uint8Array, file: string): VolumeParts =>
-  parseDocument('stick-parts', parseStrictJson(bytes, { maxBytes: MAX_VOLUME_PARTS_BYTES }, file), file);
+  parseAs(STICK_PARTS, parseStrictJson(bytes, { maxBytes: MAX_VOLUME_PARTS_BYTES }, file), file);
 
 /** Short name of a set in file names and messages. */
 export const shortSet = (set: Digest): string => hexOf(set).slice(0, 16);
