@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defined } from '#bundles/defined';
-import { type Credential, type Route, ROUTES } from './openapi-routes.ts';
+import { type Credential, type Route, ROUTES as GENERAL_ROUTES } from './openapi-routes.ts';
+import { VALUES_ROUTES } from './openapi-values-routes.ts';
 
 /** Builds docs/openapi.json, the OpenAPI 3.1 document of the hub, from openapi-routes.ts and bundles/schemas. */
 
 type Json = { readonly [key: string]: unknown };
+
+const ROUTES: readonly Route[] = [...GENERAL_ROUTES, ...VALUES_ROUTES];
 
 const SCHEMAS = join(import.meta.dirname, '../bundles/schemas');
 const HERE = '#/components/schemas/';
@@ -24,7 +27,7 @@ const TIME = 'a time, a day in UTC, or how long ago: 2026-11-21T08:00:00Z, 2026-
 const PATH: Readonly<Record<string, Json>> = {
   environment: text('The environment that is promoted to, or that is asked about.', NAME),
   clusterType: text('Cluster type of the channel.', NAME),
-  site: text('Site of the follower.', NAME),
+  site: text('Name of the site.', NAME),
   name: text('Name of the follower at its site.', NAME),
   id: text('Id of the question.'),
   session: text('Name of the session.'),
@@ -63,6 +66,8 @@ const QUERY: Readonly<Record<string, Json>> = {
   candidate: text('Digest of a candidate. Without it, the one whose turn it is.', DIGEST),
   person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
   reason: text('Why the person approves.'),
+  select: text('Labels that an agent of the site has, like region=north,line=a.'),
+  proposal: { ...text('Id of the proposal, or its first digits.', { minLength: 4 }), required: true },
   to: text('View of the page that it leads to in the end.'),
   stage: text('Stage of a rollout that the approval is for.', NAME),
 };
@@ -113,6 +118,7 @@ const SCHEMES: Readonly<Record<Credential, Json>> = {
 const TAGS: Readonly<Record<Route['tag'], string>> = {
   agents: 'What agents call.',
   readers: 'Questions about the present and the past.',
+  values: 'Values of sites, for the form of the page and for pipelines.',
   decisions: 'For pipelines and people. These paths exist where a platform is configured.',
   notifications:
     'What followers, repositories and checks send. /v1/hooks and /v1/checks exist where their secrets are configured.',

@@ -24,7 +24,7 @@ export type Route = {
   readonly id: string;
   readonly method: 'get' | 'post';
   readonly path: string;
-  readonly tag: 'agents' | 'readers' | 'decisions' | 'notifications' | 'monitoring' | 'people';
+  readonly tag: 'agents' | 'readers' | 'values' | 'decisions' | 'notifications' | 'monitoring' | 'people';
   readonly summary: string;
   /** Any of these is enough. Empty: everybody may ask. */
   readonly credentials: readonly Credential[];

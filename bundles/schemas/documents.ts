@@ -13,7 +13,7 @@ import type { HostPackage } from './types/host-package.ts';
 import type { Hosts } from './types/hosts.ts';
 import type { HubCertificateAnswer } from './types/hub-certificate-answer.ts';
 import type { HubCertificateRequest } from './types/hub-certificate-request.ts';
-import type { Approve, BreakGlass, Promote, Reason, RecordMedium, Reject, ReleaseRollback, Submit } from './types/hub-decisions.ts';
+import type { Approve, BreakGlass, Promote, Reason, RecordMedium, Reject, ReleaseRollback, Submit, ValuesChange, ValuesReject } from './types/hub-decisions.ts';
 import type { HubEnrollAnswer } from './types/hub-enroll-answer.ts';
 import type { HubEnrollRequest } from './types/hub-enroll-request.ts';
 import type { HubError } from './types/hub-error.ts';
@@ -66,6 +66,8 @@ export type Documents = {
   readonly 'hub-decisions#reject': Reject;
   readonly 'hub-decisions#release-rollback': ReleaseRollback;
   readonly 'hub-decisions#submit': Submit;
+  readonly 'hub-decisions#values-change': ValuesChange;
+  readonly 'hub-decisions#values-reject': ValuesReject;
   readonly 'hub-enroll-answer': HubEnrollAnswer;
   readonly 'hub-enroll-request': HubEnrollRequest;
   readonly 'hub-error': HubError;

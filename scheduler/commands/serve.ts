@@ -17,6 +17,7 @@ import {
   registryFlags,
 } from '../settings/configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/open-hub.ts';
+import { openKeyDirectory } from '../keys/key-directory.ts';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import {
   DEFAULT_LISTEN,
@@ -159,6 +160,10 @@ export default class Serve extends FleetCommand {
       onReport: () => leadership.wake('judge'),
       leadership: isDatabaseUrl(db) ? leadership : undefined,
       people: await readPeople(configuration),
+      values: {
+        review: configuration.siteValues,
+        readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
+      },
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });
     log.info({ fleet: root.fleet, root: root.version, host: running.host, port: running.port }, 'listening');

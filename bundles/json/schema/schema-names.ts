@@ -22,6 +22,8 @@ export const SCHEMA_NAMES = [
   'hub-decisions#reject',
   'hub-decisions#release-rollback',
   'hub-decisions#submit',
+  'hub-decisions#values-change',
+  'hub-decisions#values-reject',
   'hub-enroll-answer',
   'hub-enroll-request',
   'hub-error',

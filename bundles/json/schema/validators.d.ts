@@ -24,6 +24,8 @@ export declare const HUB_DECISIONS_RECORD_MEDIUM: PublishedDocument<'hub-decisio
 export declare const HUB_DECISIONS_REJECT: PublishedDocument<'hub-decisions#reject'>;
 export declare const HUB_DECISIONS_RELEASE_ROLLBACK: PublishedDocument<'hub-decisions#release-rollback'>;
 export declare const HUB_DECISIONS_SUBMIT: PublishedDocument<'hub-decisions#submit'>;
+export declare const HUB_DECISIONS_VALUES_CHANGE: PublishedDocument<'hub-decisions#values-change'>;
+export declare const HUB_DECISIONS_VALUES_REJECT: PublishedDocument<'hub-decisions#values-reject'>;
 export declare const HUB_ENROLL_ANSWER: PublishedDocument<'hub-enroll-answer'>;
 export declare const HUB_ENROLL_REQUEST: PublishedDocument<'hub-enroll-request'>;
 export declare const HUB_ERROR: PublishedDocument<'hub-error'>;

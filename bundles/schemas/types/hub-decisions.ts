@@ -3,6 +3,16 @@ import type { Digest } from '../../digest.ts';
 import type { Json } from '../../json-value.ts';
 import type { Timestamp } from '../../time.ts';
 
+export type PlacedValue = {
+  /**
+   * default, layers, site, agent or fixed layers.
+   */
+  readonly origin: string;
+  readonly value: unknown;
+  readonly person?: string | null;
+  readonly since?: string;
+  readonly reason?: string | null;
+} | null;
 export type GateState = 'waiting' | 'ready' | 'promoted' | 'rejected' | 'paused' | 'superseded';
 export type RowVerdict =
   | 'complies'
@@ -57,6 +67,288 @@ export type SignInOptions = {
    * Host of the OIDC provider; null: people sign in with tokens.
    */
   readonly provider: string | null;
+};
+/**
+ * Of one site or agent: site with agent, set and unset, or to. Of many: select with set and unset.
+ */
+export type ValuesChange = {
+  readonly site?: string;
+  /**
+   * Its own values, which override those of the site.
+   */
+  readonly agent?: string;
+  /**
+   * Labels that the agents of the sites have.
+   */
+  readonly select?: {
+    readonly [k: string]: string;
+  };
+  /**
+   * With select: the values of the agents, not of their sites.
+   */
+  readonly agents?: boolean;
+  /**
+   * Values by name.
+   */
+  readonly set?: { readonly [key: string]: Json };
+  /**
+   * Values to remove.
+   */
+  readonly unset?: readonly string[];
+  /**
+   * Instead of set and unset: the version of the values to go back to.
+   */
+  readonly to?: number;
+  /**
+   * Version of the site that the change was made from: a value that changed since is refused, with the name of who changed it.
+   */
+  readonly version?: number;
+  readonly reason?: string;
+};
+export type ValuesReject = {
+  /**
+   * Its id, or the first digits.
+   */
+  readonly proposal: string;
+  readonly reason: string;
+};
+export type ShownChange = {
+  /**
+   * null: of the site.
+   */
+  readonly agent: string | null;
+  readonly name: string;
+  /**
+   * Absent: no value. Withheld for one that may be secret.
+   */
+  readonly old?: {
+    readonly [k: string]: unknown;
+  };
+  readonly new?: unknown;
+};
+export type ValuesTree = {
+  readonly at: Timestamp;
+  readonly layers: readonly {
+    readonly name: string;
+    readonly environment: string;
+    readonly siteSelector: {
+      readonly [k: string]: string;
+    };
+    /**
+     * Labels of cluster types and deployment targets.
+     */
+    readonly selector: {
+      readonly [k: string]: string;
+    };
+    /**
+     * It overrides values that people set.
+     */
+    readonly fixed: boolean;
+    readonly file: string;
+    readonly line: number | null;
+    readonly values: { readonly [key: string]: Json };
+    readonly sites: number;
+    readonly agents: number;
+  }[];
+  /**
+   * Labels of the agents that the caller sees, and how many sites have each value.
+   */
+  readonly labels: {
+    readonly [k: string]: {
+      readonly [k: string]: number;
+    };
+  };
+  readonly total: number;
+  readonly sites: readonly {
+    readonly site: string;
+    /**
+     * Of all its agents.
+     */
+    readonly labels: {
+      readonly [k: string]: string;
+    };
+    readonly agents: readonly {
+      readonly agent: string;
+      readonly channel: string;
+      readonly labels: {
+        readonly [k: string]: string;
+      };
+    }[];
+    readonly held: boolean;
+  }[];
+  readonly next: string | null;
+};
+export type ValuesOfSite = {
+  readonly at: Timestamp;
+  readonly site: string;
+  readonly version: number;
+  readonly held: {
+    readonly since: string;
+    readonly reasons: readonly {
+      readonly code: string;
+      readonly message: string;
+      readonly hint?: string;
+    }[];
+  } | null;
+  readonly places: readonly {
+    /**
+     * null: the site, for all its agents.
+     */
+    readonly agent: string | null;
+    readonly channels: readonly string[];
+    readonly labels: {
+      readonly [k: string]: string;
+    };
+    readonly values: readonly {
+      readonly name: string;
+      /**
+       * JSON Schema of the site input, with x-unit and x-editable-by.
+       */
+      readonly schema: {
+        readonly [k: string]: unknown;
+      };
+      readonly editableBy: string | null;
+      /**
+       * The caller may change it here.
+       */
+      readonly editable: boolean;
+      /**
+       * Its text is withheld.
+       */
+      readonly hidden: boolean;
+      readonly given: PlacedValue;
+      readonly inherited: PlacedValue;
+      /**
+       * Agents of the site inherit different values.
+       */
+      readonly differs: boolean;
+      readonly fixed: PlacedValue;
+      readonly overriddenAt: readonly string[];
+      readonly assignments: readonly string[];
+      readonly fields: readonly string[];
+      readonly fault: string | null;
+      readonly proposal: {
+        readonly id: string;
+        readonly person: string;
+        readonly at: string;
+      } | null;
+    }[];
+  }[];
+  readonly untaken: readonly {
+    readonly agent: string;
+    readonly name: string;
+  }[];
+};
+export type ValuesVersions = {
+  readonly at: Timestamp;
+  readonly site: string;
+  readonly versions: readonly {
+    readonly version: number;
+    readonly at: string;
+    readonly person: string | null;
+    readonly reason: string | null;
+    readonly changes: readonly ShownChange[];
+  }[];
+};
+export type ValuesPreview = {
+  readonly sites: readonly {
+    readonly site: string;
+    readonly version: number;
+    readonly changes: readonly ShownChange[];
+    readonly packages: readonly {
+      readonly agent: string;
+      readonly assignment: string;
+      readonly names: readonly string[];
+    }[];
+  }[];
+  /**
+   * Why the change would be refused, by value.
+   */
+  readonly faults: readonly {
+    readonly site: string;
+    readonly agent: string | null;
+    readonly name: string | null;
+    readonly code: string;
+    readonly message: string;
+    readonly hint?: string;
+  }[];
+  /**
+   * Packages that would not be applied any more.
+   */
+  readonly warnings: readonly {
+    readonly site: string;
+    readonly agent: string;
+    readonly assignment: string;
+    readonly name: string;
+    readonly message: string;
+  }[];
+  readonly review: readonly {
+    readonly name: string;
+    readonly required: number;
+  }[];
+};
+export type ValuesChanged = {
+  readonly outcome: 'made' | 'proposed' | 'unchanged';
+  readonly sites: readonly {
+    readonly site: string;
+    readonly version: number;
+  }[];
+  readonly proposal: string | null;
+  readonly waits: readonly string[];
+};
+export type ValuesProposals = {
+  readonly at: Timestamp;
+  readonly proposals: readonly {
+    readonly id: string;
+    readonly person: string;
+    readonly reason: string | null;
+    readonly at: string;
+    /**
+     * The caller may reject it.
+     */
+    readonly rejectable: boolean;
+    readonly changes: readonly {
+      readonly site: string;
+      /**
+       * null: of the site.
+       */
+      readonly agent: string | null;
+      readonly name: string;
+      /**
+       * Absent: no value. Withheld for one that may be secret.
+       */
+      readonly old?: {
+        readonly [k: string]: unknown;
+      };
+      readonly new?: unknown;
+    }[];
+    readonly conditions: readonly {
+      readonly name: string;
+      readonly met: boolean;
+      readonly found: string;
+      readonly wanted: string;
+      readonly holding: readonly string[];
+    }[];
+    readonly approvals: readonly {
+      readonly person: string;
+      readonly at: string;
+    }[];
+  }[];
+};
+export type ValuesApproved = {
+  readonly proposal: string;
+  readonly person: string;
+  readonly outcome: 'made' | 'waiting';
+  readonly sites: readonly {
+    readonly site: string;
+    readonly version: number;
+  }[];
+  readonly waits: readonly string[];
+};
+export type ValuesRejected = {
+  readonly proposal: string;
+  readonly person: string;
+  readonly reason: string;
 };
 export type SessionEnded = {
   /**

@@ -204,9 +204,9 @@ export type SchedulerConfig = {
    */
   readonly roles?: readonly {
     /**
-     * viewer reads. operator also promotes, pauses, resumes, rolls back and decides about rollouts. approver reads, hands over signed approvals and rejects. admin may all of it, and ends sessions.
+     * viewer reads. operator also promotes, pauses, resumes, rolls back and decides about rollouts. approver reads, hands over signed approvals and rejects. editor sees and changes values of sites. admin may all of it, and ends sessions.
      */
-    readonly role: 'viewer' | 'operator' | 'approver' | 'admin';
+    readonly role: 'viewer' | 'operator' | 'approver' | 'editor' | 'admin';
     /**
      * Groups of the provider whose members have the role.
      */
@@ -223,6 +223,16 @@ export type SchedulerConfig = {
      * Not of admins: workspaces whose assignments they see; operators may take these back one by one, and approvers decide about candidates by what changes in them. Without it all.
      */
     readonly workspaces?: readonly string[];
+    /**
+     * Of editors: labels of the agents whose values they change, and site or agent by name, as in the siteSelector of a Config. Without it all.
+     */
+    readonly sites?: {
+      readonly [k: string]: string;
+    };
+    /**
+     * Of editors: they change only values whose site input has one of these as editableBy. Without it all values.
+     */
+    readonly editableBy?: readonly string[];
   }[];
   /**
    * For serve: quota of one agent at the hub; past it the hub answers 429 with the time to retry.

@@ -988,6 +988,239 @@ export type CheckAnswer = {
 export type Stored = {
     stored: true;
 };
+export type ValuesTree = {
+    at: Time;
+    layers: {
+        name: string;
+        environment: string;
+        siteSelector: {
+            [key: string]: string;
+        };
+        /** Labels of cluster types and deployment targets. */
+        selector: {
+            [key: string]: string;
+        };
+        /** It overrides values that people set. */
+        fixed: boolean;
+        file: string;
+        line: number | null;
+        values: object;
+        sites: number;
+        agents: number;
+    }[];
+    /** Labels of the agents that the caller sees, and how many sites have each value. */
+    labels: {
+        [key: string]: {
+            [key: string]: number;
+        };
+    };
+    total: number;
+    sites: {
+        site: string;
+        /** Of all its agents. */
+        labels: {
+            [key: string]: string;
+        };
+        agents: {
+            agent: string;
+            channel: string;
+            labels: {
+                [key: string]: string;
+            };
+        }[];
+        held: boolean;
+    }[];
+    next: string | null;
+};
+export type PlacedValue = {
+    /** default, layers, site, agent or fixed layers. */
+    origin: string;
+    value: unknown;
+    person?: string | null;
+    since?: string;
+    reason?: string | null;
+} | null;
+export type ValuesOfSite = {
+    at: Time;
+    site: string;
+    version: number;
+    held: {
+        since: string;
+        reasons: {
+            code: string;
+            message: string;
+            hint?: string;
+        }[];
+    } | null;
+    places: {
+        /** null: the site, for all its agents. */
+        agent: string | null;
+        channels: string[];
+        labels: {
+            [key: string]: string;
+        };
+        values: {
+            name: string;
+            /** JSON Schema of the site input, with x-unit and x-editable-by. */
+            schema: unknown;
+            editableBy: string | null;
+            /** The caller may change it here. */
+            editable: boolean;
+            /** Its text is withheld. */
+            hidden: boolean;
+            given: PlacedValue;
+            inherited: PlacedValue;
+            /** Agents of the site inherit different values. */
+            differs: boolean;
+            fixed: PlacedValue;
+            overriddenAt: string[];
+            assignments: string[];
+            fields: string[];
+            fault: string | null;
+            proposal: {
+                id: string;
+                person: string;
+                at: string;
+            } | null;
+        }[];
+    }[];
+    untaken: {
+        agent: string;
+        name: string;
+    }[];
+};
+export type ShownChange = {
+    /** null: of the site. */
+    agent: string | null;
+    name: string;
+    /** Absent: no value. Withheld for one that may be secret. */
+    old?: unknown;
+    "new"?: unknown;
+};
+export type ValuesVersions = {
+    at: Time;
+    site: string;
+    versions: {
+        version: number;
+        at: string;
+        person: string | null;
+        reason: string | null;
+        changes: ShownChange[];
+    }[];
+};
+export type ValuesChange = {
+    site?: string;
+    /** Its own values, which override those of the site. */
+    agent?: string;
+    /** Labels that the agents of the sites have. */
+    select?: {
+        [key: string]: string;
+    };
+    /** With select: the values of the agents, not of their sites. */
+    agents?: boolean;
+    /** Values by name. */
+    "set"?: object;
+    /** Values to remove. */
+    unset?: string[];
+    /** Instead of set and unset: the version of the values to go back to. */
+    to?: number;
+    /** Version of the site that the change was made from: a value that changed since is refused, with the name of who changed it. */
+    version?: number;
+    reason?: string;
+};
+export type ValuesPreview = {
+    sites: {
+        site: string;
+        version: number;
+        changes: ShownChange[];
+        packages: {
+            agent: string;
+            assignment: string;
+            names: string[];
+        }[];
+    }[];
+    /** Why the change would be refused, by value. */
+    faults: {
+        site: string;
+        agent: string | null;
+        name: string | null;
+        code: string;
+        message: string;
+        hint?: string;
+    }[];
+    /** Packages that would not be applied any more. */
+    warnings: {
+        site: string;
+        agent: string;
+        assignment: string;
+        name: string;
+        message: string;
+    }[];
+    review: {
+        name: string;
+        required: number;
+    }[];
+};
+export type ValuesChanged = {
+    outcome: "made" | "proposed" | "unchanged";
+    sites: {
+        site: string;
+        version: number;
+    }[];
+    proposal: string | null;
+    waits: string[];
+};
+export type ValuesProposals = {
+    at: Time;
+    proposals: {
+        id: string;
+        person: string;
+        reason: string | null;
+        at: string;
+        /** The caller may reject it. */
+        rejectable: boolean;
+        changes: {
+            site: string;
+            /** null: of the site. */
+            agent: string | null;
+            name: string;
+            /** Absent: no value. Withheld for one that may be secret. */
+            old?: unknown;
+            "new"?: unknown;
+        }[];
+        conditions: {
+            name: string;
+            met: boolean;
+            found: string;
+            wanted: string;
+            holding: string[];
+        }[];
+        approvals: {
+            person: string;
+            at: string;
+        }[];
+    }[];
+};
+export type ValuesApproved = {
+    proposal: string;
+    person: string;
+    outcome: "made" | "waiting";
+    sites: {
+        site: string;
+        version: number;
+    }[];
+    waits: string[];
+};
+export type ValuesReject = {
+    /** Its id, or the first digits. */
+    proposal: string;
+    reason: string;
+};
+export type ValuesRejected = {
+    proposal: string;
+    person: string;
+    reason: string;
+};
 /**
  * Every trust root, oldest first
  */
@@ -2304,4 +2537,222 @@ export function openapi({ ifNoneMatch }: {
             "If-None-Match": ifNoneMatch
         })
     });
+}
+/**
+ * Layers, and the sites whose values the caller sees
+ */
+export function valuesTree({ select, limit, cursor, ifNoneMatch }: {
+    select?: string;
+    limit?: number;
+    cursor?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesTree;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/tree${QS.query(QS.explode({
+        select,
+        limit,
+        cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * The values that a site takes: schema, origin, right
+ */
+export function valuesOfSite({ site, ifNoneMatch }: {
+    site: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesOfSite;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/sites/${encodeURIComponent(site)}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * The versions of the values of a site
+ */
+export function valuesVersions({ site, limit, ifNoneMatch }: {
+    site: string;
+    limit?: number;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesVersions;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/sites/${encodeURIComponent(site)}/versions${QS.query(QS.explode({
+        limit
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * What a change would do, without making it
+ */
+export function valuesPreview({ xFleetCsrf, valuesChange }: {
+    xFleetCsrf?: string;
+    valuesChange?: ValuesChange;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesPreview;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/values/preview", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: valuesChange,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Makes a change of values, or proposes it where it needs approvals
+ */
+export function valuesChange({ idempotencyKey, xFleetCsrf, valuesChange }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    valuesChange?: ValuesChange;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesChanged;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/values/changes", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: valuesChange,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Changes that wait for review
+ */
+export function valuesProposals({ ifNoneMatch }: {
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesProposals;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/values/proposals", {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * The statement that a person approves a proposal, to be signed by them
+ */
+export function valuesApproval({ proposal, person, reason, ifNoneMatch }: {
+    proposal: string;
+    person: string;
+    reason?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Statement;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/approval${QS.query(QS.explode({
+        proposal,
+        person,
+        reason
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Appends an approval that a person signed; the last one makes the change
+ */
+export function valuesApprove({ idempotencyKey, xFleetCsrf, approve }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    approve: Approve;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesApproved;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/values/approvals", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: approve,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Rejects a proposal, or withdraws an own one
+ */
+export function valuesReject({ idempotencyKey, xFleetCsrf, valuesReject }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    valuesReject: ValuesReject;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesRejected;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/values/rejections", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: valuesReject,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
 }

@@ -9,6 +9,7 @@ import { checkEnvironment, readPromotion } from '../../hub/promote/facts/link.ts
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import {
   type Allowance,
+  environmentAllowances,
   formatAllowance,
   WORKSPACE_VERBS,
   parseAllowance,
@@ -36,6 +37,7 @@ export default class TokensCreate extends FleetCommand {
     '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',
     '<%= config.bin %> <%= command.id %> --reader --note prometheus',
     '<%= config.bin %> <%= command.id %> --reader --only prod/production --note labels-team',
+    '<%= config.bin %> <%= command.id %> --person ann --allow values:site=plant-7:site',
     '<%= config.bin %> <%= command.id %> --person ci-order-api --allow promote:qa --allow wait:* --expires 30d',
   ];
   static override flags = {
@@ -71,7 +73,7 @@ export default class TokensCreate extends FleetCommand {
       relationships: [{ type: 'all' as const, flags: ['reader'] }],
     }),
     allow: Flags.string({
-      description: `<verb>:<environment>, or * for all environments: may do this by the API; ${WORKSPACE_VERBS.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}`,
+      description: `<verb>:<environment>, or * for all environments: may do this by the API; ${WORKSPACE_VERBS.join(', ')} also with /<workspace>. Verbs: ${VERBS.join(', ')}. values:<label>=<value>, like values:site=plant-7, or values:*: may change values of sites; with :<editableBy> only those`,
       ...repeatable,
       relationships: [
         { type: 'none' as const, flags: ['reader'] },
@@ -127,7 +129,7 @@ export default class TokensCreate extends FleetCommand {
     const options = { cwd: process.cwd(), env: process.env, signal: this.signal };
     try {
       const promotion = await readPromotion(platformOptions(configuration, options));
-      for (const { environment } of allowances)
+      for (const { environment } of environmentAllowances(allowances))
         if (environment !== '*') checkEnvironment(promotion, environment);
     } catch (error) {
       // A platform that cannot be read, or has a mistake, does not stop tokens.

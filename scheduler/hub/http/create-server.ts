@@ -33,6 +33,7 @@ import { limitWaiting, WAITING } from './limit-waiting.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
 import { type FollowerQuota, notificationRoutes } from './hooks/notification-routes.ts';
 import { readBody } from './read-body.ts';
+import { type ValuesOptions, valuesRoutes } from './values/values-routes.ts';
 import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
@@ -58,6 +59,8 @@ export type ServerOptions = {
   readonly decisions?: DecisionOptions | undefined;
   /** Default: people sign in with a break-glass code only. */
   readonly people?: People | undefined;
+  /** Review of changes of values, and keys that decisions about them are judged by; default: no review, the keys of the hub. */
+  readonly values?: ValuesOptions | undefined;
   /** Folder of the built page, instead of the one that belongs to this program. */
   readonly page?: string | undefined;
   /** Enrolment requests per minute and address. */
@@ -175,6 +178,8 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
   mediaRoutes(server, context, gate);
+  const { keys } = context.hub;
+  valuesRoutes(server, context, options.values ?? { review: undefined, readKeys: async () => keys }, gate);
   await notificationRoutes(server, context, gate, options.followerQuota);
   if (options.decisions) {
     // Imported on demand: a hub without a platform does not load the modules that read one.

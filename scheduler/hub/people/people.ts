@@ -56,7 +56,7 @@ export const personOf = (row: SessionRow, { roles }: Pick<People, 'roles'>): Pri
         kind,
         id,
         person: `${person} (break-glass ${row.token ?? id})`,
-        allowances: VERBS.map((verb) => ({ verb, environment: '*' })),
+        allowances: [...VERBS.map((verb) => ({ verb, environment: '*' })), { verb: 'values', sites: {} }],
         isAdmin: true,
       };
   }

@@ -17,14 +17,32 @@ const PROVIDER_MS = 10_000;
 export const readPeople = async (configuration: Configuration): Promise<People> => {
   const { signIn, roles = [], file } = configuration;
   const at = file === undefined ? {} : { at: { file } };
-  for (const { role, workspaces, groups, people } of roles) {
-    if (workspaces !== undefined && !WORKSPACE_ROLES.includes(role))
+  for (const { role, environments, workspaces, sites, editableBy, groups, people } of roles) {
+    if (workspaces !== undefined && role !== 'editor' && !WORKSPACE_ROLES.includes(role))
       throw new FleetError(
         'CONFIG_INVALID',
         `roles: ${role} decides about whole environments, so it has no workspaces`,
         {
           ...at,
           hint: `Give workspaces to ${WORKSPACE_ROLES.join(', ')} only`,
+        },
+      );
+    if (role !== 'editor' && (sites ?? editableBy) !== undefined)
+      throw new FleetError(
+        'CONFIG_INVALID',
+        `roles: ${role} is about environments, so it has no sites or editableBy`,
+        {
+          ...at,
+          hint: 'Give these to the role editor only',
+        },
+      );
+    if (role === 'editor' && (environments ?? workspaces) !== undefined)
+      throw new FleetError(
+        'CONFIG_INVALID',
+        'roles: editor is about sites, so it has no environments or workspaces',
+        {
+          ...at,
+          hint: 'Write sites: {site: plant-7}, or leave it out for all sites',
         },
       );
     if (groups === undefined && people === undefined)

@@ -1,6 +1,13 @@
-import { type Allowance, WORKSPACE_VERBS, type Verb, VERBS } from '../sites/tokens/allowance.ts';
+import type { Labels } from '../sites/agent-record.ts';
+import {
+  type Allowance,
+  type ValuesAllowance,
+  WORKSPACE_VERBS,
+  type Verb,
+  VERBS,
+} from '../sites/tokens/allowance.ts';
 
-export const ROLES = ['viewer', 'operator', 'approver', 'admin'] as const;
+export const ROLES = ['viewer', 'operator', 'approver', 'editor', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Allowances of each role. An approval is signed by its person's own key, regardless of the role. */
@@ -8,6 +15,8 @@ const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   viewer: ['read'],
   operator: ['read', 'promote', 'pause', 'resume', 'rollback', 'rollout', 'record', 'wait'],
   approver: ['read', 'approve', 'reject', 'wait'],
+  // Values of sites alone.
+  editor: [],
   admin: VERBS,
 };
 
@@ -25,6 +34,10 @@ export type RoleRule = {
   readonly environments?: readonly string[];
   /** Only of the roles in WORKSPACE_ROLES; undefined: all. */
   readonly workspaces?: readonly string[];
+  /** Only of editors: labels of the agents whose values they change, as a siteSelector; undefined: all. */
+  readonly sites?: Labels;
+  /** Only of editors: values whose site input has one of these `editableBy`; undefined: all. */
+  readonly editableBy?: readonly string[];
 };
 
 type Known = { readonly person: string; readonly groups: readonly string[] };
@@ -38,17 +51,27 @@ export const rulesOf = (rules: readonly RoleRule[], { person, groups }: Known): 
 
 /** Allowances of these rules, without duplicates. */
 export const allowancesOf = (rules: readonly RoleRule[]): readonly Allowance[] => {
-  const all = rules.flatMap(({ role, environments = ['*'], workspaces = [undefined] }) =>
-    environments.flatMap((environment) =>
-      workspaces.flatMap((workspace) =>
-        VERBS_OF[role].flatMap((verb) => {
-          if (workspace === undefined) return [{ verb, environment }];
-          return WORKSPACE_VERBS.includes(verb) ? [{ verb, environment, workspace }] : [];
-        }),
-      ),
+  const all = rules.flatMap((rule): readonly Allowance[] => [...environmentsOf(rule), ...valuesOf(rule)]);
+  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+};
+
+const environmentsOf = ({ role, environments = ['*'], workspaces }: RoleRule): readonly Allowance[] =>
+  environments.flatMap((environment) =>
+    (workspaces ?? [undefined]).flatMap((workspace) =>
+      VERBS_OF[role].flatMap((verb) => {
+        if (workspace === undefined) return [{ verb, environment }];
+        return WORKSPACE_VERBS.includes(verb) ? [{ verb, environment, workspace }] : [];
+      }),
     ),
   );
-  return [...new Map(all.map((one) => [JSON.stringify(one), one])).values()];
+
+const valuesOf = (rule: RoleRule): readonly ValuesAllowance[] => {
+  if (isAdmin([rule])) return [{ verb: 'values', sites: {} }];
+  if (rule.role !== 'editor') return [];
+  const { sites = {}, editableBy } = rule;
+  return editableBy === undefined
+    ? [{ verb: 'values', sites }]
+    : editableBy.map((role) => ({ verb: 'values', sites, editableBy: role }));
 };
 
 /** An admin of some environments decides about these; the sessions of others are for admins of all. */

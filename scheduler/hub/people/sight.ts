@@ -1,4 +1,4 @@
-import type { Allowance } from '../sites/tokens/allowance.ts';
+import { type Allowance, environmentAllowances } from '../sites/tokens/allowance.ts';
 
 /**
  * Environments and workspaces that a caller may read, by name. `parts`: workspaces of environments that it may not read whole.
@@ -12,7 +12,8 @@ export type ReadScope = {
 };
 
 /** @returns undefined: everything; 'nothing': no allowance to read */
-export const sightOf = (allowances: readonly Allowance[]): ReadScope | 'nothing' | undefined => {
+export const sightOf = (all: readonly Allowance[]): ReadScope | 'nothing' | undefined => {
+  const allowances = environmentAllowances(all);
   const reads = allowances.filter(({ verb }) => verb === 'read');
   if (reads.length === 0) return 'nothing';
   if (reads.some(({ environment, workspace }) => environment === '*' && workspace === undefined))
@@ -36,7 +37,7 @@ export const seesWorkspace = (
   environment: string,
   workspace: string,
 ): boolean =>
-  allowances.some(
+  environmentAllowances(allowances).some(
     (one) =>
       one.verb === 'read' &&
       (one.environment === '*' || one.environment === environment) &&

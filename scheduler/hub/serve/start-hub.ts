@@ -8,6 +8,7 @@ import { checkRootExpiry } from '#bundles/trust/root/root';
 import type { Hub } from '../hub.ts';
 import { siteSigner } from '../sites/site-signer.ts';
 import type { Context } from '../http/context.ts';
+import type { ValuesOptions } from '../http/values/values-routes.ts';
 import { createServer } from '../http/create-server.ts';
 import type { CheckRoutes } from '../http/hooks/check-routes.ts';
 import type { DecisionOptions } from '../http/decisions/decision-server.ts';
@@ -40,6 +41,7 @@ export type HubOptions = {
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
   readonly people?: People | undefined;
+  readonly values?: ValuesOptions | undefined;
   readonly onReport?: (() => void) | undefined;
   readonly leadership?: Context['leadership'];
   readonly enrolmentsPerMinute?: number;
@@ -92,6 +94,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     checks: options.checks,
     decisions: options.decisions,
     people: options.people,
+    values: options.values,
     agentQuota: options.agentQuota,
     ...defined({ enrolmentsPerMinute: options.enrolmentsPerMinute }),
   });

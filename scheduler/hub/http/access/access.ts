@@ -12,6 +12,8 @@ export type Access =
   | { readonly for: 'readers' }
   /** Callers that may read everything, because the answer cannot be limited. */
   | { readonly for: 'readers of everything' }
+  /** Callers that may see or change values of some sites, or read something; the route judges about which ones (values-access.ts). */
+  | { readonly for: 'values' }
   /** Callers that may use this verb in some environment; the route judges about which ones (`checkAllowed`). */
   | { readonly for: 'verb'; readonly verb: Verb }
   /** Callers that may decide with this verb about the environment in the path; without one those that may read about it. */

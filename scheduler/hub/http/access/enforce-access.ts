@@ -6,7 +6,13 @@ import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
 import type { Visible } from '../../people/visible.ts';
 import { readDesired } from '../../questions/state/read-desired.ts';
-import { isAllowed, type Verb, workspacesOf } from '../../sites/tokens/allowance.ts';
+import {
+  environmentAllowances,
+  isAllowed,
+  valuesAllowances,
+  type Verb,
+  workspacesOf,
+} from '../../sites/tokens/allowance.ts';
 import type { Context, PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import type { Access } from './access.ts';
@@ -57,12 +63,21 @@ const judge = (
     case 'readers':
       if (sightOf(principal.allowances) === 'nothing') throw notAllowed(principal, 'reading about sites');
       return;
+    case 'values':
+      if (valuesAllowances(principal.allowances).length > 0) return;
+      if (sightOf(principal.allowances) === 'nothing' && !decidesSomewhere(principal))
+        throw notAllowed(principal, 'seeing values of sites');
+      return;
     case 'readers of everything':
       if (sightOf(principal.allowances) !== undefined)
         throw notAllowed(principal, 'reading about the whole fleet');
       return;
     case 'verb':
-      if (principal.allowances.some(({ verb, workspace }) => verb === access.verb && workspace === undefined))
+      if (
+        environmentAllowances(principal.allowances).some(
+          ({ verb, workspace }) => verb === access.verb && workspace === undefined,
+        )
+      )
         return;
       throw notAllowed(principal, access.verb);
     case 'environment': {
@@ -77,6 +92,9 @@ const judge = (
     }
   }
 };
+
+const decidesSomewhere = ({ allowances }: Principal): boolean =>
+  environmentAllowances(allowances).some(({ verb }) => verb === 'approve' || verb === 'reject');
 
 /** For routes with access for a verb. @throws FleetError TOKEN_SCOPE, ROLE_MISSING */
 export const checkAllowed = (principal: Principal, verb: Verb, environment: string): void => {

@@ -75,16 +75,17 @@ export const draftValuesApproval = async (
 };
 
 /**
- * As approveValues, with an approval that was signed outside of this program. The signature identifies the approver, so any caller may hand it over.
+ * As approveValues, with an approval that was signed outside of this program. The signature identifies the approver, so any caller may hand it over
+ * that `see` does not refuse.
  * @param statement a sigstore bundle
  * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, BUNDLE_FORMAT, WRONG_FLEET for the signature; SCHEMA for another statement; the codes of approveValues
  */
 export const takeValuesApproval = async (
   hub: Hub,
   statement: { readonly [key: string]: Json },
-  now: Date,
+  { now, see }: { readonly now: Date; readonly see: (proposal: string) => Promise<void> },
   review: ValuesReview | undefined,
-): Promise<ApprovedValues> => {
+): Promise<ApprovedValues & { readonly approver: string }> => {
   const line = { number: 1, previous: null, at: formatTime(now), kind: 'approval', statement } as const;
   const entry = verifyEntry({ ...line, digest: NO_DIGEST }, hub.keys.roots);
   if (entry.kind !== 'approval' || entry.predicate.about !== 'site-values')
@@ -100,10 +101,17 @@ export const takeValuesApproval = async (
         hint: 'Sign the statement that the hub drafts',
       },
     );
+  await see(shared);
   const proposal = await findProposal(hub.store.db, shared);
   await refuseAuthor(hub, proposal, person, review);
   const bytes = Buffer.from(JSON.stringify(statement));
-  return takeApproval(hub, proposal, { id: shared, person, reason, now, statement: bytes }, review);
+  const taken = await takeApproval(
+    hub,
+    proposal,
+    { id: shared, person, reason, now, statement: bytes },
+    review,
+  );
+  return { ...taken, approver: person };
 };
 
 const refuseAuthor = async (

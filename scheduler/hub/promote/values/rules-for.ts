@@ -5,6 +5,7 @@ import type { ProposedValue } from '../../../model/proposed-values.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { type KnownNeeds, type Needs, readNeeds } from '../../sites/check-values.ts';
+import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
@@ -24,24 +25,13 @@ export const rulesFor = async (
   changes: readonly Pick<ProposedValue, 'site' | 'agent' | 'name'>[],
 ): Promise<readonly Rule[]> => {
   if (!review) return [];
-  const known: KnownNeeds = new Map();
   const rules = new Map<string, Rule>();
-  for (const [site, own] of Map.groupBy(changes, (one) => one.site)) {
-    const agents = await agentsWithValues(hub.store.db, site);
-    for (const { agent, name } of own) {
-      const channels = agents
-        .filter((one) => agent === null || one.name === agent)
-        .map((one) => channelOf(one));
-      const needs = await readNeeds(hub, channels, known);
-      const roles = new Set(
-        channels.map((channel) => editableBy(needs.get(formatChannel(channel))?.inputs, name)),
-      );
-      for (const role of roles.size === 0 ? [undefined] : roles) {
-        const approvals =
-          role !== undefined && Object.hasOwn(review.roles, role) ? review.roles[role] : undefined;
-        if (approvals) rules.set(`role ${role}`, { role, approvals });
-        else if (review.approvals) rules.set('', { role: undefined, approvals: review.approvals });
-      }
+  for (const { roles } of await editorsOf(hub, changes)) {
+    for (const role of roles) {
+      const approvals =
+        role !== undefined && Object.hasOwn(review.roles, role) ? review.roles[role] : undefined;
+      if (approvals) rules.set(`role ${role}`, { role, approvals });
+      else if (review.approvals) rules.set('', { role: undefined, approvals: review.approvals });
     }
   }
   return [...rules]
@@ -50,7 +40,39 @@ export const rulesFor = async (
     .filter(({ approvals }) => approvals.required > 0);
 };
 
-const editableBy = (inputs: Needs['inputs'] | undefined, name: string): string | undefined => {
+type ChangedPlace = Pick<ProposedValue, 'site' | 'agent' | 'name'>;
+
+/** A value that is to change, the agents that it reaches, and who may change it there. */
+export type Editors = {
+  readonly place: ChangedPlace;
+  readonly agents: readonly AgentRow[];
+  /** `editableBy` of the site inputs of this name, by the releases of these agents; undefined: an input without, or none of this name. */
+  readonly roles: readonly (string | undefined)[];
+};
+
+/** The `editableBy` of values, by the newest releases of the channels that the site's agents follow. */
+export const editorsOf = async (
+  hub: Hub,
+  changes: readonly ChangedPlace[],
+  known: KnownNeeds = new Map(),
+): Promise<readonly Editors[]> => {
+  const found: Editors[] = [];
+  for (const [site, own] of Map.groupBy(changes, (one) => one.site)) {
+    const enrolled = await agentsWithValues(hub.store.db, site);
+    for (const place of own) {
+      const agents = enrolled.filter((one) => place.agent === null || one.name === place.agent);
+      const channels = agents.map((one) => channelOf(one));
+      const needs = await readNeeds(hub, channels, known);
+      const roles = new Set(
+        channels.map((channel) => editableBy(needs.get(formatChannel(channel))?.inputs, place.name)),
+      );
+      found.push({ place, agents, roles: roles.size === 0 ? [undefined] : [...roles] });
+    }
+  }
+  return found;
+};
+
+export const editableBy = (inputs: Needs['inputs'] | undefined, name: string): string | undefined => {
   const schema = inputs && Object.hasOwn(inputs, name) ? inputs[name] : undefined;
   const role = isRecord(schema) ? schema['x-editable-by'] : undefined;
   return typeof role === 'string' ? role : undefined;

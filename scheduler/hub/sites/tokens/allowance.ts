@@ -2,6 +2,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { parseName } from '#bundles/names';
+import type { Labels } from '../agent-record.ts';
 
 /**
  * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb but `record`, `wait`
@@ -24,11 +25,22 @@ export const VERBS = [
 export type Verb = (typeof VERBS)[number];
 
 /** `environment` is a name, or `*` for all. With a workspace it is about the assignments of this workspace alone. */
-export type Allowance = {
+export type EnvironmentAllowance = {
   readonly verb: Verb;
   readonly environment: string;
   readonly workspace?: string | undefined;
 };
+
+/** Lets its holder see and change values of sites, of no environment as such. */
+export type ValuesAllowance = {
+  readonly verb: 'values';
+  /** Labels that agents have, `site` and `agent` by name, as a siteSelector; empty: all. */
+  readonly sites: Labels;
+  /** Only values whose site input has this `editableBy`; undefined: all values, also those without. */
+  readonly editableBy?: string | undefined;
+};
+
+export type Allowance = EnvironmentAllowance | ValuesAllowance;
 
 /**
  * Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments, `approve` and `reject` about candidates by
@@ -36,9 +48,10 @@ export type Allowance = {
  */
 export const WORKSPACE_VERBS: readonly Verb[] = ['read', 'approve', 'reject', 'rollback'];
 
-/** @param text 'promote:qa', 'wait:*', 'read:prod/production' @throws FleetError USAGE, NAME_INVALID */
+/** @param text 'promote:qa', 'wait:*', 'read:prod/production', 'values:site=plant-7:network' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {
   const [verb = '', place = '', ...more] = text.split(':');
+  if (verb === 'values') return parseValuesAllowance(text);
   const known = VERBS.find((one) => one === verb);
   const [environment = '', workspace, ...rest] = place.split('/');
   if (known && environment !== '' && more.length === 0 && rest.length === 0) {
@@ -55,12 +68,41 @@ export const parseAllowance = (text: string): Allowance => {
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not <verb>:<environment>`, {
     hint: known
       ? `Write ${known}:<environment>, or ${known}:* for all`
-      : `${didYouMean(verb, VERBS) ?? ''}Verbs are ${VERBS.join(', ')}`,
+      : `${didYouMean(verb, [...VERBS, 'values']) ?? ''}Verbs are ${[...VERBS, 'values'].join(', ')}`,
   });
 };
 
-export const formatAllowance = ({ verb, environment, workspace }: Allowance): string =>
-  workspace === undefined ? `${verb}:${environment}` : `${verb}:${environment}/${workspace}`;
+const parseValuesAllowance = (text: string): ValuesAllowance => {
+  const [, sites = '', editableBy] = /^values:([^:]+)(?::([^:]+))?$/.exec(text) ?? [];
+  const pairs = sites === '*' ? [] : sites.split(',').map((pair) => /^([^=]+)=([^=]*)$/.exec(pair));
+  if (sites !== '' && pairs.every((pair) => pair !== null))
+    return defined({
+      verb: 'values' as const,
+      sites: Object.fromEntries(pairs.map((pair) => [pair?.[1] ?? '', pair?.[2] ?? ''])),
+      editableBy,
+    });
+  throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 80))} is not values:<label>=<value>`, {
+    hint: 'Write values:site=plant-7, values:region=north:network for values with editableBy network, or values:* for all sites',
+  });
+};
+
+export const formatAllowance = (allowance: Allowance): string => {
+  if (allowance.verb === 'values') {
+    const { sites, editableBy } = allowance;
+    const pairs = Object.entries(sites).map((pair) => pair.join('='));
+    return `values:${pairs.length === 0 ? '*' : pairs.join(',')}${editableBy === undefined ? '' : `:${editableBy}`}`;
+  }
+  const { verb, environment, workspace } = allowance;
+  return workspace === undefined ? `${verb}:${environment}` : `${verb}:${environment}/${workspace}`;
+};
+
+/** Those about environments. */
+export const environmentAllowances = (allowances: readonly Allowance[]): readonly EnvironmentAllowance[] =>
+  allowances.filter((one) => one.verb !== 'values');
+
+/** Those about values of sites. */
+export const valuesAllowances = (allowances: readonly Allowance[]): readonly ValuesAllowance[] =>
+  allowances.filter((one) => one.verb === 'values');
 
 /**
  * Whether a decision about the whole environment is allowed. An allowance for a workspace allows none.
@@ -71,7 +113,7 @@ export const isAllowed = (
   verb: Verb | undefined,
   environment: string,
 ): boolean =>
-  allowances.some(
+  environmentAllowances(allowances).some(
     (one) =>
       one.workspace === undefined &&
       (verb === undefined ? one.verb !== 'record' : one.verb === verb) &&
@@ -84,7 +126,7 @@ export const workspacesOf = (
   verb: Verb,
   environment: string,
 ): readonly string[] =>
-  allowances.flatMap((one) =>
+  environmentAllowances(allowances).flatMap((one) =>
     one.workspace !== undefined &&
     one.verb === verb &&
     (one.environment === '*' || one.environment === environment)

@@ -1,0 +1,270 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { FleetError, formatError } from '#bundles/errors';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import { formatChannel, parseName } from '#bundles/names';
+import type { Documents } from '#bundles/schemas/documents';
+import { formatTime } from '#bundles/time';
+import type { KeyDirectory } from '../../../keys/key-directory.ts';
+import { checkReason } from '../../../release/audit/decide.ts';
+import type { ValuesReview } from '../../../settings/values-review.ts';
+import { appendChanges } from '../../changes/append-changes.ts';
+import type { Hub } from '../../hub.ts';
+import { parseLimit } from '../../page.ts';
+import type { Principal } from '../../people/principal.ts';
+import { sightOf } from '../../people/sight.ts';
+import { answerSiteValues } from '../../promote/values/answer-site-values.ts';
+import { answerValuesTree } from '../../promote/values/answer-values-tree.ts';
+import {
+  draftValuesApproval,
+  rejectValues,
+  takeValuesApproval,
+} from '../../promote/values/approve-values.ts';
+import { refuseConflicts, resolveAsked } from '../../promote/values/asked-values.ts';
+import { checkChanges, decideValues } from '../../promote/values/change-values.ts';
+import { listProposals, rightsOver } from '../../promote/values/list-proposals.ts';
+import { listVersions } from '../../promote/values/list-versions.ts';
+import { previewValues } from '../../promote/values/preview-values.ts';
+import { findProposal, shortId } from '../../promote/values/propose-values.ts';
+import { editorsOf } from '../../promote/values/rules-for.ts';
+import { mayChange, toValuesAgent } from '../../promote/values/values-access.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { parseSelect } from '../../sites/select-sites.ts';
+import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
+import { notAllowed, principalOf } from '../access/enforce-access.ts';
+import type { BodyGate } from '../admit-body.ts';
+import type { Context } from '../context.ts';
+import { createAnswerOnce, parseKey, requestDigest } from '../decisions/answer-once.ts';
+import type { HubServer } from '../hub-server.ts';
+import { readQuery, sendFacts } from '../readers/history-routes.ts';
+
+const VALUES_PATH = '/v1/values';
+const PER_MINUTE = 600;
+/** 256 values, some of them lists. */
+const BODY_BYTES = 256 << 10;
+/** Longer than the hub's own writes of the layout take. */
+const LOG_WAIT_MS = 5_000;
+const MAX_VERSIONS = 100;
+
+export type ValuesOptions = {
+  /** How many people approve a change; undefined: none. */
+  readonly review: ValuesReview | undefined;
+  /** Read for each decision: officers may install a new root while the hub runs. */
+  readonly readKeys: () => Promise<KeyDirectory>;
+};
+
+type Asked<Body> = {
+  readonly hub: Hub;
+  readonly body: Body;
+  readonly caller: Principal;
+  readonly person: string;
+  readonly now: Date;
+};
+
+/** Adds the routes about values of sites: for the form of the page, and for pipelines (docs/hub-api.md). */
+export const valuesRoutes = (
+  server: HubServer,
+  context: Context,
+  { review, readKeys }: ValuesOptions,
+  gate: BodyGate,
+): void => {
+  const { clock, onSiteChange } = context;
+  const answerOnce = createAnswerOnce(context.hub.store, clock);
+  const config = { rateLimit: { max: PER_MINUTE, timeWindow: 60_000 }, access: { for: 'values' } as const };
+
+  const read = (path: string, answer: (request: FastifyRequest) => Promise<object>): void => {
+    server.get(`${VALUES_PATH}${path}`, { config }, async (request, reply) =>
+      sendFacts(request, reply, await answer(request)),
+    );
+  };
+
+  const decide = <Name extends DocumentName>(
+    path: string,
+    schema: Name,
+    work: (asked: Asked<Documents[Name]>) => Promise<object>,
+    isDecision = true,
+  ): void => {
+    server.post(
+      `${VALUES_PATH}${path}`,
+      {
+        config,
+        bodyLimit: BODY_BYTES,
+        preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
+          await gate.unauthenticated(request, reply);
+          return payload;
+        },
+      },
+      async (request) => {
+        const body = parseDocument(schema, request.body ?? {}, 'the request');
+        const caller = principalOf(request);
+        const { id, kind, person = id } = caller;
+        const run = async (): Promise<object> => {
+          const hub = isDecision ? { ...context.hub, keys: await readKeys() } : context.hub;
+          return work({ hub, body, caller, person, now: clock() });
+        };
+        if (!isDecision) return await run();
+        const key = parseKey(request.headers['idempotency-key']);
+        const keyed = requestDigest(request.method, request.url, body);
+        const answer =
+          key === undefined ? await run() : await answerOnce({ tokenId: id, key, request: keyed }, run);
+        const by = { by: kind, [kind === 'token' ? 'token' : 'session']: id, person };
+        request.log.info({ audit: true, ...by, route: path }, 'decided about values');
+        return answer;
+      },
+    );
+  };
+
+  /** Statements of sites go to the layout by the loop; entries of the audit log at once, or with the next change. */
+  const carryOut = async (hub: Hub, now: Date): Promise<void> => {
+    onSiteChange();
+    const { waiting } = await appendChanges(hub, { command: 'values', now, waitMs: LOG_WAIT_MS });
+    if (waiting) server.log.warn({ why: formatError(waiting) }, 'an entry for the audit log waits');
+  };
+
+  read('/tree', async (request) => {
+    const { select, limit, cursor } = readQuery(request, ['select', 'limit', 'cursor']);
+    const { allowances } = principalOf(request);
+    const labels = select === undefined ? {} : parseSelect([select]);
+    const asked = { allowances, select: labels };
+    const answer = await answerValuesTree(context.hub, asked, { limit: parseLimit(limit), cursor });
+    return { at: formatTime(clock()), ...answer };
+  });
+
+  const siteOf = async (request: FastifyRequest) => {
+    const { site = '' } = request.params as { readonly site?: string };
+    const name = parseName(site, 'site');
+    const principal = principalOf(request);
+    const answer = await answerSiteValues(context.hub, name, principal.allowances);
+    if (answer) return answer;
+    // Nobody learns whether there is a site whose values they may not see.
+    throw sightOf(principal.allowances) === undefined
+      ? siteMissing(name)
+      : notAllowed(principal, `seeing values of ${name}`);
+  };
+
+  read('/sites/:site', async (request) => ({ at: formatTime(clock()), ...(await siteOf(request)) }));
+
+  read('/sites/:site/versions', async (request) => {
+    const { limit } = readQuery(request, ['limit']);
+    const { site } = await siteOf(request);
+    const versions = await listVersions(context.hub, site, Math.min(parseLimit(limit), MAX_VERSIONS));
+    return { at: formatTime(clock()), site, versions };
+  });
+
+  decide(
+    '/preview',
+    'hub-decisions#values-change',
+    async ({ hub, body: { reason: _, ...asked }, caller }) => {
+      const changes = await resolveAsked(hub, asked);
+      await checkRights(hub, changes, caller);
+      return previewValues(hub, changes, { version: asked.version, review });
+    },
+    false,
+  );
+
+  decide(
+    '/changes',
+    'hub-decisions#values-change',
+    async ({ hub: own, body: { reason, ...asked }, caller, person, now }) => {
+      const by = { person, reason: checkReason(reason ?? '') };
+      const hub: Hub = { ...own, store: { ...own.store, by } };
+      const wanted = await resolveAsked(hub, asked);
+      await checkRights(hub, wanted, caller);
+      const { changes, problems } = await checkChanges(
+        hub,
+        wanted.map((change) => ({ change })),
+        false,
+      );
+      const [problem] = problems;
+      if (problem) throw problem;
+      const within = refuseConflicts(changes, asked.version);
+      const change = asked.to === undefined ? 'sites set' : 'sites values rollback';
+      const decided = await decideValues(hub, changes, { allowUnknown: false, now, review, change, within });
+      await carryOut(hub, now);
+      switch (decided.kind) {
+        case 'proposed': {
+          const { row, conditions } = decided.proposal;
+          const waits = conditions.map(({ name, wanted: needed }) => `${name}: ${needed}`);
+          return { outcome: 'proposed', sites: [], proposal: row.id, waits };
+        }
+        case 'made': {
+          const sites = decided.rows.map(({ name, version }) => ({ site: name, version }));
+          return { outcome: sites.length === 0 ? 'unchanged' : 'made', sites, proposal: null, waits: [] };
+        }
+      }
+    },
+  );
+
+  read('/proposals', async (request) => {
+    const { allowances, id, person = id } = principalOf(request);
+    const hub = { ...context.hub, keys: await readKeys() };
+    return { at: formatTime(clock()), proposals: await listProposals(hub, { allowances, person }, review) };
+  });
+
+  /** The proposal, if the caller sees it. @throws FleetError NOTHING_AWAITING */
+  const proposalOf = async (hub: Hub, { allowances, id, person = id }: Principal, proposal: string) => {
+    const found = await findProposal(hub.store.db, proposal);
+    const rights = await rightsOver(hub, found, { allowances, person });
+    if (rights.sees) return { found, rights };
+    throw new FleetError('NOTHING_AWAITING', `no proposal ${JSON.stringify(proposal.slice(0, 80))} waits`, {
+      hint: 'See them with: fleet-scheduler sites values proposals',
+    });
+  };
+
+  read('/approval', async (request) => {
+    const { proposal = '', person, reason = '' } = readQuery(request, ['proposal', 'person', 'reason']);
+    if (person === undefined || person.trim() === '')
+      throw new FleetError('USAGE', 'an approval names its person', { hint: 'Add ?person=' });
+    const hub = { ...context.hub, keys: await readKeys() };
+    const { found } = await proposalOf(hub, principalOf(request), proposal);
+    const now = clock();
+    const statement = await draftValuesApproval(hub, { id: found.row.id, person, reason, now }, review);
+    return JSON.parse(statement.toString()) as object;
+  });
+
+  decide('/approvals', 'hub-decisions#approve', async ({ hub, body: { statement }, caller, now }) => {
+    // The signature identifies the approver; the caller needs only to see what it is about.
+    const see = async (id: string): Promise<void> => void (await proposalOf(hub, caller, id));
+    const taken = await takeValuesApproval(hub, statement, { now, see }, review);
+    await carryOut(hub, now);
+    const { row, applied, conditions, approver } = taken;
+    return {
+      proposal: row.id,
+      person: approver,
+      outcome: applied ? 'made' : 'waiting',
+      sites: (applied ?? []).map(({ name, version }) => ({ site: name, version })),
+      waits: conditions.filter(({ met }) => !met).map(({ name, wanted }) => `${name}: ${wanted}`),
+    };
+  });
+
+  decide('/rejections', 'hub-decisions#values-reject', async ({ hub, body, caller, person, now }) => {
+    const reason = checkReason(body.reason);
+    const { found, rights } = await proposalOf(hub, caller, body.proposal);
+    if (!rights.mayReject) throw notAllowed(caller, `rejecting ${shortId(found.row.id)}`);
+    const { row } = await rejectValues(hub, found.row.id, { person, reason }, now);
+    await carryOut(hub, now);
+    return { proposal: row.id, person, reason };
+  });
+};
+
+/** @throws FleetError TOKEN_SCOPE, ROLE_MISSING: for the first value that the caller may not change there */
+const checkRights = async (hub: Hub, changes: readonly ValueChange[], caller: Principal): Promise<void> => {
+  const places = changes.flatMap(({ site, agent = null, set, unset }) =>
+    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
+  );
+  const editors = await editorsOf(hub, places);
+  const rows = editors.flatMap(({ agents }) => agents);
+  const channels = new Map(rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]));
+  const { layers } = await readChannelLayers(hub, [...channels.values()]);
+  for (const { place, agents, roles } of editors) {
+    const { site, agent, name } = place;
+    const reached = agents.map((row) => toValuesAgent(row, layers));
+    if (mayChange(caller.allowances, { site, agents: reached }, roles)) continue;
+    const role = roles.find((one) => one !== undefined);
+    const whose = agent === null ? `${site}, which reaches all its agents` : `${site}/${agent}`;
+    throw notAllowed(
+      caller,
+      `changing the value ${name} of ${whose}${role === undefined ? '' : ` (editableBy: ${role})`}`,
+    );
+  }
+};

@@ -1,0 +1,245 @@
+import { compareBytes } from '#bundles/digest';
+import { isSameJson } from '#bundles/json/is-same-json';
+import type { Json } from '#bundles/json/canonical';
+import type { Hub } from '../../hub.ts';
+import { type ExplainedAgent, explainSite, type PlacedValue } from '../../questions/answers/explain-site.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import { readHeld } from '../../sites/layers/compose-sites.ts';
+import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { findSite } from '../../sites/set-values.ts';
+import type { Allowance } from '../../sites/tokens/allowance.ts';
+import { hiddenNames, type IsHidden } from './describe-values.ts';
+import { readProposals, shortId } from './propose-values.ts';
+import { editableBy } from './rules-for.ts';
+import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
+
+/** One site input at a place: the site, or one of its agents. */
+export type FormValue = {
+  readonly name: string;
+  /** JSON Schema of the site input, with `x-unit` and `x-editable-by`. */
+  readonly schema: Json;
+  readonly editableBy: string | null;
+  /** Whether the caller may change it here. */
+  readonly editable: boolean;
+  /** Its text is withheld: a person may set it, and not read it. */
+  readonly hidden: boolean;
+  /** The value of this place, if it has one of its own. */
+  readonly given: PlacedValue | null;
+  /** The value without one of this place; null: none, or agents of the site have different ones. */
+  readonly inherited: PlacedValue | null;
+  readonly differs: boolean;
+  /** A value above this place that counts instead: of a layer with `fixed`. */
+  readonly fixed: PlacedValue | null;
+  /** Agents with a value of their own, for the site. */
+  readonly overriddenAt: readonly string[];
+  readonly assignments: readonly string[];
+  readonly fields: readonly string[];
+  /** Why packages are not applied with the value that counts. */
+  readonly fault: string | null;
+  /** A change that waits for review. */
+  readonly proposal: { readonly id: string; readonly person: string; readonly at: string } | null;
+};
+
+export type ValuesPlace = {
+  /** null: the site, for all its agents. */
+  readonly agent: string | null;
+  readonly channels: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly values: readonly FormValue[];
+};
+
+export type SiteValuesAnswer = {
+  readonly site: string;
+  /** Of the site statement; a change names it, so that what others changed meanwhile is seen. */
+  readonly version: number;
+  readonly held: {
+    readonly since: string;
+    readonly reasons: readonly { readonly code: string; readonly message: string; readonly hint?: string }[];
+  } | null;
+  readonly places: readonly ValuesPlace[];
+  /** Values that the site or an agent has, and no assignment takes. */
+  readonly untaken: readonly { readonly agent: string; readonly name: string }[];
+};
+
+/**
+ * The values that a site and its agents take, each with its schema, its origin, and whether the caller may change it.
+ * @returns undefined: the caller sees no agent of the site, or there is no such site @throws FleetError the codes of the layout
+ */
+export const answerSiteValues = async (
+  hub: Hub,
+  site: string,
+  allowances: readonly Allowance[],
+): Promise<SiteValuesAnswer | undefined> => {
+  const { db } = hub.store;
+  const enrolled = await agentsWithValues(db, site);
+  const channels = enrolled.map((row) => channelOf(row));
+  const { layers } = await readChannelLayers(hub, channels);
+  const all = enrolled.map((row) => ({ row, seen: toValuesAgent(row, layers) }));
+  const visible = all.filter(({ seen }) => seesValues(allowances, seen));
+  if (visible.length === 0) return undefined;
+  const row = await findSite(db, site, undefined);
+  const needs = await readNeeds(hub, channels, new Map());
+  const names = new Set(visible.map(({ seen }) => seen.agent));
+  const explained = (await explainSite(hub, site)).filter(({ agent }) => names.has(agent));
+  const held = (await readHeld(db)).get(site);
+  const context: Context = {
+    site,
+    allowances,
+    needs,
+    isHidden: hiddenNames(needs),
+    waiting: await waitingAt(hub, site),
+  };
+  const everyAgent = all.map(({ seen }) => seen);
+  return {
+    site,
+    version: row.version,
+    held: held ? { since: held.since, reasons: held.reasons.map((one) => toReason(one)) } : null,
+    places: [
+      placeOf(context, null, explained, everyAgent),
+      ...explained.map((one) =>
+        placeOf(
+          context,
+          one.agent,
+          [one],
+          everyAgent.filter(({ agent }) => agent === one.agent),
+        ),
+      ),
+    ],
+    untaken: explained.flatMap(({ agent, untaken }) => untaken.map((name) => ({ agent, name }))),
+  };
+};
+
+const toReason = ({
+  code,
+  message,
+  hint,
+}: {
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string | undefined;
+}) => (hint === undefined ? { code, message } : { code, message, hint });
+
+type Waiting = ReadonlyMap<string, NonNullable<FormValue['proposal']>>;
+
+type Context = {
+  readonly site: string;
+  readonly allowances: readonly Allowance[];
+  readonly needs: KnownNeeds;
+  readonly isHidden: IsHidden;
+  readonly waiting: Waiting;
+};
+
+/** Changes that wait for review, by agent and name. */
+const waitingAt = async ({ store }: Hub, site: string): Promise<Waiting> =>
+  new Map(
+    (await readProposals(store.db, 'waiting')).flatMap(({ row, proposed }) =>
+      proposed.changes
+        .filter((one) => one.site === site)
+        .map(
+          ({ agent, name }) =>
+            [JSON.stringify([agent, name]), { id: shortId(row.id), person: row.person, at: row.at }] as const,
+        ),
+    ),
+  );
+
+const placeOf = (
+  context: Context,
+  agent: string | null,
+  explained: readonly ExplainedAgent[],
+  reached: readonly ValuesAgent[],
+): ValuesPlace => {
+  const { needs, site, allowances, waiting, isHidden } = context;
+  const channels = [...new Set(explained.map(({ channel }) => channel))].toSorted(compareBytes);
+  const inputs = Map.groupBy(
+    explained.flatMap((one) =>
+      one.assignments.flatMap(({ assignment, inputs: own }) =>
+        own.map((input) => ({ agent: one.agent, channel: one.channel, assignment, input })),
+      ),
+    ),
+    ({ input }) => input.name,
+  );
+  const values = [...inputs].flatMap(([name, taking]): FormValue[] => {
+    const schemas = taking.flatMap(({ channel }) => {
+      const own = needs.get(channel)?.inputs;
+      return own && Object.hasOwn(own, name) ? [{ inputs: own, schema: own[name] as Json }] : [];
+    });
+    const [first] = schemas;
+    // A value that only siteConfig puts into a ConfigMap: no release asks for it by name.
+    if (!first) return [];
+    const stacks = taking.map(({ agent: at, input }) => ({
+      at,
+      stack: input.used ? [input.used, ...input.overrides] : [],
+    }));
+    const below = stacks.map(({ stack }) =>
+      stack.find(({ origin }) => isBelow(origin, agent === null ? 'site' : 'agent')),
+    );
+    const [inherited = null] = below;
+    const differs = below.some((one) => !isSameJson(one?.value, inherited?.value));
+    const roles = [...new Set(schemas.map((one) => editableBy(one.inputs, name)))];
+    return [
+      {
+        name,
+        schema: first.schema,
+        editableBy: roles[0] ?? null,
+        editable: mayChange(allowances, { site, agents: reached }, roles),
+        hidden: isHidden(name),
+        given:
+          stacks.flatMap(({ stack }) =>
+            stack.filter((one) => one.origin === (agent === null ? 'site' : 'agent')),
+          )[0] ?? null,
+        inherited: differs ? null : inherited,
+        differs,
+        fixed:
+          stacks.flatMap(({ stack }) => stack.filter(({ origin }) => origin === 'fixed layers'))[0] ?? null,
+        overriddenAt:
+          agent === null
+            ? [
+                ...new Set(
+                  stacks
+                    .filter(({ stack }) => stack.some((one) => one.origin === 'agent'))
+                    .map(({ at }) => at),
+                ),
+              ]
+            : [],
+        assignments: [...new Set(taking.map(({ assignment }) => assignment))].toSorted(compareBytes),
+        fields: [...new Set(taking.flatMap(({ input }) => input.fields))],
+        fault: taking.map(({ input }) => input.fault).find((one) => one !== undefined) ?? null,
+        proposal: waiting.get(JSON.stringify([agent, name])) ?? null,
+      },
+    ];
+  });
+  return {
+    agent,
+    channels,
+    labels: commonLabels(reached),
+    values: values.toSorted((a, b) => compareBytes(a.name, b.name)),
+  };
+};
+
+/** Whether a value of this origin is what a place would have without a value of its own. */
+const isBelow = (origin: PlacedValue['origin'], place: 'site' | 'agent'): boolean => {
+  switch (origin) {
+    case 'default':
+    case 'layers':
+      return true;
+    case 'site':
+      return place === 'agent';
+    case 'agent':
+    case 'fixed layers':
+      return false;
+  }
+};
+
+/** Labels that all these agents have. */
+export const commonLabels = (
+  agents: readonly Pick<ValuesAgent, 'labels'>[],
+): Readonly<Record<string, string>> => {
+  const [first, ...others] = agents;
+  return Object.fromEntries(
+    Object.entries(first?.labels ?? {}).filter(([key, value]) =>
+      others.every(({ labels }) => Object.hasOwn(labels, key) && labels[key] === value),
+    ),
+  );
+};

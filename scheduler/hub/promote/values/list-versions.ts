@@ -1,0 +1,42 @@
+import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { parseJson } from '#bundles/json/parse-json';
+import type { Timestamp } from '#bundles/time';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { readNeeds } from '../../sites/check-values.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
+
+/** A version of the values that people gave a site, and what it changed. `person` null: the program, by a rule. */
+export type ListedVersion = {
+  readonly version: number;
+  readonly at: Timestamp;
+  readonly person: string | null;
+  readonly reason: string | null;
+  readonly changes: readonly ShownChange[];
+};
+
+/** The newest versions of a site's values, newest first. The oldest one of the record has no changes. */
+export const listVersions = async (
+  hub: Hub,
+  site: string,
+  limit: number,
+): Promise<readonly ListedVersion[]> => {
+  const { db } = hub.store;
+  const rows = await db
+    .selectFrom('site_values_version')
+    .selectAll()
+    .where('site', '=', site)
+    .orderBy('version', 'desc')
+    .limit(limit + 1)
+    .execute();
+  const channels = (await agentsWithValues(db, site)).map((row) => channelOf(row));
+  const isHidden = hiddenNames(await readNeeds(hub, channels, new Map()));
+  const documents = rows.map(({ document }) => parseJson(document) as SiteValues);
+  return rows.slice(0, limit).flatMap(({ version, at, person, reason }, index) => {
+    const [now, before] = [documents[index], documents[index + 1]];
+    const changes = now && before ? valueDifferences(before, now) : [];
+    return [{ version, at, person, reason, changes: changes.map((one) => showChange(one, isHidden)) }];
+  });
+};

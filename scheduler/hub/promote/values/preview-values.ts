@@ -1,0 +1,204 @@
+import { compareBytes } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import { siteFields } from '#bundles/formats/bounds/site-fields';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { type Channel, formatChannel } from '#bundles/names';
+import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
+import type { ValuesReview } from '../../../settings/values-review.ts';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { checkValues, type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
+import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
+import { planValues } from '../../sites/set-many-values.ts';
+import { findSite, type ValueChange } from '../../sites/set-values.ts';
+import { findConflicts } from './asked-values.ts';
+import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
+import { rulesFor } from './rules-for.ts';
+
+/** Why a change would be refused; `name` null: of all its values. */
+export type ValueFault = {
+  readonly site: string;
+  readonly agent: string | null;
+  readonly name: string | null;
+  readonly code: string;
+  readonly message: string;
+  readonly hint?: string;
+};
+
+export type ValuesPreview = {
+  /** Sites whose values would differ, with the packages that take a value that changes. */
+  readonly sites: readonly {
+    readonly site: string;
+    readonly version: number;
+    readonly changes: readonly ShownChange[];
+    readonly packages: readonly {
+      readonly agent: string;
+      readonly assignment: string;
+      readonly names: readonly string[];
+    }[];
+  }[];
+  readonly faults: readonly ValueFault[];
+  /** Packages that would not be applied any more. */
+  readonly warnings: readonly {
+    readonly site: string;
+    readonly agent: string;
+    readonly assignment: string;
+    readonly name: string;
+    readonly message: string;
+  }[];
+  /** Approvals that it would need; `name` as in the conditions of a proposal. */
+  readonly review: readonly { readonly name: string; readonly required: number }[];
+};
+
+/**
+ * Effect of changes, without making them: the sites and packages that they reach, and why values would be refused.
+ * @param version of the site that the asker saw, for findConflicts
+ */
+export const previewValues = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+  { version, review }: { readonly version: number | undefined; readonly review: ValuesReview | undefined },
+): Promise<ValuesPreview> => {
+  const { db, fleet } = hub.store;
+  const known: KnownNeeds = new Map();
+  const faults: ValueFault[] = [];
+  const fitting: ValueChange[] = [];
+  for (const change of changes) fitting.push(...(await checkEach(hub, change, known, faults)));
+  for (const { error, ...place } of await findConflicts(db, changes, version))
+    faults.push({ ...place, ...toFault(error) });
+  const configs = configReader(hub);
+  const sites: ValuesPreview['sites'][number][] = [];
+  const warnings: ValuesPreview['warnings'][number][] = [];
+  for (const { site, row, after } of await planValues(db, fleet, fitting)) {
+    const before = siteValuesOf(row, fleet, site);
+    const reached = await findReached({ db, configs }, { site, before, after });
+    const enrolled = await agentsWithValues(db, site);
+    const isHidden = hiddenNames(
+      await readNeeds(
+        hub,
+        enrolled.map((one) => channelOf(one)),
+        known,
+      ),
+    );
+    sites.push({
+      site,
+      version: row.version,
+      changes: valueDifferences(before, after).map((one) => showChange(one, isHidden)),
+      packages: reached.map(({ agent, assignment, names }) => ({ agent, assignment, names })),
+    });
+    warnings.push(
+      ...reached.flatMap(({ agent, assignment, lost }) =>
+        lost.map((one) => ({ site, agent, assignment, ...one })),
+      ),
+    );
+  }
+  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
+    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
+  );
+  const rules = await rulesFor(hub, review, touched);
+  return {
+    sites,
+    faults,
+    warnings,
+    review: rules.map(({ role, approvals }) => ({
+      name: role === undefined ? 'approvals' : `approvals of role ${role}`,
+      required: approvals.required,
+    })),
+  };
+};
+
+/** Checks each value of a change alone, so that each fault is named. @returns the values that fit */
+const checkEach = async (
+  hub: Hub,
+  change: ValueChange,
+  known: KnownNeeds,
+  faults: ValueFault[],
+): Promise<readonly ValueChange[]> => {
+  const { site, agent = null } = change;
+  try {
+    await findSite(hub.store.db, site, change.agent);
+  } catch (error) {
+    faults.push({ site, agent, name: null, ...toFault(error) });
+    return [];
+  }
+  const fitting: ValueChange[] = [{ ...change, set: {} }];
+  for (const [name, value] of Object.entries(change.set)) {
+    const one = { ...change, set: { [name]: value }, unset: [] };
+    try {
+      fitting.push({ ...one, set: await checkValues(hub, one, false, known) });
+    } catch (error) {
+      faults.push({ site, agent, name, ...toFault(error) });
+    }
+  }
+  return fitting;
+};
+
+const toFault = (error: unknown): Pick<ValueFault, 'code' | 'message' | 'hint'> => {
+  if (!isFleetError(error)) throw error;
+  const { code, message, hint } = error;
+  return hint === undefined ? { code, message } : { code, message, hint };
+};
+
+type ConfigReader = (channel: Channel) => Promise<readonly BundleConfig[]>;
+
+/** The bundles of the newest releases of channels, each read once. */
+const configReader = ({ layout: directory, keys }: Hub): ConfigReader => {
+  const known = new Map<string, Promise<readonly BundleConfig[]>>();
+  const read: ConfigReader = async (channel) => {
+    const layout = await openOrStartLayout(directory);
+    const found = await readRelease(layout, channel, keys.roots);
+    return Promise.all(
+      (found ? bundlesOf(found) : []).map(async (digest) => (await readBundle(layout.blobs, digest)).config),
+    );
+  };
+  return (channel) => {
+    const name = formatChannel(channel);
+    const found = known.get(name) ?? read(channel);
+    known.set(name, found);
+    return found;
+  };
+};
+
+type Reached = {
+  readonly agent: string;
+  readonly assignment: string;
+  readonly names: readonly string[];
+  readonly lost: readonly { readonly name: string; readonly message: string }[];
+};
+
+/** The packages at a site whose values differ, and values that they need and would not have. */
+const findReached = async (
+  { db, configs }: { readonly db: Hub['store']['db']; readonly configs: ConfigReader },
+  { site, before, after }: { readonly site: string; readonly before: SiteValues; readonly after: SiteValues },
+): Promise<readonly Reached[]> => {
+  const reached: Reached[] = [];
+  for (const row of await agentsWithValues(db, site)) {
+    for (const config of await configs(channelOf(row))) {
+      for (const { id } of config.assignments) {
+        const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
+        const differing = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+          .filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+          .toSorted(compareBytes);
+        const taken = new Set(
+          siteFields(config, differing)
+            .filter(({ assignment }) => assignment === id)
+            .map(({ input }) => input),
+        );
+        const names = differing.filter((name) => taken.has(name));
+        if (names.length === 0) continue;
+        const { faults } = await judgeSiteValues(config.siteInputs.schema, now, new Set(names));
+        const lost = names
+          .filter((name) => !Object.hasOwn(now, name) && faults.has(name))
+          .map((name) => ({ name, message: faults.get(name)?.why ?? 'it is missing' }));
+        reached.push({ agent: row.name, assignment: id, names, lost });
+      }
+    }
+  }
+  return reached;
+};
