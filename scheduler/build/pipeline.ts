@@ -9,6 +9,7 @@ import { startBuild } from '../assemble/incremental/start-build.ts';
 import type { RolloutPolicy } from '../model/promotion.ts';
 import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import { checkShared } from '../release/chain/check-shared.ts';
+import { stagePlan } from '../release/rollout/plan-rollout.ts';
 import { encodeSiteLayers } from '../load/releases/site-layers-document.ts';
 import { lineageOf, type Place } from '../release/chain/open-chain.ts';
 import type { Releases } from '../release/write/open-releases.ts';
@@ -65,7 +66,7 @@ export const releaseEnvironment = async (
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
   // decide
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
-  const layers = encodeSiteLayers(built.platform);
+  const layers = encodeSiteLayers(built.platform, rolloutPolicy && stagePlan(rolloutPolicy));
   const siteLayers = layers && digestOf(layers);
   const facts = await readFacts(built, { ...reading, now, lineage, siteLayers, unmeant });
   const decided = facts.map((channel) => ({ ...channel, decision: decideRelease(channel.facts) }));

@@ -1,4 +1,5 @@
 import type { KeyDirectory } from '../keys/key-directory.ts';
+import type { ValuesReview } from '../settings/values-review.ts';
 import type { FactLabel } from '../settings/configuration.ts';
 import type { Store } from './store/open-store.ts';
 
@@ -10,4 +11,6 @@ export type Hub = AsyncDisposable & {
   readonly layout: string;
   /** Rules that make labels of the facts of a machine at its enrolment. */
   readonly factLabels?: readonly FactLabel[] | undefined;
+  /** Whether changes of values by people follow the stages of an environment; one without an entry has them. */
+  readonly valuesStages?: ValuesReview['rollout'];
 };

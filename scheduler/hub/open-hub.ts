@@ -49,8 +49,16 @@ export const openHub = async (
     await store[Symbol.asyncDispose]();
     throw error;
   }
-  const { factLabels } = configuration;
-  return { keys, store, layout, factLabels, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+  const { factLabels, siteValues } = configuration;
+  const valuesStages = siteValues?.rollout;
+  return {
+    keys,
+    store,
+    layout,
+    factLabels,
+    valuesStages,
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
 };
 
 /**

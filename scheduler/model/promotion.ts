@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
+import type { Rollout } from '#bundles/formats/statements/predicates';
 
 /**
  * Kinds that bring content or grant rights. In a chained environment they come from the promoted candidate, so its own folder may
@@ -104,7 +105,30 @@ export type RolloutPolicy = {
   readonly onFailure: 'stop' | 'take-back';
   readonly freshnessSeconds?: number;
   readonly absent?: PromotionPolicy['absent'];
+  /** Changes of site values reach all their sites at once; absent: in the same stages as releases. */
+  readonly siteValues?: 'at-once';
   readonly at: Place;
+};
+
+/** A stage of a plan, with the predicate of the releases that are issued while it is the newest. */
+export type PlannedStage = {
+  readonly name: string;
+  readonly rollout: Rollout;
+  readonly soakSeconds: number;
+  readonly maxFailures: Share;
+  readonly approvals: number;
+};
+
+/** The stages of a rollout and how they are judged, without what is rolled out: as they are fixed when it starts. */
+export type StagePlan = {
+  readonly policy: string;
+  readonly stages: readonly PlannedStage[];
+  readonly deadlineSeconds: number | null;
+  readonly onFailure: RolloutPolicy['onFailure'];
+  readonly freshnessSeconds: number | null;
+  readonly absent: { readonly afterSeconds: number; readonly then: 'exclude' | 'block' } | null;
+  /** Changes of site values reach all their sites at once; absent: in these stages. */
+  readonly siteValues?: 'at-once';
 };
 
 /** How old the last word of an agent may be, by environment (FreshnessPolicy). */

@@ -7,14 +7,17 @@ export type ValuesReview = {
   readonly approvals: Approvals | undefined;
   /** By the `editableBy` of the site input. */
   readonly roles: Readonly<Record<string, Approvals>>;
+  /** By environment: whether a change follows the stages of its RolloutPolicy; one without an entry follows the policy. */
+  readonly rollout?: Readonly<Record<string, 'stages' | 'atOnce'>>;
 };
 
 type Approvals = NonNullable<PromotionPolicy['approvals']>;
 type Said = NonNullable<SchedulerConfig['siteValues']>;
 
-export const readValuesReview = ({ approvals, roles = {} }: Said): ValuesReview => ({
+export const readValuesReview = ({ approvals, roles = {}, rollout = {} }: Said): ValuesReview => ({
   approvals: approvals && toApprovals(approvals),
   roles: Object.fromEntries(Object.entries(roles).map(([role, one]) => [role, toApprovals(one)])),
+  rollout,
 });
 
 const toApprovals = ({

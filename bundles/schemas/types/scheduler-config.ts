@@ -188,7 +188,7 @@ export type SchedulerConfig = {
     readonly idleMinutes?: number;
   };
   /**
-   * Review of changes of the values of sites: they wait until enough people approved them. Without it they are made at once.
+   * Review of changes of the values of sites, and their rollout. Without it no change needs an approval.
    */
   readonly siteValues?: {
     readonly approvals?: Approvals;
@@ -197,6 +197,12 @@ export type SchedulerConfig = {
      */
     readonly roles?: {
       readonly [k: string]: Approvals1;
+    };
+    /**
+     * By environment: whether changes of values by people reach its sites in the stages of its RolloutPolicy, or all at once. Without an entry the siteValues of the policy decides.
+     */
+    readonly rollout?: {
+      readonly [k: string]: 'stages' | 'atOnce';
     };
   };
   /**

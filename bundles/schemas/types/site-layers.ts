@@ -56,6 +56,18 @@ export type SiteLayers = {
     readonly siteSelector: Labels;
     readonly why: string;
   }[];
+  /**
+   * Stages in which changes of the values of sites reach their agents, as the plan of a rollout has them; absent: all at once.
+   */
+  readonly rollout?: {
+    readonly policy: string;
+    readonly stages: readonly { readonly [key: string]: Json }[];
+    readonly deadlineSeconds: number | null;
+    readonly onFailure: 'stop' | 'take-back';
+    readonly freshnessSeconds: number | null;
+    readonly absent: { readonly [key: string]: Json } | null;
+    readonly siteValues?: 'at-once';
+  };
 };
 export type Labels = {
   readonly [k: string]: string;

@@ -1,5 +1,7 @@
 import { FleetError, formatError } from '#bundles/errors';
+import type { Digest } from '#bundles/digest';
 import { formatCount } from '#bundles/format-count';
+import { nameSome } from '#bundles/name-some';
 import type { Hub } from '../../hub/hub.ts';
 import {
   type AskedChange,
@@ -10,7 +12,10 @@ import {
 import type { JudgedProposal } from '../../hub/promote/values/judge-proposal.ts';
 import { shortId } from '../../hub/promote/values/propose-values.ts';
 import { formatValues } from '../../hub/sites/list-sites.ts';
-import { type PlannedSite, planValues } from '../../hub/sites/set-many-values.ts';
+import { type PlannedSite, planValues, previewStages } from '../../hub/sites/set-many-values.ts';
+import type { PlannedRollout } from '../../hub/sites/split-by-stage.ts';
+import { policiesFor } from '../../hub/sites/values-policies.ts';
+import { shortRollout, type StoredRollout } from '../../hub/sites/values-rollout.ts';
 import { writeSites } from '../../hub/sites/write-site.ts';
 import type { ValueChange } from '../../hub/sites/set-values.ts';
 import type { ValuesReview } from '../../settings/values-review.ts';
@@ -24,6 +29,8 @@ export type ManyOptions = {
   readonly review: ValuesReview | undefined;
   /** Name of the change in the audit log; 'sites set' without. */
   readonly change?: string;
+  /** Withdraws changes that wait at these sites for the stage of a rollout. */
+  readonly withdraw?: readonly string[];
 };
 
 /** Where a command prints: results, and remarks to people. */
@@ -38,7 +45,7 @@ export type Speaker = { readonly log: (line: string) => void; readonly say: (lin
 export const changeMany = async (
   hub: Hub,
   asked: readonly AskedChange[],
-  { dryRun, allowUnknown, now, review, change = 'sites set' }: ManyOptions,
+  { dryRun, allowUnknown, now, review, change = 'sites set', withdraw }: ManyOptions,
   speaker: Speaker,
 ): Promise<unknown> => {
   const { changes, problems } = await checkChanges(hub, asked, allowUnknown);
@@ -48,25 +55,53 @@ export const changeMany = async (
   const sites = new Set(changes.map(({ site }) => site)).size;
   const count = `${planned.length} of ${formatCount(sites, 'site')}`;
   if (dryRun) {
+    const { rollouts } = await previewStages(hub.store, changes, await policiesFor(hub));
+    for (const line of rollouts.flatMap(stageLines)) speaker.log(line);
     speaker.log(`${count} would change; nothing was changed`);
     return { dryRun, sites: planned.map(toJson) };
   }
-  const terms = { review, now, allowUnknown, change };
+  const terms = { review, now, allowUnknown, change, withdraw };
   const decided = await decideValues(hub, changes, terms);
   if (decided.kind === 'proposed')
     return { dryRun, ...(await reportProposed(hub, decided.proposal, now, speaker)) };
-  const { rows } = decided;
+  const { rows, rollouts } = decided;
   // All of them: an earlier run may have ended between the database and the layout.
   const named = [...new Set(changes.map(({ site }) => site))].map((name) => ({ name }));
   const written = await writeSites(hub, named, { now, command: 'sites set' });
   if (written > rows.length)
     speaker.say(`${written - rows.length} statements were missing in ${hub.layout} and are there now`);
   for (const line of await appendToLog(hub, 'sites set', now)) speaker.say(line);
+  const changed = rollouts.length === 0 ? count : `${rows.length} of ${formatCount(sites, 'site')}`;
   speaker.log(
-    rows.length === 0 ? `${count} changed` : `${count} changed; the next medium carries their statements`,
+    rows.length === 0 ? `${changed} changed` : `${changed} changed; the next medium carries their statements`,
   );
+  for (const { id, rollout, progress } of rollouts) speaker.log(rolloutLine(id, rollout, progress));
   const versions = new Map(rows.map(({ name, version }) => [name, version]));
-  return { dryRun, sites: planned.map((one) => ({ ...toJson(one), version: versions.get(one.site) })) };
+  return {
+    dryRun,
+    sites: planned.map((one) => ({ ...toJson(one), version: versions.get(one.site) })),
+    rollouts: rollouts.map(({ id, rollout: { environment } }) => ({ rollout: shortRollout(id), environment })),
+  };
+};
+
+/** 'prod, stage pilot: plant-1, plant-2' */
+const stageLines = ({ environment, plan, units, isPinned }: PlannedRollout): readonly string[] =>
+  plan.stages.map(({ name }, at) => {
+    const sites = new Set(units.filter(({ stage }) => stage === at).map(({ site }) => site));
+    return `${environment}, stage ${name}: ${nameSome([...sites])}${isPinned ? ' (its values are pinned)' : ''}`;
+  });
+
+export const rolloutLine = (
+  id: Digest,
+  { environment, plan }: StoredRollout['rollout'],
+  { started }: StoredRollout['progress'],
+): string => {
+  const [first, ...later] = plan.stages.map(({ name }) => name);
+  const what = `rollout ${shortRollout(id)} of values in ${environment}`;
+  if (started.length === 0) return `${what} waits: the values of ${environment} are pinned`;
+  return later.length === 0
+    ? `${what}: its only stage ${first} has begun`
+    : `${what}: stage ${first} has begun; ${later.join(', ')} follow by its policy`;
 };
 
 /**

@@ -6,6 +6,8 @@ import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { writeSite } from '../../hub/sites/write-site.ts';
+import { previewStages } from '../../hub/sites/set-many-values.ts';
+import { policiesFor } from '../../hub/sites/values-policies.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
@@ -120,6 +122,14 @@ export default class SitesSet extends FleetCommand {
       { review: configuration.siteValues, now, allowUnknown: flags['allow-unknown'] },
       this.#speaker,
     );
+    const { rollouts } = await previewStages(hub.store, [{ ...change, set }], await policiesFor(hub));
+    if (!proposed && rollouts.length > 0) {
+      if (terms.channel !== undefined || terms.freshness !== undefined)
+        throw new FleetError('USAGE', 'the values of this site are pinned', {
+          hint: 'Set the channel or freshness without values',
+        });
+      return await changeMany(hub, [{ change }], this.#manyOptions(flags, configuration), this.#speaker);
+    }
     if (proposed) {
       if (terms.channel !== undefined || terms.freshness !== undefined)
         this.say('channel and freshness were not changed: set them without values');

@@ -1,9 +1,11 @@
 import type { Logger } from 'pino';
+import { defined } from '#bundles/defined';
 import { digestOf } from '#bundles/digest';
 import { formatError, isFleetError, toFleetError } from '#bundles/errors';
 import { openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import type { Hub } from '../hub.ts';
 import { type ComposedSites, composeSites, writeComposed } from '../sites/layers/compose-sites.ts';
+import { stepValues } from '../promote/values/step-values.ts';
 import { siteSigner } from '../sites/site-signer.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Term } from './lead.ts';
@@ -16,7 +18,7 @@ export type ComposerOptions = Pick<Term, 'confirm'> & {
 
 /**
  * Composes the values of sites when releases, statements about them, or enrolled agents changed since the last round. Statements that
- * could not be laid out, because a build holds the layout, are laid out in a later round. The returned function never throws.
+ * could not be laid out, because a build holds the layout, are laid out in a later round. Each round steps the rollouts of values. The returned function never throws.
  */
 export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOptions) => {
   let composed: string | undefined;
@@ -47,6 +49,11 @@ export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOption
       logResult(await composeSites(hub, await siteSigner(hub), { now: clock(), signal }));
       composed = await markOf(hub);
     }
+    for (const stepped of await stepValues(hub, { now: clock(), signal }))
+      log.info(
+        defined(stepped),
+        stepped.why === undefined ? 'rollout of values' : 'rollout of values decided',
+      );
     await writeComposed(hub, { now: clock(), command: 'serve', waitMs: 0 });
   };
   return async (signal: AbortSignal): Promise<void> => {
@@ -60,7 +67,7 @@ export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOption
   };
 };
 
-/** Changes with every release and statement of a channel, and with every site and enrolled agent. */
+/** Changes with every release and statement of a channel, every site and enrolled agent, and every step of a rollout of layers. */
 const markOf = async ({ layout, store: { db } }: Hub): Promise<string> => {
   const { manifests } = await openOrStartLayout(layout);
   const entries = manifests.flatMap((entry) => {
@@ -73,5 +80,12 @@ const markOf = async ({ layout, store: { db } }: Hub): Promise<string> => {
     .orderBy('id')
     .execute();
   const sites = await db.selectFrom('site').select(['name', 'version']).orderBy('name').execute();
-  return digestOf(JSON.stringify([entries, agents, sites]));
+  const rollouts = await db
+    .selectFrom('values_rollout')
+    .select(['id', 'state', 'progress'])
+    .where('kind', '=', 'layers')
+    .orderBy('number')
+    .execute();
+  const pins = await db.selectFrom('values_pin').select('environment').orderBy('environment').execute();
+  return digestOf(JSON.stringify([entries, agents, sites, rollouts, pins]));
 };

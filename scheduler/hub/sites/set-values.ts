@@ -8,6 +8,7 @@ import { type NotedChange, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
+import { refuseWaiting } from './split-by-stage.ts';
 import { setTerms, type Terms } from './set-terms.ts';
 
 export { parseValue } from '#bundles/formats/author-schema/parse-value';
@@ -31,7 +32,7 @@ export type ChangedValues = ChangedSite & {
 
 /**
  * Sets and removes values of a site or of one agent, and issues the next site statement if anything changed.
- * @throws FleetError SITE_MISSING, AGENT_UNKNOWN
+ * @throws FleetError SITE_MISSING, AGENT_UNKNOWN; VALUES_CHANGED for a value that waits for the stage of a rollout
  */
 export const setValues = (
   store: Store,
@@ -42,6 +43,7 @@ export const setValues = (
   store.transact(async (tx) => {
     const { site, agent } = change;
     const row = await findSite(tx, site, agent);
+    await refuseWaiting(tx, [change]);
     const before = siteValuesOf(row, signer.root.fleet, site);
     const after = changeValues(before, change);
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
@@ -72,10 +74,13 @@ export const findSite = async (
     .where('revoked_at', 'is', null)
     .executeTakeFirst();
   if (known) return row;
-  throw new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`, {
+  throw agentUnknown(site, agent);
+};
+
+export const agentUnknown = (site: string, agent: string): FleetError =>
+  new FleetError('AGENT_UNKNOWN', `site ${site} has no agent ${agent}`, {
     hint: 'See its agents with: fleet-scheduler sites list',
   });
-};
 
 const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
 

@@ -10,6 +10,7 @@ import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addSiteValues } from './add-site-values.ts';
 import { addSiteLayers } from './add-site-layers.ts';
+import { addValuesRollouts } from './add-values-rollouts.ts';
 import { addSupport } from './add-support.ts';
 import { addArrivals, addAttention } from './add-troubles.ts';
 import { addViews } from './add-views.ts';
@@ -456,4 +457,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
         .execute();
     },
   },
+  '0039-values-rollouts': { up: addValuesRollouts },
 };

@@ -46,6 +46,9 @@ export type Tables = {
   values_proposal: ValuesProposalRow;
   site_layers: SiteLayersRow;
   layers_of: LayersOfRow;
+  values_rollout: ValuesRolloutRow;
+  values_unit: ValuesUnitRow;
+  values_pin: ValuesPinRow;
 };
 
 export type Database = Kysely<Tables>;
@@ -657,4 +660,45 @@ export type LayersOfRow = {
   readonly release: number;
   /** When the statement was built. */
   readonly built_at: Timestamp;
+};
+
+/** A change of values that reaches sites in stages, or the record of layers that an environment has. */
+export type ValuesRolloutRow = {
+  /** Digest of the document. */
+  readonly id: Digest;
+  readonly environment: string;
+  /** `values`: given by people; `layers`: composed from the repository. */
+  readonly kind: 'values' | 'layers';
+  /** Gives the order. */
+  readonly number: number;
+  readonly at: Timestamp;
+  /** Canonical JSON: a ValuesRollout. */
+  readonly document: string;
+  readonly state: 'running' | 'complete' | 'taken-back' | 'superseded';
+  /** Canonical JSON: a ValuesProgress. */
+  readonly progress: string;
+};
+
+/** One place that a rollout of values changes: the values of a site, or of one of its agents. */
+export type ValuesUnitRow = {
+  readonly rollout: Digest;
+  readonly site: string;
+  /** '' for the values of the site. */
+  readonly agent: string;
+  /** Index of the stage that brings the change. */
+  readonly stage: number;
+  /** `returned` by a take-back, `withdrawn` at this site alone before its stage began. */
+  readonly state: 'waiting' | 'applied' | 'returned' | 'withdrawn';
+  /** Of the site statement that brought it; null: none yet. */
+  readonly version: number | null;
+  /** Canonical JSON: a UnitContent. */
+  readonly content: string;
+};
+
+/** An environment whose sites keep their values until a person ends it. */
+export type ValuesPinRow = {
+  readonly environment: string;
+  readonly person: string | null;
+  readonly reason: string | null;
+  readonly at: Timestamp;
 };

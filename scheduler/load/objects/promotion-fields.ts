@@ -237,6 +237,11 @@ export const rolloutFields = fields({
   ),
   freshness,
   absent,
+  siteValues: optional(
+    oneOf('stages', 'atOnce'),
+    'stages',
+    'Whether changes of the values of sites reach the agents in these stages, too, or all at once.',
+  ),
 });
 
 /** The spec of a FreshnessPolicy. */

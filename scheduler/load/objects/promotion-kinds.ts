@@ -74,6 +74,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         onFailure: spec.onFailure === 'stop' ? 'stop' : 'take-back',
         ...defined({ freshnessSeconds: spec.freshness }),
         ...toAbsent(spec.absent),
+        ...(spec.siteValues === 'atOnce' && { siteValues: 'at-once' }),
         at,
       },
     }),

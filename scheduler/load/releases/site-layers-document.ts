@@ -13,6 +13,7 @@ import type {
   Platform,
   SiteLayer,
 } from '../../model/model.ts';
+import type { StagePlan } from '../../model/promotion.ts';
 import { plainValue } from '../../model/plain-value.ts';
 
 /** Enough for thousands of sites and layers. */
@@ -33,13 +34,15 @@ export type ReleasedLayers = {
     readonly siteSelector: Labels;
     readonly why: string;
   }[];
+  /** The stages in which changes of the values of sites reach their agents; undefined: the environment has no RolloutPolicy. */
+  readonly rollout?: StagePlan | undefined;
 };
 
 /**
  * The document of the layers that select sites. Places are paths in the repositories, so that the bytes do not depend on the machine.
- * @returns undefined for a platform without any, and without declared sites
+ * @param rollout the stages in which changes reach sites @returns undefined for a platform without any, and without declared sites
  */
-export const encodeSiteLayers = (platform: Platform): Buffer | undefined => {
+export const encodeSiteLayers = (platform: Platform, rollout: StagePlan | undefined): Buffer | undefined => {
   const { siteLayers = [], declaredSites = [], unreadLayers = [] } = platform;
   if (siteLayers.length + declaredSites.length + unreadLayers.length === 0) return undefined;
   const keys = new Set(siteLayers.flatMap(({ selector }) => Object.keys(selector)));
@@ -86,6 +89,7 @@ export const encodeSiteLayers = (platform: Platform): Buffer | undefined => {
         .join('; ')
         .slice(0, 2000),
     })),
+    ...(rollout && { rollout }),
   };
   return canonicalBytes(document, 'doubles');
 };
@@ -123,5 +127,6 @@ export const decodeSiteLayers = (bytes: Uint8Array, what: string): ReleasedLayer
     clusterTypes: byName(read.clusterTypes),
     targets: byName(read.targets),
     unread: read.unread,
+    rollout: read.rollout as StagePlan | undefined,
   };
 };

@@ -3,16 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { Rollout, RolloutTerm } from '#bundles/formats/statements/predicates';
 import type { Channel } from '#bundles/names';
 import { reachesEveryone } from '#bundles/trust/accept/is-selected';
-import type { RolloutPolicy, RolloutStage, Share } from '../../model/promotion.ts';
-
-/** A stage of a plan, with the predicate of the releases that are issued while it is the newest. */
-export type PlannedStage = {
-  readonly name: string;
-  readonly rollout: Rollout;
-  readonly soakSeconds: number;
-  readonly maxFailures: Share;
-  readonly approvals: number;
-};
+import type { PlannedStage, RolloutPolicy, RolloutStage, StagePlan } from '../../model/promotion.ts';
 
 /** The release of agents that the rollout has not reached. */
 export type Baseline = { readonly version: number; readonly release: Digest };
@@ -21,9 +12,8 @@ export type Baseline = { readonly version: number; readonly release: Digest };
  * The stages of one rollout, fixed when it starts: a later change of the policy does not reach it. Canonical JSON; its digest is
  * in each decision about the rollout, and the document is in each of its releases.
  */
-export type RolloutPlan = {
+export type RolloutPlan = StagePlan & {
   readonly format: 1;
-  readonly policy: string;
   readonly environment: string;
   readonly clusterType: string;
   readonly candidate: Digest;
@@ -32,11 +22,6 @@ export type RolloutPlan = {
   readonly follows: number;
   /** Release that a take-back returns to; null: the channel had no release that reached all agents. */
   readonly before: Baseline | null;
-  readonly stages: readonly PlannedStage[];
-  readonly deadlineSeconds: number | null;
-  readonly onFailure: RolloutPolicy['onFailure'];
-  readonly freshnessSeconds: number | null;
-  readonly absent: { readonly afterSeconds: number; readonly then: 'exclude' | 'block' } | null;
 };
 
 export type PlannedRelease = {
@@ -50,17 +35,23 @@ export type PlannedRelease = {
 /** The plan of a rollout. Agents are not part of it: agents that join fall into the first stage that selects them. */
 export const planRollout = (policy: RolloutPolicy, release: PlannedRelease): RolloutPlan => ({
   format: 1,
-  policy: policy.name,
   ...release.channel,
   candidate: release.candidate,
   bundles: release.bundles.toSorted(),
   follows: release.follows,
   before: release.before,
+  ...stagePlan(policy),
+});
+
+/** The stages of a policy, as they are fixed when a rollout starts. */
+export const stagePlan = (policy: RolloutPolicy): StagePlan => ({
+  policy: policy.name,
   stages: planStages(policy.stages),
   deadlineSeconds: policy.deadlineSeconds ?? null,
   onFailure: policy.onFailure,
   freshnessSeconds: policy.freshnessSeconds ?? null,
   absent: policy.absent ?? null,
+  ...(policy.siteValues && { siteValues: policy.siteValues }),
 });
 
 /** All agents, in the form that readers of every version understand. */

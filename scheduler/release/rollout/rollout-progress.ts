@@ -39,7 +39,6 @@ export const progressOf = (
 ): RolloutProgress => {
   let started: readonly Timestamp[] = [];
   let paused: string | undefined;
-  let environmentPaused: string | undefined;
   let resumedAt: Timestamp | undefined;
   let takenBack = false;
   let isComplete = false;
@@ -53,11 +52,6 @@ export const progressOf = (
       approvals.set(stage, (approvals.get(stage) ?? new Set()).add(entry.signer));
     }
     if (entry.kind !== 'decision') continue;
-    if (isOfEnvironment(entry.predicate, plan)) {
-      if (entry.predicate.decision === 'pause')
-        environmentPaused = `all of ${plan.environment}, ${entry.predicate.reason}`;
-      if (entry.predicate.decision === 'resume') environmentPaused = undefined;
-    }
     if (entry.predicate.plan !== digest) continue;
     const { decision, stage, time, reason } = entry.predicate;
     switch (decision) {
@@ -89,13 +83,25 @@ export const progressOf = (
   }
   return {
     started,
-    paused: paused ?? environmentPaused,
+    paused: paused ?? environmentPause(plan.environment, entries),
     ownPause: paused,
     resumedAt,
     takenBack,
     isComplete,
     approvals,
   };
+};
+
+/** Why no rollout of an environment advances by a rule: a pause of all of it; undefined: none. */
+export const environmentPause = (environment: string, entries: readonly LogEntry[]): string | undefined => {
+  const last = entries.findLast(
+    (entry) =>
+      entry.kind === 'decision' &&
+      (entry.predicate.decision === 'pause' || entry.predicate.decision === 'resume') &&
+      isOfEnvironment(entry.predicate, { environment }),
+  );
+  if (last?.kind !== 'decision' || last.predicate.decision === 'resume') return undefined;
+  return `all of ${environment}, ${last.predicate.reason}`;
 };
 
 /** A decision about the whole environment, not about one channel, stage or plan. */

@@ -49,6 +49,7 @@ export default class SitesValuesRollback extends FleetCommand {
         now,
         review: configuration.siteValues,
         change: 'sites values rollback',
+        withdraw: [site],
       },
       { log: (line) => this.log(line), say: (line) => this.say(line) },
     );

@@ -1,8 +1,7 @@
 import { formatCount } from '#bundles/format-count';
 import { type Timestamp, formatTime, parseTime } from '#bundles/time';
 import { isSelected } from '#bundles/trust/accept/is-selected';
-import type { Share } from '../../../model/promotion.ts';
-import type { RolloutPlan } from '../../../release/rollout/plan-rollout.ts';
+import type { Share, StagePlan } from '../../../model/promotion.ts';
 import type { RolloutProgress } from '../../../release/rollout/rollout-progress.ts';
 
 /** Facts about an agent of the rollout's channel. Agents that left the fleet are not included. */
@@ -13,10 +12,20 @@ export type AgentFact = {
   readonly enrolledAt: Timestamp;
   /** When it was last heard; null: never. */
   readonly heardAt: Timestamp | null;
+  /** Index of the first stage that reaches it; absent: by the selection of the stages. */
+  readonly stage?: number;
   readonly state:
     | { readonly kind: 'complies'; readonly since: Timestamp }
     | { readonly kind: 'failed'; readonly at: Timestamp; readonly why: string }
     | { readonly kind: 'pending'; readonly why: string };
+};
+
+/** The plan of a rollout as it is judged: of a release, or of values. */
+export type JudgedPlan = StagePlan & {
+  /** null: there is nothing that a take-back could return to. */
+  readonly before: object | null;
+  /** How a person approves one of its stages; absent: as those of a release. */
+  readonly approve?: string;
 };
 
 export type StageState = 'waiting' | 'running' | 'soaking' | 'done' | 'failed' | 'paused';
@@ -60,7 +69,7 @@ const NAMED = 10;
  * @param progress folded decisions (rollout-progress.ts)
  */
 export const judgeRollout = (
-  plan: RolloutPlan,
+  plan: JudgedPlan,
   progress: RolloutProgress,
   agents: readonly AgentFact[],
   now: Date,
@@ -86,7 +95,7 @@ type Judged = {
 };
 
 const judgeStage = (
-  plan: RolloutPlan,
+  plan: JudgedPlan,
   progress: RolloutProgress,
   agents: readonly AgentFact[],
   at: number,
@@ -95,7 +104,7 @@ const judgeStage = (
   const stage = plan.stages[at];
   if (!stage) throw new RangeError(`the plan has no stage ${at}`);
   const startedAt = progress.started[at] ?? null;
-  const selected = agents.filter((one) => isSelected(stage.rollout, one, one.labels));
+  const selected = agents.filter((one) => reaches(plan, at, one));
   const excluded = plan.absent?.then === 'exclude' ? selected.filter((one) => isAbsent(one, plan, now)) : [];
   const left = new Set(excluded);
   const counted = selected.filter((one) => !left.has(one));
@@ -140,20 +149,31 @@ const judgeStage = (
   return { verdict: { ...common, state }, compliant, soakedAt, failure: undefined };
 };
 
+/** Whether a stage of a plan reaches an agent. */
+export const reaches = (
+  { stages }: Pick<StagePlan, 'stages'>,
+  at: number,
+  one: Pick<AgentFact, 'site' | 'agent' | 'labels' | 'stage'>,
+): boolean => {
+  const rollout = stages[at]?.rollout;
+  if (one.stage !== undefined) return one.stage <= at;
+  return rollout !== undefined && isSelected(rollout, one, one.labels);
+};
+
 /** A failure that was known when a person resumed the rollout stops it only once. */
 const isPast = (at: Timestamp, { resumedAt }: RolloutProgress): boolean =>
   resumedAt !== undefined && at <= resumedAt;
 
-const complies = ({ state, heardAt }: AgentFact, { freshnessSeconds }: RolloutPlan, now: Date): boolean =>
+const complies = ({ state, heardAt }: AgentFact, { freshnessSeconds }: JudgedPlan, now: Date): boolean =>
   state.kind === 'complies' && (freshnessSeconds === null || !isOlder(heardAt, freshnessSeconds, now));
 
-const isAbsent = ({ heardAt, enrolledAt }: AgentFact, { absent }: RolloutPlan, now: Date): boolean =>
+const isAbsent = ({ heardAt, enrolledAt }: AgentFact, { absent }: JudgedPlan, now: Date): boolean =>
   absent !== null && isOlder(heardAt ?? enrolledAt, absent.afterSeconds, now);
 
 const isOlder = (at: Timestamp | null, seconds: number, now: Date): boolean =>
   at === null || now.getTime() - Date.parse(at) > seconds * 1000;
 
-const whyPending = ({ state, heardAt }: AgentFact, { freshnessSeconds }: RolloutPlan, now: Date): string => {
+const whyPending = ({ state, heardAt }: AgentFact, { freshnessSeconds }: JudgedPlan, now: Date): string => {
   switch (state.kind) {
     case 'pending':
       return state.why;
@@ -191,7 +211,7 @@ const soakEnd = (startedAt: Timestamp, compliant: readonly AgentFact[], seconds:
 };
 
 const nextStep = (
-  plan: RolloutPlan,
+  plan: JudgedPlan,
   progress: RolloutProgress,
   judged: readonly Judged[],
   now: Date,
@@ -233,19 +253,19 @@ const nextStep = (
     return {
       kind: 'wait',
       earliest: null,
-      why: `stage ${upcoming.name} has ${found} of ${needed} approvals; "fleet-scheduler approve" with --stage ${upcoming.name} adds one`,
+      why: `stage ${upcoming.name} has ${found} of ${needed} approvals; ${plan.approve ?? `"fleet-scheduler approve" with --stage ${upcoming.name}`} adds one`,
     };
   return { kind: 'advance', stage: upcoming.name };
 };
 
-const onFailure = ({ onFailure: request, before }: RolloutPlan, stage: string, why: string): NextStep =>
+const onFailure = ({ onFailure: request, before }: JudgedPlan, stage: string, why: string): NextStep =>
   request === 'take-back' && before !== null
     ? { kind: 'take-back', stage, why }
     : { kind: 'pause', stage, why };
 
 /** Counted from the start; a resume renews the time. */
 const deadlineOf = (
-  { deadlineSeconds }: RolloutPlan,
+  { deadlineSeconds }: JudgedPlan,
   { started, resumedAt }: RolloutProgress,
 ): Date | undefined => {
   const from = resumedAt ?? started[0];

@@ -1,8 +1,6 @@
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
-import { isSelected } from '#bundles/trust/accept/is-selected';
-import type { RolloutPlan } from '../../../release/rollout/plan-rollout.ts';
 import type { RolloutProgress } from '../../../release/rollout/rollout-progress.ts';
-import { type AgentFact, judgeRollout } from './judge-rollout.ts';
+import { type AgentFact, type JudgedPlan, judgeRollout, reaches } from './judge-rollout.ts';
 
 export type SimulatedStage = {
   readonly stage: string;
@@ -18,13 +16,13 @@ export type Simulation = {
   readonly completeAt: Timestamp | null;
 };
 
-type Named = Pick<AgentFact, 'site' | 'agent' | 'labels'>;
+type Named = Pick<AgentFact, 'site' | 'agent' | 'labels' | 'stage'>;
 
 /**
  * Simulates which agents get the release when, if each agent complies as soon as it is selected and each approval is given at
  * once. Uses judgeRollout, as the real rollout does.
  */
-export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], start: Date): Simulation => {
+export const simulateRollout = (plan: JudgedPlan, agents: readonly Named[], start: Date): Simulation => {
   const approvals = new Map(
     plan.stages.map(({ name, approvals: needed }) => [
       name,
@@ -58,7 +56,7 @@ export const simulateRollout = (plan: RolloutPlan, agents: readonly Named[], sta
 
 /** An agent that complies from the moment on when a stage first selects it. */
 const compliantFact = (
-  plan: RolloutPlan,
+  plan: JudgedPlan,
   started: readonly Timestamp[],
   agent: Named,
   now: Date,
@@ -72,14 +70,9 @@ const compliantFact = (
   };
 };
 
-const reaches = (plan: RolloutPlan, at: number, agent: Named): boolean => {
-  const rollout = plan.stages[at]?.rollout;
-  return rollout !== undefined && isSelected(rollout, agent, agent.labels);
-};
-
 /** The stages that began, and the agents that each one added. */
 export const timeline = (
-  plan: RolloutPlan,
+  plan: JudgedPlan,
   started: readonly Timestamp[],
   agents: readonly Named[],
 ): readonly SimulatedStage[] =>

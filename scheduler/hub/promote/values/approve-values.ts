@@ -12,7 +12,9 @@ import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { checkValues } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
-import { setManyValues } from '../../sites/set-many-values.ts';
+import { type ManySites, setManyValues } from '../../sites/set-many-values.ts';
+import { policiesFor } from '../../sites/values-policies.ts';
+import type { StoredRollout } from '../../sites/values-rollout.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import { valuesAt } from '../../sites/values-at.ts';
@@ -41,6 +43,8 @@ export type Approving = ApprovalRequest & {
 export type ApprovedValues = JudgedProposal & {
   /** Sites with another statement; undefined: the proposal waits for more approvals. */
   readonly applied: readonly SiteRow[] | undefined;
+  /** Rollouts that bring the change to the other sites. */
+  readonly rollouts: readonly StoredRollout[];
 };
 
 /**
@@ -154,8 +158,9 @@ const takeApproval = async (
     await appendEntry(releases, hub.keys, { kind: 'approval', statement }, now);
   }
   const judged = await judgeProposal(hub, proposal, review);
-  if (!judged.conditions.every(({ met }) => met)) return { ...judged, applied: undefined };
-  return { ...judged, applied: await applyProposal(hub, judged, { person, reason }, now) };
+  if (!judged.conditions.every(({ met }) => met)) return { ...judged, applied: undefined, rollouts: [] };
+  const { sites, rollouts } = await applyProposal(hub, judged, { person, reason }, now);
+  return { ...judged, applied: sites, rollouts };
 };
 
 const applyProposal = async (
@@ -163,7 +168,7 @@ const applyProposal = async (
   { row, proposed, approvals }: JudgedProposal,
   last: { readonly person: string; readonly reason: string },
   now: Date,
-): Promise<readonly SiteRow[]> => {
+): Promise<ManySites> => {
   const changes = [];
   for (const change of changesOf(proposed)) {
     await findSite(hub.store.db, change.site, change.agent);
@@ -182,6 +187,9 @@ const applyProposal = async (
     signer: { ...(await siteSigner(hub)), approved },
     now,
     by,
+    policies: await policiesFor(hub),
+    proposal: row.id,
+    allowUnknown: proposed.allowUnknown === true,
     within: async (tx) => {
       await checkUnchanged(tx, { row, proposed });
       await endProposal(tx, row.id, { state: 'applied', ...last, now });

@@ -4,6 +4,8 @@ import type { Hub } from '../../hub.ts';
 import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
 import { setManyValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
+import { policiesFor } from '../../sites/values-policies.ts';
+import type { StoredRollout } from '../../sites/values-rollout.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
@@ -52,6 +54,8 @@ export type ChangeTerms = {
   readonly change?: string;
   /** Runs first in the transaction, and ends it by an error. */
   readonly within?: ((tx: Tx) => Promise<void>) | undefined;
+  /** Withdraws changes that wait at these sites for the stage of a rollout. */
+  readonly withdraw?: readonly string[] | undefined;
 };
 
 /**
@@ -74,10 +78,15 @@ export const proposeIfReviewed = async (
 export type DecidedChanges =
   | { readonly kind: 'proposed'; readonly proposal: JudgedProposal }
   /** `rows`: sites with another statement, which the layout does not have yet. */
-  | { readonly kind: 'made'; readonly rows: readonly SiteRow[] };
+  | {
+      readonly kind: 'made';
+      readonly rows: readonly SiteRow[];
+      /** Rollouts that bring the change to the other sites. */
+      readonly rollouts: readonly StoredRollout[];
+    };
 
 /**
- * Makes checked changes, or proposes them where the review wants approvals: all of them or none, by the person and reason of the store.
+ * Makes checked changes at once or in the stages of their environment, or proposes them where the review wants approvals: all of them or none, by the person and reason of the store.
  * @throws FleetError VALUES_CHANGED, SITE_MISSING, AGENT_UNKNOWN; the codes of signing
  */
 export const decideValues = async (
@@ -87,8 +96,8 @@ export const decideValues = async (
 ): Promise<DecidedChanges> => {
   const proposal = await proposeIfReviewed(hub, changes, terms);
   if (proposal) return { kind: 'proposed', proposal };
-  const { now, change, within } = terms;
-  const signer = await siteSigner(hub);
-  const rows = await setManyValues(hub.store, { changes, signer, now, change, within });
-  return { kind: 'made', rows };
+  const { review: _, ...more } = terms;
+  const [signer, policies] = [await siteSigner(hub), await policiesFor(hub)];
+  const { sites: rows, rollouts } = await setManyValues(hub.store, { changes, signer, policies, ...more });
+  return { kind: 'made', rows, rollouts };
 };

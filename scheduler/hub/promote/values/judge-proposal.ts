@@ -34,7 +34,8 @@ export const judgeProposal = async (
   return { ...proposal, conditions, approvals };
 };
 
-const readApprovals = async (hub: Hub, id: Digest): Promise<readonly CountedApproval[]> => {
+/** Approvals of a proposal in the audit log: one for each key, its newest. */
+export const readApprovals = async (hub: Hub, id: Digest): Promise<readonly CountedApproval[]> => {
   const { entries } = await readAuditLog(await openOrStartLayout(hub.layout), hub.keys.roots);
   const approvals = new Map<string, CountedApproval>();
   for (const { kind, predicate, payload, signer, at } of entries)

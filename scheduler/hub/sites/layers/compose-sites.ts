@@ -12,12 +12,14 @@ import type { Hub } from '../../hub.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
 import { channelOf } from '../agent-record.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
+import { markApplied } from '../values-rollout.ts';
 import { refuseOlder } from '../refuse-older.ts';
 import type { SiteSigner } from '../site-signer.ts';
 import { type WriteSiteOptions, writeSites } from '../write-site.ts';
 import { differencesBySite, findDifferences } from './find-differences.ts';
 import { findLacking } from './find-lacking.ts';
 import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
+import { takeTurns, type Turns, type WaitingAgent } from './take-turns.ts';
 import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
 import { noteLayers, refuseOlderLayers } from './refuse-older-layers.ts';
 import { showLayers } from './show-layers.ts';
@@ -52,6 +54,8 @@ export type ComposedSites = {
     readonly changes: readonly Omit<Change, 'change'>[];
   }[];
   readonly held: readonly { readonly site: string; readonly reasons: readonly FleetError[] }[];
+  /** Agents whose turn it is not yet, and those of a rollout that was taken back. */
+  readonly waiting: readonly WaitingAgent[];
   /** Differences between repository and enrolment, idle layers, channels that could not be read. */
   readonly advice: readonly FleetError[];
 };
@@ -83,7 +87,9 @@ export const composeSites = async (
   const { sites, rows, agents } = await readFacts(hub, new Set(undeclared), only);
   const read = await readChannelLayers(hub, channelsOf(agents));
   const { layers, faults } = await refuseOlderLayers(hub, read.layers);
-  const decided = await planSites(sites, layers);
+  const wanted = await planSites(sites, layers);
+  const turns = await takeTurns(hub, { sites, layers, wanted, now, dryRun, isPart: only !== undefined });
+  const decided = await replan(wanted, { sites, layers, turns });
   const planned = dryRun ? decided : await judgedBySigner(hub, decided, { agents, layers });
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
@@ -93,14 +99,18 @@ export const composeSites = async (
   for (let at = 0; at < due.length; at += BATCH) {
     signal?.throwIfAborted();
     const batch = due.slice(at, at + BATCH);
-    changed.push(...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, layers, now)));
+    changed.push(
+      ...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, { layers, turns, now })),
+    );
   }
+  if (!dryRun) await markReached(hub, planned, rows, turns);
   if (!dryRun) await noteLayers(hub, layers);
   const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
   if (!dryRun) await keepStates(hub, planned, { ...known, undeclared: new Set(undeclared), now });
   return {
     changed,
     held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
+    waiting: turns.waiting,
     advice: [...read.faults, ...faults, ...findDifferences(agents, layers)],
   };
 };
@@ -219,8 +229,15 @@ const issue = (
   { store }: Hub,
   signer: SiteSigner,
   batch: readonly PlannedComposition[],
-  layers: ReadonlyMap<string, ReleasedChannelLayers>,
-  now: Date,
+  {
+    layers,
+    turns,
+    now,
+  }: {
+    readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
+    readonly turns: Turns;
+    readonly now: Date;
+  },
 ): Promise<ComposedSites['changed']> =>
   store.transact(async (tx) => {
     const changed: ComposedSites['changed'][number][] = [];
@@ -236,10 +253,54 @@ const issue = (
         decided.push(await noteChange(tx, { change: 'sites compose', ...change }, by, now));
       const next = await issueSite(tx, site, { ...signer, by, decided }, now, after);
       await keepState(tx, { site, declared, held: null, since: formatTime(now), written: 0 });
+      for (const { stored, upTo } of turns.running)
+        await markApplied(tx, stored.id, site, { version: next.version, upTo });
       changed.push({ site, version: next.version, changes });
     }
     return changed;
   });
+
+/** Plans the sites of agents whose turn it is not again, with what these keep. */
+const replan = async (
+  wanted: readonly PlannedComposition[],
+  {
+    sites,
+    layers,
+    turns: { kept },
+  }: Pick<Parameters<typeof takeTurns>[1], 'sites' | 'layers'> & { readonly turns: Turns },
+): Promise<readonly PlannedComposition[]> => {
+  if (kept.size === 0) return wanted;
+  const concerned = sites.filter(({ agents }) => agents.some(({ id }) => kept.has(id)));
+  const again = new Map((await planSites(concerned, layers, kept)).map((one) => [one.site, one]));
+  return wanted.map((one) => again.get(one.site) ?? one);
+};
+
+/** Places of begun stages whose site has the values already are reached without a new statement. */
+const markReached = async (
+  { store }: Hub,
+  planned: readonly PlannedComposition[],
+  rows: ReadonlyMap<string, SiteRow>,
+  { running }: Turns,
+): Promise<void> => {
+  const same = new Set(
+    planned.filter((one) => !one.differs && one.held.length === 0).map(({ site }) => site),
+  );
+  for (const { stored, upTo } of running) {
+    const waiting = await store.db
+      .selectFrom('values_unit')
+      .select('site')
+      .where('rollout', '=', stored.id)
+      .where('state', '=', 'waiting')
+      .where('stage', '<', upTo)
+      .execute();
+    const due = [...new Set(waiting.map(({ site }) => site))].filter((site) => same.has(site));
+    if (due.length === 0) continue;
+    await store.transact(async (tx) => {
+      for (const site of due)
+        await markApplied(tx, stored.id, site, { version: rows.get(site)?.version ?? 0, upTo });
+    });
+  }
+};
 
 /** 'layers of prod sha256:0123...' */
 const reasonOf = (layers: ReadonlyMap<string, ReleasedChannelLayers>): string =>

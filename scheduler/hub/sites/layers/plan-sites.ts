@@ -11,6 +11,8 @@ import { type AgentComposition, tieError } from '../../../plan/compose/compose-s
 import { unreadLayers } from '../../../plan/compose/unread-layers.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
+import { keepNames } from './keep-names.ts';
+import type { Kept } from './kept.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 
 /** A site as the database has it. */
@@ -38,23 +40,29 @@ export type PlannedComposition = {
 /**
  * Decides the composed values of each site. Pure but for the schemas that it compiles: the same facts give the same plan, in the order of
  * the sites' names. One site that something holds blocks no other.
- * @param layers by formatChannel (readChannelLayers)
+ * @param layers by formatChannel (readChannelLayers) @param kept by agent id (takeTurns)
  */
 export const planSites = async (
   sites: readonly SiteFacts[],
   layers: ReadonlyMap<string, ChannelLayers>,
+  kept: ReadonlyMap<string, Kept> = new Map(),
 ): Promise<readonly PlannedComposition[]> => {
   const judge = createJudge();
   const planned: PlannedComposition[] = [];
   for (const site of sites.toSorted((a, b) => compareBytes(a.site, b.site)))
-    planned.push(await planSite(site, layers, judge));
+    planned.push(await planSite(site, { layers, kept, judge }));
   return planned;
+};
+
+type Planning = {
+  readonly layers: ReadonlyMap<string, ChannelLayers>;
+  readonly kept: ReadonlyMap<string, Kept>;
+  readonly judge: Judge;
 };
 
 const planSite = async (
   { site, values, agents, declared: before }: SiteFacts,
-  layers: ReadonlyMap<string, ChannelLayers>,
-  judge: Judge,
+  { layers, kept, judge }: Planning,
 ): Promise<PlannedComposition> => {
   const composed: Record<string, ComposedValues> = {};
   const held: FleetError[] = [];
@@ -78,7 +86,8 @@ const planSite = async (
     const who = `${site}/${row.name}`;
     const parts = [composition.whole, ...composition.assignments.values()];
     held.push(...firstOfEach(parts.flatMap(({ ties }) => ties.map((tie) => tieError(tie, who)))));
-    if (composition.document) composed[row.name] = composition.document;
+    const document = keepTurn(composition.document, known, kept.get(row.id));
+    if (document) composed[row.name] = document;
     compositions.push([row, channel, composition]);
   }
   const after: SiteValues = withComposed(values, composed);
@@ -92,6 +101,16 @@ const planSite = async (
     differs: differs && held.length === 0,
     held,
   };
+};
+
+/** What an agent gets whose turn it is not: everything else is composed as its layers say. */
+const keepTurn = (
+  document: ComposedValues | undefined,
+  known: ComposedValues | undefined,
+  kept: Kept | undefined,
+): ComposedValues | undefined => {
+  if (!kept) return document;
+  return kept === 'all' ? known : keepNames(document, kept.before, kept.names);
 };
 
 /** The document with composed values; without any it has no such field, as before there were layers. */

@@ -9,15 +9,14 @@ import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { type Channel, formatChannel } from '#bundles/names';
 import { type Digest, shortDigest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
-import { readDocuments } from '../../../load/releases/artifact.ts';
 import {
   readStatement,
   type StatedRelease,
   withNewestStatement,
 } from '../../../load/releases/newest-statement.ts';
 import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
-import { siteLayersReference } from '../../../load/releases/references.ts';
-import { decodeSiteLayers, type ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
+import { readLayersFile, readSiteLayers } from '../../../load/releases/read-site-layers.ts';
+import type { ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
 import { type ChannelLayers, channelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 import { toProblem } from '../../../model/problems.ts';
 import type { Hub } from '../../hub.ts';
@@ -74,7 +73,7 @@ export const readChannelLayers = async (
       statements.push({ bundle, builtAt: said.builtAt });
       digest ??= said.siteLayers;
     }
-    const released = digest && (documents.get(digest) ?? (await readLayers(layout, channel, digest)));
+    const released = digest && (documents.get(digest) ?? (await readSiteLayers(layout, channel, digest)));
     if (released && digest) documents.set(digest, released);
     found.set(formatChannel(channel), {
       ...channelLayers(channel, configs, released),
@@ -108,23 +107,4 @@ const readEvidence = async (
   }
   const { environment } = release.predicate.audience;
   return { documents, layers: layers && (await readLayersFile(layout, environment, layers)) };
-};
-
-const readLayers = async (
-  layout: Layout,
-  { environment }: Channel,
-  digest: Digest,
-): Promise<ReleasedLayers> =>
-  decodeSiteLayers(await readLayersFile(layout, environment, digest), layersOf(environment));
-
-const layersOf = (environment: string): string => `the layers for sites of ${environment}`;
-
-const readLayersFile = async (layout: Layout, environment: string, digest: Digest): Promise<Buffer> => {
-  const documents = await readDocuments(layout, siteLayersReference(environment, digest));
-  const document = documents.find((one) => one.digest === digest);
-  if (!document)
-    throw new FleetError('MISSING_BLOB', `${layersOf(environment)} are not in ${layout.directory}`, {
-      hint: 'Run fleet-scheduler build, or restore the layout from a backup',
-    });
-  return readBlob(layout.blobs, digest, document.size);
 };

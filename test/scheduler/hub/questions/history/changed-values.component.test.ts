@@ -12,8 +12,9 @@ import { applied, days, deployment, packageIn, PROD, release } from './shop-hub.
 /** Sets values at the office. @returns the digest of the document that the site gets then */
 const given = async (hub: TestHub, set: { readonly [name: string]: string }) => {
   const changes = [{ site: 'plant-7', set, unset: [] }];
-  const [row] = await setManyValues(hub.store, { changes, signer: await siteSigner(hub), now: days(-6) });
-  return digestOf(row?.site_values ?? '');
+  const signer = await siteSigner(hub);
+  const { sites } = await setManyValues(hub.store, { changes, signer, now: days(-6) });
+  return digestOf(sites[0]?.site_values ?? '');
 };
 
 const asked = async (hub: TestHub) => {

@@ -1,0 +1,186 @@
+import { compareBytes } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
+import type { Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
+import { isSelected } from '#bundles/trust/accept/is-selected';
+import type { StagePlan } from '../../model/promotion.ts';
+import { EVERYONE } from '../../release/rollout/plan-rollout.ts';
+import type { AgentRow, Database, Tx } from '../store/tables.ts';
+import { labelsOf } from './agent-record.ts';
+import { siteValuesOf } from './issue-site.ts';
+import type { SiteRow } from '../store/tables.ts';
+import type { ValueChange } from './set-values.ts';
+import type { ValuesPolicies } from './values-policies.ts';
+import { contentOf, type GivenUnit, type NewUnit, runningRollouts, shortRollout } from './values-rollout.ts';
+
+/** Changes of values, as they reach sites. */
+export type SplitChanges = {
+  readonly atOnce: readonly ValueChange[];
+  readonly rollouts: readonly PlannedRollout[];
+};
+
+/** Places of one environment in the order of its stages; stages that would reach none are left out. */
+export type PlannedRollout = {
+  readonly environment: string;
+  readonly plan: StagePlan;
+  readonly isPinned: boolean;
+  readonly units: readonly (NewUnit & { readonly content: GivenUnit })[];
+};
+
+export type SplitFacts = {
+  readonly fleet: string;
+  readonly policies: ValuesPolicies;
+  /** Names of environments whose sites keep their values. */
+  readonly pins: ReadonlySet<string>;
+  readonly rows: ReadonlyMap<string, SiteRow>;
+  /** Enrolled agents by site. */
+  readonly agents: ReadonlyMap<string, readonly AgentRow[]>;
+};
+
+/**
+ * Sorts changes into those that are made at once and rollouts. A change of one site is made at once, because no stage comes before another there. Of
+ * several sites each gets its change with the first stage that selects all agents that it reaches; a site whose agents are of several environments
+ * goes by the one with the most stages. Where an environment is pinned, its changes wait. Pure.
+ */
+export const splitByStage = (changes: readonly ValueChange[], facts: SplitFacts): SplitChanges => {
+  const atOnce: ValueChange[] = [];
+  const staged = new Map<string, { readonly change: ValueChange; readonly reached: readonly AgentRow[] }[]>();
+  for (const change of changes) {
+    const reached = (facts.agents.get(change.site) ?? []).filter(
+      ({ name }) => change.agent === undefined || name === change.agent,
+    );
+    const environment = environmentOf(reached, facts);
+    if (environment === undefined || !differs(change, facts)) atOnce.push(change);
+    else staged.set(environment, [...(staged.get(environment) ?? []), { change, reached }]);
+  }
+  const rollouts: PlannedRollout[] = [];
+  for (const [environment, all] of [...staged].toSorted(([a], [b]) => compareBytes(a, b))) {
+    const isPinned = facts.pins.has(environment);
+    if (!isPinned && new Set(all.map(({ change }) => change.site)).size === 1) {
+      atOnce.push(...all.map(({ change }) => change));
+      continue;
+    }
+    const whole = facts.policies.get(environment) ?? ONE_STAGE;
+    const units = all.map(({ change, reached }) => ({
+      site: change.site,
+      agent: change.agent ?? '',
+      stage: stageOf(whole, reached),
+      content: { set: change.set, unset: change.unset, old: replacedBy(change, facts) },
+    }));
+    rollouts.push({ environment, isPinned, ...withoutEmptyStages(whole, units) });
+  }
+  return { atOnce, rollouts };
+};
+
+/** The first stage that selects all of these agents: the last one selects every agent. */
+export const stageOf = (
+  { stages }: StagePlan,
+  agents: readonly Pick<AgentRow, 'site' | 'name' | 'labels'>[],
+): number => {
+  const at = stages.findIndex(({ rollout }) =>
+    agents.every((row) => isSelected(rollout, { site: row.site, agent: row.name }, labelsOf(row))),
+  );
+  return at === -1 ? stages.length - 1 : at;
+};
+
+/** Leaves out stages that bring no change: a change knows its places, so that an empty stage is no mistake. */
+export const withoutEmptyStages = <T extends { readonly stage: number }>(
+  plan: StagePlan,
+  units: readonly T[],
+): { readonly plan: StagePlan; readonly units: readonly T[] } => {
+  const used = [...new Set(units.map(({ stage }) => stage))].toSorted((a, b) => a - b);
+  const stages = plan.stages.filter((_, at) => used.includes(at));
+  return {
+    plan: { ...plan, stages },
+    units: units.map((unit) => ({ ...unit, stage: used.indexOf(unit.stage) })),
+  };
+};
+
+/** For a pinned environment without a RolloutPolicy. */
+export const ONE_STAGE: StagePlan = {
+  policy: 'none',
+  stages: [{ name: 'all', rollout: EVERYONE, soakSeconds: 0, maxFailures: { count: 0 }, approvals: 0 }],
+  deadlineSeconds: null,
+  onFailure: 'stop',
+  freshnessSeconds: null,
+  absent: null,
+};
+
+const environmentOf = (
+  agents: readonly AgentRow[],
+  { policies, pins }: Pick<SplitFacts, 'policies' | 'pins'>,
+): string | undefined => {
+  const environments = [...new Set(agents.map(({ environment }) => environment))].toSorted(compareBytes);
+  const pinned = environments.find((one) => pins.has(one));
+  const stages = (name: string): number => policies.get(name)?.stages.length ?? 0;
+  const most = environments.toSorted((a, b) => stages(b) - stages(a))[0];
+  return pinned ?? (most !== undefined && stages(most) > 0 ? most : undefined);
+};
+
+const differs = (change: ValueChange, facts: SplitFacts): boolean => {
+  const now = presentValues(change, facts);
+  return (
+    Object.entries(change.set).some(([name, value]) => !isSameJson(value, ownValue(now, name))) ||
+    change.unset.some((name) => Object.hasOwn(now, name))
+  );
+};
+
+type Values = Readonly<Record<string, Json>>;
+
+const presentValues = (
+  { site, agent }: ValueChange,
+  { rows, fleet }: Pick<SplitFacts, 'rows' | 'fleet'>,
+): Values => {
+  const { values, agents } = siteValuesOf(rows.get(site), fleet, site);
+  return agent === undefined ? values : (agents[agent] ?? {});
+};
+
+const replacedBy = (change: ValueChange, facts: SplitFacts): Values => {
+  const now = presentValues(change, facts);
+  return Object.fromEntries(
+    [...Object.keys(change.set), ...change.unset].flatMap((name) => {
+      const value = ownValue(now, name);
+      return value === undefined ? [] : [[name, value] as const];
+    }),
+  );
+};
+
+export const ownValue = (values: Values, name: string): Json | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
+
+/**
+ * Refuses a change of a value that waits for a stage of a rollout: the second person sees it.
+ * @throws FleetError VALUES_CHANGED, with the name of who changed it
+ */
+export const refuseWaiting = async (db: Database | Tx, changes: readonly ValueChange[]): Promise<void> => {
+  const running = new Map((await runningRollouts(db, 'values')).map((one) => [one.id, one]));
+  if (running.size === 0) return;
+  const wanted = Map.groupBy(changes, ({ site, agent = '' }) => JSON.stringify([site, agent]));
+  const waiting = await db
+    .selectFrom('values_unit')
+    .selectAll()
+    .where('state', '=', 'waiting')
+    .where('rollout', 'in', [...running.keys()])
+    .execute();
+  for (const unit of waiting) {
+    const content = contentOf(unit);
+    const stored = running.get(unit.rollout);
+    const asked = wanted.get(JSON.stringify([unit.site, unit.agent])) ?? [];
+    if (!stored || !('set' in content)) continue;
+    const names = new Set([...Object.keys(content.set), ...content.unset]);
+    const name = asked
+      .flatMap((one) => [...Object.keys(one.set), ...one.unset])
+      .find((one) => names.has(one));
+    if (name === undefined) continue;
+    const { person, time, plan } = stored.rollout;
+    const whose = unit.agent === '' ? unit.site : `${unit.site}/${unit.agent}`;
+    throw new FleetError(
+      'VALUES_CHANGED',
+      `${person ?? 'a rule'} changed the value ${name} of ${whose} at ${time}, which waits for stage ${plan.stages[unit.stage]?.name ?? ''} of its rollout`,
+      {
+        subject: shortRollout(unit.rollout),
+        hint: `Wait for it, or withdraw it at this site: fleet-scheduler sites values rollback ${unit.site} --to <present version>`,
+      },
+    );
+  }
+};
