@@ -82,6 +82,10 @@ export const COMMANDS = {
   'sites:set': () => import('./commands/sites/set.ts'),
   'sites:values:approve': () => import('./commands/sites/values/approve.ts'),
   'sites:values:check': () => import('./commands/sites/values/check.ts'),
+  'sites:values:pin': async () => ({ default: (await import('./commands/sites/values/pin.ts')).SitesValuesPin }),
+  'sites:values:unpin': async () => ({
+    default: (await import('./commands/sites/values/pin.ts')).SitesValuesUnpin,
+  }),
   'sites:values:list': () => import('./commands/sites/values/list.ts'),
   'sites:values:proposals': () => import('./commands/sites/values/proposals.ts'),
   'sites:values:reject': () => import('./commands/sites/values/reject.ts'),

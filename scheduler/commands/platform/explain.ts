@@ -6,6 +6,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, platformFlags } from '../../settings/configuration-flags.ts';
+import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/waiting-values.ts';
 import { explainSite, formatSite } from '../../hub/questions/answers/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
@@ -108,6 +109,10 @@ With a layout, an environment that is promoted to is explained as it is built: f
     const agents = await explainSite(hub, site, { agent, assignment: args.pair });
     for (const line of formatSite(site, agents)) this.log(line);
     if (agents.length === 0) this.log(`${site} has no agent`);
-    return { site, agents };
+    const waiting = (await readWaiting(hub.store.db, site)).filter(
+      (one) => agent === undefined || one.agent === null || one.agent === agent,
+    );
+    for (const one of waiting) this.log(`  ! ${one.agent ?? site}: ${describeWaiting(one)}`);
+    return { site, agents, waiting: waiting.map(withoutSecrets) };
   }
 }

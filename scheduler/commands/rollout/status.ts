@@ -5,12 +5,23 @@ import { hubFlags, selectionFlags } from '../../settings/configuration-flags.ts'
 import { openHub } from '../../hub/open-hub.ts';
 import { describeRollout } from '../../hub/promote/rollout/describe-rollout.ts';
 import { listRollouts } from '../../hub/promote/rollout/list-rollouts.ts';
+import {
+  type ListedValuesRollout,
+  listValuesRollouts,
+} from '../../hub/promote/values/list-values-rollouts.ts';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { chosenChannels } from '../each-channel.ts';
 
+/** 'values 4f0c2a9be1d7 in prod, plan of prod-rings, by ann: new gateway' */
+const valuesTitle = ({ rollout, environment, policy, person, reason, state }: ListedValuesRollout): string =>
+  `values ${rollout} in ${environment}, plan of ${policy}, by ${person ?? 'a rule'}${reason === null ? '' : `: ${reason}`}${state === 'taken-back' ? ' (taken back)' : ''}`;
+
+const environmentsOf = (given: string | readonly string[] | undefined): readonly string[] | undefined =>
+  typeof given === 'string' ? [given] : given;
+
 export default class RolloutStatus extends FleetCommand {
   static override description =
-    'Show each rollout: its stages, the agents that hold it back, and the next step with its time.\n\nJudged by the reports that the hub has. Channels whose release reached all agents at once are left out.';
+    'Show each rollout, of releases and of values of sites: its stages, the agents that hold it back, and the next step with its time.\n\nJudged by the reports that the hub has. Channels whose release reached all agents at once are left out.';
   static override examples = ['<%= config.bin %> <%= command.id %> --environment prod'];
   static override flags = { ...hubFlags, ...selectionFlags };
 
@@ -27,7 +38,12 @@ export default class RolloutStatus extends FleetCommand {
         describeRollout(rollout),
       );
     }
-    if (rollouts.length === 0) this.log('No release is in a rollout.');
-    return { at: formatTime(now), rollouts };
+    const environments =
+      flags.channel !== undefined && flags.environment === undefined ? [] : environmentsOf(flags.environment);
+    const values = await listValuesRollouts(hub, environments, now);
+    for (const one of values) this.print(valuesTitle(one), describeRollout(one));
+    if (rollouts.length + values.length === 0)
+      this.log('No release and no change of values is in a rollout.');
+    return { at: formatTime(now), rollouts, values };
   }
 }

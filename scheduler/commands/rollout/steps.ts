@@ -1,20 +1,32 @@
 import { Flags } from '@oclif/core';
 import { formatError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { parseChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { type DecidedStep, decideStep, type RolloutStep } from '../../hub/promote/rollout/decide-step.ts';
+import { type DecidedValuesStep, decideValuesStep } from '../../hub/promote/values/decide-values-step.ts';
+import { openHub } from '../../hub/open-hub.ts';
+import { writeComposed } from '../../hub/sites/layers/compose-sites.ts';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
 import { type Configuration, readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
+import { appendToLog } from '../append-to-log.ts';
 import { personOf } from '../person-flags.ts';
 
-const { config, keys, layout } = configurationFlags;
+const { config, keys, layout, db } = configurationFlags;
 
 const stepFlags = {
   config,
   keys,
   layout,
-  channel: Flags.string({ required: true, description: 'The channel, environment/cluster type' }),
+  db,
+  channel: Flags.string({
+    description: 'The channel, environment/cluster type',
+    exactlyOne: ['channel', 'values'],
+  }),
+  values: Flags.string({
+    description: 'A rollout of values of sites: its first digits, as rollout status shows them',
+  }),
   reason: Flags.string({ required: true, description: 'Reason; it is part of the signed decision' }),
   person: Flags.string({ description: 'Person who decides [default: the name of this user]' }),
 };
@@ -51,12 +63,36 @@ abstract class StepCommand extends FleetCommand {
   static override flags = stepFlags;
   protected abstract readonly step: RolloutStep;
 
-  async run(): Promise<Decided> {
+  async run(): Promise<Decided | DecidedValuesStep> {
     const { flags } = await this.parse(StepCommand);
     const configuration = await readConfiguration(flags, process.cwd());
-    const decided = await decide(configuration, this.step, flags, this.readNow(flags.now));
+    const now = this.readNow(flags.now);
+    if (flags.values !== undefined) return await this.#decideValues(configuration, flags.values, flags, now);
+    const decided = await decide(configuration, this.step, { ...flags, channel: flags.channel ?? '' }, now);
     this.log(describeDecided(decided));
     if (decided.leaseVoid !== null) this.say(`its lease is now void: ${decided.leaseVoid}`);
+    return decided;
+  }
+
+  async #decideValues(
+    configuration: Configuration,
+    id: string,
+    given: Omit<Given, 'channel'>,
+    now: Date,
+  ): Promise<DecidedValuesStep> {
+    const { reason } = given;
+    const person = personOf(given);
+    await using hub = await openHub(configuration, { by: { person, reason } });
+    const decided = await decideValuesStep(hub, { id, decision: this.step, person, reason, now });
+    const command = `rollout ${this.step}`;
+    await writeComposed(hub, { now, command });
+    for (const line of await appendToLog(hub, command, now)) this.say(line);
+    const { rollout, environment, stage, outcome, sites } = decided;
+    const what =
+      outcome === 'unchanged'
+        ? `it is ${this.step === 'pause' ? 'paused already' : 'in that state already'}; nothing was written`
+        : `${this.step}${stage === null ? '' : ` ${stage}`}; ${formatCount(sites, 'site')} changed`;
+    this.log(`values ${rollout} in ${environment}: ${what}`);
     return decided;
   }
 }
@@ -66,6 +102,7 @@ export class RolloutAdvance extends StepCommand {
     'Begin the next stage of a rollout now, without waiting for its conditions.\n\nThe release is issued again under the next number and reaches the agents of that stage, too.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --channel prod/kiosk --reason "checked by phone"',
+    '<%= config.bin %> <%= command.id %> --values 4f0c2a9be1d7 --reason "checked by phone"',
   ];
   protected override readonly step = 'advance';
 }
@@ -90,7 +127,7 @@ export class RolloutResume extends StepCommand {
 
 export class RolloutTakeBack extends StepCommand {
   static override description =
-    'Release the content from before a rollout again, to all agents.\n\nAgents that the rollout has not reached run that content already. The next build does not release the bundle again.';
+    'Release the content from before a rollout again, to all agents; of values, give each site the ones that it had before.\n\nAgents that the rollout has not reached run that content already. The next build does not release the bundle again.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> --channel prod/kiosk --reason "ovens stop"',
   ];

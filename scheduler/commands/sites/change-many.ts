@@ -80,7 +80,10 @@ export const changeMany = async (
   return {
     dryRun,
     sites: planned.map((one) => ({ ...toJson(one), version: versions.get(one.site) })),
-    rollouts: rollouts.map(({ id, rollout: { environment } }) => ({ rollout: shortRollout(id), environment })),
+    rollouts: rollouts.map(({ id, rollout: { environment } }) => ({
+      rollout: shortRollout(id),
+      environment,
+    })),
   };
 };
 

@@ -4,6 +4,7 @@ import { formatCount } from '#bundles/format-count';
 import { parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
+import { stepValues } from '../../hub/promote/values/step-values.ts';
 import { openHub } from '../../hub/open-hub.ts';
 import { type ComposedSites, composeSites, writeComposed } from '../../hub/sites/layers/compose-sites.ts';
 import { describeDifference } from '../../hub/sites/layers/find-differences.ts';
@@ -43,6 +44,11 @@ export default class SitesCompose extends FleetCommand {
     const signer = await siteSigner(hub);
     const result = await composeSites(hub, signer, { now, dryRun, undeclared, signal: this.signal });
     if (!dryRun) {
+      const stepped = await stepValues(hub, { now, signal: this.signal });
+      for (const { rollout, environment, decision = 'continued', why, sites } of stepped)
+        this.log(
+          `rollout ${rollout} of values in ${environment}: ${decision}, ${formatCount(sites, 'site')}${why === undefined ? '' : `: ${why}`}`,
+        );
       await writeComposed(hub, { now, command: 'sites compose' });
       for (const line of await appendToLog(hub, 'sites compose', now)) this.say(line);
     }
@@ -54,15 +60,17 @@ export default class SitesCompose extends FleetCommand {
         version,
         changes: changes.map(({ about, old, new: after }) => ({ about, old, new: after })),
       })),
+      waiting: result.waiting,
       held: result.held.map(({ site, reasons }) => ({ site, reasons: reasons.map(formatError) })),
       advice: result.advice.map(formatError),
     };
   }
 
-  #print({ changed, held, advice }: ComposedSites, dryRun: boolean): void {
+  #print({ changed, held, waiting, advice }: ComposedSites, dryRun: boolean): void {
     for (const { changes } of changed) for (const line of changeLines(changes)) this.log(line);
     for (const one of advice) this.say(`! ${describeDifference(one)}`);
     for (const line of heldSiteLines(held)) this.say(line);
+    for (const { site, agent, why } of waiting) this.say(`${site}/${agent} keeps its values: ${why}`);
     const count = formatCount(changed.length, 'site');
     if (dryRun) this.log(`${count} would change; nothing was changed`);
     else if (changed.length === 0) this.log('No site changed.');

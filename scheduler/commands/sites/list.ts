@@ -7,6 +7,7 @@ import { openHub } from '../../hub/open-hub.ts';
 import { readDifferences, readHeld } from '../../hub/sites/layers/compose-sites.ts';
 import { describeDifference } from '../../hub/sites/layers/find-differences.ts';
 import { describeHeldSites, heldSites } from '../../hub/questions/status/held-sites.ts';
+import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/waiting-values.ts';
 import { formatAgent, formatValues, listSites } from '../../hub/sites/list-sites.ts';
 
 export default class SitesList extends FleetCommand {
@@ -29,6 +30,9 @@ export default class SitesList extends FleetCommand {
       hang: 8,
     });
     const held = await readHeld(hub.store.db);
+    const waiting = await readWaiting(hub.store.db);
+    for (const one of waiting)
+      this.say(`${one.agent === null ? one.site : `${one.site}/${one.agent}`}: ${describeWaiting(one)}`);
     const differences = await readDifferences(hub);
     // Differences are read anew below.
     const without = new Map([...held].map(([site, one]) => [site, { ...one, differs: [] }]));
@@ -39,6 +43,7 @@ export default class SitesList extends FleetCommand {
       fleet: hub.store.fleet,
       sites,
       held: heldSites(held),
+      waiting: waiting.map(withoutSecrets),
       differences: differences.map(formatError),
     };
   }

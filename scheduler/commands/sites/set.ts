@@ -13,7 +13,8 @@ import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
 import { parseSelect, selectAgents } from '../../hub/sites/select-sites.ts';
 import { parseFreshness } from '../../hub/sites/set-terms.ts';
-import { parseValue, setValues } from '../../hub/sites/set-values.ts';
+import type { Hub } from '../../hub/hub.ts';
+import { parseValue, setValues, type ValueChange } from '../../hub/sites/set-values.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
@@ -122,14 +123,8 @@ export default class SitesSet extends FleetCommand {
       { review: configuration.siteValues, now, allowUnknown: flags['allow-unknown'] },
       this.#speaker,
     );
-    const { rollouts } = await previewStages(hub.store, [{ ...change, set }], await policiesFor(hub));
-    if (!proposed && rollouts.length > 0) {
-      if (terms.channel !== undefined || terms.freshness !== undefined)
-        throw new FleetError('USAGE', 'the values of this site are pinned', {
-          hint: 'Set the channel or freshness without values',
-        });
+    if (!proposed && (await waitsForPin(hub, { ...change, set })))
       return await changeMany(hub, [{ change }], this.#manyOptions(flags, configuration), this.#speaker);
-    }
     if (proposed) {
       if (terms.channel !== undefined || terms.freshness !== undefined)
         this.say('channel and freshness were not changed: set them without values');
@@ -190,6 +185,19 @@ export default class SitesSet extends FleetCommand {
     return { log: (line: string) => this.log(line), say: (line: string) => this.say(line) };
   }
 }
+
+/**
+ * Whether a change waits because the environment of the site is pinned: one site has no stages. @throws FleetError USAGE if it has terms, too
+ */
+const waitsForPin = async (hub: Hub, change: ValueChange): Promise<boolean> => {
+  const { rollouts } = await previewStages(hub.store, [change], await policiesFor(hub));
+  if (rollouts.length === 0) return false;
+  const { channel, freshness } = change.terms ?? {};
+  if (channel === undefined && freshness === undefined) return true;
+  throw new FleetError('USAGE', `the values of ${change.site} are pinned`, {
+    hint: 'Set the channel or freshness without values',
+  });
+};
 
 type Together = Readonly<Partial<Record<'agent' | 'channel' | 'freshness', string>>> & {
   readonly select?: readonly string[] | undefined;

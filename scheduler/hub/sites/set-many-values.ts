@@ -8,7 +8,8 @@ import { parts } from '../store/parts.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { agentUnknown, changeValues, siteMissing, type ValueChange } from './set-values.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
-import { refuseWaiting, type SplitChanges, splitByStage } from './split-by-stage.ts';
+import { refuseWaiting } from './refuse-waiting.ts';
+import { type SplitChanges, splitByStage } from './split-by-stage.ts';
 import type { ValuesPolicies } from './values-policies.ts';
 import {
   beginRollout,
@@ -186,7 +187,7 @@ export const toChange = ({
   content: { set, unset },
 }: Placed & { readonly content: Pick<ValueChange, 'set' | 'unset'> }): ValueChange => ({
   site,
-  ...(agent !== '' && { agent }),
+  ...defined({ agent: agent === '' ? undefined : agent }),
   set,
   unset,
 });

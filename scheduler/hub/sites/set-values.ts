@@ -8,7 +8,7 @@ import { type NotedChange, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
-import { refuseWaiting } from './split-by-stage.ts';
+import { refuseWaiting } from './refuse-waiting.ts';
 import { setTerms, type Terms } from './set-terms.ts';
 
 export { parseValue } from '#bundles/formats/author-schema/parse-value';

@@ -1,4 +1,6 @@
 import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import type { Database } from '../store/tables.ts';
 import { contentOf, readPins, runningRollouts, shortRollout } from './values-rollout.ts';
 
@@ -66,3 +68,11 @@ export const describeWaiting = ({
   isPinned,
 }: WaitingValues): string =>
   `${names.join(', ')} ${names.length === 1 ? 'waits' : 'wait'} for stage ${stage} of rollout ${rollout}, by ${person ?? 'a rule'} at ${since}${reason === null ? '' : `: ${reason}`}${isPinned ? '; the values of its environment are pinned' : ''}`;
+
+/** Without the text of values that seem to be secrets. */
+export const withoutSecrets = (one: WaitingValues): WaitingValues => ({
+  ...one,
+  set: Object.fromEntries(
+    Object.entries(one.set).map(([name, value]) => [name, namesSecretValue(name) ? WITHHELD : value]),
+  ),
+});

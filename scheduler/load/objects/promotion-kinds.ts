@@ -74,7 +74,7 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         onFailure: spec.onFailure === 'stop' ? 'stop' : 'take-back',
         ...defined({ freshnessSeconds: spec.freshness }),
         ...toAbsent(spec.absent),
-        ...(spec.siteValues === 'atOnce' && { siteValues: 'at-once' }),
+        ...defined({ siteValues: spec.siteValues === 'atOnce' ? ('at-once' as const) : undefined }),
         at,
       },
     }),

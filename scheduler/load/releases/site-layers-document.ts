@@ -89,7 +89,7 @@ export const encodeSiteLayers = (platform: Platform, rollout: StagePlan | undefi
         .join('; ')
         .slice(0, 2000),
     })),
-    ...(rollout && { rollout }),
+    ...defined({ rollout }),
   };
   return canonicalBytes(document, 'doubles');
 };

@@ -51,7 +51,7 @@ export const stagePlan = (policy: RolloutPolicy): StagePlan => ({
   onFailure: policy.onFailure,
   freshnessSeconds: policy.freshnessSeconds ?? null,
   absent: policy.absent ?? null,
-  ...(policy.siteValues && { siteValues: policy.siteValues }),
+  ...defined({ siteValues: policy.siteValues }),
 });
 
 /** All agents, in the form that readers of every version understand. */

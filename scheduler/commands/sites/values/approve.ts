@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { formatCount } from '#bundles/format-count';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
 import { approveValues } from '../../../hub/promote/values/approve-values.ts';
@@ -8,19 +9,21 @@ import { KEY_FORMS, passwordFlag, passwordsOf } from '../../../keys/places/key-f
 import { openGivenKey } from '../../../keys/places/open-given-key.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
+import { approveValuesStage } from '../../../hub/promote/values/approve-values-stage.ts';
+import { rolloutLine } from '../change-many.ts';
 import { appendToLog } from '../../append-to-log.ts';
 import { personFlags, personAndReason, personOf } from '../../person-flags.ts';
 
 export default class SitesValuesApprove extends FleetCommand {
   static override description =
-    'Approve a change of values that waits for review, with your own key. The last approval that is needed makes the change.\n\nIt is judged again then: by the releases and the values as they are. The approval is in the audit log either way.';
+    'Approve a change of values that waits for review, with your own key. The last approval that is needed makes the change.\n\nIt is judged again then: by the releases and the values as they are. The approval is in the audit log either way. Given the digits of a rollout of values, it approves the stage that comes next.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 4f0c2a9be1d7 --key bob.key --person bob --reason "checked at the gateway"',
   ];
   static override args = {
     proposal: Args.string({
       required: true,
-      description: 'Its first digits, as sites values proposals shows them',
+      description: 'Its first digits, as sites values proposals or rollout status shows them',
     }),
   };
   static override flags = {
@@ -41,9 +44,17 @@ export default class SitesValuesApprove extends FleetCommand {
       passwords: passwordsOf(flags),
     });
     const person = personOf(flags);
-    const { row, conditions, applied } = await approveValues(
+    const request = { id: args.proposal, key, person, reason: flags.reason ?? '', now };
+    const stage = await approveValuesStage(hub, request);
+    if (stage) {
+      this.log(
+        `stage ${stage.stage} of rollout ${stage.rollout} has ${stage.found} of ${formatCount(stage.needed, 'approval')}`,
+      );
+      return { ...stage, person };
+    }
+    const { row, conditions, applied, rollouts } = await approveValues(
       hub,
-      { id: args.proposal, key, person, reason: flags.reason ?? '', now },
+      request,
       configuration.siteValues,
     );
     const id = shortId(row.id);
@@ -60,6 +71,7 @@ export default class SitesValuesApprove extends FleetCommand {
       this.log(
         `${id} is approved by ${person} and made: ${names || 'no site differed'}; the next medium carries it`,
       );
+      for (const one of rollouts) this.log(rolloutLine(one.id, one.rollout, one.progress));
     }
     return {
       proposal: row.id,

@@ -7,6 +7,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
 import { formatValues } from '../../../hub/sites/list-sites.ts';
 import { findSite } from '../../../hub/sites/set-values.ts';
+import { describeWaiting, readWaiting, withoutSecrets } from '../../../hub/sites/waiting-values.ts';
 import { type DecidedValue, valuesAt, valuesVersions } from '../../../hub/sites/values-at.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
@@ -42,13 +43,21 @@ export default class SitesValuesList extends FleetCommand {
       for (const value of values) this.log(`${agent === null ? '  ' : '    '}${describeValue(value)}`);
     }
     if (found.values.length === 0) this.log('  none');
+    const waiting = at === undefined ? await readWaiting(db, site) : [];
+    for (const one of waiting) this.log(`  ! ${one.agent ?? site}: ${describeWaiting(one)}`);
     if (at === undefined && versions.length > 1) {
       this.log('versions:');
       for (const { version, at: since, person, reason } of versions)
         this.log(`  ${version}  ${since}  ${who(person, reason)}`);
     }
     const { document: _, values, ...rest } = found;
-    return { fleet: hub.store.fleet, ...rest, values: values.map(withheld), versions };
+    return {
+      fleet: hub.store.fleet,
+      ...rest,
+      values: values.map(withheld),
+      waiting: waiting.map(withoutSecrets),
+      versions,
+    };
   }
 }
 

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { parseTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { findRollout, rolloutOf, shortRollout, type StoredRollout } from '../../sites/values-rollout.ts';
@@ -73,7 +74,7 @@ export const simulateValues = async (
       site,
       agent,
       labels,
-      ...(stage !== undefined && { stage }),
+      ...defined({ stage }),
     })),
     started === undefined ? now : parseTime(started),
   );

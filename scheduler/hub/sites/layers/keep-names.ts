@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { ownValue } from '../split-by-stage.ts';
@@ -39,7 +40,7 @@ export const keepNames = (
 ): ComposedValues | undefined => {
   const below = mix(composed, kept, names);
   const fixed = mix(composed?.fixed, kept?.fixed, names);
-  return below || fixed ? { ...(below ?? { values: {} }), ...(fixed && { fixed }) } : undefined;
+  return below || fixed ? { ...(below ?? { values: {} }), ...defined({ fixed }) } : undefined;
 };
 
 const mix = (own: Part | undefined, kept: Part | undefined, names: ReadonlySet<string>): Part | undefined => {
@@ -50,7 +51,10 @@ const mix = (own: Part | undefined, kept: Part | undefined, names: ReadonlySet<s
     return Object.keys(one).length === 0 ? [] : [[id, one] as const];
   });
   if (Object.keys(values).length === 0 && assignments.length === 0) return undefined;
-  return { values, ...(assignments.length > 0 && { assignments: Object.fromEntries(assignments) }) };
+  return {
+    values,
+    ...defined({ assignments: assignments.length > 0 ? Object.fromEntries(assignments) : undefined }),
+  };
 };
 
 const mixValues = (own: Values = {}, kept: Values = {}, names: ReadonlySet<string>): Values =>
