@@ -1,6 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
+import { nameSome } from '#bundles/name-some';
 import { parseChannel, parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { FleetCommand } from '#cli/fleet-command';
@@ -42,7 +43,7 @@ export default class SitesSet extends FleetCommand {
     ...optionalRemovalReasonFlags('--unset'),
     select: Flags.string({
       description:
-        'Set the values of all sites that have an agent with these labels, like region=north,line=a',
+        'Set the values of all sites that have an agent with these labels, like region=north,line=a; they reach all agents there',
       ...repeatable,
     }),
     agents: Flags.boolean({
@@ -167,8 +168,12 @@ export default class SitesSet extends FleetCommand {
     const by =
       unset.length === 0 || dryRun ? personAndReason(flags) : await requireReason(flags, loses, terms);
     await using hub = await openHub(configuration, { by });
-    const found = await selectAgents(hub.store.db, labels);
-    const asked = [...found].flatMap(([site, agents]) =>
+    const { bySite, others } = await selectAgents(hub.store.db, labels);
+    if (!flags.agents && others.length > 0)
+      this.say(
+        `! values of a site are for all its agents: ${nameSome(others)} ${others.length === 1 ? 'lacks' : 'lack'} ${select.join(',')} and ${others.length === 1 ? 'is' : 'are'} at a selected site. With --agents the values are set at the selected agents alone.`,
+      );
+    const asked = [...bySite].flatMap(([site, agents]) =>
       flags.agents
         ? agents.map((agent) => ({ change: { site, agent, ...values } }))
         : [{ change: { site, ...values } }],

@@ -18,14 +18,17 @@ export const parseSelect = (texts: readonly string[]): Labels => {
   );
 };
 
+/** Agents by site, sorted; and those without the labels at the same sites: '<site>/<agent>', sorted. */
+export type SelectedAgents = {
+  readonly bySite: ReadonlyMap<string, readonly string[]>;
+  readonly others: readonly string[];
+};
+
 /**
- * Sites and agents that have all these labels, sorted: the enrolled agents with the labels, by site.
+ * The enrolled agents that have all these labels, by site.
  * @throws FleetError SITE_MISSING if none has; the hint names the labels that there are
  */
-export const selectAgents = async (
-  db: Database,
-  labels: Labels,
-): Promise<ReadonlyMap<string, readonly string[]>> => {
+export const selectAgents = async (db: Database, labels: Labels): Promise<SelectedAgents> => {
   const rows = await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute();
   const found = rows.filter((row) => {
     const own = labelsOf(row);
@@ -49,5 +52,10 @@ export const selectAgents = async (
     found.toSorted((a, b) => compareBytes(a.site, b.site) || compareBytes(a.name, b.name)),
     ({ site }) => site,
   );
-  return new Map([...bySite].map(([site, agents]) => [site, agents.map(({ name }) => name)]));
+  const selected = new Set(found);
+  const others = rows.filter((row) => bySite.has(row.site) && !selected.has(row)).map(({ id }) => id);
+  return {
+    bySite: new Map([...bySite].map(([site, agents]) => [site, agents.map(({ name }) => name)])),
+    others: others.toSorted(compareBytes),
+  };
 };

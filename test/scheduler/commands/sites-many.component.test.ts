@@ -70,9 +70,13 @@ plant-2  lineNumber: nothing -> 7  ratio: nothing -> 0.5
 2 of 2 sites would change; nothing was changed
 `,
   );
+  // Values of a site reach all its agents.
+  const also =
+    '! values of a site are for all its agents: plant-2/press-2 lacks region=north and is at a selected site. With --agents the values are set at the selected agents alone.\n';
+  expect(dry.err).toBe(also);
   expect(await laidOut(hub)).toEqual(before);
   const made = await run(hub, SitesSet, '--select', 'region=north', 'lineNumber=7', 'ratio=0.5');
-  expect([made.code, made.err]).toEqual([0, '']);
+  expect([made.code, made.err]).toEqual([0, also]);
   expect(made.out).toContain('2 of 2 sites changed; the next medium carries their statements');
   const after = await laidOut(hub);
   expect(after).toEqual({
