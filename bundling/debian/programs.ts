@@ -47,6 +47,7 @@ export const PACKAGED: readonly Packaged[] = [
       'debian/fleet-agent.trial': 'usr/lib/fleet-agent/trial',
       'debian/fleet-agent-trial.service': 'usr/lib/fleet-agent/fleet-agent-trial.service',
       'debian/fleet-agent.default': 'etc/default/fleet-agent',
+      'debian/fleet-agent.needrestart': 'etc/needrestart/conf.d/fleet-agent.conf',
       'debian/agent.yaml': 'usr/share/doc/fleet-agent/examples/agent.yaml',
     },
     about: 'It needs no network: releases and reports can travel on removable media.',

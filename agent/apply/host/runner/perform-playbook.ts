@@ -114,6 +114,8 @@ const playbookEnv = (
   // Ansible refuses a locale that is not UTF-8.
   LC_ALL: 'C.UTF-8',
   HOME: '/root',
+  // Its hook of apt may restart any service, the agent's own in the middle of this step too.
+  NEEDRESTART_SUSPEND: '1',
   ANSIBLE_CONFIG: join(scratch, 'ansible.cfg'),
   ANSIBLE_HOME: join(scratch, 'home'),
   ANSIBLE_LOCAL_TEMP: join(scratch, 'tmp'),

@@ -61,6 +61,7 @@ test('a playbook step runs ansible-playbook --check with a local connection and 
       ANSIBLE_ASYNC_DIR: `${scratch}/async`,
       ANSIBLE_CONFIG: `${scratch}/ansible.cfg`,
       ANSIBLE_NO_TARGET_SYSLOG: 'true',
+      NEEDRESTART_SUSPEND: '1',
     },
     variables: '{"a": {"__ansible_unsafe": "{{ b }}"}}',
   });
