@@ -60,20 +60,20 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
   if (policy && (freshness === 'late' || freshness === 'stale')) {
     // Times, not ages: the same condition has the same sentence in every round.
     const word = agent.reported
-      ? `its last word is of ${said}`
+      ? `it last compared the machine with its release at ${said}`
       : `it was enrolled at ${said} and never reported`;
     const limit = freshness === 'late' ? policy.lateSeconds : policy.staleSeconds;
     const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
-    const summary = `${agent.id} is ${freshness}: ${word}, and at most ${formatSpan(limit * 1000)} are allowed`;
+    const summary = `${agent.id} is ${freshness}: ${word}, and its FreshnessPolicy allows ${formatSpan(limit * 1000)}`;
     const severity = freshness === 'late' ? 'warning' : 'critical';
     alarms.push(createAlarm('AGENT_LATE', severity, subject, formatTime(since), summary));
   }
   if (agent.onlineAt !== null && agent.onlineAt < silentSince(now)) {
-    const summary = `${agent.id} is silent: it was on line, and was last heard at ${agent.onlineAt}`;
+    const summary = `${agent.id} is silent: it was online, and the hub last heard it at ${agent.onlineAt}`;
     alarms.push(createAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
   }
   if (agent.stopped) {
-    const summary = `The service of ${agent.id} does not run: nothing compares the machine with its release since ${said}`;
+    const summary = `The agent's service at ${agent.id} is not running: nothing has compared the machine with its release since ${said}`;
     alarms.push(createAlarm('SERVICE_STOPPED', 'warning', subject, said, summary));
   }
   const rebootBy =
@@ -81,12 +81,12 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
       ? new Date(parseTime(agent.reboot.since).getTime() + policy.rebootSeconds * 1000)
       : undefined;
   if (agent.reboot && rebootBy && rebootBy <= now) {
-    const summary = `${agent.id} needs a reboot since ${agent.reboot.since}${reasonSuffix(agent.reboot.causes)}`;
+    const summary = `${agent.id} has needed a reboot since ${agent.reboot.since}${reasonSuffix(agent.reboot.causes)}`;
     alarms.push(createAlarm('REBOOT_OVERDUE', 'warning', subject, formatTime(rebootBy), summary));
   }
   const visit = nextVisit({ ...agent, online: agent.onlineAt !== null }, policy, now);
   if (visit?.isOverdue === true) {
-    const summary = `No medium came from ${agent.id}: one was expected by ${visit.expectedBy}`;
+    const summary = `No medium has come from ${agent.id}: one was expected by ${visit.expectedBy}`;
     alarms.push(createAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
   }
   return alarms;
@@ -105,8 +105,8 @@ const withheldAlarm = (agent: AgentFacts, { policies, desired }: AlarmFacts): re
   // By the agent's last word: of an agent that says nothing it is not known, and AGENT_LATE is about that.
   if (agent.saidAt < after(policy.lateSeconds)) return [];
   const severity = agent.saidAt < after(policy.staleSeconds) ? 'warning' : 'critical';
-  const has = agent.release === 0 ? 'none of them' : `release ${agent.release}`;
-  const summary = `${agent.id} reports, and has ${has} of ${formatChannel(agent)}: release ${wanted.version} was issued at ${wanted.issuedAt}`;
+  const has = agent.release === 0 ? 'no release' : `release ${agent.release}`;
+  const summary = `${agent.id} reports, but has not accepted release ${wanted.version} of ${formatChannel(agent)}, issued at ${wanted.issuedAt}: it has ${has}`;
   return [createAlarm('RELEASE_NOT_TAKEN', severity, subjectOf(agent), after(policy.lateSeconds), summary)];
 };
 
@@ -240,8 +240,8 @@ const unknownAlarm = (
   const [first, ...others] = agents.filter(({ release }) => release > newest);
   if (!first) return [];
   const { environment, clusterType } = first;
-  const more = others.length === 0 ? '' : `, and ${others.length} more have a newer one`;
-  const summary = `${first.id} has release ${first.release} of ${channel}${more}; the newest in the layout is ${newest}`;
+  const more = others.length === 0 ? '' : `; ${formatCount(others.length, 'other agent')} too`;
+  const summary = `${first.id} has release ${first.release} of ${channel}, a newer one than the layout, whose newest is ${newest}${more}`;
   return [createAlarm('RELEASE_UNKNOWN', 'critical', { environment, clusterType }, formatTime(now), summary)];
 };
 
@@ -298,7 +298,7 @@ const endAlarm = (end: End, now: Date): readonly Alarm[] => {
       severity,
       subject,
       since,
-      `${what} ${left > 0 ? 'ends' : 'ended'} at ${formatTime(at)}`,
+      `${what} ${left > 0 ? 'expires' : 'expired'} at ${formatTime(at)}`,
     ),
   ];
 };
@@ -325,7 +325,7 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
               'warning',
               { name },
               refused.since,
-              `The receiver ${name} refuses ${formatCount(refused.count, 'notice')}${reasonSuffix(refused.message)}`,
+              `The receiver ${name} has refused ${formatCount(refused.count, 'notice')}${reasonSuffix(refused.message)}`,
             ),
           ];
     if (now.getTime() - parseTime(failingSince).getTime() < RECEIVER_FAILS_MS) return [];
@@ -335,7 +335,7 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
         'warning',
         { name },
         failingSince,
-        `The receiver ${name} takes no alarms since ${failingSince}`,
+        `The receiver ${name} has taken no alarms since ${failingSince}`,
       ),
     ];
   }),

@@ -71,7 +71,7 @@ export const email = (
       signal: AbortSignal.any([signal, stop.signal]),
     }).then(
       (): Outcome => ({ kind: 'unreachable', message: `${host} did not take the message in time` }),
-      (): Outcome => ({ kind: 'unreachable', message: `${host} was not waited for` }),
+      (): Outcome => ({ kind: 'unreachable', message: `the hub stopped before ${host} answered` }),
     );
     try {
       const outcome = await Promise.race([sent, limit]);

@@ -53,7 +53,7 @@ export const postJson = async (
     if (limit.aborted)
       return { kind: 'unreachable', message: `${host} did not answer within ${requestMs / 1000} s` };
     if (isFleetError(error, 'SOURCE_UNREACHABLE'))
-      return { kind: 'unreachable', message: `${host} is not asked: it is without TLS` };
+      return { kind: 'unreachable', message: `nothing was sent to ${host}: its address has no TLS` };
     return { kind: 'unreachable', message: `${host}: ${toFleetError(error).message}` };
   }
 };

@@ -55,7 +55,7 @@ export const createAlarmSender = (
         .deliver(part, { fleet: store.fleet, now: clock(), signal })
         .catch((error: unknown): Outcome => {
           signal.throwIfAborted();
-          return { kind: 'unreachable', message: toFleetError(error, `telling ${name}`).message };
+          return { kind: 'unreachable', message: toFleetError(error, `sending alarms to ${name}`).message };
         });
       onDelivered?.(name, outcome.kind, part.length);
       if (outcome.kind === 'unreachable') return await noteFailure(outcome.message);
@@ -121,7 +121,7 @@ export const createAlarmSender = (
       await tell(signal);
     } catch (error) {
       if (signal.aborted) return;
-      const { code, message } = toFleetError(error, `telling ${name}`);
+      const { code, message } = toFleetError(error, `sending alarms to ${name}`);
       log.error({ receiver: name, code, why: message }, 'alarms not delivered');
     }
   };

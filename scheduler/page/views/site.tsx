@@ -123,8 +123,8 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
       <Text>
         {channel.environment}/{channel.clusterType}. Last word <Age at={saidAt} now={now} />, last heard{' '}
         <Age at={heardAt} now={now} />
-        {silent ? '; it was on line and is silent now' : ''}
-        {stopped ? '; its service does not run, so nothing looks after it' : ''}.
+        {silent ? '; it was online and is silent now' : ''}
+        {stopped ? '; its service is not running, so nothing is compared or corrected there' : ''}.
         {follower !== null && ` Notifications of ${follower}, which nobody signed.`}
       </Text>
       {carried !== undefined && <Visits carried={carried} now={now} />}

@@ -50,7 +50,7 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
   });
   const silent = new Gauge({
     name: 'fleet_agents_silent',
-    help: 'Agents that were on line and are not heard any more; those that only sticks reach do not count',
+    help: 'Agents that were online and are not heard any more; those that only media reach do not count',
     registers,
     collect: async () => {
       silent.set(await countSilent(db, clock()));

@@ -26,13 +26,13 @@ export const describeStatus = (
     .filter(({ silent }) => silent)
     .map(
       ({ site, agent, heardAt }) =>
-        `${site}/${agent} is silent: it was on line, and was last heard ${heardAt === null ? 'never' : formatAge(heardAt, now)}`,
+        `${site}/${agent} is silent: it was online, and the hub last heard it ${heardAt === null ? 'never' : formatAge(heardAt, now)}`,
     ),
   ...agents
     .filter(({ stopped }) => stopped)
     .map(
       ({ site, agent, saidAt }) =>
-        `${site}/${agent}: its service does not run, so nothing looks after it; its last look was ${saidAt === null ? 'never' : formatAge(saidAt, now)}`,
+        `${site}/${agent}: its service is not running, so nothing is compared or corrected there; its last look was ${saidAt === null ? 'never' : formatAge(saidAt, now)}`,
     ),
   ...agents.flatMap(({ site, agent, held }) =>
     held === null ? [] : [`${site}/${agent} is ${describeHold(held, now)}`],

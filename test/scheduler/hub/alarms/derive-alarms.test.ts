@@ -87,7 +87,7 @@ describe('an alarm about an agent', () => {
         'REBOOT_OVERDUE',
         'warning',
         ago(48),
-        `plant-7/press-1 needs a reboot since ${ago(72)}: kernel 6.1.0-28-amd64 is installed`,
+        `plant-7/press-1 has needed a reboot since ${ago(72)}: kernel 6.1.0-28-amd64 is installed`,
       ],
     ]);
   });
@@ -109,11 +109,11 @@ describe('an alarm about an agent', () => {
         'RELEASE_NOT_TAKEN',
         'warning',
         ago(6),
-        `plant-7/press-1 reports, and has release 3 of prod/factory-host: release 4 was issued at ${ago(30)}`,
+        `plant-7/press-1 reports, but has not accepted release 4 of prod/factory-host, issued at ${ago(30)}: it has release 3`,
       ],
     ]);
     expect(withheld(80)[0]?.slice(0, 2)).toEqual(['RELEASE_NOT_TAKEN', 'critical']);
-    expect(withheld(30, { release: 0 })[0]?.[3]).toContain('none of them');
+    expect(withheld(30, { release: 0 })[0]?.[3]).toContain('it has no release');
     expect(withheld(30, { release: 4 })).toEqual([]);
     // Its last word is from before: whether it has the release is not known.
     expect(withheld(30, { saidAt: ago(10) })).toEqual([]);
@@ -130,7 +130,7 @@ describe('an alarm about an agent', () => {
         'AGENT_LATE',
         'warning',
         since,
-        `plant-7/press-1 is late: its last word is of ${ago(30)}, and at most 24 h are allowed`,
+        `plant-7/press-1 is late: it last compared the machine with its release at ${ago(30)}, and its FreshnessPolicy allows 24 h`,
       ],
     ]);
     expect(late(80)[0]?.slice(0, 3)).toEqual(['AGENT_LATE', 'critical', ago(56)]);
@@ -156,7 +156,7 @@ describe('an alarm about an agent', () => {
         'AGENT_SILENT',
         'warning',
         ago(1),
-        `plant-7/press-1 is silent: it was on line, and was last heard at ${ago(1)}`,
+        `plant-7/press-1 is silent: it was online, and the hub last heard it at ${ago(1)}`,
       ],
     ]);
     expect(alarms({ agents: [{ ...AGENT, onlineAt: ago(0.1) }] })).toEqual([]);
@@ -169,7 +169,7 @@ describe('an alarm about an agent', () => {
         'MEDIUM_OVERDUE',
         'warning',
         ago(1),
-        `No medium came from plant-7/press-1: one was expected by ${ago(1)}`,
+        `No medium has come from plant-7/press-1: one was expected by ${ago(1)}`,
       ],
     ]);
   });
@@ -360,7 +360,7 @@ it('an alarm about an expiry is a warning first, then critical, and names what h
     formatTime(addDays(NOW, -10)),
   ]);
   expect(told({ ends: [end(10)] })[0]?.[1]).toBe('critical');
-  expect(told({ ends: [end(-1)] })[0]?.[3]).toBe(`Root 3 of the fleet ended at ${ago(24)}`);
+  expect(told({ ends: [end(-1)] })[0]?.[3]).toBe(`Root 3 of the fleet expired at ${ago(24)}`);
 });
 
 it('an alarm about a failing build or receiver is raised after minutes, not at the first failure', () => {
@@ -381,7 +381,7 @@ it('an alarm about a failing build or receiver is raised after minutes, not at t
     {
       kind: 'RECEIVER_FAILS',
       subject: { name: 'strict' },
-      summary: expect.stringMatching(/refuses 2 notices: status 422/),
+      summary: expect.stringMatching(/has refused 2 notices: status 422/),
     },
   ]);
 });
@@ -394,7 +394,7 @@ it('I8: an agent with a release that the layout never made: an alarm, and not th
       'RELEASE_UNKNOWN',
       'critical',
       formatTime(NOW),
-      'plant-8/press-1 has release 6 of prod/factory-host; the newest in the layout is 4',
+      'plant-8/press-1 has release 6 of prod/factory-host, a newer one than the layout, whose newest is 4',
     ],
   ]);
   expect(told({ agents: [AGENT] })).toEqual([]);

@@ -268,7 +268,7 @@ describe('the wide status table', () => {
     expect(rows).toMatchObject([{ verdict: 'complies', silent: true, heardAt: formatTime(hours(2)) }]);
     expect(shown(renderTable(rows, NOW))[1]).toMatch(/ 2 h ago {2}! complies, silent$/);
     expect(describeStatus(new Map(), { agents: [silent], gaps: [], alarms: [] }, NOW)).toEqual([
-      'plant-7/press-1 is silent: it was on line, and was last heard 2 h ago',
+      'plant-7/press-1 is silent: it was online, and the hub last heard it 2 h ago',
     ]);
   });
 
