@@ -98,4 +98,10 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'changing or replacing what decides what a program does: agent.yaml, fleet-scheduler.yaml, keys.yaml, a kubeconfig, certificates, tokens or credentials that belong to another user, lie in a folder that others can write to, or that a link in such a folder leads to',
     'PERMISSION',
   ),
+  row(
+    'L17',
+    'memory in a dump',
+    'reading keys and secrets in the core file of a service that crashed, or in what a crash handler of the host stored of it',
+    'ACCEPT',
+  ),
 ];
