@@ -44,8 +44,8 @@ export const resolveAsked = async (hub: Hub, asked: AskedValues): Promise<readon
         unset,
       },
     ];
-  const found = await selectAgents(hub.store.db, select ?? {});
-  return [...found].flatMap(([one, names]) =>
+  const { bySite } = await selectAgents(hub.store.db, select ?? {});
+  return [...bySite].flatMap(([one, names]) =>
     agents ? names.map((name) => ({ site: one, agent: name, set, unset })) : [{ site: one, set, unset }],
   );
 };
