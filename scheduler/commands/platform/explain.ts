@@ -10,6 +10,9 @@ import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/wa
 import { explainSite, formatSite } from '../../hub/questions/answers/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
+import { locate, parsePlatform } from '../../model/location.ts';
+import { redactUrl } from '../../model/repository-url.ts';
+import { type Blamed, readBlame } from '../../load/sources/read-blame.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 
 export default class Explain extends FleetCommand {
@@ -18,7 +21,7 @@ export default class Explain extends FleetCommand {
 For each assignment: the policy and what it selected by, the template of each file, and for each value its file, line and
 layer, why that layer holds, and what it overrode. For a pair that is not an assignment: which term of which policy failed.
 
-With --site it is about the values of a site, by the newest releases in the layout and the hub's database.
+With --site it is about the values of a site, by the newest releases in the layout and the hub's database. With --platform also the commit and author of each line of a layer are named, as far as its repository knows them.
 
 With a layout, an environment that is promoted to is explained as it is built: from the promoted candidate and its own layer. The promotion and the sources come first.`;
   static override examples = [
@@ -97,6 +100,32 @@ With a layout, an environment that is promoted to is explained as it is built: f
     });
   }
 
+  /** Asks the repositories of the release for the commits of lines; undefined without --platform. */
+  #blame(
+    configuration: Configuration,
+  ): ((asked: readonly Blamed[]) => ReturnType<typeof readBlame>) | undefined {
+    if (configuration.platform === undefined) return undefined;
+    const { env, signal } = { env: process.env, signal: this.signal };
+    const { platform, maps, cacheDirectory } = platformOptions(configuration, {
+      cwd: process.cwd(),
+      env,
+      signal,
+    });
+    const { location } = parsePlatform(platform);
+    const locateFile = (one: Blamed): Blamed => {
+      // Statements name folders by their role alone.
+      if (!('url' in one))
+        return location.kind === 'directory' && /^directory:(?:platform|environment\/)/.test(one.directory)
+          ? { ...one, directory: location.directory }
+          : one;
+      // Statements have no credentials.
+      const url = location.kind === 'git' && redactUrl(location.repo) === one.url ? location.repo : one.url;
+      const found = locate(maps, url, { kind: 'commit', commit: one.commit });
+      return { ...one, url: found.kind === 'git' ? found.repo : found.directory };
+    };
+    return (asked) => readBlame(asked.map(locateFile), { cacheDirectory, env, signal });
+  }
+
   async #explainSite(configuration: Configuration, name: string): Promise<unknown> {
     const { args, flags } = await this.parse(Explain);
     if (flags.environment !== undefined || flags.key !== undefined)
@@ -106,7 +135,11 @@ With a layout, an environment that is promoted to is explained as it is built: f
     const site = parseName(name, 'site');
     const agent = flags.agent === undefined ? undefined : parseName(flags.agent, 'agent');
     await using hub = await openHub(configuration);
-    const agents = await explainSite(hub, site, { agent, assignment: args.pair });
+    const agents = await explainSite(hub, site, {
+      agent,
+      assignment: args.pair,
+      blame: this.#blame(configuration),
+    });
     for (const line of formatSite(site, agents)) this.log(line);
     if (agents.length === 0) this.log(`${site} has no agent`);
     const waiting = (await readWaiting(hub.store.db, site)).filter(

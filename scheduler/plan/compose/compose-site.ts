@@ -44,7 +44,7 @@ export type SiteComposition = {
   /** Values below those that people set, and those of layers with `fixed` above them; by name. */
   readonly values: SiteValuesMap;
   readonly fixed: SiteValuesMap;
-  /** Of every value: layer, place and what it overrides. */
+  /** Of every value: layer, place and what it overrides; of values of `fixed` first. */
   readonly origins: readonly ConfigOrigin<SiteLayer>[];
   /** Layers that set one value alike, of which none has more labels. */
   readonly ties: readonly LayerTie[];
@@ -140,10 +140,7 @@ export const composeSite = (
     layers: only,
     values: toJson(composeLayers(below)),
     fixed,
-    origins: [
-      ...explainConfig(below).filter(({ path: [name = ''] }) => !Object.hasOwn(fixed, name)),
-      ...explainConfig(above),
-    ],
+    origins: [...explainConfig(above), ...explainConfig(below)],
     ties: [...findTies(below), ...findTies(above)],
   };
 };

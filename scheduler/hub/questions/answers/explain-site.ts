@@ -6,19 +6,30 @@ import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-va
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
 import type { Hub } from '../../hub.ts';
-import { channelOf } from '../../sites/agent-record.ts';
+import { channelOf, labelsOf } from '../../sites/agent-record.ts';
+import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
+import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
+import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { type DecidedValue, valuesAt } from '../../sites/values-at.ts';
-import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
+import {
+  type ExplainedSetting,
+  findChanges,
+  settingLines,
+  settingsOfInput,
+  withholdSetting,
+} from './explain-setting.ts';
+import type { Blamed, readBlame } from '../../../load/sources/read-blame.ts';
+import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
+import type { LayeredAgent, SiteComposition } from '../../../plan/compose/compose-site.ts';
 
 /** Place of a value, lowest first: a higher one replaces the whole value. */
 export type Origin = 'default' | 'layers' | 'site' | 'agent' | 'fixed layers';
@@ -30,6 +41,10 @@ export type PlacedValue = {
   readonly person?: string | null;
   readonly since?: string;
   readonly reason?: string | null;
+  /** Of a value from layers: the settings that it is made of. A value that is no mapping or list has one. */
+  readonly settings?: readonly ExplainedSetting[];
+  /** The layers give another value now. Status says why the site does not have it; absent: it has theirs. */
+  readonly isBehind?: true;
 };
 
 /** One site input of an assignment at an agent. */
@@ -57,45 +72,59 @@ export type ExplainedAgent = {
   readonly untaken: readonly string[];
 };
 
-type Asked = { readonly agent?: string | undefined; readonly assignment?: string | undefined };
+type Asked = {
+  readonly agent?: string | undefined;
+  readonly assignment?: string | undefined;
+  /** Finds who changed lines of the repository; undefined: nobody is named. */
+  readonly blame?: ((asked: readonly Blamed[]) => ReturnType<typeof readBlame>) | undefined;
+};
 
 /**
  * Says for each value that assignments at a site take where it comes from, who gave it, what it overrides and which field takes it; by the
- * newest releases of the channels that its agents follow. @throws FleetError SITE_MISSING, AGENT_UNKNOWN, USAGE for an assignment that no agent has
+ * newest releases of the channels that its agents follow. Of a value from layers it names each layer with file and line. @throws FleetError SITE_MISSING, AGENT_UNKNOWN, USAGE for an assignment that no agent has
  */
 export const explainSite = async (
   hub: Hub,
   site: string,
-  { agent, assignment }: Asked = {},
+  { agent, assignment, blame }: Asked = {},
 ): Promise<readonly ExplainedAgent[]> => {
   const { db } = hub.store;
   const row = await findSite(db, site, agent);
   const document = siteValuesOf(row, hub.keys.root.fleet, site);
   const decided = (await valuesAt(db, site))?.values ?? [];
   const rows = (await agentsWithValues(db, site)).filter(({ name }) => agent === undefined || name === agent);
-  const layout = await openOrStartLayout(hub.layout);
+  const { layers } = await readChannelLayers(hub, rows.map(channelOf));
+  const changeOf = await findChanges(
+    rows.flatMap((enrolled) => {
+      const channel = layers.get(formatChannel(channelOf(enrolled)));
+      return channel ? [{ channel, composition: channel.compose(layeredRow(enrolled, channel)) }] : [];
+    }),
+    blame,
+  );
   const explained: ExplainedAgent[] = [];
   const known = new Set<string>();
   for (const enrolled of rows) {
     const { name } = enrolled;
-    const channel = channelOf(enrolled);
-    const found = await readRelease(layout, channel, hub.keys.roots);
+    const channel = formatChannel(channelOf(enrolled));
+    const found = layers.get(channel);
+    const composition = found?.compose(layeredRow(enrolled, found));
     const assignments: ExplainedAssignment[] = [];
     const taken = new Set<string>();
-    for (const digest of found ? bundlesOf(found) : []) {
-      const { config } = await readBundle(layout.blobs, digest);
+    for (const config of found?.configs ?? [])
       for (const { id } of config.assignments) {
         known.add(id);
-        const inputs = await explainInputs(config, id, { document, decided, agent: name });
+        const layered = composition?.assignments.get(id) ?? composition?.whole;
+        const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
+        const place = { document, decided, agent: name, layered, settingsOf };
+        const inputs = await explainInputs(config, id, place);
         for (const one of inputs) taken.add(one.name);
         if (assignment === undefined || assignment === id) assignments.push({ assignment: id, inputs });
       }
-    }
     const given = decided.filter((one) => one.agent === null || one.agent === name);
     explained.push({
       agent: name,
-      channel: formatChannel(channel),
-      release: found?.predicate.version,
+      channel,
+      release: found?.release,
       assignments,
       untaken: found ? [...new Set(given.map((one) => one.name))].filter((one) => !taken.has(one)) : [],
     });
@@ -107,10 +136,19 @@ export const explainSite = async (
   return explained;
 };
 
+const layeredRow = (row: AgentRow, { released }: Pick<ChannelLayers, 'released'>): LayeredAgent =>
+  layeredAgent({ ...row, labels: labelsOf(row) }, released);
+
 type Place = {
   readonly document: SiteValues;
   readonly decided: readonly DecidedValue[];
   readonly agent: string;
+  /** The composition by the layers of the newest release. */
+  readonly layered: SiteComposition | undefined;
+  readonly settingsOf: (of: {
+    readonly name: string;
+    readonly fixed: boolean;
+  }) => readonly ExplainedSetting[];
 };
 
 const explainInputs = async (
@@ -133,7 +171,12 @@ const explainInputs = async (
         const by = decidedOf(place, origin, name);
         const isHidden = writeOnly.has(name) || namesSecretValue(name);
         const value = isHidden ? WITHHELD : (own[name] ?? null);
-        return { origin, value, ...(by && { person: by.person, since: by.since, reason: by.reason }) };
+        return {
+          origin,
+          value,
+          ...(by && { person: by.person, since: by.since, reason: by.reason }),
+          ...layeredPart(place, origin, name, { own: own[name], isHidden }),
+        };
       })
       .toReversed();
     const [used, ...overrides] = given;
@@ -145,6 +188,20 @@ const explainInputs = async (
       ...defined({ fault: faults.get(name)?.why }),
     };
   });
+};
+
+/** The settings of a value from layers. While the layers give another one than the site has, they are not those of its value. */
+const layeredPart = (
+  { layered, settingsOf }: Place,
+  origin: Origin,
+  name: string,
+  { own, isHidden }: { readonly own: Json | undefined; readonly isHidden: boolean },
+): Pick<PlacedValue, 'settings' | 'isBehind'> => {
+  if (origin !== 'layers' && origin !== 'fixed layers') return {};
+  const now = origin === 'layers' ? layered?.values : layered?.fixed;
+  if (!now || !Object.hasOwn(now, name) || !isSameJson(now[name], own)) return { isBehind: true };
+  const settings = settingsOf({ name, fixed: origin === 'fixed layers' });
+  return { settings: isHidden ? settings.map(withholdSetting) : settings };
 };
 
 type Level = { readonly origin: Origin; readonly values: SiteValues['values'] };
@@ -196,13 +253,18 @@ export const formatSite = (site: string, agents: readonly ExplainedAgent[]): rea
 
 const inputLines = ({ name, used, overrides, fields, fault }: ExplainedInput): readonly string[] => [
   `    ${name} = ${used ? describePlaced(used) : 'none: the field stays as the package has it'}`,
-  ...overrides.map((one) => `      overrides ${describePlaced(one)}`),
+  ...(used?.settings ?? []).flatMap((setting) => settingLines(setting, '      ')),
+  ...overrides.flatMap((one) => [
+    `      overrides ${describePlaced(one)}`,
+    ...(one.settings ?? []).flatMap((setting) => settingLines(setting, '        ')),
+  ]),
   ...fields.map((field) => `      to ${field}`),
   ...(fault === undefined ? [] : [`      ! ${fault}`]),
 ];
 
-const describePlaced = ({ origin, value, person, since, reason }: PlacedValue): string => {
+const describePlaced = ({ origin, value, person, since, reason, isBehind }: PlacedValue): string => {
   const by =
     since === undefined ? '' : `, by ${person ?? 'a rule'} at ${since}${reason ? `: ${reason}` : ''}`;
-  return `${JSON.stringify(value)}  from ${origin}${by}`;
+  const behind = isBehind ? ', which the layers no longer give: see sites list' : '';
+  return `${JSON.stringify(value)}  from ${origin}${by}${behind}`;
 };

@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
+import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
@@ -24,6 +25,8 @@ import type { Hub } from '../../hub.ts';
 /** The layers of a channel, by the newest statement about its release. */
 export type ReleasedChannelLayers = ChannelLayers & {
   readonly digest: Digest | undefined;
+  /** Sources of the release, and when it was built; undefined without a bundle. */
+  readonly stated: Pick<BundlePredicate, 'sources' | 'builtAt'> | undefined;
   /** Number of the release. */
   readonly release: number;
   /** The newest statement about each of its bundles. */
@@ -57,6 +60,7 @@ export const readChannelLayers = async (
     const configs: BundleConfig[] = [];
     const statements: ReleasedChannelLayers['statements'][number][] = [];
     let digest: Digest | undefined;
+    let stated: BundlePredicate | undefined;
     for (const bundle of bundlesOf(release)) {
       configs.push((await readBundle(layout.blobs, bundle)).config);
       const said = await readStatement(layout, release, release.documents, bundle);
@@ -72,6 +76,7 @@ export const readChannelLayers = async (
         );
       statements.push({ bundle, builtAt: said.builtAt });
       digest ??= said.siteLayers;
+      stated ??= said;
     }
     const released = digest && (documents.get(digest) ?? (await readSiteLayers(layout, channel, digest)));
     if (released && digest) documents.set(digest, released);
@@ -80,6 +85,7 @@ export const readChannelLayers = async (
       digest,
       release: release.predicate.version,
       statements,
+      stated,
       readEvidence: () => readEvidence(layout, release, digest),
     });
   };
