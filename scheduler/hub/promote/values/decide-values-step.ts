@@ -11,7 +11,7 @@ import {
 } from '../../sites/values-rollout.ts';
 import type { Tx } from '../../store/tables.ts';
 import type { RolloutStep } from '../rollout/decide-step.ts';
-import { carryOut } from './step-values.ts';
+import { carryOut, composesItself } from './step-values.ts';
 
 export type ValuesStepRequest = {
   /** The id of the rollout, or its first digits. */
@@ -42,6 +42,7 @@ export const decideValuesStep = async (
   hub: Hub,
   { id, decision, person, reason, now, signal }: ValuesStepRequest,
 ): Promise<DecidedValuesStep> => {
+  if (decision === 'take-back') await refuseWithSigner(hub, id);
   const { stored, stage, isNew } = await hub.store.transact(async (tx) => {
     const found = await findRollout(tx, id);
     const next = await nextState(tx, found, { decision, person, reason, now });
@@ -61,6 +62,17 @@ export const decideValuesStep = async (
     stage,
     sites,
   };
+};
+
+/** @throws FleetError USAGE */
+const refuseWithSigner = async (hub: Hub, id: string): Promise<void> => {
+  const stored = await findRollout(hub.store.db, id);
+  if (await composesItself(hub, stored))
+    throw refusal(
+      stored,
+      'a signer composes the values of layers itself, and signs no others',
+      'Pause the rollout, and revert the layers in the repository',
+    );
 };
 
 type Next = Pick<StoredRollout, 'state' | 'progress'> & { readonly stage?: string };

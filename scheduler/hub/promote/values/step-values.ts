@@ -108,13 +108,32 @@ const decideNext = async (
   const [judged] = await assessValues(hub, [stored], options.now);
   const decided = judged && decisionOf(judged, options.now);
   if (!decided) return undefined;
-  const { step, next, why, stage } = decided;
+  const { step, next, why, stage } =
+    decided.step === 'take-back' && (await composesItself(hub, stored))
+      ? pauseInstead(stored, decided)
+      : decided;
   const by = { person: null, reason: why };
   const more = defined({ stage });
   const moved = await move(hub, stored, next, { step, by, more, now: options.now });
   if (!moved) return undefined;
   const { sites, stopped } = await carryOut(hub, moved, options);
   return stopped ?? { decision: step, why, sites };
+};
+
+/** Whether a signer process composes the values of layers itself: it signs no others, so that only the repository takes them back. */
+export const composesItself = async (
+  { keys }: Pick<Hub, 'keys'>,
+  { rollout }: StoredRollout,
+): Promise<boolean> => rollout.kind === 'layers' && (await keys.key('release')).judges === true;
+
+const pauseInstead = ({ progress }: StoredRollout, { why, ...rest }: Decided): Decided => {
+  const said = `${why}; a signer composes these values, so revert the layers in the repository`;
+  return {
+    ...rest,
+    step: 'pause',
+    why: said,
+    next: { state: 'running', progress: { ...progress, paused: said } },
+  };
 };
 
 type Decided = {

@@ -11,7 +11,7 @@ import { type AgentComposition, tieError } from '../../../plan/compose/compose-s
 import { unreadLayers } from '../../../plan/compose/unread-layers.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
-import { keepNames } from './keep-names.ts';
+import { keepNames } from '#bundles/formats/site-values/keep-names';
 import type { Kept } from './kept.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 

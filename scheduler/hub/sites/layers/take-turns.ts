@@ -16,7 +16,7 @@ import {
   shortRollout,
   type StoredRollout,
 } from '../values-rollout.ts';
-import { differingNames, onlyNames } from './keep-names.ts';
+import { differingNames, onlyNames } from '#bundles/formats/site-values/keep-names';
 import type { Kept } from './kept.ts';
 import type { PlannedComposition, SiteFacts } from './plan-sites.ts';
 import type { ReleasedChannelLayers } from './read-channel-layers.ts';

@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { ComposedValues, SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
+import { differingNames, keepNames } from '#bundles/formats/site-values/keep-names';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
 import type { Judging } from './judging.ts';
@@ -15,7 +16,7 @@ type Asked = {
 /**
  * Checks that the values from layers which differ from those of the statement before follow from the released layers: the signer composes
  * them itself, from the labels and the channel in the statement. An agent that keeps its values is not judged, because its hub may hold it
- * back; one that the statement does not name can only lose them.
+ * back, and so is each value of its own that stays, because it may wait for the stage of a rollout; one that the statement does not name can only lose them.
  * @throws FleetError SIGNER_REFUSED; the codes of Judging.compose
  */
 export const checkComposed = (
@@ -34,10 +35,11 @@ export const checkComposed = (
       if (now === undefined) continue;
       throw refused(`${what} has values from layers for ${who}, which it does not name`);
     }
-    const { composed, held } = judging.compose(agent.channel, { ...agent, site: after.site });
-    const [reason] = held;
+    const { composed, held: reasons } = judging.compose(agent.channel, { ...agent, site: after.site });
+    const [reason] = reasons;
     if (reason) throw refused(`${what} changes the values of ${who} from layers, although ${reason.message}`);
-    if (!isSameJson(composed, now))
+    const held = new Set(differingNames(composed, now));
+    if (!isSameJson(keepNames(composed, old, held), now))
       throw refused(
         `${what} has other values for ${who} than the layers of ${formatChannel(agent.channel)} give it`,
       );

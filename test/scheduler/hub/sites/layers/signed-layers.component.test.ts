@@ -16,6 +16,9 @@ import { createSigner } from '../../../../../scheduler/keys/signer/signer.ts';
 import { openSignerState } from '../../../../../scheduler/keys/signer/state/open-state.ts';
 import { createComposeReleased } from '../../../../../scheduler/plan/compose/compose-released.ts';
 import { NOW } from '../../../release/removals/office.ts';
+import { decideValuesStep } from '../../../../../scheduler/hub/promote/values/decide-values-step.ts';
+import { listValuesRollouts } from '../../../../../scheduler/hub/promote/values/list-values-rollouts.ts';
+import { ours } from '../../../fleet-platform.ts';
 import { config, LAYERS, layeredHub, type LayeredHub } from './layered-hub.ts';
 
 const later = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
@@ -38,8 +41,8 @@ type Judged = AsyncDisposable & {
 };
 
 /** A hub whose release key is in a signer with `--site-values decided`, and two sites. */
-const judgedHub = async (): Promise<Judged> => {
-  const hub = await layeredHub({ [LAYERS]: layers('n1') }, async (folder) => {
+const judgedHub = async (files: Readonly<Record<string, string>> = {}): Promise<Judged> => {
+  const hub = await layeredHub({ [LAYERS]: layers('n1'), ...files }, async (folder) => {
     const [own, held] = [join(folder, 'keys'), join(folder, 'held')];
     await mkdir(held);
     await cp(join(own, '1.root.json'), join(held, '1.root.json'));
@@ -113,6 +116,37 @@ const composed = (values: SiteValues, change: Partial<NonNullable<SiteValues['co
 const forget = (hub: LayeredHub) => hub.store.db.deleteFrom('layers_of').execute();
 
 describe('a signer that judges values of sites', () => {
+  test('signs the stages of a rollout of layers, and only the repository takes them back', async () => {
+    const stages = '[{name: pilot, selector: {matchLabels: {ring: pilot}}}, {name: all, percent: 100}]';
+    const rings = ours('RolloutPolicy', 'rings', `spec: {environment: prod, stages: ${stages}}\n`);
+    await using office = await judgedHub({ 'platform/promotion/rings.yaml': rings });
+    const { hub } = office;
+    await hub.enrol('plant-1/edge', { region: 'north', ring: 'pilot' });
+    await hub.enrol('plant-2/edge', { region: 'north' });
+    await hub.compose();
+    await hub.store.db.updateTable('agent').set({ release_version: 1 }).execute();
+    await hub.edit(LAYERS, () => layers('n2'));
+    await hub.build({ now: later(5) });
+    expect((await hub.compose({ now: later(10) })).changed).toEqual([
+      'plant-1 3 plant-1/edge {"gatewayHost":"n2"}',
+    ]);
+    const [first] = await listValuesRollouts(hub, undefined, later(11));
+    const step = { id: first?.rollout ?? '', person: 'ann', reason: 'why', now: later(12) };
+    await expect(decideValuesStep(hub, { ...step, decision: 'take-back' })).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: 'Pause the rollout, and revert the layers in the repository',
+    });
+    // A value that the rollout is not about changes at once, beside the one that waits.
+    await hub.store.db
+      .updateTable('agent')
+      .set({ labels: '{"region":"south"}' })
+      .where('site', '=', 'plant-2')
+      .execute();
+    expect((await hub.compose({ now: later(13) })).changed).toEqual(['plant-2 3 plant-2/edge {}']);
+    expect(await decideValuesStep(hub, { ...step, decision: 'advance' })).toMatchObject({ sites: 1 });
+    expect(office.refused).toEqual([]);
+  });
+
   test('H58: signs what it composes itself from the released layers, and nothing else', async () => {
     await using office = await judgedHub();
     const { hub, forge } = office;

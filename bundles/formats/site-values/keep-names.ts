@@ -1,7 +1,6 @@
-import { defined } from '#bundles/defined';
-import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
-import { isSameJson } from '#bundles/json/is-same-json';
-import { ownValue } from '../split-by-stage.ts';
+import { defined } from '../../defined.ts';
+import { isSameJson } from '../../json/is-same-json.ts';
+import type { ComposedValues, SiteValues } from '../statements/predicates.ts';
 
 type Values = SiteValues['values'];
 type Part = Pick<ComposedValues, 'values' | 'assignments'>;
@@ -62,3 +61,6 @@ const mixValues = (own: Values = {}, kept: Values = {}, names: ReadonlySet<strin
     ...Object.entries(own).filter(([name]) => !names.has(name)),
     ...Object.entries(kept).filter(([name]) => names.has(name)),
   ]);
+
+const ownValue = (values: Values, name: string): Values[string] | undefined =>
+  Object.hasOwn(values, name) ? values[name] : undefined;
