@@ -54,6 +54,7 @@ const QUERY: Readonly<Record<string, Json>> = {
     ...text('A part of a name, or at least six digits of a digest.', { minLength: 1, maxLength: 100 }),
     required: true,
   },
+  layer: { ...text('Name of a layer of GET /v1/platform.'), required: true },
   left: { ...text('Environment to compare.', NAME), required: true },
   right: { ...text('Environment to compare it with.', NAME), required: true },
   kind: text('Only alarms of this kind, such as AGENT_LATE.'),
@@ -120,6 +121,7 @@ const TAGS: Readonly<Record<Route['tag'], string>> = {
   readers: 'Questions about the present and the past.',
   values: 'Values of sites, for the form of the page and for pipelines.',
   decisions: 'For pipelines and people. These paths exist where a platform is configured.',
+  authoring: 'Edits of the platform in its repository. These paths exist where a platform is configured.',
   notifications:
     'What followers, repositories and checks send. /v1/hooks and /v1/checks exist where their secrets are configured.',
   people: 'For the page: who is signed in, and how. /v1/sign-in exists where a provider is configured.',

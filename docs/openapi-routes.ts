@@ -24,7 +24,15 @@ export type Route = {
   readonly id: string;
   readonly method: 'get' | 'post';
   readonly path: string;
-  readonly tag: 'agents' | 'readers' | 'values' | 'decisions' | 'notifications' | 'monitoring' | 'people';
+  readonly tag:
+    | 'agents'
+    | 'readers'
+    | 'values'
+    | 'authoring'
+    | 'decisions'
+    | 'notifications'
+    | 'monitoring'
+    | 'people';
   readonly summary: string;
   /** Any of these is enough. Empty: everybody may ask. */
   readonly credentials: readonly Credential[];
@@ -121,6 +129,21 @@ const decide = ([id, path, summary]: Row, verb: string, body: SchemaName, schema
   credentials: ['decider', 'session'],
   verb,
   headers: ['Idempotency-Key', 'X-Fleet-Csrf'],
+  body,
+  answer: { status: 200, schema },
+  error: 'problem',
+});
+
+/** `path` is below that of the platform. */
+const edit = ([id, path, summary]: Row, body: SchemaName, schema: SchemaName): Route => ({
+  id,
+  path: `/v1/platform${path}`,
+  summary,
+  method: 'post',
+  tag: 'authoring',
+  credentials: ['decider', 'session'],
+  verb: 'author',
+  headers: ['X-Fleet-Csrf'],
   body,
   answer: { status: 200, schema },
   error: 'problem',
@@ -301,6 +324,37 @@ export const ROUTES: readonly Route[] = [
   rolloutStep('pause', 'Pauses the rollout'),
   rolloutStep('resume', 'Resumes the rollout'),
   rolloutStep('take-back', 'Takes the release back'),
+
+  {
+    ...lookup(
+      ['platform', '/v1/platform', 'Folders and branches of the platform that the caller may edit'],
+      [],
+    ),
+    tag: 'authoring',
+    credentials: ['decider', 'session'],
+    verb: 'author',
+    answer: { status: 200, schema: 'platform' },
+  },
+  {
+    ...lookup(
+      ['platform-object', '/v1/platform/object', 'One object of the platform, with its file'],
+      ['layer', 'kind', 'name'],
+    ),
+    tag: 'authoring',
+    credentials: ['decider', 'session'],
+    verb: 'author',
+    answer: { status: 200, schema: 'platform-object' },
+  },
+  edit(
+    ['preview-edit', '/preview', 'What an edit would do; nothing is written'],
+    'platform-edit',
+    'platform-preview',
+  ),
+  edit(
+    ['save-edit', '/edits', 'Writes an edit to the repository, as a commit or pull request'],
+    'platform-save',
+    'platform-saved',
+  ),
 
   person(['me', '/v1/me', 'Who the caller is, and what they may do'], {
     method: 'get',

@@ -13,7 +13,7 @@ import type { HostPackage } from './types/host-package.ts';
 import type { Hosts } from './types/hosts.ts';
 import type { HubCertificateAnswer } from './types/hub-certificate-answer.ts';
 import type { HubCertificateRequest } from './types/hub-certificate-request.ts';
-import type { Approve, BreakGlass, Promote, Reason, RecordMedium, Reject, ReleaseRollback, Submit, ValuesChange, ValuesReject } from './types/hub-decisions.ts';
+import type { Approve, BreakGlass, PlatformEdit, PlatformSave, Promote, Reason, RecordMedium, Reject, ReleaseRollback, Submit, ValuesChange, ValuesReject } from './types/hub-decisions.ts';
 import type { HubEnrollAnswer } from './types/hub-enroll-answer.ts';
 import type { HubEnrollRequest } from './types/hub-enroll-request.ts';
 import type { HubError } from './types/hub-error.ts';
@@ -60,6 +60,8 @@ export type Documents = {
   readonly 'hub-certificate-request': HubCertificateRequest;
   readonly 'hub-decisions#approve': Approve;
   readonly 'hub-decisions#break-glass': BreakGlass;
+  readonly 'hub-decisions#platform-edit': PlatformEdit;
+  readonly 'hub-decisions#platform-save': PlatformSave;
   readonly 'hub-decisions#promote': Promote;
   readonly 'hub-decisions#reason': Reason;
   readonly 'hub-decisions#record-medium': RecordMedium;

@@ -156,6 +156,7 @@ export default class Serve extends FleetCommand {
       clock,
       log,
       ...routes,
+      authoring: await authoringOf(configuration, clock, stop.signal),
       onSiteChange: () => leadership.wake('sites'),
       onReport: () => leadership.wake('judge'),
       leadership: isDatabaseUrl(db) ? leadership : undefined,
@@ -179,6 +180,13 @@ export default class Serve extends FleetCommand {
     return () => new Date(Date.now() + offset);
   }
 }
+
+/** Loaded only with a platform: it needs all that a build needs. */
+const authoringOf = async (configuration: Configuration, clock: () => Date, signal: AbortSignal) => {
+  if (configuration.platform === undefined) return undefined;
+  const { openAuthoring } = await import('../author/serve/open-authoring.ts');
+  return openAuthoring({ configuration, env: process.env, cwd: process.cwd(), clock, signal });
+};
 
 /** @throws FleetError USAGE for half a pair */
 const certificateSource = (

@@ -16,6 +16,8 @@ export const SCHEMA_NAMES = [
   'hub-certificate-request',
   'hub-decisions#approve',
   'hub-decisions#break-glass',
+  'hub-decisions#platform-edit',
+  'hub-decisions#platform-save',
   'hub-decisions#promote',
   'hub-decisions#reason',
   'hub-decisions#record-medium',

@@ -18,6 +18,8 @@ export declare const HUB_CERTIFICATE_ANSWER: PublishedDocument<'hub-certificate-
 export declare const HUB_CERTIFICATE_REQUEST: PublishedDocument<'hub-certificate-request'>;
 export declare const HUB_DECISIONS_APPROVE: PublishedDocument<'hub-decisions#approve'>;
 export declare const HUB_DECISIONS_BREAK_GLASS: PublishedDocument<'hub-decisions#break-glass'>;
+export declare const HUB_DECISIONS_PLATFORM_EDIT: PublishedDocument<'hub-decisions#platform-edit'>;
+export declare const HUB_DECISIONS_PLATFORM_SAVE: PublishedDocument<'hub-decisions#platform-save'>;
 export declare const HUB_DECISIONS_PROMOTE: PublishedDocument<'hub-decisions#promote'>;
 export declare const HUB_DECISIONS_REASON: PublishedDocument<'hub-decisions#reason'>;
 export declare const HUB_DECISIONS_RECORD_MEDIUM: PublishedDocument<'hub-decisions#record-medium'>;

@@ -1348,3 +1348,164 @@ export type Alarms = {
   }[];
   readonly next: string | null;
 };
+export type PlatformEdit = {
+  /**
+   * Name of a layer of GET /v1/platform.
+   */
+  readonly layer: string;
+  /**
+   * The whole object, with apiVersion, kind and metadata.name. Comments of the file stay.
+   */
+  readonly object?: { readonly [key: string]: Json };
+  /**
+   * With text: path of a file of the layer.
+   */
+  readonly file?: string;
+  /**
+   * The whole text of that file, instead of an object.
+   */
+  readonly text?: string;
+  /**
+   * Digest of the file that the edit was made from; null or absent for a new object. If the file has changed since, the edit is refused as EDIT_CONFLICT.
+   */
+  readonly seen?: string | null;
+};
+export type PlatformSave = {
+  /**
+   * Name of a layer of GET /v1/platform.
+   */
+  readonly layer: string;
+  /**
+   * The whole object, with apiVersion, kind and metadata.name. Comments of the file stay.
+   */
+  readonly object?: { readonly [key: string]: Json };
+  /**
+   * With text: path of a file of the layer.
+   */
+  readonly file?: string;
+  /**
+   * The whole text of that file, instead of an object.
+   */
+  readonly text?: string;
+  /**
+   * Digest of the file that the edit was made from; null or absent for a new object. If the file has changed since, the edit is refused as EDIT_CONFLICT.
+   */
+  readonly seen?: string | null;
+  /**
+   * For the text of the commit.
+   */
+  readonly reason: string;
+  /**
+   * false: a commit to the branch, instead of a pull request.
+   */
+  readonly pullRequest?: boolean;
+};
+export type Platform = {
+  readonly form: 'fleet' | 'kalypso';
+  /**
+   * The platform is in a repository.
+   */
+  readonly canSave: boolean;
+  /**
+   * How to connect a repository; null where there is one.
+   */
+  readonly advice: string | null;
+  /**
+   * The hub has a token of the forge.
+   */
+  readonly opensPullRequests: boolean;
+  /**
+   * Folders or branches whose objects the caller may edit.
+   */
+  readonly layers: readonly {
+    readonly name: string;
+    /**
+     * null: environments share it.
+     */
+    readonly environment: string | null;
+    readonly promotedFrom: string | null;
+    /**
+     * Repository and branch.
+     */
+    readonly place: string | null;
+    readonly objects: readonly {
+      readonly apiVersion: string;
+      readonly kind: string;
+      readonly name: string;
+      readonly file: string;
+      readonly line: number | null;
+    }[];
+  }[];
+};
+export type PlatformObject = {
+  readonly layer: string;
+  readonly file: string;
+  /**
+   * The whole file; null if it has secret values, which are not shown.
+   */
+  readonly text: string | null;
+  /**
+   * The object.
+   */
+  readonly value: { readonly [key: string]: Json } | null;
+  /**
+   * Digest of the file, for the edit.
+   */
+  readonly seen: string;
+};
+export type PlatformProblem = {
+  readonly code: string;
+  readonly message: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+  readonly hint: string | null;
+};
+export type PlatformPreview = {
+  readonly subject: string;
+  readonly outcome: 'created' | 'configured' | 'unchanged';
+  readonly files: readonly {
+    readonly file: string;
+    readonly text: string | null;
+    /**
+     * Unified; values of Secrets are masked.
+     */
+    readonly diff: string;
+  }[];
+  /**
+   * Mistakes that the platform would have. With one of them nothing is saved.
+   */
+  readonly problems: readonly PlatformProblem[];
+  /**
+   * Mistakes that it has without the edit, too.
+   */
+  readonly known: readonly PlatformProblem[];
+  readonly advice: readonly PlatformProblem[];
+  /**
+   * Assignments that the edit adds, changes and removes, of environments that the caller may edit.
+   */
+  readonly assignments: readonly {
+    readonly environment: string;
+    readonly clusterType: string;
+    readonly assignment: string;
+    readonly outcome: 'created' | 'configured' | 'deleted' | 'held' | 'healed';
+    readonly why: string | null;
+  }[];
+};
+export type PlatformSaved = {
+  readonly outcome: 'pushed' | 'proposed' | 'unchanged';
+  /**
+   * Repository and branch.
+   */
+  readonly place: string;
+  readonly files: readonly string[];
+  readonly commit: string | null;
+  /**
+   * Branch of the proposal.
+   */
+  readonly proposal: string | null;
+  /**
+   * Its address.
+   */
+  readonly pullRequest: string | null;
+};

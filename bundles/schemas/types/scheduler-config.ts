@@ -210,9 +210,9 @@ export type SchedulerConfig = {
    */
   readonly roles?: readonly {
     /**
-     * viewer reads. operator also promotes, pauses, resumes, rolls back and decides about rollouts. approver reads, hands over signed approvals and rejects. editor sees and changes values of sites. admin may all of it, and ends sessions.
+     * viewer reads. operator also promotes, pauses, resumes, rolls back and decides about rollouts. approver reads, hands over signed approvals and rejects. editor sees and changes values of sites. author reads, and edits the platform in its repository. admin may all of it, and ends sessions.
      */
-    readonly role: 'viewer' | 'operator' | 'approver' | 'editor' | 'admin';
+    readonly role: 'viewer' | 'operator' | 'approver' | 'editor' | 'author' | 'admin';
     /**
      * Groups of the provider whose members have the role.
      */

@@ -921,6 +921,111 @@ export type RolloutDecided = {
     release: number | null;
     leaseVoid: string | null;
 };
+export type Platform = {
+    form: "fleet" | "kalypso";
+    /** The platform is in a repository. */
+    canSave: boolean;
+    /** How to connect a repository; null where there is one. */
+    advice: string | null;
+    /** The hub has a token of the forge. */
+    opensPullRequests: boolean;
+    /** Folders or branches whose objects the caller may edit. */
+    layers: {
+        name: string;
+        /** null: environments share it. */
+        environment: string | null;
+        promotedFrom: string | null;
+        /** Repository and branch. */
+        place: string | null;
+        objects: {
+            apiVersion: string;
+            kind: string;
+            name: string;
+            file: string;
+            line: number | null;
+        }[];
+    }[];
+};
+export type PlatformObject = {
+    layer: string;
+    file: string;
+    /** The whole file; null if it has secret values, which are not shown. */
+    text: string | null;
+    /** The object. */
+    value: object | null;
+    /** Digest of the file, for the edit. */
+    seen: string;
+};
+export type PlatformEdit = {
+    /** Name of a layer of GET /v1/platform. */
+    layer: string;
+    /** The whole object, with apiVersion, kind and metadata.name. Comments of the file stay. */
+    "object"?: object;
+    /** With text: path of a file of the layer. */
+    file?: string;
+    /** The whole text of that file, instead of an object. */
+    text?: string;
+    /** Digest of the file that the edit was made from; null or absent for a new object. If the file has changed since, the edit is refused as EDIT_CONFLICT. */
+    seen?: string | null;
+};
+export type PlatformProblem = {
+    code: string;
+    message: string;
+    file: string | null;
+    line: number | null;
+    column: number | null;
+    hint: string | null;
+};
+export type PlatformPreview = {
+    subject: string;
+    outcome: "created" | "configured" | "unchanged";
+    files: {
+        file: string;
+        text: string | null;
+        /** Unified; values of Secrets are masked. */
+        diff: string;
+    }[];
+    /** Mistakes that the platform would have. With one of them nothing is saved. */
+    problems: PlatformProblem[];
+    /** Mistakes that it has without the edit, too. */
+    known: PlatformProblem[];
+    advice: PlatformProblem[];
+    /** Assignments that the edit adds, changes and removes, of environments that the caller may edit. */
+    assignments: {
+        environment: string;
+        clusterType: string;
+        assignment: string;
+        outcome: "created" | "configured" | "deleted" | "held" | "healed";
+        why: string | null;
+    }[];
+};
+export type PlatformSave = {
+    /** Name of a layer of GET /v1/platform. */
+    layer: string;
+    /** The whole object, with apiVersion, kind and metadata.name. Comments of the file stay. */
+    "object"?: object;
+    /** With text: path of a file of the layer. */
+    file?: string;
+    /** The whole text of that file, instead of an object. */
+    text?: string;
+    /** Digest of the file that the edit was made from; null or absent for a new object. If the file has changed since, the edit is refused as EDIT_CONFLICT. */
+    seen?: string | null;
+    /** For the text of the commit. */
+    reason: string;
+    /** false: a commit to the branch, instead of a pull request. */
+    pullRequest?: boolean;
+};
+export type PlatformSaved = {
+    outcome: "pushed" | "proposed" | "unchanged";
+    /** Repository and branch. */
+    place: string;
+    files: string[];
+    commit: string | null;
+    /** Branch of the proposal. */
+    proposal: string | null;
+    /** Its address. */
+    pullRequest: string | null;
+};
 export type Me = {
     kind: "token" | "oidc" | "break-glass";
     /** Name of the token or session, as the log has it. */
@@ -2257,6 +2362,86 @@ export function rolloutTakeBack({ environment, clusterType, idempotencyKey, xFle
         body: reason,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Folders and branches of the platform that the caller may edit
+ */
+export function platform(opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Platform;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/platform", {
+        ...opts
+    });
+}
+/**
+ * One object of the platform, with its file
+ */
+export function platformObject({ layer, kind, name }: {
+    layer: string;
+    kind?: string;
+    name?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlatformObject;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/platform/object${QS.query(QS.explode({
+        layer,
+        kind,
+        name
+    }))}`, {
+        ...opts
+    });
+}
+/**
+ * What an edit would do; nothing is written
+ */
+export function previewEdit({ xFleetCsrf, platformEdit }: {
+    xFleetCsrf?: string;
+    platformEdit: PlatformEdit;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlatformPreview;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/platform/preview", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: platformEdit,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Writes an edit to the repository, as a commit or pull request
+ */
+export function saveEdit({ xFleetCsrf, platformSave }: {
+    xFleetCsrf?: string;
+    platformSave: PlatformSave;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlatformSaved;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/platform/edits", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: platformSave,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
             "X-Fleet-Csrf": xFleetCsrf
         })
     }));

@@ -38,6 +38,7 @@ import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import type { Verdict } from '../promote/judge/verdict.ts';
+import type { Authoring } from './authoring/authoring.ts';
 import type { DecisionOptions } from './decisions/decision-server.ts';
 
 declare module 'fastify' {
@@ -57,6 +58,8 @@ export type ServerOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
+  /** Edits of the platform; undefined: no platform is configured. */
+  readonly authoring?: Authoring | undefined;
   /** Default: people sign in with a break-glass code only. */
   readonly people?: People | undefined;
   /** Review of changes of values, and keys that decisions about them are judged by; default: no review, the keys of the hub. */
@@ -185,6 +188,10 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
     // Imported on demand: a hub without a platform does not load the modules that read one.
     const { decisionRoutes } = await import('./decisions/decision-routes.ts');
     decisionRoutes(server, context, options.decisions, gate);
+  }
+  if (options.authoring) {
+    const { platformRoutes } = await import('./authoring/platform-routes.ts');
+    platformRoutes(server, options.authoring, gate);
   }
   if (options.hooks) await hookRoutes(server, options.hooks, gate);
   if (options.checks) await checkRoutes(server, options.checks, gate);

@@ -7,7 +7,7 @@ import {
   VERBS,
 } from '../sites/tokens/allowance.ts';
 
-export const ROLES = ['viewer', 'operator', 'approver', 'editor', 'admin'] as const;
+export const ROLES = ['viewer', 'operator', 'approver', 'editor', 'author', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** Allowances of each role. An approval is signed by its person's own key, regardless of the role. */
@@ -17,6 +17,7 @@ const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   approver: ['read', 'approve', 'reject', 'wait'],
   // Values of sites alone.
   editor: [],
+  author: ['read', 'author'],
   admin: VERBS,
 };
 

@@ -11,6 +11,7 @@ import type { Context } from '../http/context.ts';
 import type { ValuesOptions } from '../http/values/values-routes.ts';
 import { createServer } from '../http/create-server.ts';
 import type { CheckRoutes } from '../http/hooks/check-routes.ts';
+import type { Authoring } from '../http/authoring/authoring.ts';
 import type { DecisionOptions } from '../http/decisions/decision-server.ts';
 import type { HookRoutes } from '../http/hooks/hook-routes.ts';
 import type { ListenAddress } from '../http/listen-address.ts';
@@ -40,6 +41,7 @@ export type HubOptions = {
   readonly hooks?: HookRoutes | undefined;
   readonly checks?: CheckRoutes | undefined;
   readonly decisions?: DecisionOptions | undefined;
+  readonly authoring?: Authoring | undefined;
   readonly people?: People | undefined;
   readonly values?: ValuesOptions | undefined;
   readonly onReport?: (() => void) | undefined;
@@ -93,6 +95,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     hooks: options.hooks,
     checks: options.checks,
     decisions: options.decisions,
+    authoring: options.authoring,
     people: options.people,
     values: options.values,
     agentQuota: options.agentQuota,

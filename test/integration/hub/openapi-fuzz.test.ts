@@ -16,7 +16,18 @@ import { chain, reportOf, testAgent } from '../../scheduler/hub/test-hub.ts';
 import { NOW } from '../../scheduler/release/removals/office.ts';
 
 const DOCUMENT = joinPath(import.meta.dirname, '../../../docs/openapi.json');
-const VERBS = ['promote', 'approve', 'reject', 'pause', 'resume', 'rollback', 'rollout', 'record', 'wait'];
+const VERBS = [
+  'promote',
+  'approve',
+  'reject',
+  'pause',
+  'resume',
+  'rollback',
+  'rollout',
+  'record',
+  'wait',
+  'author',
+];
 
 /** What an answer is judged by. Whether a request was refused is the hub's affair: the document says less than its rules. */
 const CHECKS = [
@@ -95,8 +106,8 @@ const answersOf = async (url: string, reader: string): Promise<ReadonlyMap<strin
 describeWith(['schemathesis'], 'the API under requests that its document describes', ({ schemathesis }) => {
   test.each([
     // A stream of events has no end that Schemathesis could wait for: change-stream.integration.test.ts reads it.
-    ['for agents and readers', openHub, '^/(?!v1/environments|v1/changes)'],
-    ['for decisions', openDecisions, '^/v1/environments'],
+    ['for agents and readers', openHub, '^/(?!v1/environments|v1/changes|v1/platform)'],
+    ['for decisions', openDecisions, '^/v1/(?:environments|platform)'],
   ] as const)(
     '%s answers as documented, and never with a server error',
     async (_what, open, paths) => {

@@ -7,7 +7,7 @@ import type { Labels } from '../agent-record.ts';
 /**
  * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb but `record`, `wait`
  * alone, too, lets its holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an
- * environment, `record` for saying that a medium with its releases leaves the office.
+ * environment, `record` for saying that a medium with its releases leaves the office, `author` for edits of the platform in its repository.
  */
 export const VERBS = [
   'read',
@@ -21,6 +21,7 @@ export const VERBS = [
   'rollout',
   'record',
   'wait',
+  'author',
 ] as const;
 export type Verb = (typeof VERBS)[number];
 

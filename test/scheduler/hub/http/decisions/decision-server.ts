@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { addDays } from '#bundles/time';
+import { openAuthoring } from '../../../../../scheduler/author/serve/open-authoring.ts';
 import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { createServer, type ServerOptions } from '../../../../../scheduler/hub/http/create-server.ts';
@@ -104,6 +105,13 @@ export const decisionServer = async (
         },
         signal: new AbortController().signal,
       },
+      authoring: openAuthoring({
+        configuration,
+        env: process.env,
+        cwd: process.cwd(),
+        clock,
+        signal: new AbortController().signal,
+      }),
       ...options,
     });
   let server = await open();
