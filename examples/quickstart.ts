@@ -50,7 +50,6 @@ const main = async (): Promise<void> => {
   );
   await begin();
   await addFirmware();
-  await numberOvens();
   await shortenSoak();
   await commit('company', 'The ovens get their programs');
   await writeConfigurations();
@@ -121,7 +120,7 @@ const main = async (): Promise<void> => {
   say(
     `One value differs here: the number of the oven is ${here}, and ${elsewhere} elsewhere. It is in no bundle.`,
   );
-  say(`Each comes from a layer in ${shown(OVENS)}.`);
+  say(`Each comes from a layer in ${shown(at('company', 'platform', 'base', 'configs', 'sites.yaml'))}.`);
 
   title('Release 2: a bad program for all, and a setting of qa alone');
   const program = at('company', 'apps', 'oven-programs', 'host', 'cold-smoke.json');
@@ -234,18 +233,6 @@ const addFirmware = async (): Promise<void> => {
   const spec = join(host, 'package.yaml');
   const entry = '  files:\n    - path: /opt/oven-programs/firmware.bin\n      source: firmware.bin\n';
   await writeFile(spec, (await readFile(spec, 'utf8')).replace('  files:\n', entry));
-};
-
-const OVENS = at('company', 'platform', 'base', 'configs', 'ovens.yaml');
-
-/** A layer for all sites, and one for a single site. */
-const numberOvens = async (): Promise<void> => {
-  const layer = (name: string, selector: string, number: number): string =>
-    `apiVersion: fleet-ferry/v1alpha1\nkind: Config\nmetadata:\n  name: ${name}\nspec:\n  siteSelector: ${selector}\n  values:\n    ovenNumber: ${number}\n`;
-  await writeFile(
-    OVENS,
-    [layer('ovens', '{}', 1), layer('ovens-of-plant-7', '{ site: plant-7 }', 7)].join('---\n'),
-  );
 };
 
 const ovenNumber = async (place: Place): Promise<string> => {

@@ -87,7 +87,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       await signInOlderForm(await office.topOf('line-control'));
       await succeed(build('--pull-images', '--environment', 'prod'));
       const { config } = await office.bundleOf();
-      expect(config.critical).toEqual(['imagePolicy']);
+      expect(config.critical).toEqual(['imagePolicy', 'site-fields']);
       expect(config.imagePolicy?.map(({ name }) => name)).toEqual(['ours']);
       const names = (one: string) => config.closure.find(({ names: [name] = [] }) => name?.includes(one));
       // The signature and the index that it is about.

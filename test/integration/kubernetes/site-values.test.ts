@@ -18,6 +18,7 @@ import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kuber
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { ownNamespace } from './site-values/own-namespace.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../scheduler/model-objects.ts';
 
 const signal = new AbortController().signal;
@@ -184,6 +185,78 @@ describeOnKubernetes(['kwok'], 'site values on clusters', ({ kube }, { kwok }) =
       config: { region: 'eu', line: '9', oven: '1', replicas: '2' },
     });
   }, 240_000);
+
+  it('of 20 sites on one API server differ in 20 ConfigMaps with one bundle, and a changed value replaces the pods of one site alone', async () => {
+    const shop = packageOf();
+    const [cluster] = clusters;
+    if (!cluster) throw new Error('no cluster');
+    const through = await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' });
+    await using stack = new AsyncDisposableStack();
+    const numbers = Array.from({ length: 20 }, (_, at) => at + 1);
+    const namespaceOf = (number: number): string => `plant-${String(number).padStart(2, '0')}`;
+    const sites = await Promise.all(
+      numbers.map(async (number) => {
+        const { access } = stack.use(await ownNamespace(through, 'shop', namespaceOf(number)));
+        const api = await openKubernetesApi(access, { patienceMs: 60_000, requestMs: 60_000 });
+        stack.defer(() => api.close());
+        return stack.use(
+          await createSite(
+            kubernetesTarget({
+              open: async () => api,
+              fleet: FLEET,
+              healthTimeoutMs: 120_000,
+              stepTimeoutMs: 120_000,
+              adopt: 'ifUnowned',
+              copies: copiesIn(folder.path),
+            }),
+            { line: number, oven: 1, replicas: 1 },
+          ),
+        );
+      }),
+    );
+    for (const site of sites)
+      expect(await site.release([shop])).toEqual([{ assignment: 'shop-web', outcome: 'created' }]);
+    const bundles = sites.map(({ agent }) => findPackage(agent.state, 'shop-web')?.current?.bundle);
+    expect(new Set(bundles).size).toBe(1);
+
+    const inAll = async (path: string): Promise<readonly LiveObject[]> => {
+      const { body } = await cluster.request('GET', path);
+      const { items } = body as { readonly items: readonly LiveObject[] };
+      return items.filter(({ metadata }) => metadata.namespace?.startsWith('plant-'));
+    };
+    const linesOf = async () =>
+      (await inAll('/api/v1/configmaps'))
+        .filter(({ metadata }) => metadata.name === 'settings')
+        .map(({ metadata, ...rest }) => [
+          metadata.namespace,
+          (rest['data'] as { readonly LINE: string }).LINE,
+        ]);
+    const expected = (changed?: number) =>
+      numbers.map((number) => [namespaceOf(number), String(number === changed ? 99 : number)]);
+    expect(await linesOf()).toEqual(expected());
+    /** The pods that run, by namespace and application; a Deployment that rolls has those of two templates for a moment. */
+    const podsOf = async (): Promise<ReadonlyMap<string, string>> =>
+      new Map(
+        (await inAll('/api/v1/pods'))
+          .filter(({ metadata }) => metadata['deletionTimestamp'] === undefined)
+          .map(({ metadata }) => [
+            `${metadata.namespace}/${metadata.labels?.['app']}`,
+            `${metadata.name} ${metadata.uid}`,
+          ]),
+      );
+    const before = await podsOf();
+    expect(before.size).toBe(40);
+
+    sites[6]?.setValues({ line: 99, oven: 1, replicas: 1 });
+    for (const site of sites) await site.release([shop]);
+    expect(await linesOf()).toEqual(expected(7));
+    const replaced = async (): Promise<readonly string[]> => {
+      const after = await podsOf();
+      expect(after.size).toBe(40);
+      return [...before].filter(([key, pod]) => after.get(key) !== pod).map(([key]) => key);
+    };
+    await expect.poll(replaced).toEqual(['plant-07/print']);
+  }, 300_000);
 
   it('fail the package when a value is not granted or reaches a protected field, before anything is written', async () => {
     const shop = packageOf();
