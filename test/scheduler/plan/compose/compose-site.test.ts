@@ -5,54 +5,26 @@ import { valuesOfAgent } from '../../../../bundles/formats/author-schema/judge-s
 import type { BundleConfig } from '../../../../bundles/formats/bundle/config.ts';
 import { formatError } from '../../../../bundles/errors.ts';
 import type { SiteValues } from '../../../../bundles/formats/statements/predicates.ts';
-import { labelCount } from '../../../../scheduler/load/platform/site-layers.ts';
-import type { ConfigValue, Labels, SiteLayer, Value } from '../../../../scheduler/model/model.ts';
+import type { Labels, SiteLayer } from '../../../../scheduler/model/model.ts';
 import {
   createSiteComposer,
   labelsForLayers,
   type Taker,
   tieError,
 } from '../../../../scheduler/plan/compose/compose-site.ts';
-
-const TYPE = { name: 'press', labels: { kind: 'host' } };
-
-const taker = (name: string, labels: Labels, names: readonly string[] = []): Taker => ({
-  target: { name, workload: name.replace(/-.*/, ''), labels },
-  takes: (one) => names.length === 0 || names.includes(one),
-});
-
-const layer = (
-  name: string,
-  siteSelector: Labels,
-  values: { readonly [key: string]: Value },
-  more: Partial<SiteLayer> = {},
-): SiteLayer => ({
-  name,
-  selector: {},
-  siteSelector,
-  fixed: false,
+import {
+  byTheRules,
+  inOrder,
+  KEYS,
+  labels,
+  layer,
+  randomLayers,
+  taker,
+  TYPE,
   values,
-  places: Object.fromEntries(
-    Object.keys(values).map((key, index) => [
-      key,
-      { file: `base/${name}.yaml`, line: 10 + index, column: 5 },
-    ]),
-  ),
-  from: 'base',
-  path: `base/${name}.yaml`,
-  at: { file: `base/${name}.yaml`, line: 1, column: 1 },
-  ...more,
-});
+} from './random-layers.ts';
 
 const agent = (labels: Labels, site = 'plant-7', name = 'edge-1') => ({ site, agent: name, labels });
-
-const inOrder = (layers: readonly SiteLayer[]): readonly SiteLayer[] =>
-  layers.toSorted(
-    (a, b) =>
-      Number(a.from === 'environment') - Number(b.from === 'environment') ||
-      labelCount(a) - labelCount(b) ||
-      (a.name < b.name ? -1 : 1),
-  );
 
 const compose = (layers: readonly SiteLayer[], takers: readonly Taker[] = [taker('hmi-line', {})]) =>
   createSiteComposer(inOrder(layers), TYPE, takers);
@@ -188,57 +160,6 @@ test('two layers do not tie about a value that nothing takes', () => {
   const layers = [layer('a', { line: 'a' }, { host: 1 }), layer('b', { region: 'n' }, { host: 2 })];
   expect(compose(layers, takers)(agent({ line: 'a', region: 'n' })).whole.ties).toEqual([]);
 });
-
-const KEYS = ['k0', 'k1', 'k2', 'k3'];
-const labels = fc.dictionary(fc.constantFrom('region', 'country', 'line'), fc.constantFrom('a', 'b'), {
-  maxKeys: 3,
-});
-const values = fc.dictionary(
-  fc.constantFrom(...KEYS),
-  fc.oneof(
-    fc.integer({ min: 0, max: 3 }),
-    fc.constantFrom('x', 'y'),
-    fc.dictionary(fc.constantFrom('p', 'q'), fc.integer({ min: 0, max: 2 }), { minKeys: 1, maxKeys: 2 }),
-  ),
-  { minKeys: 1, maxKeys: 3 },
-);
-const randomLayers = fc.array(
-  fc.record({
-    siteSelector: fc.oneof(labels, fc.constantFrom<Labels>({ site: 'plant-7' }, { agent: 'edge-1' }, {})),
-    selector: fc.constantFrom<Labels>({}, { kind: 'host' }, { kind: 'x' }, { app: 'a' }, { workload: 'b' }),
-    values,
-    from: fc.constantFrom('base' as const, 'environment' as const),
-    fixed: fc.boolean(),
-  }),
-  { maxLength: 6 },
-);
-
-const isSelected = (selector: Labels, own: Labels): boolean =>
-  Object.entries(selector).every(([key, value]) => (own[key] ?? '') === value);
-
-/** What an agent has by the rules of docs/site-values.md, one value after the other, in the plainest way. */
-const byTheRules = (
-  layers: readonly SiteLayer[],
-  of: { readonly labels: Labels; readonly target: Taker['target'] },
-  people: readonly Readonly<Record<string, Value>>[],
-): unknown => {
-  const seen = { ...of.labels, site: 'plant-7', agent: 'edge-1' };
-  const pair = { ...TYPE.labels, ...of.target.labels, workload: of.target.workload };
-  const matching = layers.filter(
-    (one) => isSelected(one.siteSelector, seen) && isSelected(one.selector, pair),
-  );
-  const merged = (fixed: boolean) => {
-    const found: Record<string, ConfigValue> = {};
-    for (const one of matching.filter((it) => it.fixed === fixed))
-      for (const [key, value] of Object.entries(one.values)) {
-        const below = found[key];
-        const areMappings = [below, value].every((it) => typeof it === 'object' && it !== null);
-        found[key] = areMappings ? { ...(below as object), ...(value as object) } : value;
-      }
-    return found;
-  };
-  return Object.assign({}, merged(false), ...people, merged(true));
-};
 
 test('composeSite follows the rules for 1,000 random sets of layers', async () => {
   const takers = [taker('a-line', { app: 'a' }), taker('b-line', {}), taker('c-line', {})];
