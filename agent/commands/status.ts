@@ -87,7 +87,9 @@ const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] =>
     `Outbox   ${outbox.events} events, ${outbox.bytes} bytes${outbox.from === null ? '' : ` (${outbox.from} to ${outbox.to})`}`,
     ...showContacts(status),
     ...(status.diskFull
-      ? ['Disk     DISK_FULL: no room for the state of the agent; what runs goes on, nothing new is taken up']
+      ? [
+          'Disk     DISK_FULL: no room for the state of the agent; what runs keeps running, nothing new is installed',
+        ]
       : []),
     ...(parts === null ? [] : [`Sticks   ${describeWait(parts)}`]),
     ...(window === null

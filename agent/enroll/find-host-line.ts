@@ -21,7 +21,7 @@ export const findHostLine = ({ hosts }: Hosts, facts: HostFacts, file: string): 
   throw new FleetError(
     'HOST_UNLISTED',
     `${file} has ${own.length === 0 ? 'no line' : `${own.length} lines`} for this machine, whose facts are ${machine}`,
-    { hint: 'Add it to the CSV of hosts, or correct its line, and make the file again' },
+    { hint: 'Add it to the CSV of hosts, or correct its line, and create the file again' },
   );
 };
 

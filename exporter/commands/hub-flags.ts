@@ -35,7 +35,7 @@ export const hubOf = async ({
     );
   if (file === undefined || file === '')
     throw new FleetError('USAGE', '--hub-token-file is missing: the hub takes a record only with a token', {
-      hint: 'Make one with fleet-scheduler tokens create --person <name> --allow record:<environment>',
+      hint: 'Create one with fleet-scheduler tokens create --person <name> --allow record:<environment>',
     });
   const token = (await readGivenFile(file)).trim();
   // Checked here, because an error about the header would name the token.

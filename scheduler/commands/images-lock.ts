@@ -25,7 +25,7 @@ export default class ImagesLock extends FleetCommand {
 
 A chart that a deployment target takes from a registry or a chart repository is locked too, to the digest of its archive, and then rendered to see which images it runs.
 
-What lies beside an image in its registry is locked along with it, when it is looked up: signatures, attestations and SBOMs, referrers or under cosign's tags. They travel with the image, and the site's registry has them where they were.
+The attachments of an image (signatures, attestations and SBOMs, as referrers or under cosign's tags) are locked with it when it is looked up. They travel with the image, and the site's registry has them in the same places.
 
 What the packages of hosts name by address (files, Debian packages, Ansible collections and roles, charts) is fetched into the cache and locked to its SHA-256 and size.
 

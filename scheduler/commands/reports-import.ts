@@ -72,7 +72,7 @@ export default class ReportsImport extends FleetCommand {
 const OUTCOMES = {
   taken: 'stored, "fleet-scheduler support show" reads it',
   known: 'stored before',
-  late: 'left, another one answered the request before',
+  late: 'not stored: another bundle answered the request earlier',
 } as const;
 
 /** Refused reports that are shown. Anybody who holds a medium can add thousands. */

@@ -107,7 +107,7 @@ export default class Restore extends FleetCommand {
         'no registry was asked: decisions made after the backup are not in the audit log, and agents, tokens and bundles that were revoked since count again until you revoke them again',
       );
     for (const one of moved.implausible)
-      this.warn(`${one} does not count: no release or statement that is signed is near it`);
+      this.warn(`${one} is ignored: no signed release or statement has a number near it`);
     for (const line of describeChanges(moved.changes)) this.say(line);
     const change = { change: 'restore', about: 'hub', old: null, new: { backupAt: backup.at } };
     await hub.store.transact((tx) => noteChange(tx, change, hub.store.by, now));

@@ -34,7 +34,7 @@ export const openHub = async (
       'SITE_MISSING',
       `there is no hub database at ${describeDatabase(db)}, so no site is known`,
       {
-        hint: 'Check --db, or restore a backup. "sites enroll", "tokens create" and "serve" make one where the layout has no site yet',
+        hint: 'Check --db, or restore a backup. "sites enroll", "tokens create" and "serve" create one where the layout has no site yet',
       },
     );
   }

@@ -207,8 +207,12 @@ const pinImages = (
 };
 
 const pulledAlways = ({ kind, name }: KubernetesObject, { image, at }: ImageField): FleetError =>
-  new FleetError('PULL_POLICY', `${image} is pulled at every start, but this cluster type lives offline`, {
-    subject: `${kind} ${name}`,
-    at,
-    hint: 'Use imagePullPolicy: IfNotPresent',
-  });
+  new FleetError(
+    'PULL_POLICY',
+    `${image} is pulled at every start, but the sites of this cluster type have no network`,
+    {
+      subject: `${kind} ${name}`,
+      at,
+      hint: 'Use imagePullPolicy: IfNotPresent',
+    },
+  );

@@ -98,7 +98,7 @@ export const checkFilled = (object: KubernetesObject): readonly FleetError[] => 
     return wrong(
       `a Secret that is filled from a set has no ${field} of its own`,
       [field],
-      'Put the value into the set, or make another Secret for it',
+      'Put the value into the set, or create another Secret for it',
     );
   const keys = annotationOf(object, SECRET_KEYS);
   if (keys === undefined || isKeyList(keys)) return [];

@@ -50,7 +50,7 @@ const fromLayouts = async (
     `the candidate ${digest} is not in ${layouts.map(({ name }) => name).join(' or ') || 'any layout'}`,
     {
       subject: digest,
-      hint: 'It lies beside the release that was made from it: give that layout as --layout or --previous, or a file',
+      hint: 'It is in the layout of the release that was built from it: give that layout as --layout or --previous, or a file',
     },
   );
 };

@@ -113,7 +113,7 @@ const download = async (job: Job): Promise<LockedContent> => {
   // The partial file may have been damaged: download again from the beginning.
   if (resumed) return await download(job);
   throw new FleetError('DIGEST_MISMATCH', `${job.url.href} is ${digest}, and ${expected.digest} was wanted`, {
-    hint: 'Was it published again? Look at it, then lock it anew: fleet-scheduler images lock --update, or correct its sha256',
+    hint: 'Was it published again? Inspect it, then lock it again: fleet-scheduler images lock --update, or correct its sha256',
   });
 };
 
@@ -196,7 +196,7 @@ const receive = async (job: Job, progress: Progress, answer: Answer): Promise<bo
 
 const tooLarge = (url: URL, most: number): FleetError =>
   new FleetError('TOO_LARGE', `${url.href} has more than the ${most} bytes that are fetched`, {
-    hint: 'Was it published again with another size? Look at it, then lock it anew',
+    hint: 'Was it published again with another size? Inspect it, then lock it again: fleet-scheduler images lock --update',
   });
 
 /** Another process may have downloaded the same content first. */

@@ -52,7 +52,7 @@ const missing = (
   if (error.code !== 'MISSING_BLOB' && error.code !== 'IMAGE_MISSING') return error;
   return new FleetError(
     error.code,
-    `what lies beside the image ${names?.[0] ?? digest} is not there any more: ${formatAttachment(attachment)}`,
+    `an attachment of the image ${names?.[0] ?? digest} is no longer there: ${formatAttachment(attachment)}`,
     {
       subject: digest,
       hint: 'Bring it to where the image comes from, or lock what is there now: fleet-scheduler images lock --update',

@@ -39,7 +39,7 @@ export const chooseManifest = async (
   if (wanted.length === 0) return top.digest;
   if (!isManifestType(top.mediaType)) {
     throw new FleetError('IMAGE_MISSING', `${image} is not an image that a node runs, but ${top.mediaType}`, {
-      hint: 'Very old images have to be pushed again with a tool of today',
+      hint: 'Push the image again with a current tool: this format is too old',
     });
   }
   const leaves = await runnablesOf(source, top, image, signal);

@@ -101,10 +101,10 @@ const look = async (
       leftOut: found.leftOut.map((what) => toLeftOut(one, what)),
     });
   } catch (error) {
-    const failed = toFleetError(error, `looking what lies beside ${one.name}`);
+    const failed = toFleetError(error, `looking for the attachments of ${one.name}`);
     if (isFatalForJudging(failed)) throw failed;
     const { code, message, subject, hint } = failed;
-    const problem = new FleetError(code, `what lies beside ${one.name} is not known: ${message}`, {
+    const problem = new FleetError(code, `the attachments of ${one.name} are not known: ${message}`, {
       subject,
       at: one.at,
       hint,

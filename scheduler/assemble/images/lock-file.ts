@@ -105,7 +105,7 @@ export const sectionOf = (
       'this file is not one ImagesLock, so nothing can be added to it',
       {
         at: { file },
-        hint: 'Mend it, or move it away: then a new one is written',
+        hint: 'Correct it, or move it away: then a new one is written',
       },
     );
   }

@@ -121,7 +121,7 @@ const ofImage = (error: FleetError, image: string, digest: Digest): FleetError =
       });
 
 const notPushed = (image: string, digest: Digest): FleetError =>
-  new FleetError('IMAGE_MISSING', `the image ${image} is in no layout, and its registry has not got it`, {
+  new FleetError('IMAGE_MISSING', `the image ${image} is in no layout, and its registry does not have it`, {
     subject: digest,
     hint: 'Was it removed there? Push it again, or lock what is there now: fleet-scheduler images lock --update',
   });

@@ -28,7 +28,8 @@ export default class SitesCompose extends FleetCommand {
     ...personFlags,
     'dry-run': Flags.boolean({ description: 'Only print which values would change' }),
     undeclared: Flags.string({
-      description: 'Let this site go on without the Site that the repository declared before',
+      description:
+        'Compose this site although the repository no longer declares it, without the labels of its former Site',
       ...repeatable,
     }),
   };

@@ -31,7 +31,7 @@ const NOT_FOR_READERS = { type: 'none' as const, flags: ['reader', 'allow'] };
 
 export default class TokensCreate extends FleetCommand {
   static override description =
-    "Make a token that enrols one agent over the network, that reads the status, or that decides about environments by the API.\n\nIt is shown once; only its hash is kept. An enrolment token is valid for one agent, with the terms given here; the agent's request decides the others. A token that decides is for the verbs and environments of --allow, and each decision names --person.";
+    "Create a token that enrols one agent over the network, reads the status, or decides about environments by the API.\n\nIt is shown once; only its hash is kept. An enrolment token is valid for one agent, with the terms given here; the agent's request decides the others. A token that decides is for the verbs and environments of --allow, and each decision names --person.";
   static override examples = [
     '<%= config.bin %> <%= command.id %> --site plant-7',
     '<%= config.bin %> <%= command.id %> --site plant-7 --agent press-1 --channel prod/factory-host --label line=north --expires 2h',

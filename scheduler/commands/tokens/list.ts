@@ -16,7 +16,7 @@ export default class TokensList extends FleetCommand {
     const tokens = await listTokens(hub.store.db, this.readNow(flags.now));
     this.print({ rows: tokens.map(describeToken) });
     if (tokens.length === 0)
-      this.log('No token yet. Make one with: fleet-scheduler tokens create --site <name>');
+      this.log('No token yet. Create one with: fleet-scheduler tokens create --site <name>');
     return { tokens };
   }
 }

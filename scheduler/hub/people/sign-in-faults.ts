@@ -1,7 +1,7 @@
 /** Why a sign-in ended without a session: the page shows these sentences, and takes only their names from its address. */
 export const SIGN_IN_FAULTS = {
   unreachable:
-    'The sign-in provider does not answer. People who are signed in and tokens go on. Try again later, or ask the office for a break-glass code.',
+    'The sign-in provider does not answer. Sessions that are open and tokens keep working. Try again later, or ask the office for a break-glass code.',
   clock:
     'The clocks of the hub and of the sign-in provider differ too much. Ask the office to compare both with the time.',
   refused:

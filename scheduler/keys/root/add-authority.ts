@@ -21,7 +21,7 @@ export const addAuthority = async (directory: string, now: Date): Promise<TrustR
     throw new FleetError('ALREADY_ENROLLED', `root ${version} of fleet ${fleet} has an authority for agents`);
   if (!root.dev) {
     throw new FleetError('USAGE', 'the next root needs the signatures of its officers', {
-      hint: 'Make the certificate with root ca, and the root with root rotate --authority',
+      hint: 'Create the certificate with root ca, and the root with root rotate --authority',
     });
   }
   const authority = await keyAt(join(directory, AUTHORITY_FILE), "key of the agents' authority");

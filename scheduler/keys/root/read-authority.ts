@@ -15,7 +15,7 @@ export const readAuthority = async (file: string, now: Date): Promise<string> =>
   const text = await unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
   if (text === undefined)
     throw new FleetError('KEY_MISSING', `there is no certificate at ${file}`, {
-      hint: 'Make one with: fleet-scheduler root ca',
+      hint: 'Create one with: fleet-scheduler root ca',
     });
   return namingFile(file, () => check(text, now));
 };
@@ -34,5 +34,5 @@ const check = (text: string, now: Date): string => {
 
 const invalid = (message: string): FleetError =>
   new FleetError('CERTIFICATE_INVALID', message, {
-    hint: 'Make one with: fleet-scheduler root ca; an authority of your own must be a P-256 root certificate',
+    hint: 'Create one with: fleet-scheduler root ca; an authority of your own must be a P-256 root certificate',
   });

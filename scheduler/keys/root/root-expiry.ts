@@ -53,7 +53,7 @@ export const checkDraftExpiry = ({ version, expires }: TrustRoot, now: Date): vo
   if (expires <= now) {
     throw new FleetError('ROOT_EXPIRED', `it ended on ${formatTime(expires)}`, {
       subject,
-      hint: 'Make it again with a later --expires; or correct the clock of this machine',
+      hint: 'Create it again with a later --expires; or correct the clock of this machine',
     });
   }
   if (expires <= addDays(now, MAX_DAYS + CLOCK_DAYS)) return;
@@ -62,7 +62,7 @@ export const checkDraftExpiry = ({ version, expires }: TrustRoot, now: Date): vo
     `it is valid until ${formatTime(expires)}, more than ${MAX_YEARS} years`,
     {
       subject,
-      hint: 'Make it again with an earlier --expires; or correct the clock of this machine',
+      hint: 'Create it again with an earlier --expires; or correct the clock of this machine',
     },
   );
 };

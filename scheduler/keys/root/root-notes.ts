@@ -25,10 +25,7 @@ const sharedKeys = (root: TrustRoot): readonly string[] => {
   }
   return [...holders]
     .filter(([, roles]) => roles.length > 1 && isDangerous(roles))
-    .map(
-      ([key, roles]) =>
-        `${key} is ${roles.map(keyOf).join(' and ')}: a thief of this key needs no second one.`,
-    );
+    .map(([key, roles]) => `${key} is ${roles.map(keyOf).join(' and ')}: stealing this one key is enough.`);
 };
 
 const isDangerous = (roles: readonly RootRole[]): boolean =>

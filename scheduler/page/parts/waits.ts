@@ -28,7 +28,7 @@ export const waitsFor = (row: Row, carried: Carried): string | null => {
     case 'unknown':
       return 'a check of its health that the agent can make';
     case 'stale':
-      return carried === undefined ? 'a new word of the agent' : 'a medium that brings its newest report';
+      return carried === undefined ? 'a new message of the agent' : 'a medium that brings its newest report';
     case 'never reported':
       return carried === undefined || carried.back === null
         ? 'the first report of the agent'

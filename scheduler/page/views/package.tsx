@@ -80,8 +80,8 @@ export const PackageView = () => {
 const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision => {
   const [environment = '', clusterType = ''] = channel.split('/');
   return {
-    title: 'Take back',
-    what: `Take back ${assignment} in ${channel}`,
+    title: 'Roll back',
+    what: `Roll back ${assignment} in ${channel}`,
     decide: (reason, options, choice) =>
       releaseRollback(
         {
@@ -104,7 +104,7 @@ const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision
           value: `${release}`,
           label: `release ${release}: ${name}`,
         })),
-        { value: '', label: `the newest again (now ${wanted?.name ?? 'nothing'}): end taking back` },
+        { value: '', label: `the newest again (now ${wanted?.name ?? 'nothing'}): end the rollback` },
       ],
     },
   };

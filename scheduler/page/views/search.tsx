@@ -40,7 +40,7 @@ export const SearchView = () => {
       </Form>
       {answer !== null && (
         <>
-          {answer.found.length === 0 && <Text>Nothing is called so.</Text>}
+          {answer.found.length === 0 && <Text>Nothing has this name or digest.</Text>}
           <Wide label="Found" headings={['Kind', 'Name', 'In']}>
             {answer.found.map((one) => (
               <Table.Tr key={`${one.kind} ${one.name}`}>

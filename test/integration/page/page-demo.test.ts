@@ -187,12 +187,12 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await using tab = await open();
     const { page, faults } = tab;
     await page.goto(`${demo.url}/ui/sites/plant-007/press-1/oven-control-host`);
-    await page.getByRole('button', { name: 'Take back oven-control-host in prod/press' }).click();
+    await page.getByRole('button', { name: 'Roll back oven-control-host in prod/press' }).click();
     const dialog = page.getByRole('dialog');
     const to = await dialog.getByLabel('At all agents of prod/press, to').inputValue();
     await dialog.getByLabel('Reason').fill('the ovens run hot');
     await dialog.getByLabel('Token of a person').fill(demo.decider);
-    await dialog.getByRole('button', { name: 'Take back', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Roll back', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Audit log' }).click();
     const entry = page.getByRole('row', { name: /the ovens run hot/ });
@@ -203,10 +203,10 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
 
     // It may have the newest again.
     await page.goto(`${demo.url}/ui/sites/plant-007/press-1/oven-control-host`);
-    await page.getByRole('button', { name: 'Take back oven-control-host in prod/press' }).click();
+    await page.getByRole('button', { name: 'Roll back oven-control-host in prod/press' }).click();
     await dialog.getByLabel('At all agents of prod/press, to').selectOption('');
     await dialog.getByLabel('Reason').fill('the ovens are cool');
-    await dialog.getByRole('button', { name: 'Take back', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Roll back', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'Audit log' }).click();
     await page.getByRole('row', { name: /resume.*the ovens are cool/ }).waitFor();

@@ -247,7 +247,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
 
   test('searches for a hostile text and finds nothing', async () => {
     await visit(`/search?q=${encodeURIComponent(HOSTILE)}`);
-    await page.getByText('Nothing is called so.').waitFor();
+    await page.getByText('Nothing has this name or digest.').waitFor();
     expect(await page.getByLabel('Name or digest').inputValue()).toBe(HOSTILE);
   });
 

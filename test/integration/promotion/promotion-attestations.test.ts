@@ -114,7 +114,7 @@ spec:
       });
       expect(without.holding.first).toEqual([
         expect.stringMatching(
-          /\/telemetry@sha256:[0-9a-f]{64} \(shop-web\): no such attestation lies beside it/,
+          /\/telemetry@sha256:[0-9a-f]{64} \(shop-web\): the bundle has no such attestation of it/,
         ),
       ]);
       const closed = await run('promote', 'qa', '--person', 'ann');

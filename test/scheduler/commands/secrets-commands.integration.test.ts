@@ -181,7 +181,7 @@ describe('the life of a set', () => {
 
     const revoked = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...WHY, ...flags]);
     expect(revoked.out).toContain(
-      'a machine that is no longer of plant-7 could read mqtt: change what is in it',
+      'a machine that is no longer of plant-7 could read mqtt: replace the secrets in it',
     );
     const again = await runCommandClass(SitesRevoke, ['plant-7/press-1', ...WHY, ...flags, '--json']);
     expect(JSON.parse(again.out)).toMatchObject({

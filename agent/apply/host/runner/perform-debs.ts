@@ -89,7 +89,7 @@ const runDpkg = async ({ apt, request, hooks }: Work, words: readonly string[]):
   const ended = await unlocked(apt, dpkgArgv(apt, ...conffileOptions(request), ...around, ...words));
   if (ended.code < FATAL) return ended;
   throw new FleetError('DEB_BLOCKED', `dpkg does not work on this host: ${fatalError(ended)}`, {
-    hint: 'Mend it; the agent tries again',
+    hint: 'Correct it; the agent tries again',
   });
 };
 

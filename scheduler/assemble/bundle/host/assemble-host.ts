@@ -255,7 +255,7 @@ const contentOf = (
     if (config) return Buffer.from(config.text);
     throw new FleetError(
       'REFERENCE_MISSING',
-      `${file.path} wants the platform configuration, but none was rendered`,
+      `${file.path} needs the platform configuration, but none was rendered`,
       {
         subject,
         at: file.at,

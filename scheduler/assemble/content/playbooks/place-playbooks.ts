@@ -134,7 +134,7 @@ const configOf = ({ name, at }: PlaybookObject, { files }: RenderedPackage): Sou
   if (file) return [file.path, Buffer.from(file.text)];
   throw new FleetError(
     'REFERENCE_MISSING',
-    `the playbook ${name} wants the platform configuration, but none was rendered`,
+    `the playbook ${name} needs the platform configuration, but none was rendered`,
     { at, hint: 'Give the cluster type a configType such as env-file' },
   );
 };

@@ -45,7 +45,7 @@ export const refusePulls = (
   if (!pull) return;
   throw new FleetError(
     'PULL_POLICY',
-    `${file.path} pulls its image at every start, but this cluster type lives offline`,
+    `${file.path} pulls its image at every start, but the sites of this cluster type have no network`,
     { at: placeOf(file, application, pull.number), hint: 'Remove Pull=always' },
   );
 };

@@ -38,7 +38,7 @@ export const authenticateAgent = async (
   if (!agent) throw new FleetError('AGENT_UNKNOWN', `${id} was never enrolled here`);
   if (agent.revoked_at !== null)
     throw new FleetError('REVOKED', `${id} was revoked on ${agent.revoked_at}`, {
-      hint: 'Let it make a new key and enrol again',
+      hint: 'Let the agent create a new key and enrol again',
     });
   const caller = { certified, agent };
   await noteCertificate(certificate, caller, { hub, clock });

@@ -119,7 +119,7 @@ const changeAgent = (
     const now = context.clock();
     const current = await tx.selectFrom('agent').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     if (current.key !== caller.agent.key || current.revoked_at !== null)
-      throw new FleetError('REVOKED', `${id} was revoked or enrolled anew while it asked`);
+      throw new FleetError('REVOKED', `${id} was revoked or enrolled again while its request was handled`);
     const request = defined({
       path: requestPath(id),
       id,

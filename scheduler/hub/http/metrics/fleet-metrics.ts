@@ -47,7 +47,7 @@ export const registerFleetMetrics = (
   });
   register(registry, bounded.fleet_site_said_timestamp_seconds, {
     name: 'fleet_site_said_timestamp_seconds',
-    help: 'Time that the oldest last word of an agent of the site describes',
+    help: 'Time that the newest message of an agent describes: the oldest of all agents of the site',
     labelNames: ['environment', 'site'],
   });
   register(registry, bounded.fleet_open_alarms, {

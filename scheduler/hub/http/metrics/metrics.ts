@@ -58,7 +58,7 @@ export const createMetrics = (db: Database, clock: () => Date): Metrics => {
   });
   const freshness = new Gauge({
     name: 'fleet_agents_freshness',
-    help: 'Agents that are not revoked, by the age of their last word under the freshness policies',
+    help: 'Agents that are not revoked, by the age of their newest message under the freshness policies',
     labelNames: ['freshness'],
     registers,
     collect: async () => {

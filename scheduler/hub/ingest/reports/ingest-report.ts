@@ -140,7 +140,7 @@ const readAgents = async (tx: Tx, agents: readonly AgentRow[]): Promise<readonly
   return agents.map(({ id, key }) => {
     const now = current.get(id);
     if (now && now.key === key && now.revoked_at === null) return now;
-    throw new FleetError('AGENT_UNKNOWN', `${id} was revoked or enrolled anew while its report was read`);
+    throw new FleetError('AGENT_UNKNOWN', `${id} was revoked or enrolled again while its report was read`);
   });
 };
 

@@ -24,7 +24,7 @@ export const updateHistory = async (store: Store, say: (line: string) => void): 
     .executeTakeFirstOrThrow();
   if (reports > 0)
     say(
-      `The hub database is of an older version: its history is made anew from ${reports} reports, once. Do not interrupt it.`,
+      `The hub database is of an older version: its history is rebuilt from ${reports} reports, once. Do not interrupt it.`,
     );
   await rebuildHistory(store);
 };

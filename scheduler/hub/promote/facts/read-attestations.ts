@@ -97,7 +97,7 @@ const whyUnverified = async (
     signal,
   );
   const typed = found.filter((one) => one.type === type);
-  if (typed.length === 0) return 'no such attestation lies beside it in the bundle';
+  if (typed.length === 0) return 'the bundle has no such attestation of it';
   const own = typed.filter((one) => one.about.some((named) => about.has(named)));
   if (own.length === 0) return 'the attestation beside it is about another image';
   const trusted = keys.map(signatureKey);

@@ -62,7 +62,7 @@ const judgeRequired = ({ matchLabels }: AgentSelector, all: readonly JudgedAgent
   const labels = Object.entries(matchLabels).map(([name, value]) => `${name}=${value}`);
   return agentCondition(
     `required ${labels.join(',')}`,
-    'every agent with these labels complies, and there is one',
+    'at least one agent has these labels, and every one of them complies',
     `${found.length - others.length} of ${found.length}`,
     found.length > 0 && others.length === 0,
     others,

@@ -10,7 +10,7 @@ import { type ApprovedWorkspace, type Condition, holdingOf } from './verdict.ts'
 type Wanted = NonNullable<PromotionPolicy['approvals']>;
 type Facts = Pick<GateFacts, 'keys' | 'changes'>;
 
-const NOT_READ: Changes = { kind: 'unknown', why: 'it was not looked for' };
+const NOT_READ: Changes = { kind: 'unknown', why: 'it was not looked up' };
 
 /** The approvals that the policy counts, one for each key. */
 export const countedApprovals = (

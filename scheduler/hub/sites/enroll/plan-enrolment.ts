@@ -96,13 +96,13 @@ const checkKey = (request: EnrolmentRequest, owner: AgentKeyRow | undefined): vo
   if (owner.agent !== request.id) {
     throw new FleetError('REQUEST_INVALID', `the key of ${request.id} is already that of ${owner.agent}`, {
       subject: request.fingerprint,
-      hint: 'Let the agent make a key of its own; a copied disk brings the old one along',
+      hint: 'Let the agent create a key of its own; a copied disk has the old one',
     });
   }
   if (owner.ended_at !== null) {
     throw new FleetError('REVOKED', `the key of ${request.id} was revoked or replaced on ${owner.ended_at}`, {
       subject: request.fingerprint,
-      hint: 'Let the agent make a new key and ask again',
+      hint: 'Let the agent create a new key and ask again',
     });
   }
 };

@@ -140,7 +140,7 @@ const noLongerDeclared = (site: string, before: string, agents: readonly AgentRo
     'SITE_DIFFERS',
     `site ${site} is no longer declared in the repository (it was at ${before}), and ${agents.map(({ name }) => name).join(', ')} of it ${agents.length === 1 ? 'is' : 'are'} still enrolled`,
     {
-      hint: `Declare it again, revoke its agents, or let it go with: fleet-scheduler sites compose --undeclared ${site}`,
+      hint: `Declare it again, revoke its agents, or compose it without its Site: fleet-scheduler sites compose --undeclared ${site}`,
     },
   );
 

@@ -67,7 +67,7 @@ export const recommendationsFor = ({ site, name, locked, former, escrow }: Liste
   ...(locked.length > 0 ? [`${locked.join(', ')} of ${site} cannot read ${name}: seal it again`] : []),
   ...(former.length > 0
     ? [
-        `${former.length === 1 ? 'a machine that is' : `${former.length} machines that are`} no longer of ${site} could read ${name}: change what is in it, then set it again`,
+        `${former.length === 1 ? 'a machine that is' : `${former.length} machines that are`} no longer of ${site} could read ${name}: replace the secrets in it, then set it again`,
       ]
     : []),
   ...(escrow === false ? [`the escrow cannot read ${name}: set it again`] : []),

@@ -53,7 +53,7 @@ test('a locked attachment that no longer exists is reported with a hint', async 
   const gone = `sha256:${'0'.repeat(64)}` as const;
   await expect(attach({ digest: gone })).rejects.toMatchObject({
     code: 'MISSING_BLOB',
-    message: `what lies beside the image ${name} is not there any more: ${gone}`,
+    message: `an attachment of the image ${name} is no longer there: ${gone}`,
     hint: expect.stringContaining('images lock --update'),
   });
 });

@@ -108,7 +108,7 @@ describe('locking the attachments of images', () => {
     const { problems, changed } = await lock({ fresh }, where);
     expect(changed).toEqual([]);
     expect(problems.map(formatError)).toEqual([
-      'web.yaml:8:18: REGISTRY_UNREACHABLE: what lies beside edge.example/a is not known: edge.example does not answer',
+      'web.yaml:8:18: REGISTRY_UNREACHABLE: the attachments of edge.example/a are not known: edge.example does not answer',
     ]);
   });
 });

@@ -134,12 +134,12 @@ describe('the root ceremony', () => {
     expect(shown.out).toContain(`- release key ${it.finger('release')}`);
     expect(shown.out).toContain(`+ release key ${it.finger('bundle')}`);
     expect(shown.out).toContain('~ root: 3 of them must sign, was 2');
-    expect(shown.out).toContain('is bundle key and release key: a thief of this key needs no second one');
+    expect(shown.out).toContain('is bundle key and release key: stealing this one key is enough');
     expect(shown.out).toContain('Every officer must sign each rotation');
     expect(shown.out).not.toContain('lease key and receipt key');
     await it.rotate(1, '--add', `lease=${it.at('ada.pub')}`, '--out', it.at('lease.json'));
     const online = await it.run(RootInspect, it.at('lease.json'), '--before', it.at('1.root.json'));
-    expect(online.out).toContain(`${it.finger('ada')} is officer's key and lease key: a thief of this key`);
+    expect(online.out).toContain(`${it.finger('ada')} is officer's key and lease key: stealing this one key`);
     expect(shown.out).toContain('signatures of the officers of root 1: 0, 2 needed');
   });
 

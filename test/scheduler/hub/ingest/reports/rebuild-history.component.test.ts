@@ -258,7 +258,7 @@ describe('the history of an agent', () => {
     await using migrated = await openStore(older, fleet);
     const said: string[] = [];
     await updateHistory(migrated, (line) => said.push(line));
-    expect(said).toEqual([expect.stringContaining('made anew from 3 reports')]);
+    expect(said).toEqual([expect.stringContaining('rebuilt from 3 reports')]);
     expect(await tables(migrated.db)).toBe(written);
     await updateHistory(migrated, (line) => said.push(line));
     expect(said).toHaveLength(1);

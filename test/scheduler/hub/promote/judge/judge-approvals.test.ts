@@ -105,7 +105,7 @@ describe('an approval that is limited to workspaces', () => {
       [ann],
       1,
       false,
-      'ann: approves only bakery, and what the candidate changes is not known: it was not looked for',
+      'ann: approves only bakery, and what the candidate changes is not known: it was not looked up',
     ],
     [
       'is replaced by a later one of its key',

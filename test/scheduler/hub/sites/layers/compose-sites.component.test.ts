@@ -236,7 +236,7 @@ describe('a site keeps the values that it has, and no other waits for it', () =>
     const { changed, held } = await hub.compose();
     expect(changed.map((one) => one.slice(0, 7))).toEqual(['plant-1', 'plant-2']);
     expect(held).toEqual([
-      'plant-3: SITE_DIFFERS: site plant-3 is no longer declared in the repository (it was at base/sites.yaml:1:1), and edge of it is still enrolled. Declare it again, revoke its agents, or let it go with: fleet-scheduler sites compose --undeclared plant-3.',
+      'plant-3: SITE_DIFFERS: site plant-3 is no longer declared in the repository (it was at base/sites.yaml:1:1), and edge of it is still enrolled. Declare it again, revoke its agents, or compose it without its Site: fleet-scheduler sites compose --undeclared plant-3.',
     ]);
     expect((await hub.compose()).held).toHaveLength(1);
     expect((await hub.compose({ undeclared: ['plant-3'] })).held).toEqual([]);

@@ -216,7 +216,7 @@ describe('when agents change', () => {
     await revokeAgent(hub.store, gone.id, await siteSigner(hub), NOW);
     const [before] = await listSecrets(hub.store.db, 'plant-7', escrow.recipient);
     expect(before).toMatchObject({ readers: ['press-1'], former: [gone.recipient], escrow: true });
-    expect(before && recommendationsFor(before)[0]).toContain('change what is in it');
+    expect(before && recommendationsFor(before)[0]).toContain('replace the secrets in it');
     const { site } = await reseal(hub, [escrow.identity], escrow.recipient);
     await writeSite(hub, site, { now: NOW });
     const sealed = await sealedIn(hub, digestIn(readStatement(hub, site), 'mqtt'));
