@@ -1,10 +1,11 @@
 import { Args } from '@oclif/core';
-import { CODES, FleetError, formatError } from '#bundles/errors';
+import { CODES, FleetError, formatError, isFleetError } from '#bundles/errors';
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../settings/configuration.ts';
+import { type Configuration, readConfiguration } from '../settings/configuration.ts';
 import { hubFlags } from '../settings/configuration-flags.ts';
 import { noteVersions } from '../hub/questions/history/note-versions.ts';
+import type { Hub } from '../hub/hub.ts';
 import { openHub } from '../hub/open-hub.ts';
 import { describeRefused } from '../hub/refused.ts';
 import { formatGaps } from '../hub/ingest/reports/find-head.ts';
@@ -14,6 +15,7 @@ import {
   importReports,
 } from '../hub/ingest/reports/import-reports.ts';
 import type { FormerReport } from '../hub/ingest/reports/read-former.ts';
+import { answerLocal } from './answer-local.ts';
 
 export default class ReportsImport extends FleetCommand {
   static override description =
@@ -26,18 +28,48 @@ export default class ReportsImport extends FleetCommand {
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ReportsImport);
-    await using hub = await openHub(await readConfiguration(flags, process.cwd()));
+    const configuration = await readConfiguration(flags, process.cwd());
+    const now = this.readNow(flags.now);
+    await using hub = await openHub(configuration);
     await using medium = await openFiles(args.medium, { signal: this.signal });
-    const result = await importReports(hub, medium, this.readNow(flags.now), this.signal);
+    const result = await importReports(hub, medium, now, this.signal);
     this.#print(result, args.medium);
     await noteVersions(hub);
+    const local = await this.#answerLocal(hub, configuration, now);
     return {
       agents: result.agents,
       support: result.support,
       refused: result.refused.map(describeRefused),
       former: result.former,
       answered: result.answered ?? null,
+      local,
     };
+  }
+
+  /** The reports are in, so a key that is missing here only delays the answers. */
+  async #answerLocal(
+    hub: Hub,
+    { siteValues: review }: Configuration,
+    now: Date,
+  ): Promise<readonly unknown[]> {
+    try {
+      const terms = { review, now, command: 'reports import', signal: this.signal };
+      const { decisions, lines } = await answerLocal(hub, terms);
+      for (const line of lines) this.log(line);
+      return decisions.map(({ row: { agent, name, edit }, outcome, note }) => ({
+        agent,
+        name,
+        edit,
+        outcome,
+        note,
+      }));
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      this.say(
+        `${this.config.bin}: values that people at sites set are not answered yet: ${formatError(error)}`,
+      );
+      return [];
+    }
   }
 
   #print({ agents, support, refused, former, answered }: ImportedReports, path: string): void {

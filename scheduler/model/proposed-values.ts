@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import { isRecord } from '#bundles/is-record';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Json } from '#bundles/json/canonical';
@@ -9,6 +10,8 @@ export type ProposedValue = {
   readonly name: string;
   readonly old?: Json;
   readonly new?: Json;
+  /** A person at the site set it there: the agent and the edit that the decision answers. */
+  readonly local?: { readonly agent: string; readonly edit: Digest };
 };
 
 /** A change of values that waits for review. Its canonical JSON is what approvals name by digest. */

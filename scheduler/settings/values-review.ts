@@ -9,12 +9,20 @@ export type ValuesReview = {
   readonly roles: Readonly<Record<string, Approvals>>;
   /** By environment: whether a change follows the stages of its RolloutPolicy; one without an entry follows the policy. */
   readonly rollout?: Readonly<Record<string, 'stages' | 'atOnce'>>;
+  /** Answer to values that people at sites set. Those under a rule become proposals, unless they are refused. */
+  readonly localEdits?: 'accept' | 'ask' | 'refuse';
 };
 
 type Approvals = NonNullable<PromotionPolicy['approvals']>;
 type Said = NonNullable<SchedulerConfig['siteValues']>;
 
-export const readValuesReview = ({ approvals, roles = {}, rollout = {} }: Said): ValuesReview => ({
+export const readValuesReview = ({
+  approvals,
+  roles = {},
+  rollout = {},
+  localEdits = 'ask',
+}: Said): ValuesReview => ({
+  localEdits,
   approvals: approvals && toApprovals(approvals),
   roles: Object.fromEntries(Object.entries(roles).map(([role, one]) => [role, toApprovals(one)])),
   rollout,

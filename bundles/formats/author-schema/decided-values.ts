@@ -35,7 +35,7 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
   });
 };
 
-/** The same by site and agent, for the audit log, then values composed from layers: those that seem to be secrets without their text. */
+/** The same by site and agent, for the audit log, then values composed from layers and answers to local edits: those that seem to be secrets without their text. */
 export const decidedValues = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
   const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
   const given = [...byAgent].map(([agent, differing]) => ({
@@ -43,7 +43,7 @@ export const decidedValues = (before: SiteValues, after: SiteValues): readonly D
     old: shown(differing.map(({ name, old }) => [name, old])),
     new: shown(differing.map(({ name, new: now }) => [name, now])),
   }));
-  return [...given, ...composedChanges(before, after)];
+  return [...given, ...composedChanges(before, after), ...answerChanges(before, after)];
 };
 
 /** Values composed from layers that differ: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
@@ -57,6 +57,26 @@ const composedChanges = (before: SiteValues, after: SiteValues): readonly Decide
     if (names.length === 0) return [];
     const sideOf = (values: ReadonlyMap<string, Json>) =>
       shown(names.map((name) => [name, values.get(name)]));
+    return [{ about: `${after.site}/${agent}`, old: sideOf(old), new: sideOf(now) }];
+  });
+};
+
+/** Answers to local edits that differ: 'local port', with the outcome and the edit. */
+const answerChanges = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
+  const agents = new Set([...Object.keys(before.local ?? {}), ...Object.keys(after.local ?? {})]);
+  return [...agents].toSorted(compareBytes).flatMap((agent) => {
+    const [old, now] = [own(before.local ?? {}, agent) ?? {}, own(after.local ?? {}, agent) ?? {}];
+    const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
+      .filter((name) => !isSameJson(own(old, name), own(now, name)))
+      .toSorted(compareBytes);
+    if (names.length === 0) return [];
+    const sideOf = (answers: typeof old): DecidedValues['old'] =>
+      Object.fromEntries(
+        names.flatMap((name) => {
+          const answer = own(answers, name);
+          return answer ? [[`local ${name}`, `${answer.outcome} ${answer.edit}`] as const] : [];
+        }),
+      );
     return [{ about: `${after.site}/${agent}`, old: sideOf(old), new: sideOf(now) }];
   });
 };

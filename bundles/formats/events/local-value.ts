@@ -57,6 +57,7 @@ export type LocalEvent = {
   readonly reason?: string;
 };
 
+const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const ACTIONS: ReadonlySet<unknown> = new Set(['set', 'unset', 'accepted', 'refused']);
 const MAX_WORD = 256;
 const MAX_REASON = 1000;
@@ -65,7 +66,7 @@ const MAX_REASON = 1000;
 export const localEventOf = ({ type, detail }: Pick<Event, 'type' | 'detail'>): LocalEvent | undefined => {
   if (type !== LOCAL_VALUE || !isRecord(detail)) return undefined;
   const { action, name, edit, value, old, given, givenDigest: office, person, reason } = detail;
-  if (!ACTIONS.has(action) || typeof name !== 'string' || name.length > MAX_WORD || !isDigest(edit))
+  if (!ACTIONS.has(action) || typeof name !== 'string' || !NAME.test(name) || !isDigest(edit))
     return undefined;
   if (action === 'set' && !isJsonText(value)) return undefined;
   return {

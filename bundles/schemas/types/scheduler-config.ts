@@ -204,6 +204,10 @@ export type SchedulerConfig = {
     readonly rollout?: {
       readonly [k: string]: 'stages' | 'atOnce';
     };
+    /**
+     * Answer to values that people at sites set with fleet-agent values set. accept: they become values of the site or agent. ask: a person answers. refuse: the next statement of the site takes them back. Those that need approvals become proposals, unless they are refused; one against a value that the office changed meanwhile waits for a person.
+     */
+    readonly localEdits?: 'accept' | 'ask' | 'refuse';
   };
   /**
    * For serve: roles of the people who sign in. All entries that match a person count.

@@ -3,6 +3,7 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { writeSite } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
+import { readLocalEdits } from '../../hub/sites/local-edits.ts';
 import { revokeAgent } from '../../hub/sites/revoke-agent.ts';
 import { siteRecommendations } from '../../hub/sites/secrets/list-secrets.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -37,7 +38,15 @@ export default class SitesRevoke extends FleetCommand {
         ? `${args.agent} is revoked; site ${site.name} is at statement ${site.version}`
         : `${args.agent} was revoked before; nothing changed`,
     );
-    const remarks = await siteRecommendations(hub.store.db, site.name, configuration.escrow);
+    const edits = await readLocalEdits(hub.store.db, { site: site.name, states: ['waiting'] });
+    const unanswered = edits.filter(({ agent }) => agent === args.agent);
+    const remarks = [
+      ...unanswered.map(
+        ({ name, value, person, reason }) =>
+          `its local value ${name} = ${value}, by ${person}: ${reason}, was not answered, and ends with it; give it with sites set if it is still meant`,
+      ),
+      ...(await siteRecommendations(hub.store.db, site.name, configuration.escrow)),
+    ];
     for (const remark of remarks) this.log(`  ! ${remark}`);
     return { agent: args.agent, site: site.name, version: site.version, changed, remarks };
   }

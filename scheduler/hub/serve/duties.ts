@@ -12,6 +12,7 @@ import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { createKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
+import { createLocalAnswerer } from './answer-local-edits.ts';
 import { createLayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
 import { createMirror } from './mirror-sites.ts';
@@ -54,6 +55,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     keepCurrent(options),
     ...removeOld(options),
     composeLayers(options),
+    answerLocal(options),
     mirrorSites(options),
     appendNotes(options),
     nameVersions(options),
@@ -149,6 +151,12 @@ const composeLayers =
       [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
     };
   };
+
+/** Answers the values that people at sites set. A failure is tried again in the next round. */
+const answerLocal =
+  ({ configuration: { siteValues: review }, hub, clock, log }: DutyOptions): Duty =>
+  async ({ confirm }) =>
+    repeat(createLocalAnswerer({ hub, review, clock, log, confirm }), COMPOSE_MS);
 
 const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>

@@ -1,13 +1,15 @@
 import type { Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
-import { compareBytes } from '#bundles/digest';
+import { compareBytes, type Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
 import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
 import type { RebootRequired, RebootState } from '../store/reboot-state.ts';
 import type { Database, FollowerKind } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
+import type { LocalEditState } from '../store/local-edit-row.ts';
 import { siteValuesOf } from './issue-site.ts';
+import { readLocalInForce, type SiteEdit } from './local-edits.ts';
 
 export type ListedSite = {
   readonly site: string;
@@ -24,6 +26,8 @@ export type ListedSite = {
     readonly labels: Labels;
     readonly freshness: SiteAgent['freshness'];
     readonly values: { readonly [name: string]: unknown };
+    /** Values that people there set, and that it has not ended. */
+    readonly local: readonly ListedLocal[];
     readonly enrolledAt: string;
     readonly revokedAt: string | null;
     /** The reboot that its host needs, as it reported; null: none. */
@@ -31,10 +35,32 @@ export type ListedSite = {
   }[];
 };
 
+export type ListedLocal = {
+  readonly edit: Digest;
+  readonly name: string;
+  readonly value: unknown;
+  readonly person: string;
+  readonly reason: string;
+  /** By the clock of the site. */
+  readonly at: string;
+  readonly state: LocalEditState;
+};
+
+const localOf = ({ edit, name, value, person, reason, at, state }: SiteEdit): ListedLocal => ({
+  edit,
+  name,
+  value: parseJson(value ?? 'null'),
+  person,
+  reason,
+  at,
+  state,
+});
+
 /** All sites with their agents, both sorted by name. Includes revoked agents. */
 export const listSites = async (db: Database, fleet: string): Promise<readonly ListedSite[]> => {
   const sites = await db.selectFrom('site').selectAll().execute();
   const agents = Map.groupBy(await db.selectFrom('agent').selectAll().execute(), ({ site }) => site);
+  const local = Map.groupBy(await readLocalInForce(db), (one) => one.agent);
   return sites
     .toSorted((a, b) => compareBytes(a.name, b.name))
     .map((row) => {
@@ -54,6 +80,7 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
             labels: labelsOf(agent),
             freshness: freshnessOf(agent),
             values: values.agents[agent.name] ?? {},
+            local: (local.get(agent.id) ?? []).map(localOf),
             enrolledAt: agent.enrolled_at,
             revokedAt: agent.revoked_at,
             reboot: agent.reboot === null ? null : (parseJson(agent.reboot) as RebootState).required,
@@ -76,10 +103,12 @@ export const formatAgent = ({
   follower,
   revokedAt,
   reboot,
+  local,
 }: ListedSite['agents'][number]): readonly string[] => {
   const lease = freshness.mode === 'lease' ? [`lease of ${freshness.seconds / 3600} h`] : [];
   const needs = reboot === null || revokedAt !== null ? [] : [`needs a reboot since ${reboot.since}`];
   const revoked = revokedAt === null ? [] : [`revoked ${revokedAt}`];
+  const set = local.map(({ name, value, person }) => `local ${formatValues({ [name]: value })} by ${person}`);
   const who = follower === null ? `key ${key}` : `by ${follower}, unsigned`;
-  return [`  ${agent}`, formatChannel(channel), who, [...lease, ...revoked, ...needs].join('  ')];
+  return [`  ${agent}`, formatChannel(channel), who, [...lease, ...revoked, ...needs, ...set].join('  ')];
 };

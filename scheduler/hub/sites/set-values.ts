@@ -13,12 +13,20 @@ import { setTerms, type Terms } from './set-terms.ts';
 
 export { parseValue } from '#bundles/formats/author-schema/parse-value';
 
+/** The office's answer to an edit of a person at a site, for its agent. */
+export type LocalAnswer = NonNullable<SiteValues['local']>[string][string] & {
+  readonly agent: string;
+  readonly name: string;
+};
+
 export type ValueChange = {
   readonly site: string;
   /** Change this agent's own values; undefined: the site's. */
   readonly agent?: string | undefined;
   readonly set: Readonly<Record<string, Json>>;
   readonly unset: readonly string[];
+  /** Answers to values that people at the site set. */
+  readonly answers?: readonly LocalAnswer[];
   /** New terms for the agent, or for each agent of the site. */
   readonly terms?: Terms;
 };
@@ -84,7 +92,16 @@ export const agentUnknown = (site: string, agent: string): FleetError =>
 
 const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
 
-export const changeValues = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
+export const changeValues = (before: SiteValues, change: ValueChange): SiteValues =>
+  (change.answers ?? []).reduce(withAnswer, changeGiven(before, change));
+
+const withAnswer = (before: SiteValues, { agent, name, ...answer }: LocalAnswer): SiteValues => ({
+  ...before,
+  local: { ...before.local, [agent]: { ...before.local?.[agent], [name]: answer } },
+});
+
+const changeGiven = (before: SiteValues, { agent, set, unset }: ValueChange): SiteValues => {
+  if (Object.keys(set).length + unset.length === 0) return before;
   const apply = (values: SiteValues['values']): SiteValues['values'] =>
     Object.fromEntries(Object.entries({ ...values, ...set }).filter(([name]) => !unset.includes(name)));
   if (agent === undefined) return { ...before, values: apply(before.values) };

@@ -48,7 +48,9 @@ export const splitByStage = (changes: readonly ValueChange[], facts: SplitFacts)
       ({ name }) => change.agent === undefined || name === change.agent,
     );
     const environment = environmentOf(reached, facts);
-    if (environment === undefined || !differs(change, facts)) atOnce.push(change);
+    // The answer to a local value changes nothing that runs there.
+    const isAnswer = change.answers !== undefined;
+    if (environment === undefined || isAnswer || !differs(change, facts)) atOnce.push(change);
     else staged.set(environment, [...(staged.get(environment) ?? []), { change, reached }]);
   }
   const rollouts: PlannedRollout[] = [];

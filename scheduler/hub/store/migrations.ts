@@ -6,6 +6,7 @@ import { addCompliance } from './add-compliance.ts';
 import { addHistory } from './add-history.ts';
 import { addPendingChanges } from './add-pending-changes.ts';
 import { addVersions } from './add-versions.ts';
+import { addLocalEdits } from './add-local-edits.ts';
 import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addSiteValues } from './add-site-values.ts';
@@ -458,4 +459,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
     },
   },
   '0039-values-rollouts': { up: addValuesRollouts },
+  '0040-local-edits': { up: addLocalEdits },
 };

@@ -3,6 +3,7 @@ import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Timestamp } from '#bundles/time';
 import type { HistoryRow } from './history-row.ts';
+import type { LocalEditRow } from './local-edit-row.ts';
 
 /**
  * The hub's tables, in types that SQLite and PostgreSQL share: text, integers up to 2^53, no booleans, no JSON columns.
@@ -49,6 +50,7 @@ export type Tables = {
   values_rollout: ValuesRolloutRow;
   values_unit: ValuesUnitRow;
   values_pin: ValuesPinRow;
+  local_edit: LocalEditRow;
 };
 
 export type Database = Kysely<Tables>;

@@ -14,6 +14,7 @@ import { findFallenFloors } from './check-floors.ts';
 import { type Comparison, compareChain, type Difference, type StoredSpan } from './compare-chain.ts';
 import { type Head, headAfter } from './find-head.ts';
 import { foldHold } from './fold-hold.ts';
+import { foldLocal } from './fold-local.ts';
 import { foldReboot } from './fold-reboot.ts';
 import type { JudgedReport } from './judge-report.ts';
 import { nextNumber } from './next-number.ts';
@@ -127,6 +128,7 @@ const storeReports = async (
   );
   for (const { row, difference } of accepted) await openCompacted(tx, row, difference.opened);
   await insertEvents(tx, accepted.flatMap(toEventRows));
+  for (const { row, report, fresh } of accepted) await foldLocal(tx, row, fresh, lineIn(report));
   await updateAgents(tx, accepted);
   await updateAgentStates(tx, rows);
   return await findFallenFloors(tx, accepted);
@@ -293,8 +295,7 @@ const reportedBy = (
   const { said_at: saidAt, looks, service } = describedTimes(report.predicate, written);
   const imported = fresh.findLast(({ type, release }) => type === 'imported' && release !== undefined);
   const newer = imported?.release && imported.seq > agent.release_seq ? imported.release : undefined;
-  const lineOf = ({ seq }: Event): string =>
-    report.lines[report.events.findIndex((event) => event.seq === seq)] ?? '';
+  const lineOf = lineIn(report);
   return {
     heard_at: at,
     ...defined({ online_at: source === 'network' ? at : undefined }),
@@ -316,6 +317,12 @@ const reportedBy = (
       }),
   };
 };
+
+/** The signed lines of a report by event. */
+const lineIn =
+  ({ lines, events }: JudgedReport) =>
+  ({ seq }: Event): string =>
+    lines[events.findIndex((event) => event.seq === seq)] ?? '';
 
 /** Whether words of this time are not older than those before. One ahead of the clock is of a clock that has been set back since. */
 const isNewest = (

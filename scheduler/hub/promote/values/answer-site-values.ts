@@ -227,6 +227,7 @@ const isBelow = (origin: PlacedValue['origin'], place: 'site' | 'agent'): boolea
     case 'site':
       return place === 'agent';
     case 'agent':
+    case 'local':
     case 'fixed layers':
       return false;
   }

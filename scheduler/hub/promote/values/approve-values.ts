@@ -4,7 +4,7 @@ import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import type { ProposedValue } from '../../../model/proposed-values.ts';
+import type { ProposedValue, ProposedValues } from '../../../model/proposed-values.ts';
 import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
 import { openReleases } from '../../../release/write/open-releases.ts';
@@ -12,12 +12,14 @@ import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { checkValues } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
+import { answerLocalEdit, readLocalEdits } from '../../sites/local-edits.ts';
 import { type ManySites, setManyValues } from '../../sites/set-many-values.ts';
 import { policiesFor } from '../../sites/values-policies.ts';
 import type { StoredRollout } from '../../sites/values-rollout.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import { valuesAt } from '../../sites/values-at.ts';
+import { writeSites } from '../../sites/write-site.ts';
 import type { By } from '../../store/open-store.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
 import { approvalStatement, NO_DIGEST, signApproval } from '../decide/approve-for.ts';
@@ -192,27 +194,71 @@ const applyProposal = async (
     allowUnknown: proposed.allowUnknown === true,
     within: async (tx) => {
       await checkUnchanged(tx, { row, proposed });
+      for (const edit of editsOf(proposed))
+        await answerLocalEdit(tx, edit, { outcome: 'accepted', ...last, now });
       await endProposal(tx, row.id, { state: 'applied', ...last, now });
     },
   });
 };
 
-/** Rejects a proposal: its change is never made. @throws FleetError NOTHING_AWAITING */
-export const rejectValues = (
+/**
+ * Rejects a proposal: its change is never made. A value that a person at a site set is refused with it: the next statement of the site, which is
+ * laid out, takes it back there. @throws FleetError NOTHING_AWAITING, VALUES_CHANGED; the codes of signing for a value of a site
+ */
+export const rejectValues = async (
   hub: Hub,
   id: string,
   by: { readonly person: string; readonly reason: string },
   now: Date,
-): Promise<Proposal> =>
-  hub.store.transact(async (tx) => {
-    const proposal = await findProposal(tx, id);
-    const { row, proposed } = proposal;
+): Promise<Proposal> => {
+  const proposal = await findProposal(hub.store.db, id);
+  const { row, proposed } = proposal;
+  const end = async (tx: Tx): Promise<void> => {
     await endProposal(tx, row.id, { state: 'rejected', ...by, now });
     const about = proposed.changes[0]?.site ?? 'sites';
     const old = { proposal: row.id, person: row.person };
     await noteChange(tx, { change: 'sites values reject', about, old, new: null }, by, now);
+  };
+  const waiting = await readLocalEdits(hub.store.db, { states: ['waiting'] });
+  const edits = editsOf(proposed).filter(({ edit }) => waiting.some((one) => one.edit === edit));
+  if (edits.length === 0) {
+    await hub.store.transact(end);
     return proposal;
+  }
+  const { sites } = await setManyValues(hub.store, {
+    changes: edits.map(({ site, answer }) => ({
+      site,
+      set: {},
+      unset: [],
+      answers: [{ ...answer, outcome: 'refused' as const, ...by }],
+    })),
+    signer: await siteSigner(hub),
+    now,
+    change: 'sites values reject',
+    by,
+    within: async (tx) => {
+      for (const edit of edits) await answerLocalEdit(tx, edit, { outcome: 'refused', ...by, now });
+      await end(tx);
+    },
   });
+  await writeSites(hub, sites, { now, command: 'sites values reject' });
+  return proposal;
+};
+
+/** The local edits that a proposal answers. */
+const editsOf = ({ changes }: ProposedValues) =>
+  changes.flatMap(({ site, name, local }) =>
+    local
+      ? [
+          {
+            site,
+            agent: `${site}/${local.agent}`,
+            edit: local.edit,
+            answer: { agent: local.agent, name, edit: local.edit },
+          },
+        ]
+      : [],
+  );
 
 type Ending = {
   readonly state: 'applied' | 'rejected';

@@ -42,7 +42,7 @@ export const proposeValues = (
           site,
           agent,
           name,
-          ...defined({ old, new: next }),
+          ...defined({ old, new: next, local: localIn(changes, site, name) }),
         }),
       ),
     );
@@ -73,6 +73,12 @@ export const proposeValues = (
         await noteChange(tx, { change: 'sites values propose', ...one }, by, now);
     return { row, proposed };
   });
+
+const localIn = (changes: readonly ValueChange[], site: string, name: string): ProposedValue['local'] => {
+  const answers = changes.filter((one) => one.site === site).flatMap((one) => one.answers ?? []);
+  const found = answers.find((one) => one.name === name);
+  return found && { agent: found.agent, edit: found.edit };
+};
 
 /** @throws FleetError VALUES_CHANGED */
 const refuseEdited = async (tx: Tx, changes: readonly ProposedValue[]): Promise<void> => {
@@ -145,9 +151,17 @@ export const changesOf = ({ changes }: ProposedValues): readonly ValueChange[] =
           own.flatMap((one) => (one.new === undefined ? [] : [[one.name, one.new] as const])),
         ),
         unset: own.flatMap((one) => (one.new === undefined ? [one.name] : [])),
+        ...defined({ answers: answersIn(own) }),
       },
     ];
   });
+
+const answersIn = (changes: readonly ProposedValue[]): ValueChange['answers'] => {
+  const answers = changes.flatMap(({ name, local }) =>
+    local ? [{ ...local, name, outcome: 'accepted' as const }] : [],
+  );
+  return answers.length > 0 ? answers : undefined;
+};
 
 const placeOf = ({ site, agent, name }: ProposedValue): string => JSON.stringify([site, agent, name]);
 

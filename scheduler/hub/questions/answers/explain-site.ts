@@ -3,10 +3,11 @@ import { FleetError } from '#bundles/errors';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { type Origin, valuePlaces } from '#bundles/formats/author-schema/value-places';
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
-import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
@@ -18,6 +19,8 @@ import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { admittedLocal } from '../../sites/admitted-local.ts';
+import { authorOf, readLocalInForce, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { type DecidedValue, valuesAt } from '../../sites/values-at.ts';
 import {
@@ -30,9 +33,6 @@ import {
 import type { Blamed, readBlame } from '../../../load/sources/read-blame.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 import type { LayeredAgent, SiteComposition } from '../../../plan/compose/compose-site.ts';
-
-/** Place of a value, lowest first: a higher one replaces the whole value. */
-export type Origin = 'default' | 'layers' | 'site' | 'agent' | 'fixed layers';
 
 /** A value of one place; `value` is withheld if it may be secret. Who, when and why only of values that people gave. */
 export type PlacedValue = {
@@ -101,6 +101,7 @@ export const explainSite = async (
     }),
     blame,
   );
+  const edits = await readLocalInForce(db, site);
   const explained: ExplainedAgent[] = [];
   const known = new Set<string>();
   for (const enrolled of rows) {
@@ -115,7 +116,8 @@ export const explainSite = async (
         known.add(id);
         const layered = composition?.assignments.get(id) ?? composition?.whole;
         const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
-        const place = { document, decided, agent: name, layered, settingsOf };
+        const local = edits.filter((one) => one.agentName === name);
+        const place = { document, decided, agent: name, local, layered, settingsOf };
         const inputs = await explainInputs(config, id, place);
         for (const one of inputs) taken.add(one.name);
         if (assignment === undefined || assignment === id) assignments.push({ assignment: id, inputs });
@@ -143,6 +145,8 @@ type Place = {
   readonly document: SiteValues;
   readonly decided: readonly DecidedValue[];
   readonly agent: string;
+  /** Edits of people at the site on this agent that it has not ended. */
+  readonly local: readonly SiteEdit[];
   /** The composition by the layers of the newest release. */
   readonly layered: SiteComposition | undefined;
   readonly settingsOf: (of: {
@@ -157,7 +161,8 @@ const explainInputs = async (
   place: Place,
 ): Promise<readonly ExplainedInput[]> => {
   const { schema } = config.siteInputs;
-  const stack = stackOf(config, assignment, place);
+  const local = await admittedLocal(config, place.local);
+  const stack = valuePlaces(config, place.document, { agent: place.agent, assignment, local });
   const names = [...new Set(stack.flatMap(({ values }) => Object.keys(values)))];
   const fields = siteFields(config, names).filter((field) => field.assignment === assignment);
   const values = Object.assign({}, ...stack.map((one) => one.values)) as SiteValues['values'];
@@ -204,37 +209,13 @@ const layeredPart = (
   return { settings: isHidden ? settings.map(withholdSetting) : settings };
 };
 
-type Level = { readonly origin: Origin; readonly values: SiteValues['values'] };
+type Decided = Pick<DecidedValue, 'person' | 'since' | 'reason'>;
 
-/** The values of each place, lowest first, as agents resolve them. */
-const stackOf = (
-  { siteInputs: { schema } }: BundleConfig,
-  assignment: string,
-  { document: { values, agents, composed }, agent }: Place,
-): readonly Level[] => {
-  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
-  const layered = (part: Pick<ComposedValues, 'values' | 'assignments'> | undefined) => ({
-    ...part?.values,
-    ...part?.assignments?.[assignment],
-  });
-  return [
-    { origin: 'default', values: defaultsOf(schema['properties']) },
-    { origin: 'layers', values: layered(own) },
-    { origin: 'site', values },
-    { origin: 'agent', values: Object.hasOwn(agents, agent) ? (agents[agent] ?? {}) : {} },
-    { origin: 'fixed layers', values: layered(own?.fixed) },
-  ];
-};
-
-const defaultsOf = (properties: Json | undefined): SiteValues['values'] =>
-  Object.fromEntries(
-    Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(([name, part]) => {
-      const { default: value } = (part ?? {}) as { readonly default?: Json };
-      return value === undefined ? [] : [[name, value] as const];
-    }),
-  );
-
-const decidedOf = ({ decided, agent }: Place, origin: Origin, name: string): DecidedValue | undefined => {
+const decidedOf = ({ decided, agent, local }: Place, origin: Origin, name: string): Decided | undefined => {
+  if (origin === 'local') {
+    const edit = local.find((one) => one.name === name);
+    return edit && { person: authorOf(edit), since: edit.at, reason: edit.reason };
+  }
   if (origin !== 'site' && origin !== 'agent') return undefined;
   const whose = origin === 'site' ? null : agent;
   return decided.find((one) => one.agent === whose && one.name === name);

@@ -7,10 +7,14 @@ import { createRoot } from '#bundles/trust/root/root';
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { rotateRoot } from '../../../../../scheduler/keys/root/rotate-root.ts';
 import { newSigningKey } from '../../../../harness/fleets/signed-fleet.ts';
-import { enrolledHub, HOSTS, NOW, type TestHub } from '../../test-hub.ts';
+import { enrolledHub, HOSTS, NOW, type TestAgent, type TestHub } from '../../test-hub.ts';
 
 /** A hub whose root has the keys of two people, and whose release asks for values. */
-export type ValuesHub = TestHub & { readonly bob: SigningKey; readonly eve: SigningKey };
+export type ValuesHub = TestHub & {
+  readonly agent: TestAgent;
+  readonly bob: SigningKey;
+  readonly eve: SigningKey;
+};
 
 export const INPUTS: { readonly [name: string]: Json } = {
   line: { type: 'integer', minimum: 1 },

@@ -1,0 +1,49 @@
+import type { Logger } from 'pino';
+import { isFleetError, toFleetError } from '#bundles/errors';
+import type { ValuesReview } from '../../settings/values-review.ts';
+import type { Hub } from '../hub.ts';
+import { decideLocalEdits, type LocalDecision } from '../promote/values/decide-local-edits.ts';
+import { writeSites } from '../sites/write-site.ts';
+import { faultFields } from '../watch/fault-fields.ts';
+import type { Term } from './lead.ts';
+
+export type AnswererOptions = Pick<Term, 'confirm'> & {
+  readonly hub: Hub;
+  readonly review: ValuesReview | undefined;
+  readonly clock: () => Date;
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
+};
+
+/**
+ * Decides about the values that people at sites set (decideLocalEdits), and lays out the statements of their sites. What waits for a person is logged
+ * once. The returned function never throws.
+ */
+export const createLocalAnswerer = ({ hub, review, clock, log, confirm }: AnswererOptions) => {
+  const logged = new Set<string>();
+  const laidOut = new Set<string>();
+  const logOnce = ({ row, outcome, note }: LocalDecision): void => {
+    const { agent, name, person, edit } = row;
+    const key = `${edit} ${outcome} ${note}`;
+    if (logged.has(key)) return;
+    logged.add(key);
+    log.info({ agent, name, person, edit, outcome, note }, 'local value of a site');
+  };
+  const round = async (signal: AbortSignal): Promise<void> => {
+    await confirm();
+    const { decisions, answered } = await decideLocalEdits(hub, { review, now: clock(), signal });
+    for (const one of decisions) logOnce(one);
+    const due = answered.filter(({ edit }) => !laidOut.has(edit));
+    const names = [...new Set(due.map(({ site }) => site))].map((name) => ({ name }));
+    if (names.length > 0) await writeSites(hub, names, { now: clock(), command: 'serve', waitMs: 0 });
+    for (const { edit } of due) laidOut.add(edit);
+  };
+  return async (signal: AbortSignal): Promise<void> => {
+    try {
+      await round(signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'answers to sites not laid out yet');
+      else log.error(faultFields(toFleetError(error, 'answering local values')), 'local values not answered');
+    }
+  };
+};
