@@ -38,11 +38,11 @@ export type ValuesProgress = {
   /** Why no further stage begins; null: it does. */
   readonly paused: string | null;
   readonly resumedAt: Timestamp | null;
-  /** Who took it back, and why; absent: nobody. */
+  /** Person who rolled it back, and the reason; absent if nobody did. */
   readonly takenBack?: By;
 };
 
-/** What a rollout does at one place. */
+/** Action of a rollout at one place. */
 export type UnitContent =
   | {
       readonly set: Readonly<Record<string, Json>>;

@@ -103,7 +103,7 @@ const planSite = async (
   };
 };
 
-/** What an agent gets whose turn it is not: everything else is composed as its layers say. */
+/** Values of an agent whose stage has not begun; everything else is composed by its layers. */
 const keepTurn = (
   document: ComposedValues | undefined,
   known: ComposedValues | undefined,

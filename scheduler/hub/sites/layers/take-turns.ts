@@ -36,7 +36,7 @@ export type Turns = {
 export type TurnFacts = {
   readonly sites: readonly SiteFacts[];
   readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
-  /** What each site would get if nothing held it back. */
+  /** Values that each site would get if nothing held them back. */
   readonly wanted: readonly PlannedComposition[];
   readonly now: Date;
   readonly dryRun: boolean;

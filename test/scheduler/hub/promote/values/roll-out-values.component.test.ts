@@ -98,7 +98,7 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     expect(await hub.compose({ now: at(93) })).toMatchObject({ changed: [], held: [] });
   });
 
-  test('stops with a stage that fails, says why, and goes on after a resume', async () => {
+  test('stops with a stage that fails, names the reason, and continues after a resume', async () => {
     const hub = await threeSites();
     await make(hub, at(10));
     await hub.runs(at(20), ['plant-1/edge'], 'failed');
@@ -164,7 +164,7 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     ]);
   });
 
-  test('is made at once where the policy says so', async () => {
+  test('takes effect at once with siteValues: atOnce in the policy', async () => {
     const hub = await threeSites({ [POLICY]: policy(`${RINGS}  siteValues: atOnce\n`) });
     await make(hub, at(10));
     expect(Object.values(await hub.have())).toEqual(['new', 'new', 'new']);

@@ -122,7 +122,7 @@ const signedAt = ({ store }: LayeredHub) =>
     .execute();
 
 test.each(ROWS)(
-  '%s: one sentence each with its code, and nothing is signed for the site',
+  '%s: refuses with a code, place and remedy, and signs nothing for the site',
   async (_, give, expected) => {
     const hub = await layeredHub({ [LAYERS]: company() });
     await hub.enrol('plant-1/edge', { region: 'north', line: 'a' });
