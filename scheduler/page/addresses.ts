@@ -12,6 +12,8 @@ export const ADDRESSES = [
   'sessions',
   'audit',
   'search',
+  'values',
+  'values/:site',
   'sites/:site/:agent/:assignment',
   'sites/:site',
 ] as const;

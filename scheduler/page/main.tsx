@@ -21,6 +21,8 @@ import { readSessions, SessionsView } from './views/sessions.tsx';
 import { Shell } from './views/shell.tsx';
 import { readSignIn, SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
+import { readValues, ValuesView } from './views/values.tsx';
+import { readSiteValues, SiteValuesView } from './views/values-site.tsx';
 import { readWhere, WhereView } from './views/where.tsx';
 import { readWorkload, WorkloadView } from './views/workload.tsx';
 import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
@@ -39,6 +41,8 @@ const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> 
   sessions: { element: <SessionsView />, loader: readSessions },
   audit: { element: <AuditView />, loader: readAudit },
   search: { element: <SearchView />, loader: readSearch },
+  values: { element: <ValuesView />, loader: readValues },
+  'values/:site': { element: <SiteValuesView />, loader: readSiteValues },
   'sites/:site/:agent/:assignment': { element: <PackageView />, loader: readPackage },
   'sites/:site': { element: <SiteView />, loader: readSite },
 };

@@ -10,6 +10,7 @@ const VIEWS = [
   ['/', 'Sites'],
   ['/workloads', 'Workloads'],
   ['/where', 'What runs where'],
+  ['/values', 'Values'],
   ['/compare', 'Compare'],
   ['/pipeline', 'Pipeline'],
   ['/rollouts', 'Rollouts'],

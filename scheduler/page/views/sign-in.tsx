@@ -2,7 +2,7 @@ import { Alert, Button, PasswordInput, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { isSignInFault, SIGN_IN_FAULTS } from '../../hub/people/sign-in-faults.ts';
-import { breakGlass, signInOptions, type SignInOptions, status } from '#bundles/transport/hub/client';
+import { breakGlass, me, signInOptions, type SignInOptions } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { keepToken } from '../api/session.ts';
 
@@ -32,7 +32,7 @@ export const SignIn = () => {
       if (token.startsWith(CODE))
         await send((options) => breakGlass({ breakGlass: { code: token } }, options), { token: null });
       else {
-        await send((options) => status({ limit: 1 }, options), { token });
+        await send(me, { token });
         keepToken(token);
       }
       // Only an address of this page: "//elsewhere" would be another site.

@@ -35,6 +35,8 @@ const VIEWS: Readonly<Record<Address, string>> = {
   sessions: '/sessions',
   audit: '/audit',
   search: '/search?q=scale',
+  values: '/values',
+  'values/:site': '/values/plant-005',
   'sites/:site/:agent/:assignment': '/sites/plant-007/press-1/label-printer-host',
   'sites/:site': '/sites/plant-005',
 };

@@ -1,0 +1,35 @@
+/** What a person typed into the form of a place, kept while this tab is open: also when the session ends in between. */
+export type Edit = {
+  /** The value of this place when the edit began; null: it had none. */
+  readonly was: unknown;
+  /** Absent: nothing is typed yet, or the field was emptied. */
+  readonly value?: unknown;
+  /** The place is to have no value of its own. */
+  readonly removed?: boolean;
+};
+
+export type Draft = {
+  /** Version of the site that the edits began from. */
+  readonly version: number;
+  readonly edits: Readonly<Record<string, Edit>>;
+  readonly reason: string;
+};
+
+const keyOf = (parts: readonly (string | null)[]): string => `fleet-ferry-values ${JSON.stringify(parts)}`;
+
+/** @param place person, site and agent */
+export const readDraft = (place: readonly (string | null)[]): Draft | undefined => {
+  const text = sessionStorage.getItem(keyOf(place));
+  return text === null ? undefined : (JSON.parse(text) as Draft);
+};
+
+/** @param secrets names whose text is not kept */
+export const keepDraft = (
+  place: readonly (string | null)[],
+  { edits, ...draft }: Draft,
+  secrets: ReadonlySet<string>,
+): void => {
+  const kept = Object.entries(edits).filter(([name]) => !secrets.has(name));
+  if (kept.length === 0 && draft.reason === '') sessionStorage.removeItem(keyOf(place));
+  else sessionStorage.setItem(keyOf(place), JSON.stringify({ ...draft, edits: Object.fromEntries(kept) }));
+};

@@ -1,0 +1,27 @@
+import { Table } from '@mantine/core';
+import type { ShownChange } from '#bundles/transport/hub/client';
+import { JsonText } from './json-text.tsx';
+import { Wide } from './wide.tsx';
+
+type Props = {
+  readonly label: string;
+  readonly changes: readonly (ShownChange & { readonly site: string })[];
+};
+
+/** Old and new of each value. */
+export const ChangedValues = ({ label, changes }: Props) => (
+  <Wide label={label} headings={['Where', 'Value', 'Old', 'New']}>
+    {changes.map(({ site, agent, name, old, new: next }) => (
+      <Table.Tr key={`${site} ${agent} ${name}`}>
+        <Table.Th scope="row">{agent === null ? site : `${site}/${agent}`}</Table.Th>
+        <Table.Td>{name}</Table.Td>
+        <Table.Td>
+          <JsonText value={old} />
+        </Table.Td>
+        <Table.Td>
+          <JsonText value={next} />
+        </Table.Td>
+      </Table.Tr>
+    ))}
+  </Wide>
+);

@@ -1,0 +1,217 @@
+import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import {
+  Form,
+  Link,
+  type LoaderFunctionArgs,
+  useLoaderData,
+  useRevalidator,
+  useSearchParams,
+} from 'react-router';
+import {
+  type ValuesProposals,
+  valuesProposals,
+  valuesReject,
+  type ValuesTree,
+  valuesTree,
+} from '#bundles/transport/hub/client';
+import { ask, given, send } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { ChangedValues } from '../parts/changed-values.tsx';
+import { Pages } from '../parts/pages.tsx';
+import { Wide } from '../parts/wide.tsx';
+import { WithReason } from '../parts/with-reason.tsx';
+
+type Answer = { readonly tree: ValuesTree; readonly proposals: ValuesProposals };
+type Layer = ValuesTree['layers'][number];
+type Proposal = ValuesProposals['proposals'][number];
+
+export const readValues = async ({ request }: LoaderFunctionArgs): Promise<Answer> => {
+  const query = new URL(request.url).searchParams;
+  const asked = given({ select: query.get('select'), cursor: query.get('cursor') });
+  const { signal } = request;
+  const [tree, proposals] = await Promise.all([
+    ask((options) => valuesTree(asked, options), signal),
+    ask((options) => valuesProposals({}, options), signal),
+  ]);
+  return { tree, proposals };
+};
+
+/** Layers as a tree, the sites below them, and the changes that wait for review. */
+export const ValuesView = () => {
+  const { tree, proposals } = useLoaderData<Answer>();
+  const [query] = useSearchParams();
+  const select = query.get('select') ?? '';
+  const environments = Map.groupBy(tree.layers, ({ environment }) => environment);
+  return (
+    <>
+      <title>Values - Fleet Ferry</title>
+      <Title order={1}>Values of sites</Title>
+      <Review proposals={proposals} />
+      <section aria-labelledby="layers">
+        <Title order={2} id="layers">
+          Layers
+        </Title>
+        {tree.layers.length === 0 && <Text>No layer of the platform selects a site that you see.</Text>}
+        {[...environments].map(([environment, layers]) => (
+          <div key={environment}>
+            <Text fw={700}>{environment}</Text>
+            <Layers layers={layers} below={{}} />
+          </div>
+        ))}
+      </section>
+      <section aria-labelledby="sites">
+        <Title order={2} id="sites">
+          Sites
+        </Title>
+        <Form method="get">
+          <Group align="end" my="sm">
+            <TextInput
+              key={select}
+              name="select"
+              label="Labels"
+              description="Like region=north,line=a"
+              defaultValue={select}
+            />
+            <Button type="submit" variant="default">
+              Show
+            </Button>
+          </Group>
+        </Form>
+        <Text>
+          {tree.total} {tree.total === 1 ? 'site' : 'sites'}
+        </Text>
+        <Wide label="Sites" headings={['Site', 'Labels', 'Agents']}>
+          {tree.sites.map(({ site, labels, agents, held }) => (
+            <Table.Tr key={site}>
+              <Table.Th scope="row">
+                <Anchor component={Link} to={`/values/${site}`}>
+                  {site}
+                </Anchor>
+                {held && ' (keeps the values that it has)'}
+              </Table.Th>
+              <Table.Td>{labelText(labels)}</Table.Td>
+              <Table.Td>
+                {agents.map(({ agent, channel, labels: own }) => (
+                  <div key={agent}>
+                    <Anchor component={Link} to={`/values/${site}?agent=${agent}`}>
+                      {agent}
+                    </Anchor>{' '}
+                    {channel} {labelText(own)}
+                  </div>
+                ))}
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Wide>
+        <Pages next={tree.next} />
+      </section>
+    </>
+  );
+};
+
+const labelText = (labels: Readonly<Record<string, string>>): string =>
+  Object.entries(labels)
+    .map((pair) => pair.join('='))
+    .join(', ');
+
+/** Whether a layer selects by all labels of another one. */
+const isWithin = (layer: Layer, selector: Readonly<Record<string, string>>): boolean =>
+  Object.entries(selector).every(([key, value]) => layer.siteSelector[key] === value);
+
+const size = ({ siteSelector }: Layer): number => Object.keys(siteSelector).length;
+
+type LayersProps = { readonly layers: readonly Layer[]; readonly below: Readonly<Record<string, string>> };
+
+/** Layers whose labels others have too are above these: company, region, site, line. */
+const Layers = ({ layers, below }: LayersProps) => {
+  const inside = layers.filter((one) => isWithin(one, below));
+  const top = inside.filter(
+    (one) =>
+      !inside.some((other) => other !== one && size(other) < size(one) && isWithin(one, other.siteSelector)),
+  );
+  if (top.length === 0) return null;
+  const bySelector = Map.groupBy(top, ({ siteSelector }) => JSON.stringify(siteSelector));
+  return (
+    <ul className="layers">
+      {[...bySelector].map(([key, own]) => {
+        const siteSelector = own[0]?.siteSelector ?? {};
+        const rest = inside.filter((one) => !top.includes(one) && isWithin(one, siteSelector));
+        const names = labelText(siteSelector);
+        return (
+          <li key={key}>
+            <Anchor component={Link} to={`/values?select=${encodeURIComponent(names)}`}>
+              {names === '' ? 'All sites' : names}
+            </Anchor>{' '}
+            ({own[0]?.sites} {own[0]?.sites === 1 ? 'site' : 'sites'})
+            {own.map((layer) => (
+              <details key={layer.name}>
+                <summary>
+                  {layer.name}
+                  {layer.fixed && ', fixed'}: {Object.keys(layer.values).join(', ')}
+                </summary>
+                <Text size="sm">
+                  {layer.file}
+                  {layer.line === null ? '' : `:${layer.line}`}
+                  {labelText(layer.selector) === '' ? '' : `, only for ${labelText(layer.selector)}`}
+                </Text>
+                <Code block tabIndex={0}>
+                  {JSON.stringify(layer.values, null, 2)}
+                </Code>
+              </details>
+            ))}
+            <Layers layers={rest} below={siteSelector} />
+          </li>
+        );
+      })}
+    </ul>
+  );
+};
+
+const Review = ({ proposals: { at, proposals } }: { readonly proposals: ValuesProposals }) =>
+  proposals.length === 0 ? null : (
+    <section aria-labelledby="review">
+      <Title order={2} id="review">
+        Waiting for review
+      </Title>
+      {proposals.map((one) => (
+        <Waiting key={one.id} proposal={one} now={at} />
+      ))}
+    </section>
+  );
+
+const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now: string }) => {
+  const { id, person, reason, at, changes, conditions, rejectable } = proposal;
+  const { revalidate } = useRevalidator();
+  const short = id.replace('sha256:', '').slice(0, 12);
+  return (
+    <section aria-label={`Proposal ${short}`}>
+      <Title order={3}>{short}</Title>
+      <Text>
+        {person}, <Age at={at} now={now} />
+        {reason === null ? '' : `: ${reason}`}
+      </Text>
+      <ChangedValues label={`Changes of ${short}`} changes={changes} />
+      {conditions.map(({ name, met, found, wanted, holding }) => (
+        <Text key={name}>
+          {name}: {found} ({met ? 'met' : `wanted: ${wanted}`}) {holding.join('; ')}
+        </Text>
+      ))}
+      <Text>
+        Somebody else approves it with their own key, which the hub does not have:{' '}
+        <Code>fleet-scheduler sites values approve {short}</Code>, with <Code>--key</Code> and{' '}
+        <Code>--person</Code>.
+      </Text>
+      {rejectable && (
+        <WithReason
+          title="Reject"
+          what={`Reject ${short}`}
+          decide={async (why, key) => {
+            const body = { proposal: id, reason: why };
+            await send((options) => valuesReject({ valuesReject: body }, options), { key });
+            await revalidate();
+          }}
+        />
+      )}
+    </section>
+  );
+};

@@ -1,0 +1,341 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addDays } from '#bundles/time';
+import { createServer } from '../../../scheduler/hub/http/create-server.ts';
+import { createMetrics } from '../../../scheduler/hub/http/metrics/metrics.ts';
+import { notePresence } from '../../../scheduler/hub/http/note-presence.ts';
+import { openHub } from '../../../scheduler/hub/open-hub.ts';
+import { setManyValues } from '../../../scheduler/hub/sites/set-many-values.ts';
+import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
+import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { markTokenRevoked } from '../../../scheduler/hub/sites/tokens/list-tokens.ts';
+import { valuesAt } from '../../../scheduler/hub/sites/values-at.ts';
+import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
+import type { ValuesReview } from '../../../scheduler/settings/values-review.ts';
+import { openOffice } from '../../e2e/office.ts';
+import { builtPage } from '../../harness/run/built-programs.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { succeed } from '../../harness/run/run-command.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { valuesServer } from '../../scheduler/hub/http/values/values-server.ts';
+import { NOW } from '../../scheduler/hub/test-hub.ts';
+import { carryHome, carryOut, enroll, startSite, withoutUnits } from '../agent/folder-site.ts';
+import { axeFindings, scrollsSideways, startBrowser, takeWebp, unreachedByTab } from './browser.ts';
+import { signIn } from './sign-in.ts';
+
+const ONE: ValuesReview = { approvals: { required: 1, from: [], notAuthor: true }, roles: {} };
+const SIZES = [
+  { width: 1200, height: 800 },
+  { width: 768, height: 1024 },
+  { width: 320, height: 640 },
+];
+
+/** A hub with values of sites, the built page, and a tab of an editor at the form of plant-7. */
+const startForm = async (
+  browser: Browser,
+  page: string,
+  {
+    review,
+    allow = ['values:*'],
+  }: { readonly review?: ValuesReview; readonly allow?: readonly string[] } = {},
+) => {
+  await using starting = new AsyncDisposableStack();
+  const made = starting.use(await valuesServer(review, { page }));
+  await made.server.listen({ host: '127.0.0.1', port: 0 });
+  const url = `http://127.0.0.1:${(made.server.server.address() as AddressInfo).port}`;
+  const ann = await made.caller('ann', ...allow);
+  const running = starting.move();
+  return {
+    made,
+    ann,
+    open: (path = '/values/plant-7', options: Parameters<typeof signIn>[2] = {}) =>
+      signIn(browser, { url, token: ann.token, path }, options),
+    url,
+    values: async () => (await valuesAt(made.hub.store.db, 'plant-7'))?.document.values,
+    /** Another person changes a value meanwhile. */
+    set: async (person: string, set: Readonly<Record<string, number>>) => {
+      const changes = [{ site: 'plant-7', set, unset: [] }];
+      const by = { person, reason: 'urgent' };
+      await setManyValues(made.hub.store, { changes, signer: await siteSigner(made.hub), now: NOW, by });
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+};
+
+const field = (page: Page, name: string) => page.getByRole('region', { name: `${name} of plant-7` });
+const override = (page: Page, name: string): Promise<void> =>
+  page.getByRole('button', { name: `Override here: ${name} of plant-7` }).click();
+const submit = async (page: Page, button: string, reason: string): Promise<void> => {
+  await page.getByRole('button', { name: 'Preview', exact: true }).click();
+  await page.getByLabel('Reason').fill(reason);
+  await page.getByRole('button', { name: button }).click();
+};
+
+describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
+  const world = new AsyncDisposableStack();
+  let browser: Browser;
+  let built: string;
+  beforeAll(async () => {
+    built = await builtPage(join(world.use(await temporaryDirectory('page-values')).path, 'page'));
+    browser = await startBrowser(chromium);
+    world.defer(() => browser.close());
+  });
+  afterAll(() => world.disposeAsync());
+
+  test('overrides an inherited value after a preview, names its origin, removes it again, and shows both in the history', async () => {
+    await using form = await startForm(browser, built);
+    await using tab = await form.open();
+    const { page, faults } = tab;
+    await override(page, 'line');
+    const line = page.getByLabel('line', { exact: true });
+    await line.fill('0');
+    await expect.poll(() => field(page, 'line').textContent()).toContain('1');
+    expect(await page.getByRole('button', { name: 'Preview', exact: true }).isDisabled()).toBe(true);
+    await line.fill('7');
+    await submit(page, 'Make the change', 'the line is known');
+    await page.getByRole('status').filter({ hasText: 'plant-7 is at statement' }).waitFor();
+    expect(await form.values()).toEqual({ line: 7 });
+    await expect
+      .poll(() => field(page, 'line').textContent())
+      .toMatch(/Given here by ann, .*: the line is known/);
+
+    await page.getByRole('button', { name: 'Remove the override: line of plant-7' }).click();
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    const preview = page.getByRole('region', { name: 'Preview' });
+    await preview.getByRole('row', { name: 'plant-7 line 7 no value' }).waitFor();
+    expect(await preview.textContent()).toContain('app on press-1 (line)');
+    await page.getByLabel('Reason').fill('as everywhere');
+    await page.getByRole('button', { name: 'Make the change' }).click();
+    await page.getByRole('row', { name: /ann: as everywhere line: 7 → nothing/ }).waitFor();
+    expect(await form.values()).toEqual({});
+
+    // Undo.
+    await page
+      .getByRole('row', { name: /the line is known/ })
+      .getByRole('button')
+      .click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('it was right');
+    await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click();
+    await page.getByRole('row', { name: /ann: it was right line: nothing → 7/ }).waitFor();
+    expect(await form.values()).toEqual({ line: 7 });
+    expect(faults).toEqual([]);
+  });
+
+  test('offers only what editableBy grants at the site, and says why not the rest', async () => {
+    await using form = await startForm(browser, built, { allow: ['values:site=plant-7:network'] });
+    await using tab = await form.open('/values');
+    const { page, faults } = tab;
+    expect(
+      await page
+        .getByRole('region', { name: 'Sites' })
+        .getByRole('link', { name: /plant/ })
+        .allTextContents(),
+    ).toEqual(['plant-7']);
+    await page.getByRole('link', { name: 'plant-7' }).click();
+    await field(page, 'gate').waitFor();
+    expect(await field(page, 'line').getByRole('button').count()).toBe(0);
+    expect(await field(page, 'line').textContent()).toContain('You may not change it here');
+    await override(page, 'gate');
+    await page.getByLabel('gate', { exact: true }).fill('10.0.0.1');
+    await submit(page, 'Make the change', 'new gateway');
+    await expect.poll(form.values).toEqual({ gate: '10.0.0.1' });
+    expect(faults).toEqual([]);
+  });
+
+  test('keeps what was typed when the session ends in the middle, and never the text of a secret', async () => {
+    await using form = await startForm(browser, built);
+    await using tab = await form.open();
+    const { page, faults } = tab;
+    await override(page, 'gate');
+    await page.getByLabel('gate', { exact: true }).fill('10.0.0.9');
+    await override(page, 'adminPassword');
+    const secret = page.getByLabel('adminPassword', { exact: true });
+    await secret.fill('hunter2');
+    expect(await secret.getAttribute('type')).toBe('password');
+    const { id } = await form.made.hub.store.db
+      .selectFrom('token')
+      .select('id')
+      .where('person', '=', 'ann')
+      .executeTakeFirstOrThrow();
+    await form.made.hub.store.transact((tx) => markTokenRevoked(tx, id, { person: null, reason: null }, NOW));
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    await page.getByLabel('Token', { exact: true }).waitFor();
+    expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('hunter2');
+    const again = await form.made.caller('ann', 'values:*');
+    await page.getByLabel('Token', { exact: true }).fill(again.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect.poll(() => page.getByLabel('gate', { exact: true }).inputValue()).toBe('10.0.0.9');
+    await submit(page, 'Make the change', 'new gateway');
+    await expect.poll(form.values).toEqual({ gate: '10.0.0.9' });
+    expect(faults).toEqual([]);
+  });
+
+  test('shows at the field who changed a value that is being edited', async () => {
+    await using form = await startForm(browser, built);
+    await using tab = await form.open();
+    const { page, faults } = tab;
+    await override(page, 'line');
+    await page.getByLabel('line', { exact: true }).fill('8');
+    await form.set('carl', { line: 9 });
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    await expect
+      .poll(() => field(page, 'line').textContent())
+      .toContain('carl changed the value line of plant-7');
+    expect(await page.getByRole('button', { name: 'Make the change' }).count()).toBe(0);
+    await page.reload();
+    await field(page, 'line')
+      .getByRole('alert')
+      .filter({ hasText: 'carl changed this value while you edited it' })
+      .waitFor();
+    await page.getByRole('button', { name: 'Mine is still meant: line of plant-7' }).click();
+    await submit(page, 'Make the change', 'agreed with carl');
+    await expect.poll(form.values).toEqual({ line: 8 });
+    expect(faults).toEqual([]);
+  });
+
+  test('fits three sizes in both schemes, works by keyboard, and has no serious finding of axe', async () => {
+    await using form = await startForm(browser, built, { review: ONE });
+    await form.set('carl', { line: 9 });
+    await form.ann.post('changes', { site: 'plant-7', set: { gate: 'n' }, reason: 'new gateway' });
+    await using tab = await form.open('/values', { bypassCSP: true });
+    const { page } = tab;
+    const pictures = process.env['FLEET_SCREENSHOTS'];
+    const examine = async (name: string): Promise<void> => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
+        for (const size of SIZES) {
+          await page.setViewportSize(size);
+          await expect.poll(() => scrollsSideways(page)).toBe(false);
+          const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
+          expect(await axeFindings(page, rules), `${name} ${colorScheme} ${size.width}`).toEqual([]);
+          if (pictures === undefined || size !== SIZES[0]) continue;
+          await mkdir(pictures, { recursive: true });
+          await writeFile(join(pictures, `${name}-${colorScheme}.webp`), await takeWebp(page));
+        }
+      }
+      expect(await unreachedByTab(page)).toEqual([]);
+    };
+    await page.getByRole('heading', { name: 'Waiting for review' }).waitFor();
+    await examine('page-values-review');
+    await page.getByRole('link', { name: 'plant-7', exact: true }).click();
+    await page.getByLabel('line', { exact: true }).fill('8');
+    await override(page, 'adminPassword');
+    await page.getByLabel('adminPassword', { exact: true }).fill('x');
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    await page.getByLabel('Reason').fill('the line was moved');
+    await examine('page-values-form');
+  });
+
+  test('a person without Git changes a value, another approves it, the stick carries it, the plant runs it, the report comes home, and it is undone', async () => {
+    await using folder = await temporaryDirectory('page-walk');
+    const office = await openOffice(folder.path);
+    await withoutUnits(office);
+    await office.edit('apps/scale-reader/host/package.yaml', (text) =>
+      text.replace(
+        '    - name: lineNumber\n',
+        '    - name: lineNumber\n      title: Line number\n      editableBy: site\n',
+      ),
+    );
+    await office.edit('fleet-scheduler.yaml', (text) => `${text}siteValues: {approvals: {required: 1}}\n`);
+    await office.build();
+    const plant = await startSite(office, 'plant-7');
+    await enroll(office, plant, 'prod/factory-host');
+    const approve = async (proposal: string): Promise<void> => {
+      const key = join(folder.path, 'keys', 'bundle.key');
+      succeed(
+        await office.scheduler('sites', 'values', 'approve', proposal, '--key', key, '--person', 'bob'),
+      );
+    };
+    const waiting = async (): Promise<string> => {
+      const { proposals } = JSON.parse(
+        succeed(await office.scheduler('sites', 'values', 'proposals', '--json')).stdout,
+      ) as { readonly proposals: readonly { readonly id: string }[] };
+      return (proposals[0]?.id ?? '').replace('sha256:', '').slice(0, 12);
+    };
+    // The line that the enrolment of the plant gave it waits for an approval, too.
+    await approve(await waiting());
+    await carryOut(office, plant);
+    const line = async (): Promise<number> =>
+      (
+        JSON.parse(await readFile(join(plant.host, 'etc/scale-reader/scale.json'), 'utf8')) as {
+          line: number;
+        }
+      ).line;
+    expect(await line()).toBe(7);
+
+    const configuration = await readConfiguration(
+      { config: join(folder.path, 'fleet-scheduler.yaml') },
+      folder.path,
+    );
+    await using hub = await openHub(configuration);
+    const now = new Date();
+    const clock = () => new Date();
+    const log = pino({ level: 'silent' });
+    const server = await createServer({
+      context: {
+        hub,
+        authority: await hub.keys.authority(),
+        signer: await siteSigner(hub),
+        receiptKey: await hub.keys.key('receipt'),
+        clock,
+        metrics: createMetrics(hub.store.db, clock),
+        presence: notePresence(hub.store, clock, log),
+        onSiteChange: () => {},
+        onReport: () => {},
+      },
+      log,
+      page: built,
+      values: { review: configuration.siteValues, readKeys: async () => hub.keys },
+    });
+    await using ending = new AsyncDisposableStack();
+    ending.defer(async () => {
+      await server.close();
+    });
+    await server.listen({ host: '127.0.0.1', port: 0 });
+    const url = `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`;
+    const allowances = ['values:site=plant-7:site'].map(parseAllowance);
+    const order = { scope: 'decide', person: 'ann', allowances } as const;
+    const terms = { note: undefined, expires: addDays(now, 1), now };
+    const { token } = await createToken(hub.store, order, terms);
+    await using tab = await signIn(browser, { url, token, path: '/values/plant-7' });
+    const { page, faults } = tab;
+    const number = page.getByLabel('Line number', { exact: true });
+    await number.fill('12');
+    await submit(page, 'Submit for review', 'the host moved to line 12');
+    await page.getByRole('status').filter({ hasText: 'Submitted for review' }).waitFor();
+    await carryOut(office, plant);
+    expect(await line()).toBe(7);
+
+    // The second person reads the diff on the page, and approves with their own key.
+    await page.getByRole('link', { name: 'Values', exact: true }).click();
+    const proposal = await waiting();
+    const shown = page.getByRole('region', { name: `Proposal ${proposal}` });
+    await shown.getByRole('row', { name: 'plant-7 lineNumber 7 12' }).waitFor();
+    await approve(proposal);
+    await carryOut(office, plant);
+    expect(await line()).toBe(12);
+    await carryHome(office, plant);
+    const history = succeed(await office.scheduler('history', 'plant-7', '--since', '1d'));
+    expect(history.stdout).toContain('lineNumber 7 -> 12');
+
+    // Undo is a decision, too.
+    await page.goto(`${url}/ui/values/plant-7`);
+    await page
+      .getByRole('row', { name: /lineNumber: nothing → 7/ })
+      .getByRole('button')
+      .click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('it moved back');
+    await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await approve(await waiting());
+    await carryOut(office, plant);
+    expect(await line()).toBe(7);
+    expect(faults).toEqual([]);
+  }, 240_000);
+});
