@@ -12,6 +12,27 @@ export type PlacedValue = {
   readonly person?: string | null;
   readonly since?: string;
   readonly reason?: string | null;
+  /**
+   * Of a value from layers: the layers that it is made of.
+   */
+  readonly settings?: readonly {
+    /**
+     * Keys below the value.
+     */
+    readonly path?: readonly string[];
+    /**
+     * Name of the Config.
+     */
+    readonly layer: string;
+    /**
+     * Labels that it selects by.
+     */
+    readonly selects?: readonly string[];
+    /**
+     * File, line and column in its repository.
+     */
+    readonly at: string;
+  }[];
 } | null;
 export type GateState = 'waiting' | 'ready' | 'promoted' | 'rejected' | 'paused' | 'superseded';
 export type RowVerdict =
@@ -293,6 +314,10 @@ export type ValuesChanged = {
     readonly site: string;
     readonly version: number;
   }[];
+  /**
+   * Rollouts that bring the change to sites in stages.
+   */
+  readonly rollouts: readonly string[];
   readonly proposal: string | null;
   readonly waits: readonly string[];
 };

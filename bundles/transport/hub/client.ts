@@ -1144,6 +1144,17 @@ export type PlacedValue = {
     person?: string | null;
     since?: string;
     reason?: string | null;
+    /** Of a value from layers: the layers that it is made of. */
+    settings?: {
+        /** Keys below the value. */
+        path?: string[];
+        /** Name of the Config. */
+        layer: string;
+        /** Labels that it selects by. */
+        selects?: string[];
+        /** File, line and column in its repository. */
+        at: string;
+    }[];
 } | null;
 export type ValuesOfSite = {
     at: Time;
@@ -1272,6 +1283,8 @@ export type ValuesChanged = {
         site: string;
         version: number;
     }[];
+    /** Rollouts that bring the change to sites in stages. */
+    rollouts: string[];
     proposal: string | null;
     waits: string[];
 };

@@ -232,23 +232,30 @@ export default function ValuesForm({ site, place }: Props) {
 
 const empty = (version: number): Draft => ({ version, edits: {}, reason: '' });
 
-const Done = ({ changed: { outcome, sites, proposal } }: { readonly changed: ValuesChanged }) => (
+const Done = ({ changed }: { readonly changed: ValuesChanged }) => (
   <Alert
     role="status"
     variant="default"
     mt="md"
-    title={outcome === 'proposed' ? 'Submitted for review' : 'Done'}
+    title={changed.outcome === 'proposed' ? 'Submitted for review' : 'Done'}
   >
-    {outcome === 'proposed'
-      ? `The change waits for approval as ${(proposal ?? '').replace('sha256:', '').slice(0, 12)}. Nothing was changed yet.`
-      : sites
-          .map(
-            ({ site, version }) =>
-              `${site} is at statement ${version}; agents take it from the network or the next medium.`,
-          )
-          .join(' ') || 'Nothing differed.'}
+    {describeDone(changed)}
   </Alert>
 );
+
+const describeDone = ({ outcome, sites, rollouts, proposal }: ValuesChanged): string => {
+  switch (outcome) {
+    case 'proposed':
+      return `The change waits for approval as ${(proposal ?? '').replace('sha256:', '').slice(0, 12)}. Nothing was changed yet.`;
+    case 'unchanged':
+      return 'Nothing differed.';
+    case 'made': {
+      const signed = sites.map(({ site, version }) => `${site} is at statement ${version}`).join(', ');
+      const staged = rollouts.length > 0 ? ' A rollout brings the change to agents in stages.' : '';
+      return `${signed === '' ? '' : `${signed}. Agents take it from the network or the next medium.`}${staged}`;
+    }
+  }
+};
 
 /** The sites and packages that a change reaches, old and new, and what speaks against it. */
 const Previewed = ({ preview: { sites, faults, warnings, review } }: { readonly preview: ValuesPreview }) => (

@@ -185,11 +185,13 @@ export const valuesRoutes = (
         case 'proposed': {
           const { row, conditions } = decided.proposal;
           const waits = conditions.map(({ name, wanted: needed }) => `${name}: ${needed}`);
-          return { outcome: 'proposed', sites: [], proposal: row.id, waits };
+          return { outcome: 'proposed', sites: [], rollouts: [], proposal: row.id, waits };
         }
         case 'made': {
           const sites = decided.rows.map(({ name, version }) => ({ site: name, version }));
-          return { outcome: sites.length === 0 ? 'unchanged' : 'made', sites, proposal: null, waits: [] };
+          const rollouts = decided.rollouts.map(({ id: rollout }) => rollout);
+          const outcome = sites.length + rollouts.length === 0 ? 'unchanged' : 'made';
+          return { outcome, sites, rollouts, proposal: null, waits: [] };
         }
       }
     },

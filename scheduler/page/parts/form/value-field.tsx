@@ -207,7 +207,8 @@ const Placed = ({ of }: { readonly of: PlacedValue }) =>
     <>no value</>
   ) : (
     <>
-      <JsonText value={of.value} /> ({ORIGINS[of.origin] ?? of.origin})
+      <JsonText value={of.value} /> ({ORIGINS[of.origin] ?? of.origin}
+      {of.settings?.map(({ layer, at }) => `, ${layer} at ${at}`).join('')})
     </>
   );
 
