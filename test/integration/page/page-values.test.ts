@@ -126,7 +126,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
-  test('offers only what editableBy grants at the site, and says why not the rest', async () => {
+  test('offers only what editableBy grants at the site, and names the reason at the rest', async () => {
     await using form = await startForm(browser, built, { allow: ['values:site=plant-7:network'] });
     await using tab = await form.open('/values');
     const { page, faults } = tab;
