@@ -2,10 +2,15 @@ import { existsSync } from 'node:fs';
 import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { openLayout } from '#bundles/formats/layout/layout';
+import { parseName } from '#bundles/names';
+import { repeatable } from '#cli/flags';
+import { openHub } from '../hub/open-hub.ts';
+import { diffSites } from '../views/sites/diff-sites.ts';
+import { formatTouched } from '../views/sites/touched-agents.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import { readCandidate } from '../assemble/candidate/read-candidate.ts';
 import {
@@ -30,12 +35,15 @@ export default class Diff extends FleetCommand {
   static override description =
     `Shows what a change of the platform does: every rendered object that would be created, configured or deleted, by cluster type and assignment.
 
-Objects are compared by what they say, matched by kind, namespace and name. Values of Secrets are not shown. Without --from a directory is compared with its last commit, without --to with its files as they are. --from and --to are states of the platform's own repository; with --against, changes in the repositories of applications show too.`;
+Objects are compared by what they say, matched by kind, namespace and name. Values of Secrets are not shown. Without --from a directory is compared with its last commit, without --to with its files as they are. --from and --to are states of the platform's own repository; with --against, changes in the repositories of applications show too.
+
+With --site or --sites it is about sites: which values would differ at which agents, and which packages would be applied again.`;
   static override examples = [
     '<%= config.bin %> diff --platform platform --environment prod',
     '<%= config.bin %> diff --platform https://git.example/platform --from main --to feature --markdown',
     '<%= config.bin %> diff --platform platform --layout releases --against release',
     '<%= config.bin %> diff --platform https://git.example/platform --map https://git.example/shop=. --against repositories --markdown',
+    '<%= config.bin %> diff --site plant-7 --platform platform --keys keys --layout out --db hub.db',
     '<%= config.bin %> diff --platform https://git.example/control-plane --environment dev --from dev --to feature --exit-code',
   ];
   static override flags = {
@@ -52,7 +60,19 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
         'Compare with what was delivered: release (the newest ones in --layout), a candidate (its digest or file), gitops or git+<URL>[#branch] (the rendered tree), or repositories (without --map)',
       exclusive: ['from', 'to', 'branch'],
     }),
+    site: Flags.string({
+      description:
+        'Compare with what this site has now instead: values by name, and packages that would be applied again',
+      ...repeatable,
+      exclusive: ['from', 'to', 'branch', 'against', 'sites', 'markdown'],
+    }),
+    sites: Flags.boolean({
+      description: 'The same for all sites',
+      exclusive: ['from', 'to', 'branch', 'against', 'markdown'],
+    }),
     layout: configurationFlags.layout,
+    keys: configurationFlags.keys,
+    db: configurationFlags.db,
     markdown: Flags.boolean({
       description: 'As a comment for a pull request, at most 65536 characters',
       exclusive: ['json'],
@@ -74,6 +94,11 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
       ...defined({ environments: flags.environment, fleet: flags.fleet }),
     };
     const { against, from, to, branch } = flags;
+    if (flags.site !== undefined || flags.sites)
+      return await this.#diffSites(options, configuration, {
+        sites: flags.site?.map((site) => parseName(site, 'site')),
+        exitCode: flags['exit-code'],
+      });
     const diffs =
       against === undefined
         ? await diffPlatform({ ...options, from, to, branch })
@@ -84,6 +109,23 @@ Objects are compared by what they say, matched by kind, namespace and name. Valu
     const [first] = diffs.flatMap(({ problems }) => problems);
     if (first) process.exitCode = first.exitCode;
     return { environments: diffs.map((diff) => this.#toJson(diff)) };
+  }
+
+  async #diffSites(
+    options: Parameters<typeof diffSites>[0],
+    configuration: Configuration,
+    { sites, exitCode }: { readonly sites: readonly string[] | undefined; readonly exitCode: boolean },
+  ): Promise<unknown> {
+    await using hub = await openHub(configuration);
+    const { agents, findings } = await diffSites(options, hub, sites);
+    for (const line of formatTouched(agents, agents.length)) this.log(line);
+    for (const { error } of findings) this.say(`! ${formatError(error)}`);
+    if (exitCode && agents.some(({ assignments }) => assignments.length > 0))
+      process.exitCode = new FleetError('ASSIGNMENTS_HELD', '').exitCode;
+    return {
+      agents,
+      findings: findings.map(({ error, ...one }) => ({ ...one, ...(this.toErrorJson(error) as object) })),
+    };
   }
 
   /**

@@ -1,24 +1,19 @@
 import { type FleetError, formatError } from '#bundles/errors';
-import { buildLoaded } from '../build/pipeline.ts';
 import { adviseBuilt } from '../assemble/advise-built.ts';
 import type { EnvironmentBuild } from '../assemble/environment-build.ts';
-import { knownCharts } from '../load/charts/known-charts.ts';
-import { knownContents } from '../assemble/content/known-contents.ts';
 import { environmentsOf } from '../load/list-environments.ts';
 import { loadPromotion } from '../load/platform/load-promotion.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
-import { findRoot, loadPlatform, sourcesOf } from '../load/load-platform.ts';
+import { findRoot, sourcesOf } from '../load/load-platform.ts';
 import { uniqueProblems, isFatal, createProblems, type Problems, problemsOf } from '../model/problems.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
-import { renderPlatform } from '../render/render-platform.ts';
-import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
 import type { Enrolled } from '../plan/validate/sites/advise-sites.ts';
 import type { SiteFinding } from '../plan/validate/sites/describe-faults.ts';
 import { type Finding, type Found, groupFindings } from '../plan/validate/group-findings.ts';
 import { findIdleSelectors, type IdleSelectors } from '../plan/validate/idle-selectors.ts';
 import { checkRange, unjudgedTypes } from '../plan/validate/kubernetes/unjudged-types.ts';
 import { createMissingFinder, type MissingValue } from '../plan/validate/missing-values.ts';
-import { templateAdvice } from '../render/template-advice.ts';
+import { type BuiltEnvironment, buildEnvironment } from './build-environment.ts';
 
 export type Validation = {
   readonly environments: readonly string[];
@@ -57,10 +52,10 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
   const found: Found[] = root.found.flatMap((error) =>
     environments.map((environment) => ({ error, environment })),
   );
-  const builds: (EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] })[] = [];
+  const builds: BuiltEnvironment[] = [];
   for (const environment of environments) {
     try {
-      const built = await buildOne(options, sources, environment);
+      const built = await buildEnvironment(options, sources, environment);
       builds.push(built);
       const workloads = (built.platform.heldWorkloads ?? []).flatMap(({ errors }) => errors);
       found.push(...workloads.map((error) => ({ error, environment })));
@@ -160,33 +155,6 @@ const uniqueKinds = (advice: readonly FleetError[]): readonly FleetError[] => {
   });
 };
 
-const buildOne = async (
-  options: ValidateOptions,
-  sources: Sources,
-  environment: string,
-): Promise<EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] }> => {
-  const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
-  const schedule = schedulePlatform(platform);
-  const result = renderPlatform(platform, schedule);
-  const { kubernetes, env } = options;
-  const built = await buildLoaded(
-    {
-      platform,
-      rendered: { schedule, result },
-      sources,
-      images: 'unchecked',
-      previous: undefined,
-      workers: 1,
-      kubernetes,
-      env,
-      charts: knownCharts(options.cacheDirectory),
-      contents: knownContents(options.cacheDirectory),
-    },
-    options.signal ?? NEVER,
-  );
-  return { ...built, aboutTemplates: templateAdvice(platform, schedule, result.packages) };
-};
-
 /** Hints exist only for missing values. */
 const withMissing = (one: Found, builds: readonly EnvironmentBuild[]): Found => {
   if (one.error.code !== 'CONFIG_SCHEMA') return one;
@@ -201,5 +169,3 @@ const withMissing = (one: Found, builds: readonly EnvironmentBuild[]): Found => 
   };
   return { ...one, missing };
 };
-
-const NEVER = new AbortController().signal;

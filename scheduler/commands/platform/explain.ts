@@ -10,6 +10,10 @@ import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/wa
 import { explainSite, formatSite } from '../../hub/questions/answers/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
+import { repeatable } from '#cli/flags';
+import { enrolledOf } from '../../views/enrolled-of.ts';
+import { buildChannels } from '../../views/sites/diff-sites.ts';
+import { explainIf, formatIf, parseIf } from '../../views/sites/explain-if.ts';
 import { locate, parsePlatform } from '../../model/location.ts';
 import { redactUrl } from '../../model/repository-url.ts';
 import { type Blamed, readBlame } from '../../load/sources/read-blame.ts';
@@ -29,6 +33,7 @@ With a layout, an environment that is promoted to is explained as it is built: f
     '<%= config.bin %> explain ship --environment prod --key mqtt.broker',
     '<%= config.bin %> explain --environment qa --layout out',
     '<%= config.bin %> explain --site plant-7 --agent press-1 telemetry',
+    '<%= config.bin %> explain --if region=north,gatewayHost=10.7.0.1 --platform platform',
   ];
   static override args = {
     pair: Args.string({
@@ -46,6 +51,13 @@ With a layout, an environment that is promoted to is explained as it is built: f
         'Explain the values of this site instead: of each the place that it comes from, who gave it, what it overrides, and which field takes it',
     }),
     agent: Flags.string({ description: 'With --site: only this agent', dependsOn: ['site'] }),
+    if: Flags.string({
+      description:
+        'Show what a layer with these labels and values would change: region=north,port=8080. A name that applications take or layers give is a value, any other a label',
+      ...repeatable,
+      delimiter: ',',
+      exclusive: ['site', 'key'],
+    }),
     keys: configurationFlags.keys,
     db: configurationFlags.db,
     key: Flags.string({ char: 'k', description: 'Only values at or below this key, like mqtt.broker' }),
@@ -55,6 +67,7 @@ With a layout, an environment that is promoted to is explained as it is built: f
     const { args, flags } = await this.parse(Explain);
     const configuration = await readConfiguration(flags, process.cwd());
     if (flags.site !== undefined) return await this.#explainSite(configuration, flags.site);
+    if (flags.if !== undefined) return await this.#explainIf(configuration, flags.if);
     const [clusterType, deploymentTarget, ...more] = args.pair?.split('/') ?? [];
     if (more.length > 0 || clusterType === '' || deploymentTarget === '') {
       throw new FleetError(
@@ -98,6 +111,23 @@ With a layout, an environment that is promoted to is explained as it is built: f
       promotion,
       pairs: pairs.map((pair) => ({ ...pair, held: pair.held && this.toErrorJson(pair.held) })),
     });
+  }
+
+  async #explainIf(configuration: Configuration, terms: readonly string[]): Promise<unknown> {
+    const { flags } = await this.parse(Explain);
+    const options = {
+      ...platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
+      ...defined({ fleet: flags.fleet }),
+    };
+    const environments = flags.environment === undefined ? undefined : [flags.environment];
+    const channels = await buildChannels(options, environments);
+    const enrolled = await enrolledOf(configuration);
+    const { findings, ...explained } = await explainIf(parseIf(terms, channels), channels, enrolled);
+    for (const line of formatIf({ ...explained, findings })) this.log(line);
+    return {
+      ...explained,
+      findings: findings.map(({ error, ...one }) => ({ ...one, ...(this.toErrorJson(error) as object) })),
+    };
   }
 
   /** Asks the repositories of the release for the commits of lines; undefined without --platform. */
