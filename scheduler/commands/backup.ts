@@ -8,7 +8,7 @@ import { hubFlags } from '../settings/configuration-flags.ts';
 export default class Backup extends FleetCommand {
   static override summary = 'Copy the layout and the database into a folder, while the hub runs';
   static override description =
-    'Copies the layout, and the SQLite database by its online backup, and notes the numbers that were given out. The key directory is not part of it. With PostgreSQL run pg_dump afterwards: the layout must be the older of both.';
+    'Copies the layout, and the SQLite database by its online backup, and records the version numbers that were issued. The key directory is not part of it. With PostgreSQL run pg_dump afterwards: the layout must be the older of both.';
   static override examples = ['<%= config.bin %> <%= command.id %> /backup/2026-11-26'];
   static override args = {
     folder: Args.string({ required: true, description: 'New folder for the backup' }),

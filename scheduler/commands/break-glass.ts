@@ -24,7 +24,7 @@ export default class BreakGlass extends FleetCommand {
     operator: operatorFlag,
     person: Flags.string({ description: 'Person who gets the code, named in each decision', required: true }),
     reason: Flags.string({ description: 'Reason, shown to every signed-in person', required: true }),
-    for: Flags.string({ description: `Life of the session, 1h to ${MAX_HOURS}h`, default: '1h' }),
+    for: Flags.string({ description: `Lifetime of the session, 1h to ${MAX_HOURS}h`, default: '1h' }),
   };
 
   async run(): Promise<unknown> {

@@ -63,7 +63,7 @@ held with its reason and blocks nobody else.`;
     workers: Flags.integer({
       min: 1,
       max: 64,
-      description: 'Bundles made at the same time [default: one a processor]',
+      description: 'Bundles assembled in parallel [default: one per processor]',
     }),
     'allow-removals': allowRemovalsFlag,
     fleet: Flags.string({ description: "Fleet name, for Kalypso's form [default: the root's]" }),

@@ -53,7 +53,7 @@ With --site or --sites it is about sites: which values would differ at which age
     to: Flags.string({ description: 'Branch, tag or commit to compare' }),
     branch: Flags.string({
       description:
-        'The branch that both represent [default: --from, where the platform reads a branch of that name]',
+        'Branch of the platform that --from and --to are states of [default: --from, if the platform reads a branch of that name]',
     }),
     against: Flags.string({
       description:

@@ -76,7 +76,7 @@ export default class ReportsImport extends FleetCommand {
     for (const agent of agents) this.log(describeImported(agent));
     for (const { agent, request, outcome } of support)
       this.log(
-        `${agent}  support bundle ${request === null ? 'made at the machine' : `for request ${request}`}: ${OUTCOMES[outcome]}`,
+        `${agent}  support bundle ${request === null ? 'created on the machine' : `for request ${request}`}: ${OUTCOMES[outcome]}`,
       );
     for (const reports of Map.groupBy(former, ({ agent, replacedAt }) => `${agent} ${replacedAt}`).values())
       this.log(describeFormer(reports));

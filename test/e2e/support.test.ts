@@ -197,13 +197,15 @@ END
   test('is created by an operator as a file, and on the medium', async () => {
     succeed(await site.agent('doctor', '--bundle', '/media/stick/press.tar', '--json'));
     const file = join(stick, 'press.tar');
-    expect(succeed(await office.scheduler('support', 'show', file)).stdout).toContain('made at the machine');
+    expect(succeed(await office.scheduler('support', 'show', file)).stdout).toContain(
+      'created on the machine',
+    );
     const bytes = await readFile(file);
     bytes.write('X', bytes.indexOf('doctor.json'));
     await writeFile(file, bytes);
     expect((await office.scheduler('support', 'show', file)).code).toBe(4);
     succeed(await site.agent('doctor', '--bundle', '/media/stick'));
     const taken = succeed(await office.scheduler('reports', 'import', stick));
-    expect(taken.stdout).toContain('support bundle made at the machine: stored');
+    expect(taken.stdout).toContain('support bundle created on the machine: stored');
   });
 });

@@ -90,7 +90,7 @@ export const checkTools = (given: GivenCandidate, tools: Candidate['tools'] = []
     if (name === 'fleet-scheduler' || !found || found.version === version) continue;
     throw mismatch(
       given,
-      `it was rendered by ${name} ${version}, and here is ${found.version}`,
+      `it was rendered by ${name} ${version}, and this machine has ${found.version}`,
       name,
       `Put ${name} ${version} first on the PATH`,
     );

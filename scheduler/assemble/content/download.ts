@@ -112,7 +112,7 @@ const download = async (job: Job): Promise<LockedContent> => {
   await rm(job.partial, { force: true });
   // The partial file may have been damaged: download again from the beginning.
   if (resumed) return await download(job);
-  throw new FleetError('DIGEST_MISMATCH', `${job.url.href} is ${digest}, and ${expected.digest} was wanted`, {
+  throw new FleetError('DIGEST_MISMATCH', `${job.url.href} is ${digest}, expected ${expected.digest}`, {
     hint: 'Was it published again? Inspect it, then lock it again: fleet-scheduler images lock --update, or correct its sha256',
   });
 };

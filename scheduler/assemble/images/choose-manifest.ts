@@ -90,7 +90,8 @@ const leavesOf = async (
 ): Promise<readonly Leaf[]> => {
   if (depth > MAX_DEPTH) throw new FleetError('LAYOUT_INVALID', `${image} has indexes nested too deep`);
   const parsed = parseManifest(await readBlob(source, index.digest, MAX_MANIFEST_BYTES, signal), image);
-  if (!('manifests' in parsed)) throw new FleetError('LAYOUT_INVALID', `${image} says index and is not one`);
+  if (!('manifests' in parsed))
+    throw new FleetError('LAYOUT_INVALID', `${image} has the media type of an index and is not one`);
   const leaves: Leaf[] = [];
   for (const child of parsed.manifests) {
     if (isIndexType(child.mediaType))

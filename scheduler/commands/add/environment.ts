@@ -18,7 +18,7 @@ export default class AddEnvironment extends AddCommand {
   static override flags = {
     ...addFlags,
     'promoted-from': Flags.string({
-      description: 'Environment that it gets everything shared from, once that was promoted',
+      description: 'Environment whose promoted candidates this one is built from',
     }),
     repo: Flags.string({ description: "Kalypso's form: Git URL of the control plane" }),
     branch: Flags.string({ description: "Kalypso's form: its branch of this environment" }),

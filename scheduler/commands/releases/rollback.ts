@@ -23,8 +23,8 @@ candidate is promoted to the environment; where nothing is promoted, until it is
   static override examples = [
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --reason "labels are blank"',
     '<%= config.bin %> <%= command.id %> --channel prod/factory-host --to 7 --assignment label-printer-host --reason "labels are blank"',
-    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --resume --reason "mended"',
-    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --assignment label-printer-host --resume --reason "mended"',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --resume --reason "corrected in 1.4.1"',
+    '<%= config.bin %> <%= command.id %> --channel prod/factory-host --assignment label-printer-host --resume --reason "corrected in 1.4.1"',
   ];
   static override flags = {
     config,

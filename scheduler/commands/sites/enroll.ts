@@ -33,7 +33,7 @@ const STEP_NAMES: Readonly<Record<EnrolmentStep['kind'], string>> = {
 
 export default class SitesEnroll extends FleetCommand {
   static override description =
-    'Enrol the agents that have a request on a medium, and write the answer onto the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, name it with --accept, best as the agent printed it, with the channel. A request that proves a one-time token of "tokens hosts" is taken without. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
+    'Enrol the agents that have a request on a medium, and write the answer onto the same medium.\n\nAnyone can write a request to a stick, so compare each fingerprint with the one that the agent printed. At a terminal each is asked for; otherwise, and always with --replace-key, give it with --accept and its channel, as the agent printed them. A request that proves a one-time token of "tokens hosts" needs no --accept. Channel and labels of an agent that is enrolled already change only with --channel or --update. A channel that has no release is refused once any channel has one.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> /media/stick --accept 5f3c...e1=prod/factory-host',
     '<%= config.bin %> <%= command.id %> /media/stick --site plant-7 --channel prod/factory-host --accept 5f3c...e1',

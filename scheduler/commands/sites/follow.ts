@@ -17,7 +17,7 @@ import { parseLabel } from '../tokens/create.ts';
 
 export default class SitesFollow extends FleetCommand {
   static override description =
-    'Register a cluster that follows a channel by Flux or Argo CD, and print the token for its notifications.\n\nThe hub takes what Flux or Argo CD notifies of it, and shows and counts it like an agent, marked as unsigned. For a follower that is known the token is replaced, and so are the channel and the labels given; the old token is refused from then on. "sites revoke" ends it.';
+    'Register a cluster that follows a channel by Flux or Argo CD, and print the token for its notifications.\n\nThe hub accepts the notifications of Flux or Argo CD about it, and shows and counts it like an agent, marked as unsigned. For a follower that is known the token is replaced, and so are the channel and the labels given; the old token is refused from then on. "sites revoke" ends it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7/edge --by flux --channel prod/edge',
     '<%= config.bin %> <%= command.id %> plant-8/edge --by argo-cd --channel prod/edge --label ring=pilot',

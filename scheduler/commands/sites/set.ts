@@ -24,7 +24,7 @@ import { changeMany, type ManyOptions, proposeReviewed } from './change-many.ts'
 
 export default class SitesSet extends FleetCommand {
   static override description =
-    'Set the values of a site and the channels of its agents, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d takes on nothing new unless it has seen a lease of its release that is at most 14 days old.';
+    'Set the values of a site and the channels of its agents, and sign its next statement.\n\nWhole numbers, true, false, null and JSON are taken as such, anything else as text. A value that the newest release of the site cannot take, or that no release asks for, is refused.\n\nAn agent with the freshness lease:14d installs nothing new unless it has a lease of its release that is at most 14 days old.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7 gatewayHost=10.7.0.1 port=8080',
     '<%= config.bin %> <%= command.id %> plant-7 line=north --agent press-1',

@@ -46,10 +46,10 @@ const describeSupport = ({
     case 'waits':
       return [agent, `waits until ${until}`, `${request} ${by}`];
     case 'over':
-      return [agent, `not answered, over since ${until}`, `${request} ${by}`];
+      return [agent, `not answered; ended at ${until}`, `${request} ${by}`];
     case 'answered':
       return [agent, 'answered', `${request} ${by}`, came];
     case 'unasked':
-      return [agent, 'made at the machine', '', came];
+      return [agent, 'created on the machine', '', came];
   }
 };

@@ -74,7 +74,7 @@ const describeSupport = ({ predicate, digest, files }: VerifiedSupport): string 
   const { agent, time, clockTrusted, request, version } = predicate;
   return [
     `${agent}, agent ${version}, at ${time}${clockTrusted ? '' : ' by a clock that is not synchronised'}`,
-    `signed by its key  ${shortDigest(digest)}  ${request === null ? 'made at the machine' : `answers request ${request}`}`,
+    `signed by its key  ${shortDigest(digest)}  ${request === null ? 'created on the machine' : `answers request ${request}`}`,
     ...findingsIn(files),
     '',
     ...files.map(({ path, bytes }) => `${path}  ${bytes.byteLength} bytes`),

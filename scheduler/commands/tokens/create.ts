@@ -144,7 +144,7 @@ const describePurpose = (order: TokenRequest): string => {
     case 'enroll':
       return `for one agent of site ${order.site}`;
     case 'break-glass':
-      return `for ${order.person} to break the glass`;
+      return `break-glass code of ${order.person}`;
     case 'reader':
       return ['for reading', ...(order.allowances ?? []).map(formatAllowance)].join(' ');
     case 'decide':

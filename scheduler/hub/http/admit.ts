@@ -124,7 +124,7 @@ export const createAdmission = ({ bytes: most, each, queue, waitMs, slowMs }: Ad
   return {
     enter: async (who, bytes) => {
       const mine = counts.get(who) ?? 0;
-      if (mine >= each) throw busy(`${who} is already handing over ${mine} requests`);
+      if (mine >= each) throw busy(`${who} has ${mine} requests open already`);
       const isFree = line.length === 0 && fits(bytes);
       if (!isFree && line.length >= queue) throw busy('too many requests arrive at once');
       counts.set(who, mine + 1);

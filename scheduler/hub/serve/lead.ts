@@ -80,7 +80,7 @@ export const lead = async (options: LeadOptions): Promise<Leadership> => {
     const { lost } = reign ?? {};
     await reign?.[Symbol.asyncDispose]();
     reign = undefined;
-    if (lost?.aborted) log.warn(faultFields(toFleetError(lost.reason, 'leading')), 'leads no more');
+    if (lost?.aborted) log.warn(faultFields(toFleetError(lost.reason, 'leading')), 'no longer leads');
   };
 
   reign = await attempt();

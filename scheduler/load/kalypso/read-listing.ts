@@ -85,7 +85,7 @@ export const readListing = (shown: string, bytes: Buffer): Listing => {
 };
 
 const component = (at: Place): FleetError =>
-  new FleetError('FIELD_INVALID', 'a Component of Kustomize is not taken here', { at, hint: INSTEAD });
+  new FleetError('FIELD_INVALID', 'a Component of Kustomize is not supported here', { at, hint: INSTEAD });
 
 const INSTEAD = 'Commit the output of kustomize build; resources, names and labels are taken';
 
@@ -94,7 +94,7 @@ const unfollowed = (problems: readonly FleetError[], at: Place): FleetError => {
   if (!first) return new FleetError('OBJECT_INVALID', 'this is not a kustomization', { at });
   if (first.code !== 'UNKNOWN_FIELD') return first;
   const said = first.message.replace('the object has no field', 'a kustomization’s');
-  return new FleetError('FIELD_INVALID', `${said} is not taken for objects of a platform`, {
+  return new FleetError('FIELD_INVALID', `${said} is not supported for objects of a platform`, {
     subject: 'Kustomization',
     at: first.at ?? at,
     hint: INSTEAD,

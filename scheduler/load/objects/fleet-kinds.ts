@@ -61,7 +61,7 @@ const environment = fields({
   promotedFrom: optional(
     name,
     undefined,
-    'Environment that it gets everything shared from, once that was promoted (docs/promotion.md). Without it every build takes the newest state.',
+    'Environment whose promoted candidates this one is built from (docs/promotion.md). Without it every build takes the newest state.',
   ),
   directKinds: optional(
     list(oneOf(...SHARED_KINDS)),

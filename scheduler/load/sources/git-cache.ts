@@ -86,7 +86,7 @@ export const prepare = async (git: Git, repository: GitRepository): Promise<void
   await createDirectory(repository.cacheDirectory);
   try {
     const made = await runGit(git, ['init', '--quiet', '--bare', '--template=', draft]);
-    if (made.code !== 0) throw new FleetError('IO', `the cache could not be made: ${made.lastLine}`);
+    if (made.code !== 0) throw new FleetError('IO', `the cache could not be created: ${made.lastLine}`);
     await mkdir(join(draft, 'info'), { recursive: true });
     await writeFile(join(draft, 'info', 'attributes'), RAW_BYTES);
     await appendFile(join(draft, 'config'), PARTIAL);

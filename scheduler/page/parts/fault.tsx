@@ -15,7 +15,7 @@ export const Fault = () => {
       {isRefusal && error.hint !== undefined && <Text>{error.hint}.</Text>}
       {!isRefusal && (
         <>
-          <Text>A page from before an upgrade of the hub fails so; reloading it brings the newer one.</Text>
+          <Text>A page from before an upgrade of the hub fails like this; reload it to get the new one.</Text>
           <Button mt="sm" mr="sm" onClick={() => location.reload()}>
             Reload
           </Button>

@@ -103,7 +103,7 @@ const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) 
       <Table.Td>{acknowledged === 0 ? 'nothing' : `up to event ${acknowledged}`}</Table.Td>
       <Table.Td>
         {visit === null ? (
-          'no rhythm is configured'
+          'no interval of visits is configured'
         ) : (
           <>
             <State mood={visit.isOverdue ? 'bad' : 'good'}>{visit.isOverdue ? 'overdue' : 'expected'}</State>{' '}

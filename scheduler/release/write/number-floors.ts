@@ -82,7 +82,7 @@ export const nextNumber = async (
   if (floor > (newest ?? 0) + MAX_JUMP)
     throw new FleetError(
       'LAYOUT_INVALID',
-      `${join(directory, FILE)} wants numbers above ${floor}, and the newest ${what} has ${newest ?? 'none'}`,
+      `${join(directory, FILE)} requires numbers above ${floor}, and the newest ${what} has ${newest ?? 'none'}`,
       {
         hint: 'Sites never take a lower number again: correct the file, or remove it and run fleet-scheduler restore --in-place',
       },

@@ -331,12 +331,12 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     expect(await last(other('(devel)'))).toEqual([]);
     expect(await last(other('v9.1.0'))).toEqual([
       expect.stringMatching(
-        /RENDERER_DIFFERS: shop-web is rendered by helm v9\.1\.0 \(the last release\), and here is helm v\d.*\. Put helm v9 first on the PATH; or lock the new version with fleet-scheduler images lock --update\./,
+        /RENDERER_DIFFERS: shop-web is rendered by helm v9\.1\.0 \(the last release\), and this machine has helm v\d.*\. Put helm v9 first on the PATH; or lock the new version with fleet-scheduler images lock --update\./,
       ),
     ]);
     await writeFiles(directory, { 'platform/images.lock.yaml': lock('v9') });
     expect(await last([])).toEqual([
-      expect.stringContaining('is rendered by helm v9 (images.lock.yaml), and here is helm'),
+      expect.stringContaining('is rendered by helm v9 (images.lock.yaml), and this machine has helm'),
     ]);
     await writeFiles(directory, { 'platform/images.lock.yaml': lock(own) });
     expect(await last(other('v9.1.0'))).toEqual([]);
@@ -344,7 +344,9 @@ describeWith(['helm'], 'a chart of the repository', (paths) => {
     const document = { ...now.candidate, environment: 'qa', tools: other('v9.1.0') };
     const candidate = { document, digest: `sha256:${'c'.repeat(64)}` } as const;
     expect((await makeApplications(directory, programs, { candidate })).held).toEqual([
-      expect.stringContaining('is rendered by helm v9.1.0 (candidate sha256:cccccccccccc), and here is helm'),
+      expect.stringContaining(
+        'is rendered by helm v9.1.0 (candidate sha256:cccccccccccc), and this machine has helm',
+      ),
     ]);
     // A candidate of a version that does not say it pins nothing.
     const { tools: _, ...without } = document;

@@ -48,7 +48,10 @@ it('a value waits for the approval of another person, is made, shown for its day
   const shown = await run(hub, SitesValuesProposals, { words: [] });
   expect(shown.out).toContain('plant-7  line: nothing -> 7');
   const own = await run(hub, SitesValuesApprove, { day: 22, words: [id, ...key, '--person', 'ann'] });
-  expect([own.code, own.err]).toEqual([2, expect.stringContaining('an author does not approve')]);
+  expect([own.code, own.err]).toEqual([
+    2,
+    expect.stringContaining('the author of a change cannot approve it'),
+  ]);
   const stranger = join(hub.path, 'stranger.key');
   await writeFile(stranger, generatePrivateKey(), { mode: 0o600 });
   const unknown = await run(hub, SitesValuesApprove, {

@@ -16,7 +16,7 @@ import { personFlags, personAndReason, personOf } from '../../person-flags.ts';
 
 export default class SitesValuesApprove extends FleetCommand {
   static override description =
-    'Approve a change of values that waits for review, with your own key. The last approval that is needed makes the change.\n\nIt is judged again then: by the releases and the values as they are. The approval is in the audit log either way. Given the digits of a rollout of values, it approves the stage that comes next.';
+    'Approve a change of values that waits for review, with your own key. The last required approval makes the change.\n\nThe change is judged again at that time, by the releases and values that are then current. The approval is in the audit log either way. Given the digits of a rollout of values, it approves the stage that comes next.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 4f0c2a9be1d7 --key bob.key --person bob --reason "checked at the gateway"',
   ];

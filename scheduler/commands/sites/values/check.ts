@@ -11,7 +11,7 @@ import { explainSite } from '../../../hub/questions/answers/explain-site.ts';
 
 export default class SitesValuesCheck extends FleetCommand {
   static override description =
-    'Show for each site which values are missing, do not fit the schema of the release that it follows, or have no taker.\n\nA package whose values are missing or do not fit is not applied at its site, and others there are. The exit code is 8 if there is any.';
+    'Show for each site which values are missing, do not fit the schema of the release that it follows, or are used by no assignment.\n\nA package whose values are missing or do not fit is not applied at its site; the other packages are. The exit code is 8 if there is such a value.';
   static override examples = [
     '<%= config.bin %> <%= command.id %>',
     '<%= config.bin %> <%= command.id %> plant-7',

@@ -11,7 +11,7 @@ import { personFlags, personAndReason, personOf, reasonFlag } from '../../person
 
 export default class SitesValuesReject extends FleetCommand {
   static override description =
-    'Reject a change of values that waits for review, or withdraw your own. It is never made.';
+    'Reject a change of values that waits for review, or withdraw your own. The change is then never made.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> 4f0c2a9be1d7 --reason "the gateway stays"',
   ];

@@ -96,7 +96,7 @@ export const readQuery = <const T extends readonly string[]>(
   const query = request.query as Readonly<Record<string, string | string[] | undefined>>;
   for (const [name, value] of Object.entries(query)) {
     if (!known.includes(name) && name !== 'format')
-      throw new FleetError('USAGE', `this path knows no ${JSON.stringify(name.slice(0, 80))}`);
+      throw new FleetError('USAGE', `this path has no parameter ${JSON.stringify(name.slice(0, 80))}`);
     if (typeof value !== 'string') throw new FleetError('USAGE', `${name} is given twice`);
   }
   if (![undefined, 'text', 'json'].includes(query['format'] as string | undefined))

@@ -131,7 +131,7 @@ const readQuery = (
   const query = request.query as Readonly<Record<string, string | string[] | undefined>>;
   const unknown = Object.keys(query).find((name) => !KNOWN.has(name));
   if (unknown !== undefined)
-    throw new FleetError('USAGE', `this path knows no ${JSON.stringify(unknown.slice(0, 80))}`);
+    throw new FleetError('USAGE', `this path has no parameter ${JSON.stringify(unknown.slice(0, 80))}`);
   const { environment, site, format, limit, cursor } = query;
   if (Array.isArray(limit) || Array.isArray(cursor))
     throw new FleetError('USAGE', 'limit and cursor are given once');

@@ -128,7 +128,7 @@ const gateClosed = ({ link: { from, to }, candidate, verdict }: Assessment): Fle
   const why = verdict.note ?? (more > 0 ? `${shown}; and ${more} more` : shown);
   return new FleetError(
     'GATE_CLOSED',
-    `the gate from ${from} to ${to} is closed (${verdict.state}): ${why || 'another candidate is in its place'}`,
+    `the gate from ${from} to ${to} is closed (${verdict.state}): ${why || 'another candidate replaced it'}`,
     {
       subject: candidate.candidate,
       hint: `See each condition with: fleet-scheduler promote ${to} --explain${earliest === undefined ? '' : `; it opens at ${earliest} at the earliest`}`,

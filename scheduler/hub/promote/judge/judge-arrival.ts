@@ -40,7 +40,7 @@ export const judgeArrival = (
   if (decisions.rejected !== undefined)
     return { state: 'cannot', why: `it was ${decisions.rejected}`, conditions };
   if (decisions.promoted === 'before' || (wasThere && facts.channels.every(({ since }) => since === null)))
-    return { state: 'cannot', why: 'another candidate is in its place', conditions };
+    return { state: 'cannot', why: 'another candidate replaced it', conditions };
   const complies = isPresent && conditions.every(({ met }) => met);
   return { state: complies ? 'complies' : 'waiting', why: null, conditions };
 };

@@ -6,7 +6,7 @@ export const describeRollout = ({ stages, next }: RolloutVerdict): Table => ({
   indent: 2,
   rows: [
     ...(stages.every(({ agents }) => agents === 0)
-      ? ['no agents: its stages reach none that is enrolled']
+      ? ['no agents: no enrolled agent is in its stages']
       : stages.flatMap(describeStage)),
     `next: ${describeNext(next)}`,
   ],

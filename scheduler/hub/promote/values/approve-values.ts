@@ -129,9 +129,13 @@ const refuseAuthor = async (
   const { row } = proposal;
   if (person !== row.person) return;
   if ((await judgeProposal(hub, proposal, review)).conditions.every(({ met }) => met)) return;
-  throw new FleetError('USAGE', `${person} proposed ${shortId(row.id)}, and an author does not approve`, {
-    hint: 'Let somebody else approve it, with their own key and --person',
-  });
+  throw new FleetError(
+    'USAGE',
+    `${person} proposed ${shortId(row.id)}: the author of a change cannot approve it`,
+    {
+      hint: 'Let somebody else approve it, with their own key and --person',
+    },
+  );
 };
 
 const predicateOf = (

@@ -27,7 +27,7 @@ export const pinTools =
     if (!pin || wanted === undefined || found === undefined || wanted === found) return tool;
     throw new FleetError(
       'RENDERER_DIFFERS',
-      `${application} is rendered by ${name} ${pin.version} (${pin.by}), and here is ${name} ${tool.version}`,
+      `${application} is rendered by ${name} ${pin.version} (${pin.by}), and this machine has ${name} ${tool.version}`,
       { subject: application, hint: `Put ${name} ${wanted} first on the PATH; ${pin.hint}` },
     );
   };

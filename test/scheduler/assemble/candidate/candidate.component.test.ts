@@ -167,7 +167,7 @@ describe('a build, compared with its candidate', () => {
     const tools = give({ tools: [{ name: 'fleet-scheduler', version: '0.0.1' }, ...by('v3.1.0')] });
     expect(told(() => checkTools(tools, by('v3.1.0')))).toBe('');
     expect(told(() => checkTools(tools, by('v4.0.0')))).toContain(
-      'rendered by helm v3.1.0, and here is v4.0.0',
+      'rendered by helm v3.1.0, and this machine has v4.0.0',
     );
     expect(told(() => checkTools(tools, [{ name: 'kustomize', version: 'v5' }]))).toContain(
       'not rendered by kustomize',

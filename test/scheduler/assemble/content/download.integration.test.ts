@@ -118,7 +118,7 @@ test("content with another digest than the lock's is refused and not kept", asyn
   await using it = await world(ranges());
   await expect(it.fetch({ digest: digestOf('other') })).rejects.toMatchObject({
     code: 'DIGEST_MISMATCH',
-    message: `${it.url} is ${LOCK.digest}, and ${digestOf('other')} was wanted`,
+    message: `${it.url} is ${LOCK.digest}, expected ${digestOf('other')}`,
   });
   expect([await it.stored(), await it.partials()]).toEqual([undefined, []]);
 });

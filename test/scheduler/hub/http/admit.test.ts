@@ -40,7 +40,7 @@ test('one agent cannot take all places', async () => {
   const [place] = [await admission.enter('a', 1), await admission.enter('a', 1)];
   await expect(admission.enter('a', 1)).rejects.toMatchObject({
     code: 'BUSY',
-    message: 'a is already handing over 2 requests',
+    message: 'a has 2 requests open already',
   });
   await admission.enter('b', 1);
   place?.leave();

@@ -164,7 +164,7 @@ test('wait ends for a candidate that restated a released bundle once another can
   expect((await look(one)).state).not.toBe('cannot');
   const two = await restate('two');
   expect(two).not.toBe(one);
-  expect(await look(one)).toMatchObject({ state: 'cannot', why: 'another candidate is in its place' });
+  expect(await look(one)).toMatchObject({ state: 'cannot', why: 'another candidate replaced it' });
   expect((await look(two)).state).not.toBe('cannot');
 });
 

@@ -22,7 +22,7 @@ const next = { kind: 'advance', stage: 'all' } as const;
 test('reports stages without agents instead of counts', () => {
   const stages = [stage('pilot'), stage('all', { state: 'waiting' })];
   expect(shown([describeRollout({ stages, next })])).toEqual([
-    '  no agents: its stages reach none that is enrolled',
+    '  no agents: no enrolled agent is in its stages',
     '  next: all begins',
   ]);
 });

@@ -66,7 +66,7 @@ describe('a change of values that needs an approval', () => {
     const { row } = await propose(hub, 'ann', { line: 7 });
     expect(await valuesNow(hub)).toEqual({});
     expect(await verdict(approve(hub, row.id, { person: 'ann' }))).toMatch(
-      /^USAGE: ann proposed .*author does not/,
+      /^USAGE: ann proposed .*the author of a change cannot/,
     );
     const { applied } = await approve(hub, row.id);
     expect(applied).toMatchObject([{ name: 'plant-7', version: 2 }]);
