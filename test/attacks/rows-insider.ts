@@ -119,4 +119,22 @@ export const INSIDER: readonly AttackRow[] = [
     '`ROLLBACK`, `BUNDLE_UNSIGNED`; the sites keep the values that they have',
     [['ROLLBACK'], ['BUNDLE_UNSIGNED']],
   ),
+  row(
+    'I19',
+    'token that is not there',
+    'a key in a PKCS#11 token with a wrong PIN, without the token, or whose session is cut while it signs, so that something is signed by halves or the PIN is printed',
+    'SIGN_FAILED',
+  ),
+  row(
+    'I20',
+    'interrupted ceremony',
+    'any step of a rotation of the root (rotate, each sign, install) is killed at any change of a file',
+    'ACCEPT',
+  ),
+  row(
+    'I21',
+    'interrupted or doubled migration',
+    'several commands open a new database, or one of an earlier version, at the same moment; or the one that migrates it is killed in the middle',
+    'ACCEPT',
+  ),
 ];

@@ -17,6 +17,8 @@ export type MigrateOptions = {
   readonly name: string;
   readonly migrations: Readonly<Record<string, Migration>>;
   readonly storeError: StoreError;
+  /** A SQLite file. */
+  readonly isFile: boolean;
 };
 
 /**
@@ -25,11 +27,10 @@ export type MigrateOptions = {
  * @throws FleetError STORE_NEWER; BUSY, DISK_FULL, IO, DATABASE_UNREACHABLE
  */
 export const migrate = async (db: Database, options: MigrateOptions): Promise<void> => {
-  const { name, migrations, storeError } = options;
+  const { name, migrations, storeError, isFile } = options;
   if (await isCurrent(db, migrations)) return;
-  const migrator = new Migrator({ db, provider: { getMigrations: async () => queued(migrations) } });
   for (let attempt = 1; ; attempt += 1) {
-    const { error } = await migrator.migrateToLatest();
+    const { error } = await (isFile ? migrateFile(db, migrations) : migrateWith(db, migrations));
     if (error === undefined) return;
     if (error instanceof Error && error.message.startsWith('corrupted migrations'))
       return checkNewer(db, options, error);
@@ -39,18 +40,48 @@ export const migrate = async (db: Database, options: MigrateOptions): Promise<vo
   }
 };
 
+type Migrations = MigrateOptions['migrations'];
+type Migrated = Awaited<ReturnType<Migrator['migrateToLatest']>>;
+
+const migrateWith = (db: Database, migrations: Migrations): Promise<Migrated> =>
+  new Migrator({ db, provider: { getMigrations: async () => queued(migrations) } }).migrateToLatest();
+
+/**
+ * All migrations in one transaction that begins as a writer's. Kysely takes no lock for SQLite and commits each statement, so that two
+ * processes would apply the same migration, and a kill would leave half of one, which no later start could complete.
+ */
+const migrateFile = (db: Database, migrations: Migrations): Promise<Migrated> =>
+  db.connection().execute(async (connection) => {
+    try {
+      await sql`begin immediate`.execute(connection);
+    } catch (error) {
+      return { error };
+    }
+    const migrated = await migrateWith(connection, migrations);
+    try {
+      await (migrated.error === undefined ? sql`commit` : sql`rollback`).execute(connection);
+      return migrated;
+    } catch (error) {
+      // A full disk has ended the transaction already.
+      return { ...migrated, error: migrated.error ?? error };
+    }
+  });
+
 /**
  * Whether the database has exactly the migrations of this program, in one statement: the migrator reads the whole schema several times
  * to find that out.
  */
 const isCurrent = async (db: Database, migrations: MigrateOptions['migrations']): Promise<boolean> => {
-  const applied = await appliedIn(db).catch((error: unknown) => {
-    if (isFleetError(error, 'DATABASE_UNREACHABLE')) throw error;
-    // A new database has no such table. The migrator meets and names any other error.
-    return [];
-  });
+  const applied = await appliedOrNone(db);
   return applied.length === Object.keys(migrations).length && applied.every((one) => one in migrations);
 };
+
+/** Empty for a new database, which has no such table. The migrator meets and names any other error. */
+const appliedOrNone = (db: Database): Promise<readonly string[]> =>
+  appliedIn(db).catch((error: unknown) => {
+    if (isFleetError(error, 'DATABASE_UNREACHABLE')) throw error;
+    return [];
+  });
 
 const appliedIn = async (db: Database): Promise<readonly string[]> => {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);

@@ -58,7 +58,8 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   let silenceMs = 0;
   const db = await openDatabase(place, options, () => silenceMs);
   try {
-    await migrate(db, { name, storeError, migrations: options.migrations ?? MIGRATIONS });
+    const isFile = !isDatabaseUrl(place);
+    await migrate(db, { name, storeError, isFile, migrations: options.migrations ?? MIGRATIONS });
     await checkFleet(db, fleet, place);
     silenceMs = options.silenceMs ?? STATEMENT_TIMEOUT_MS;
   } catch (error) {

@@ -69,6 +69,15 @@ const run = async (order: SigningCommand, bytes: Uint8Array): Promise<Buffer> =>
   if (stopped === 'timeout') throw failed(`did not end within ${timeoutMs / 1000} s`);
   if (stopped === 'output') throw failed('writes too much');
   if (code === 0) return stdout;
-  const line = stderr.trim().split('\n').at(-1)?.trim();
-  throw failed(`ended with ${endedBy ?? code}${line ? `: ${line}` : ''}`);
+  const why = lastLines(stderr);
+  throw failed(`ended with ${endedBy ?? code}${why === '' ? '' : `: ${why}`}`);
+};
+
+/** The last line alone is often only "Aborting." */
+const lastLines = (stderr: string): string => {
+  const lines = stderr
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
+  return lines.slice(-3).join('; ').slice(-400);
 };

@@ -51,11 +51,11 @@ describe('a signing command', () => {
     }
   });
 
-  it('that fails is reported with its last line of stderr', async () => {
+  it('that fails is reported with its last lines of stderr', async () => {
     await using made = await withFolder();
     await expect(
       made.shell('echo starting >&2; echo no token in slot 0 >&2; exit 3').sign(BYTES),
-    ).rejects.toThrow('the signing command of the release key ended with 3: no token in slot 0');
+    ).rejects.toThrow('the signing command of the release key ended with 3: starting; no token in slot 0');
     await expect(made.shell('kill -9 $$').sign(BYTES)).rejects.toThrow('ended with SIGKILL');
     await expect(made.open(['no-such-program']).sign(BYTES)).rejects.toMatchObject({
       code: 'SIGN_FAILED',
