@@ -1,8 +1,9 @@
 /**
  * `npm run bench site-layers`: one value of a region changes in the repository, until every site of it is signed for again: build, compose, sign,
- * write. Every third site is in the region. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers.
+ * write. Every third site is in the region. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers. Then the programs as users run them: one value of
+ * all sites in one call beside a call for a single site, and the medium of a site at which values alone changed.
  */
-import { writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { createBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
@@ -18,6 +19,7 @@ import { newSigningKey } from '../test/harness/fleets/signed-fleet.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
 import { ours } from '../test/scheduler/fleet-platform.ts';
 import { writeFiles } from '../test/scheduler/file-tree.ts';
+import { type Measured, measure as runMeasured } from './measure.ts';
 import { figure, formatTable } from './table.ts';
 
 const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 2000);
@@ -145,6 +147,63 @@ await measure('one value of a region: build, compose, sign, write', async () => 
 });
 await measure('nothing changed', () => compose(NOW));
 
+const scheduler = join(import.meta.dirname, '../scheduler/fleet-scheduler.js');
+const exporter = join(import.meta.dirname, '../exporter/fleet-export.js');
+await writeFile(
+  at('fleet-scheduler.yaml'),
+  `platform: ${at('platform')}\nkeys: ${at('keys')}\nlayout: ${at('layout')}\ndb: ${at('hub.db')}\n`,
+);
+const set = (...words: readonly string[]): Promise<Measured> =>
+  runMeasured([
+    process.execPath,
+    scheduler,
+    'sites',
+    'set',
+    ...words,
+    '--config',
+    at('fleet-scheduler.yaml'),
+  ]);
+const single = await set('plant-0', 'port=8080');
+const many = await set('--select', 'kind=plant', 'port=9090');
+const shown = (what: string, { wallSeconds, cpuSeconds, peakMiB }: Measured): readonly string[] => [
+  what,
+  `${figure(wallSeconds)} s`,
+  `${figure(cpuSeconds)} s`,
+  `${figure(peakMiB)} MB`,
+];
+const calls = [
+  shown('sites set plant-0 port=8080', single),
+  shown(`sites set --select kind=plant port=9090 (${SITES} sites)`, many),
+];
+
+const fill = (to: string, ...more: readonly string[]): Promise<Measured> =>
+  runMeasured([
+    process.execPath,
+    exporter,
+    'create',
+    '--from',
+    at('layout'),
+    '--site',
+    'plant-0',
+    '--to',
+    at(to),
+    ...more,
+  ]);
+await fill('full');
+await set('plant-0', 'port=7070');
+await fill('values', '--values-only');
+const bytesOf = async (folderName: string): Promise<number> => {
+  const entries = await readdir(at(folderName), { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile());
+  const sizes = await Promise.all(
+    files.map(async ({ parentPath, name }) => (await stat(join(parentPath, name))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+};
+
+process.stdout.write(
+  `${formatTable(['call', 'wall', 'CPU', 'memory'], calls)}\n\n${SITES} single calls would take ${figure((SITES * single.cpuSeconds) / many.cpuSeconds)} times the CPU of the one; the medium of a site has ${await bytesOf('full')} bytes, and where values alone changed ${await bytesOf('values')}\n\n`,
+);
 process.stdout.write(
   `${formatTable(['step', 'sites signed', 'wall', 'CPU', 'memory after it'], rows)}\n\n${SITES} sites, ${ASSIGNMENTS} assignments, 4 layers; load ${loadavg()[0]?.toFixed(1)}\n`,
 );

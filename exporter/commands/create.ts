@@ -48,6 +48,7 @@ export default class Create extends FleetCommand {
     '<%= config.bin %> create --from build --channel prod/kiosk --channel prod/gate --to plant-7.tar',
     '<%= config.bin %> create --from oci://registry.example/fleet --site plant-7 --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --lease-only --to lease.tar',
+    '<%= config.bin %> create --from build --site plant-7 --values-only --to values.tar',
     '<%= config.bin %> create --from build --site plant-7 --for /media/returned --to /media/stick',
     '<%= config.bin %> create --from build --site plant-7 --to /media/stick --hub https://hub.example:8443 --hub-token-file ./token',
     '<%= config.bin %> create --from build --site plant-7 --to /media/a --to /media/b',

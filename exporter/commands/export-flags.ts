@@ -49,6 +49,11 @@ export const EXPORT_FLAGS = {
     description: 'Only the leases of the channels and the roots: a few kilobytes, for a stick or a mail',
     exclusive: ['for'],
   }),
+  'values-only': Flags.boolean({
+    description:
+      'Only the statements, values and secrets of the sites, their leases, and the roots, for sites that have the releases: a few kilobytes',
+    exclusive: ['for', 'lease-only'],
+  }),
   'binary-deltas': Flags.boolean({
     description:
       'Carry patches for layers that the site already has (see --for) instead of new layers, where patches are smaller; takes longer',
@@ -88,6 +93,7 @@ export type ExportFlags = {
   readonly all?: boolean;
   readonly for?: readonly string[] | undefined;
   readonly 'lease-only'?: boolean;
+  readonly 'values-only'?: boolean;
   readonly 'binary-deltas'?: boolean;
   readonly 'part-size'?: string | undefined;
   readonly 'stick-size'?: readonly string[] | undefined;
@@ -122,6 +128,7 @@ export const exportRequestOf = (
   sites: (flags.site ?? []).map((site) => parseName(site, 'site')),
   bases: flags.for ?? [],
   leaseOnly: flags['lease-only'] ?? false,
+  valuesOnly: flags['values-only'] ?? false,
   binaryDeltas: flags['binary-deltas'] ?? false,
   maxPatch: maxPatchOf(flags),
   ...defined({

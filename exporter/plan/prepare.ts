@@ -14,6 +14,7 @@ import { findDeltas } from './delta/find-deltas.ts';
 import { openPatchStore, withPatches } from './delta/patch-store.ts';
 import { type ChannelRemovals, findRemovals } from './find-removals.ts';
 import { leasesOnly } from './leases-only.ts';
+import { valuesOnly } from './values-only.ts';
 import { createPlan, withReaders } from './create-plan.ts';
 import type { Plan } from './plan.ts';
 import { sealToSites } from './seal/seal-to-sites.ts';
@@ -48,6 +49,7 @@ export type ExportRequest = {
   readonly open?: OpenOptions;
   /** Only the leases of these channels, and the roots: a few kilobytes. */
   readonly leaseOnly?: boolean;
+  readonly valuesOnly?: boolean;
   /** Parts are sealed to the agents of the sites on the medium, and to these age recipients. */
   readonly sealTo?: readonly string[];
   /** New layers travel as patches against the old ones where these are smaller. */
@@ -106,7 +108,8 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
     signal,
   );
   for (const medium of before) await checkTarget(medium, offered);
-  const wanted = order.leaseOnly ? leasesOnly(offered, target.before) : offered;
+  const reduce = reduceBy(order);
+  const wanted = reduce ? reduce(offered, target.before) : offered;
   const unfit = await checkSiteValues(wanted);
   const { offer, bytes } = await keepReceipts(before, wanted);
   const seal = order.sealTo && (await sealToSites(offered.sites, order.sealTo));
@@ -140,6 +143,11 @@ const openAndPlan = async (order: ExportRequest): Promise<Prepared> => {
     ],
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
+};
+
+const reduceBy = ({ leaseOnly, valuesOnly: isForValues }: ExportRequest) => {
+  if (leaseOnly === true) return leasesOnly;
+  return isForValues === true ? valuesOnly : undefined;
 };
 
 /** Notes bundles that are built but not released: a medium carries only releases. */

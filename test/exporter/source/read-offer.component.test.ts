@@ -96,6 +96,23 @@ describe('readOffer', () => {
     expect(await refused(world.export('medium', { leaseOnly: true }))).toBe('USAGE');
   });
 
+  it('takes only the statement and values of a site, leases and roots with valuesOnly', async () => {
+    await using world = await makeKioskWorld();
+    expect(await refused(world.plan({ valuesOnly: true }))).toBe('USAGE');
+    await world.layout.lease({ channel: KIOSK, version: 3 });
+    const { plan } = await world.plan({ sites: ['plant-7'], valuesOnly: true });
+    expect(plan.medium.documents.map(({ role }) => role).toSorted()).toEqual([
+      'lease',
+      'root',
+      'site',
+      'site-values',
+    ]);
+    expect([plan.bundles, plan.medium.bundles, plan.index]).toEqual([[], [], []]);
+    expect(plan.carried).toBeLessThan(10_000);
+    await world.export('medium');
+    expect(await refused(world.export('medium', { sites: ['plant-7'], valuesOnly: true }))).toBe('USAGE');
+  });
+
   it('refuses missing channels and sites, with those that exist in the hint', async () => {
     await using world = await makeKioskWorld();
     expect(await refused(world.plan({ channels: [GATE] }))).toBe('CHANNEL_MISSING');

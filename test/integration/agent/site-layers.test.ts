@@ -1,4 +1,4 @@
-import { cp, readFile, writeFile } from 'node:fs/promises';
+import { cp, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -82,6 +82,14 @@ test('a value of a region in the repository reaches a file of its sites, and cha
   for (const site of sites) await carryOut(office, site);
   expect(await Promise.all(sites.map(lineAt))).toEqual([17, 80, 1]);
   expect(await bundles()).toEqual(before);
+
+  // A stick, or a mail, with values alone is enough where the release is.
+  succeed(await office.scheduler('sites', 'set', 'plant-9', 'lineNumber=9', '--reason', 'moved'));
+  const values = join(folder.path, 'values.tar');
+  await office.fill(values, 'plant-9', '--values-only');
+  expect((await stat(values)).size).toBeLessThanOrEqual(20 << 10);
+  succeed(await (sites[2] as Site).agent('import', values));
+  expect(await Promise.all(sites.map(lineAt))).toEqual([17, 80, 9]);
   const log = succeed(await office.scheduler('audit', 'list', '--json'));
   expect(log.stdout).toContain('sites compose');
 });
