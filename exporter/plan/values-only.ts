@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import type { Offer } from '../source/offer.ts';
 
-/** What the agents of a site need for new values, labels or secrets, beside the release that they have. */
+/** Documents that bring new values, labels or secrets to agents that have the release. */
 const ROLES: ReadonlySet<string> = new Set(['root', 'site', 'site-values', 'secrets', 'lease']);
 
 /**
