@@ -14,6 +14,8 @@ export const ADDRESSES = [
   'search',
   'values',
   'values/:site',
+  'platform',
+  'platform/edit',
   'sites/:site/:agent/:assignment',
   'sites/:site',
 ] as const;

@@ -15,6 +15,8 @@ import { MediaView, readMedia } from './views/media.tsx';
 import { Overview, readOverview } from './views/overview.tsx';
 import { PackageView, readPackage } from './views/package.tsx';
 import { Pipeline, readPipeline } from './views/pipeline.tsx';
+import { PlatformView, readPlatform } from './views/platform.tsx';
+import { PlatformEditView, readPlatformEdit } from './views/platform-edit.tsx';
 import { readRollouts, RolloutsView } from './views/rollouts.tsx';
 import { readSearch, SearchView } from './views/search.tsx';
 import { readSessions, SessionsView } from './views/sessions.tsx';
@@ -40,6 +42,8 @@ const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> 
   alarms: { element: <AlarmsView />, loader: readAlarms },
   sessions: { element: <SessionsView />, loader: readSessions },
   audit: { element: <AuditView />, loader: readAudit },
+  platform: { element: <PlatformView />, loader: readPlatform },
+  'platform/edit': { element: <PlatformEditView />, loader: readPlatformEdit },
   search: { element: <SearchView />, loader: readSearch },
   values: { element: <ValuesView />, loader: readValues },
   'values/:site': { element: <SiteValuesView />, loader: readSiteValues },

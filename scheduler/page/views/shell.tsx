@@ -18,6 +18,7 @@ const VIEWS = [
   ['/alarms', 'Alarms'],
   ['/audit', 'Audit log'],
   ['/sessions', 'Sessions'],
+  ['/platform', 'Platform'],
   ['/search', 'Search'],
 ] as const;
 

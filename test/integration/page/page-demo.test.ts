@@ -34,6 +34,8 @@ const VIEWS: Readonly<Record<Address, string>> = {
   alarms: '/alarms',
   sessions: '/sessions',
   audit: '/audit',
+  platform: '/platform',
+  'platform/edit': '/platform/edit?layer=base&kind=ClusterType',
   search: '/search?q=scale',
   values: '/values',
   'values/:site': '/values/plant-005',

@@ -1,0 +1,210 @@
+import { Alert, Anchor, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
+import type { RJSFSchema } from '@rjsf/utils';
+import { type FormEvent, useMemo, useState } from 'react';
+import type {
+  Platform,
+  PlatformEdit,
+  PlatformObject,
+  PlatformPreview,
+  PlatformSaved,
+} from '#bundles/transport/hub/client';
+import { previewEdit, saveEdit } from '#bundles/transport/hub/client';
+import { Refusal } from '../../api/ask.ts';
+import { sendAsAuthor } from '../../api/author.ts';
+import { SchemaForm } from '../form/theme.ts';
+import { validator } from '../form/validator.ts';
+import type { AuthorKind } from './author-kinds.ts';
+import { EditPreview } from './edit-preview.tsx';
+import { formOf, objectOf, YamlFault } from './form-of.ts';
+
+type Props = {
+  readonly platform: Platform;
+  readonly layer: string;
+  readonly about: AuthorKind | undefined;
+  readonly schema: RJSFSchema | undefined;
+  /** undefined: it is new. */
+  readonly object: PlatformObject | undefined;
+};
+
+/** The editor of one object: a form from its schema, or the text of its file; preview; and saving as a commit or pull request. */
+export default function PlatformEditor({ platform, layer, about, schema, object }: Props) {
+  const form = useMemo(
+    () => (schema === undefined ? undefined : formOf(schema, object === undefined)),
+    [schema, object],
+  );
+  const [asText, setAsText] = useState(form === undefined);
+  const [data, setData] = useState<unknown>(() => form?.toForm(object?.value ?? {}) ?? {});
+  const [text, setText] = useState(object?.text ?? '');
+  const [preview, setPreview] = useState<PlatformPreview>();
+  const [saved, setSaved] = useState<PlatformSaved>();
+  const [fault, setFault] = useState<{
+    readonly title: string;
+    readonly message: string;
+    readonly hint?: string | undefined;
+  }>();
+  const [isSending, setSending] = useState(false);
+  const [reason, setReason] = useState('');
+  const [way, setWay] = useState<'pull request' | 'commit'>('pull request');
+
+  const edit = (): PlatformEdit => {
+    const seen = object?.seen ?? null;
+    if (asText || !form || !about) return { layer, file: object?.file ?? '', text, seen };
+    return { layer, object: objectOf(about, form, data, { ...object?.value }), seen };
+  };
+  const changed = (): void => {
+    setPreview(undefined);
+    setSaved(undefined);
+    setFault(undefined);
+  };
+  const run = async (work: () => Promise<void>): Promise<void> => {
+    setSending(true);
+    setFault(undefined);
+    try {
+      await work();
+    } catch (error) {
+      if (error instanceof Refusal) setFault({ title: error.code, message: error.message, hint: error.hint });
+      else if (error instanceof YamlFault) setFault({ title: 'YAML_SYNTAX', message: error.message });
+      else throw error;
+    } finally {
+      setSending(false);
+    }
+  };
+  const look = (): Promise<void> =>
+    run(async () => {
+      const platformEdit = edit();
+      setPreview(await sendAsAuthor((options) => previewEdit({ platformEdit }, options)));
+    });
+  const save = (event: FormEvent): Promise<void> => {
+    event.preventDefault();
+    return run(async () => {
+      const platformSave = { ...edit(), reason, pullRequest: way === 'pull request' };
+      setSaved(await sendAsAuthor((options) => saveEdit({ platformSave }, options)));
+      setPreview(undefined);
+    });
+  };
+
+  return (
+    <>
+      {form !== undefined && object !== undefined && (
+        <SegmentedControl
+          my="md"
+          aria-label="How to edit"
+          transitionDuration={0}
+          value={asText ? 'Text' : 'Form'}
+          data={['Form', 'Text']}
+          onChange={(value) => {
+            setAsText(value === 'Text');
+            changed();
+          }}
+        />
+      )}
+      {asText || form === undefined ? (
+        <Textarea
+          label={object?.file ?? 'YAML'}
+          description="The whole file. The preview names mistakes by line."
+          autosize={false}
+          rows={24}
+          value={text}
+          spellCheck={false}
+          onChange={({ currentTarget: { value } }) => {
+            setText(value);
+            changed();
+          }}
+        />
+      ) : (
+        <SchemaForm
+          schema={form.schema}
+          uiSchema={form.uiSchema}
+          formData={data}
+          validator={validator}
+          tagName="div"
+          idPrefix="object"
+          noValidate
+          showErrorList={false}
+          experimental_defaultFormStateBehavior={{ emptyObjectFields: 'skipDefaults' }}
+          onChange={({ formData }) => {
+            setData(formData);
+            changed();
+          }}
+        >
+          <></>
+        </SchemaForm>
+      )}
+      <Button mt="md" loading={isSending} onClick={() => void look()}>
+        Preview
+      </Button>
+      {fault !== undefined && (
+        <Alert role="alert" mt="md" variant="outline" color="red" title={fault.title}>
+          <Text>{fault.message}</Text>
+          {fault.hint !== undefined && <Text>{fault.hint}.</Text>}
+        </Alert>
+      )}
+      {saved !== undefined && <Saved saved={saved} />}
+      {preview !== undefined && <EditPreview preview={preview} />}
+      {preview !== undefined && preview.problems.length === 0 && preview.outcome !== 'unchanged' && (
+        <form onSubmit={(event) => void save(event)}>
+          {platform.canSave ? (
+            <>
+              <Textarea
+                label="Reason"
+                description="For the text of the commit."
+                required
+                withAsterisk={false}
+                maxLength={1000}
+                value={reason}
+                onChange={({ currentTarget: { value } }) => setReason(value)}
+              />
+              <SegmentedControl
+                my="md"
+                aria-label="How to save"
+                transitionDuration={0}
+                value={way}
+                data={['pull request', 'commit']}
+                onChange={(value) => setWay(value === 'commit' ? 'commit' : 'pull request')}
+              />
+              <Group>
+                <Button type="submit" loading={isSending}>
+                  Save as {way}
+                </Button>
+              </Group>
+            </>
+          ) : (
+            <Text>{platform.advice}.</Text>
+          )}
+        </form>
+      )}
+    </>
+  );
+}
+
+const Saved = ({
+  saved: { outcome, place, commit, proposal, pullRequest },
+}: {
+  readonly saved: PlatformSaved;
+}) => (
+  <Alert
+    role="status"
+    mt="md"
+    variant="default"
+    title={outcome === 'unchanged' ? 'Nothing differed' : 'Saved'}
+  >
+    {pullRequest !== null && (
+      <Text>
+        Pull request:{' '}
+        <Anchor href={pullRequest} rel="noreferrer" target="_blank">
+          {pullRequest}
+        </Anchor>
+      </Text>
+    )}
+    {pullRequest === null && proposal !== null && (
+      <Text>
+        Branch {proposal} of {place}: open a pull request from it.
+      </Text>
+    )}
+    {commit !== null && (
+      <Text>
+        Commit {commit.slice(0, 12)} on {place}
+      </Text>
+    )}
+  </Alert>
+);

@@ -1,0 +1,161 @@
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { addDays } from '#bundles/time';
+import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts';
+import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
+import { startForge } from '../../harness/neighbours/forge-server.ts';
+import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { startGitServer } from '../../harness/neighbours/git-server.ts';
+import { builtPage } from '../../harness/run/built-programs.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
+import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { writeFiles } from '../../scheduler/file-tree.ts';
+import { fleetPlatform } from '../../scheduler/fleet-platform.ts';
+import { decisionServer } from '../../scheduler/hub/http/decisions/decision-server.ts';
+import { NOW } from '../../scheduler/release/removals/office.ts';
+import { axeFindings, scrollsSideways, startBrowser } from './browser.ts';
+import { signIn } from './sign-in.ts';
+
+const TERMS = { note: undefined, expires: addDays(NOW, 30), now: NOW };
+
+/** A hub with the built page, whose platform is a repository with a forge. */
+const startOffice = async (browser: Browser, page: string) => {
+  await using starting = new AsyncDisposableStack();
+  const root = starting.use(await temporaryDirectory('page-platform')).path;
+  const git = starting.use(await startGitServer(join(root, 'git')));
+  const bare = join(root, 'git/org/platform.git');
+  const folder = join(root, 'work');
+  await writeFiles(folder, fleetPlatform());
+  await makeGitRepository(bare, { main: folder });
+  const forge = starting.use(await startForge('github', bare, 'org/platform'));
+  const platform = `${git.url}/org/platform.git#main:platform`;
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: root,
+    GIT_CONFIG_NOSYSTEM: '1',
+    FLEET_FORGE_TOKEN: 'a-token-that-nobody-may-see',
+  };
+  const configuration = {
+    ...(await readConfiguration({ platform, cache: join(root, 'cache') }, root)),
+    forge: `github=${forge.api}`,
+  };
+  const { signal } = new AbortController();
+  const authoring = openAuthoring({ configuration, env, cwd: root, clock: () => NOW, signal });
+  const made = starting.use(await decisionServer({ page, authoring }));
+  await made.server.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = made.server.server.address() as AddressInfo;
+  const { token: reader } = await createToken(made.store, { scope: 'reader' }, TERMS);
+  const allowances = [parseAllowance('author:*')];
+  const { token: author } = await createToken(
+    made.store,
+    { scope: 'decide', person: 'Mara', allowances },
+    TERMS,
+  );
+  const running = starting.move();
+  return {
+    root,
+    bare,
+    folder,
+    forge,
+    platform,
+    author,
+    git: async (...words: readonly string[]): Promise<string> =>
+      (await runOrFail(['git', '--git-dir', bare, ...words], { env })).stdout.trim(),
+    open: (options: Parameters<typeof signIn>[2] = {}) =>
+      signIn(browser, { url: `http://127.0.0.1:${port}`, token: reader, path: '/platform' }, options),
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+};
+
+describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
+  const world = new AsyncDisposableStack();
+  let browser: Browser;
+  let built: string;
+  beforeAll(async () => {
+    built = await builtPage(join(world.use(await temporaryDirectory('page-author')).path, 'page'));
+    browser = await startBrowser(chromium);
+    world.defer(() => browser.close());
+  });
+  afterAll(() => world.disposeAsync());
+
+  test('a cluster type by the form, its preview, a pull request; merged, the build has its assignments', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open({ bypassCSP: false });
+    const { page, faults } = tab;
+    await page.getByLabel('Token of a person').fill(office.author);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('link', { name: 'Create: cluster type' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Create: cluster type' }).waitFor();
+    await page.getByLabel('name', { exact: false }).first().fill('line');
+    await page.getByLabel('labels', { exact: false }).first().fill('region: eu');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    const changes = page.getByRole('region', { name: 'Assignments that change' });
+    await changes.waitFor();
+    expect(await changes.getByRole('row').allTextContents()).toEqual([
+      'EnvironmentCluster typeAssignmentWhat',
+      'qalineshop-webadded',
+      'prodlineshop-webadded',
+    ]);
+    expect(await page.getByRole('region', { name: 'platform/base/line.yaml' }).textContent()).toContain(
+      '+  name: line',
+    );
+    expect(office.forge.pulls).toEqual([]);
+    await page.getByLabel('Reason').fill('a line for the north');
+    await page.getByRole('button', { name: 'Save as pull request' }).click();
+    await page.getByRole('link', { name: /pull\/1$/ }).waitFor();
+    expect(office.forge.pulls).toMatchObject([
+      { title: 'Create ClusterType line', base: 'main', state: 'open' },
+    ]);
+    expect(faults).toEqual([]);
+
+    const [{ head } = { head: '' }] = office.forge.pulls;
+    expect(await office.git('log', '-1', '--format=%an', head)).toBe('Mara');
+    await office.git('update-ref', 'refs/heads/main', head);
+    const env = { PATH: process.env['PATH'], HOME: office.root };
+    const run = (...words: readonly string[]) => runScheduler(office.root, words, env);
+    expect(await run('root', 'init', '--dev', '--fleet', 'halden')).toMatchObject({ code: 0 });
+    const build = await run('build', '--platform', office.platform, '--layout', 'releases', '--json');
+    expect(build.stdout).toContain('"clusterType": "line"');
+    expect(await run('explain', 'line/shop-web', '--platform', office.platform, '-e', 'qa')).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('line/shop-web'),
+    });
+  });
+
+  test('an object as text, with its mistakes at their lines, and the second of two editors', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open({ bypassCSP: true, viewport: { width: 320, height: 640 } });
+    const { page } = tab;
+    await page.getByLabel('Token of a person').fill(office.author);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('link', { name: 'edge', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Cluster type edge' }).waitFor();
+    await page.getByText('Text', { exact: true }).click();
+    const text = page.getByLabel('platform/base/edge.yaml');
+    const before = await text.inputValue();
+    await text.fill(before.replace('region: eu', 'region: 7'));
+    await page.getByRole('button', { name: 'Preview' }).click();
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    expect(await alert.textContent()).toMatch(/base\/edge\.yaml:5:20 FIELD_INVALID: .*must be text/);
+    expect(await page.getByRole('button', { name: /^Save/ }).count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+    expect(await scrollsSideways(page)).toBe(false);
+
+    await text.fill(before.replace('region: eu', 'region: us'));
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByLabel('Reason').fill('moved');
+    await writeFiles(office.folder, { 'platform/base/edge.yaml': `# ours\n${before}` });
+    await commitFolder(office.bare, 'main', office.folder, { message: 'A comment' });
+    await page.getByText('commit', { exact: true }).click();
+    await page.getByRole('button', { name: 'Save as commit' }).click();
+    await alert.waitFor();
+    expect(await alert.textContent()).toMatch(/EDIT_CONFLICT.*Fleet Ferry changed it meanwhile.*A comment/);
+  });
+});
