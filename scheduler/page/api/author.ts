@@ -5,17 +5,26 @@ import { readDecider, readToken } from './session.ts';
 /** Nobody in this tab has a right that edits need: its token only reads. */
 export const NO_AUTHOR = 'no author';
 
+/** The hub has no platform, and so no paths for edits. */
+export const NO_PLATFORM = 'no platform';
+
+export type NoAuthor = typeof NO_AUTHOR | typeof NO_PLATFORM;
+
 /** Reads for an author: by the session, with the token of a person that this tab keeps, or with the token of the tab. */
 export const askAsAuthor = async <T extends ApiResponse>(
   call: Call<T>,
   signal: AbortSignal,
-): Promise<SuccessResponse<T> | typeof NO_AUTHOR> => {
+): Promise<SuccessResponse<T> | NoAuthor> => {
   const own = readToken();
-  if (own === null) return await ask(call, signal);
   try {
-    return await send(call, { signal, token: readDecider() ?? own });
+    return await (own === null ? ask(call, signal) : send(call, { signal, token: readDecider() ?? own }));
   } catch (error) {
-    if (error instanceof Refusal && (error.code === 'TOKEN_SCOPE' || error.code === 'TOKEN_INVALID'))
+    if (error instanceof Refusal && error.status === 404) return NO_PLATFORM;
+    if (
+      own !== null &&
+      error instanceof Refusal &&
+      (error.code === 'TOKEN_SCOPE' || error.code === 'TOKEN_INVALID')
+    )
       return NO_AUTHOR;
     throw error;
   }

@@ -2,8 +2,8 @@ import { Alert, NativeSelect, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { platform, platformObject, type Platform, type PlatformObject } from '#bundles/transport/hub/client';
-import { askAsAuthor, NO_AUTHOR } from '../api/author.ts';
-import { AuthorToken } from '../parts/author/author-token.tsx';
+import { askAsAuthor, type NoAuthor } from '../api/author.ts';
+import { NotAuthor } from '../parts/author/author-token.tsx';
 import { type AuthorKind, kindOf } from '../parts/author/author-kinds.ts';
 
 /** The editor brings the form library and YAML; only this view needs them. */
@@ -19,18 +19,16 @@ type Edited = {
   readonly schema: Awaited<ReturnType<AuthorKind['schema']>> | undefined;
 };
 
-export const readPlatformEdit = async ({
-  request,
-}: LoaderFunctionArgs): Promise<Edited | typeof NO_AUTHOR> => {
+export const readPlatformEdit = async ({ request }: LoaderFunctionArgs): Promise<Edited | NoAuthor> => {
   const query = new URL(request.url).searchParams;
   const [layer, kind, name] = [query.get('layer') ?? '', query.get('kind') ?? '', query.get('name')];
   const found = await askAsAuthor(platform, request.signal);
-  if (found === NO_AUTHOR) return NO_AUTHOR;
+  if (typeof found === 'string') return found;
   const object =
     name === null
       ? undefined
       : await askAsAuthor((options) => platformObject({ layer, kind, name }, options), request.signal);
-  if (object === NO_AUTHOR) return NO_AUTHOR;
+  if (typeof object === 'string') return object;
   const about = kindOf(found.form, kind);
   const schema = await about?.schema();
   return { platform: found, layer, kind, object, about, schema };
@@ -38,18 +36,19 @@ export const readPlatformEdit = async ({
 
 /** Creates or edits one object of the platform, as a form or as text. */
 export const PlatformEditView = () => {
-  const edited = useLoaderData<Edited | typeof NO_AUTHOR>();
+  const edited = useLoaderData<Edited | NoAuthor>();
   const [query] = useSearchParams();
   const navigate = useNavigate();
   const name = query.get('name');
-  const title = edited === NO_AUTHOR ? 'Platform' : (edited.about?.title ?? edited.kind);
-  const heading = name === null ? `Create: ${title.toLowerCase()}` : `${title} ${name}`;
+  const title = typeof edited === 'string' ? 'Edit the platform' : (edited.about?.title ?? edited.kind);
+  const named = name === null ? `Create: ${title.toLowerCase()}` : `${title} ${name}`;
+  const heading = typeof edited === 'string' ? title : named;
   return (
     <>
       <title>{`${heading} - Fleet Ferry`}</title>
       <Title order={1}>{heading}</Title>
-      {edited === NO_AUTHOR ? (
-        <AuthorToken />
+      {typeof edited === 'string' ? (
+        <NotAuthor why={edited} />
       ) : (
         <>
           {edited.object === undefined && (

@@ -1,22 +1,22 @@
 import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { platform, type Platform } from '#bundles/transport/hub/client';
-import { askAsAuthor, NO_AUTHOR } from '../api/author.ts';
+import { askAsAuthor, type NoAuthor } from '../api/author.ts';
 import { AUTHOR_KINDS } from '../parts/author/author-kinds.ts';
-import { AuthorToken } from '../parts/author/author-token.tsx';
+import { NotAuthor } from '../parts/author/author-token.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-export const readPlatform = ({ request }: LoaderFunctionArgs): Promise<Platform | typeof NO_AUTHOR> =>
+export const readPlatform = ({ request }: LoaderFunctionArgs): Promise<Platform | NoAuthor> =>
   askAsAuthor(platform, request.signal);
 
 /** Objects of the platform repository, by the folder or branch that they are in. */
 export const PlatformView = () => {
-  const found = useLoaderData<Platform | typeof NO_AUTHOR>();
+  const found = useLoaderData<Platform | NoAuthor>();
   return (
     <>
       <title>Platform - Fleet Ferry</title>
       <Title order={1}>Platform</Title>
-      {found === NO_AUTHOR ? <AuthorToken /> : <Layers platform={found} />}
+      {typeof found === 'string' ? <NotAuthor why={found} /> : <Layers platform={found} />}
     </>
   );
 };

@@ -102,13 +102,13 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
       'qalineshop-webadded',
       'prodlineshop-webadded',
     ]);
-    expect(await page.getByRole('region', { name: 'platform/base/line.yaml' }).textContent()).toContain(
-      '+  name: line',
-    );
+    expect(
+      await page.getByRole('region', { name: 'Difference of platform/base/line.yaml' }).textContent(),
+    ).toContain('+  name: line');
     expect(office.forge.pulls).toEqual([]);
     await page.getByLabel('Reason').fill('a line for the north');
     await page.getByRole('button', { name: 'Save as pull request' }).click();
-    await page.getByRole('link', { name: /pull\/1$/ }).waitFor();
+    await page.getByRole('link', { name: /pulls\/1$/ }).waitFor();
     expect(office.forge.pulls).toMatchObject([
       { title: 'Create ClusterType line', base: 'main', state: 'open' },
     ]);
@@ -119,8 +119,19 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await office.git('update-ref', 'refs/heads/main', head);
     const env = { PATH: process.env['PATH'], HOME: office.root };
     const run = (...words: readonly string[]) => runScheduler(office.root, words, env);
-    expect(await run('root', 'init', '--dev', '--fleet', 'halden')).toMatchObject({ code: 0 });
-    const build = await run('build', '--platform', office.platform, '--layout', 'releases', '--json');
+    expect(await run('root', 'init', '--dev', '--fleet', 'halden', '--keys', 'keys')).toMatchObject({
+      code: 0,
+    });
+    const build = await run(
+      'build',
+      '--platform',
+      office.platform,
+      '--layout',
+      'releases',
+      '--keys',
+      'keys',
+      '--json',
+    );
     expect(build.stdout).toContain('"clusterType": "line"');
     expect(await run('explain', 'line/shop-web', '--platform', office.platform, '-e', 'qa')).toMatchObject({
       code: 0,
@@ -137,7 +148,7 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByRole('link', { name: 'edge', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'Cluster type edge' }).waitFor();
     await page.getByText('Text', { exact: true }).click();
-    const text = page.getByLabel('platform/base/edge.yaml');
+    const text = page.getByLabel('platform/base/edge.yaml', { exact: true });
     const before = await text.inputValue();
     await text.fill(before.replace('region: eu', 'region: 7'));
     await page.getByRole('button', { name: 'Preview' }).click();

@@ -1,10 +1,21 @@
 import { Button, PasswordInput, Text } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useRevalidator } from 'react-router';
+import { NO_PLATFORM, type NoAuthor } from '../../api/author.ts';
 import { keepDecider } from '../../api/session.ts';
 
+/** Why nothing is shown, and what to do. */
+export const NotAuthor = ({ why }: { readonly why: NoAuthor }) =>
+  why === NO_PLATFORM ? (
+    <Text>
+      This hub has no platform. Set platform: in fleet-scheduler.yaml to the Git URL of its repository.
+    </Text>
+  ) : (
+    <AuthorToken />
+  );
+
 /** Asks the holder of a reader's token for the token of a person who may edit. */
-export const AuthorToken = () => {
+const AuthorToken = () => {
   const { revalidate } = useRevalidator();
   const take = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();

@@ -2,6 +2,9 @@ import { Alert, Code, List, Table, Text, Title } from '@mantine/core';
 import type { PlatformPreview } from '#bundles/transport/hub/client';
 import { Wide } from '../wide.tsx';
 
+/** Class of the title of what is wrong: red with enough contrast. */
+export const BAD = { title: 'bad-text' };
+
 const WORDS = {
   created: 'added',
   configured: 'changed',
@@ -22,7 +25,7 @@ export const EditPreview = ({ preview }: { readonly preview: PlatformPreview }) 
         {subject}: {outcome}
       </Text>
       {problems.length > 0 && (
-        <Alert role="alert" variant="outline" color="red" title="It cannot be saved like this">
+        <Alert role="alert" variant="default" classNames={BAD} title="It cannot be saved like this">
           <Problems of={problems} />
         </Alert>
       )}
@@ -56,7 +59,7 @@ export const EditPreview = ({ preview }: { readonly preview: PlatformPreview }) 
         </Alert>
       )}
       {files.map(({ file, diff }) => (
-        <section key={file} aria-label={file}>
+        <section key={file} aria-label={`Difference of ${file}`}>
           <Code block tabIndex={0}>
             {diff}
           </Code>

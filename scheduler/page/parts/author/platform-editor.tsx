@@ -14,7 +14,7 @@ import { sendAsAuthor } from '../../api/author.ts';
 import { SchemaForm } from '../form/theme.ts';
 import { validator } from '../form/validator.ts';
 import type { AuthorKind } from './author-kinds.ts';
-import { EditPreview } from './edit-preview.tsx';
+import { BAD, EditPreview } from './edit-preview.tsx';
 import { formOf, objectOf, YamlFault } from './form-of.ts';
 
 type Props = {
@@ -134,7 +134,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
         Preview
       </Button>
       {fault !== undefined && (
-        <Alert role="alert" mt="md" variant="outline" color="red" title={fault.title}>
+        <Alert role="alert" mt="md" variant="default" classNames={BAD} title={fault.title}>
           <Text>{fault.message}</Text>
           {fault.hint !== undefined && <Text>{fault.hint}.</Text>}
         </Alert>
