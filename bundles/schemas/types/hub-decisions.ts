@@ -1317,6 +1317,7 @@ export type Compare = {
         readonly all: number;
       };
     } | null;
+    readonly values: ChangedValues;
     readonly objects: readonly ItemDiff[];
   }[];
   readonly next: string | null;

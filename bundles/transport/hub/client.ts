@@ -689,6 +689,7 @@ export type Compare = {
                 all: number;
             };
         } | null;
+        values: ChangedValues;
         objects: ItemDiff[];
     }[];
     next: string | null;

@@ -78,7 +78,10 @@ const Differences = ({ answer: { left, right, total, assignments, next } }: { re
           {isAll ? 'Show those that differ' : 'Show all'}
         </Anchor>
       </Text>
-      <Wide label="Assignments" headings={['Assignment', 'Outcome', left, right, 'Objects that differ']}>
+      <Wide
+        label="Assignments"
+        headings={['Assignment', 'Outcome', left, right, 'Values and objects that differ']}
+      >
         {assignments.map((one) => (
           <Table.Tr key={`${one.clusterType} ${one.assignment}`}>
             <Table.Th scope="row">
@@ -97,6 +100,11 @@ const Differences = ({ answer: { left, right, total, assignments, next } }: { re
               <Release of={one.right} />
             </Table.Td>
             <Table.Td>
+              {one.values.map(({ name, old = 'nothing', new: now = 'nothing' }) => (
+                <Text key={name} size="sm">
+                  {name}: {old} in {left}, {now} in {right}
+                </Text>
+              ))}
               {one.objects.map((object) => (
                 <Change key={`${object.file} ${object.object}`} object={object} />
               ))}

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import Diff from '../../../scheduler/commands/diff.ts';
+import Compare from '../../../scheduler/commands/observe/compare.ts';
 import Explain from '../../../scheduler/commands/platform/explain.ts';
 import { setValues } from '../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
@@ -91,6 +92,41 @@ describe('diff --site', () => {
     const hub = await office();
     const done = await runCommandClass(Diff, ['--site', 'plant-4', ...places(hub)]);
     expect(done.err).toMatch(/SITE_MISSING: there is no site plant-4\. Did you mean plant-/);
+  });
+});
+
+describe('compare --sites', () => {
+  test('names the values that differ with both, and withholds what may be secret', async () => {
+    const hub = await office();
+    const at = [
+      '--keys',
+      join(hub.folder, 'keys'),
+      '--layout',
+      hub.layout,
+      '--db',
+      join(hub.folder, 'hub.db'),
+    ];
+    const compare = async (...sites: readonly string[]) => {
+      const done = await runCommandClass(Compare, ['--sites', ...sites, ...at]);
+      return [...linesOf(done.out), ...linesOf(done.err)].filter((line) => line !== '');
+    };
+    expect(await compare('plant-1', 'plant-3')).toEqual([
+      'plant-1/edge and plant-3/edge  labels-host: other values',
+      '    gatewayHost  plant-1: "n1"  plant-3: "company"',
+      '1 assignments differ at plant-1 and plant-3.',
+    ]);
+    await hub.enrol('plant-4/press', { region: 'north' });
+    expect(await compare('plant-1', 'plant-4')).toEqual([
+      'plant-1/edge and plant-4/press  labels-host: other values',
+      '    gatewayHost  plant-1: "n1"  plant-4: "none"',
+      '    port  plant-1: 80  plant-4: 1',
+      '1 assignments differ at plant-1 and plant-4.',
+    ]);
+    await hub.compose();
+    expect(await compare('plant-1', 'plant-4')).toEqual([
+      'plant-1 and plant-4 have the same packages and values.',
+    ]);
+    expect(await compare('plant-1', 'plant-9')).toEqual([expect.stringContaining('SITE_MISSING')]);
   });
 });
 

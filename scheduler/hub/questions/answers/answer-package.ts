@@ -94,9 +94,9 @@ export const answerPackage = async (
   const readUpdate = async (): Promise<PackageAnswer['differences']> => {
     if (!released || !wanted) return null;
     if (released.package === wanted.package) return [];
-    return orNull(() =>
-      readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment),
-    );
+    const read = () =>
+      readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment);
+    return (await orNull(read))?.objects ?? null;
   };
   return {
     at: formatTime(now),

@@ -1,5 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { ChangedValue } from '#bundles/formats/author-schema/changed-values';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
@@ -31,6 +32,8 @@ export type Compared = {
   readonly right: Side | null;
   /** Objects and files that differ; values of Secrets are masked. */
   readonly objects: readonly ItemDiff[];
+  /** Values of configuration that differ, by name; `old` is the left one. Those that may be secrets are withheld. */
+  readonly values: readonly ChangedValue[];
 };
 
 type Asked = {
@@ -94,18 +97,18 @@ export const answerCompare = async (
           }
         : null;
     const [a, b] = [await side(left, one), await side(right, other)];
-    const objects =
+    const { objects, values } =
       one && other && one.package !== other.package
         ? await differences(
             { released: one, channel: { environment: left, clusterType } },
             { released: other, channel: { environment: right, clusterType } },
             assignment,
           )
-        : [];
+        : { objects: [], values: [] };
     const workload = (one ?? other)?.workload ?? null;
     const outcome = judge(a, b, objects);
     if (differing && outcome === 'same') continue;
-    assignments.push({ clusterType, assignment, workload, outcome, left: a, right: b, objects });
+    assignments.push({ clusterType, assignment, workload, outcome, left: a, right: b, objects, values });
   }
   const { rows, next } = cutPage(assignments, page?.limit ?? assignments.length, (one) => [
     `${one.clusterType}/${one.assignment}`,
@@ -171,10 +174,13 @@ const describeCompared = (
   return [
     ...compared
       .filter(({ outcome }) => outcome !== 'same')
-      .flatMap(({ clusterType, assignment, outcome, objects, ...sides }) => [
+      .flatMap(({ clusterType, assignment, outcome, objects, values, ...sides }) => [
         paragraph(`${clusterType}/${assignment}: ${TITLES[outcome](left, right)}`),
         ...sideLines(left, sides.left),
         ...sideLines(right, sides.right),
+        ...values.map(({ name, old = 'nothing', new: now = 'nothing' }) =>
+          paragraph(`${name}  ${left}: ${old}  ${right}: ${now}`, 4),
+        ),
         ...objects.flatMap(({ object, outcome: change, diff: hunks }) => [
           paragraph(`${SIGNS[change]} ${object}`, 4),
           ...(diff

@@ -1,22 +1,30 @@
 import { isUtf8 } from 'node:buffer';
 import { compareBytes, type Digest } from '#bundles/digest';
+import type { ChangedValue } from '#bundles/formats/author-schema/changed-values';
 import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
 import { readItems } from '#bundles/formats/diff/read-items';
 import { type Channel, formatChannel } from '#bundles/names';
+import { comparedValues } from './compared-values.ts';
 import type { Released, Releases } from '../history/read-releases.ts';
 
 type Files = ReadonlyMap<string, Buffer>;
 
+/** Objects and files that differ, and values of configuration in them by name. */
+export type PackageDifferences = {
+  readonly objects: readonly ItemDiff[];
+  readonly values: readonly ChangedValue[];
+};
+
 /** Differences by the channels and the digests of both packages, which never change. */
-const compared = new WeakMap<Releases, Map<string, readonly ItemDiff[]>>();
+const compared = new WeakMap<Releases, Map<string, PackageDifferences>>();
 
 /** A package and the channel that released it. */
 type Place = { readonly released: Released; readonly channel: Channel };
-type Differences = (left: Place, right: Place, assignment: string) => Promise<readonly ItemDiff[]>;
+type Differences = (left: Place, right: Place, assignment: string) => Promise<PackageDifferences>;
 
 /** Each bundle is unpacked at most once for a question, and only for packages that were not compared before. */
 export const readDifferences = (releases: Releases): Differences => {
-  const known = compared.get(releases) ?? new Map<string, readonly ItemDiff[]>();
+  const known = compared.get(releases) ?? new Map<string, PackageDifferences>();
   compared.set(releases, known);
   const bundles = new Map<Digest, ReturnType<Releases['packagesOf']>>();
   const filesOf = async ({ released: { bundle }, channel }: Place, assignment: string): Promise<Files> => {
@@ -28,10 +36,10 @@ export const readDifferences = (releases: Releases): Differences => {
     const pair = [left, right]
       .map(({ released, channel }) => `${formatChannel(channel)} ${released.package}`)
       .join(' ');
-    const objects =
-      known.get(pair) ?? diffObjects(await filesOf(left, assignment), await filesOf(right, assignment));
-    known.set(pair, objects);
-    return objects;
+    const found =
+      known.get(pair) ?? diffPackages(await filesOf(left, assignment), await filesOf(right, assignment));
+    known.set(pair, found);
+    return found;
   };
 };
 
@@ -53,8 +61,11 @@ const withoutEnvironment = (files: Files, { environment, clusterType }: Channel)
   );
 };
 
-const diffObjects = (left: Files, right: Files): readonly ItemDiff[] => {
+const diffPackages = (left: Files, right: Files): PackageDifferences => {
   const [before, after] = [readItems(left), readItems(right)];
   const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted(compareBytes);
-  return keys.flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []);
+  return {
+    objects: keys.flatMap((key) => compareItems(before.get(key), after.get(key)) ?? []),
+    values: comparedValues(before, after),
+  };
 };

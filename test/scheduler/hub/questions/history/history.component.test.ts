@@ -266,6 +266,26 @@ describe('the comparison of two environments', () => {
     });
   });
 
+  it('names values of configuration that differ, with both, and withholds those that may be secret', async () => {
+    await using hub = await shop();
+    const map = (name: string, data: Readonly<Record<string, string>>): string =>
+      JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, data });
+    const files = (broker: string, password: string, zone: string) => ({
+      'platform-config.yaml': map('platform-config', { broker, adminPassword: password, same: '1' }),
+      'settings.yaml': map('settings', { ZONE: zone }),
+    });
+    await release(hub, QA, 4, { web: files('mqtt-qa', 'first', 'b') });
+    await release(hub, PROD, 4, { web: files('mqtt-prod', 'second', 'a') });
+    const { lines, json } = await answerCompare(hub, { left: 'qa', right: 'prod' }, NOW);
+    const [web] = (json as { assignments: Compared[] }).assignments;
+    expect(web?.values).toEqual([
+      { name: 'adminPassword', old: 'withheld', new: 'withheld' },
+      { name: 'broker', old: '"mqtt-qa"', new: '"mqtt-prod"' },
+      { name: 'settings.ZONE', old: '"b"', new: '"a"' },
+    ]);
+    expect(shown(lines)).toContain('    broker  qa: "mqtt-qa"  prod: "mqtt-prod"');
+  });
+
   it("matches objects whose namespaces differ only in the environment's name", async () => {
     await using hub = await shop();
     const compareAt = async (version: number, inProd: string): Promise<Compared | undefined> => {

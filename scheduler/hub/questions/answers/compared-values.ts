@@ -1,0 +1,53 @@
+import { posix } from 'node:path';
+import { type ChangedValue, changedValues } from '#bundles/formats/author-schema/changed-values';
+import { maskSecrets } from '#bundles/formats/diff/mask-secrets';
+import type { Item } from '#bundles/formats/diff/read-items';
+import { parseText } from '#bundles/formats/diff/read-text';
+import { isRecord } from '#bundles/is-record';
+import type { Json } from '#bundles/json/canonical';
+
+type Items = ReadonlyMap<string, Item>;
+
+/** The name of the platform's configuration: a ConfigMap, or a file with any extension. */
+const PLATFORM_CONFIG = 'platform-config';
+
+/**
+ * Values of configuration that differ between two packages, sorted by name: keys of the platform's configuration, and '<ConfigMap>.<key>' of
+ * others. Values that may be secrets are withheld.
+ */
+export const comparedValues = (before: Items, after: Items): readonly ChangedValue[] => {
+  const [old, now] = [valuesOf(before, after), valuesOf(after, before)];
+  return changedValues(old, now);
+};
+
+/** @param other for marks of secrets that differ */
+const valuesOf = (items: Items, other: Items): Readonly<Record<string, Json>> =>
+  Object.fromEntries(
+    [...items].flatMap(([key, item]) => {
+      const [masked] = maskSecrets(contentOf(item), contentOf(other.get(key)));
+      return (masked ?? []).flatMap((content) => pairsOf(item, content));
+    }),
+  );
+
+const contentOf = (item: Item | undefined): readonly unknown[] | undefined => {
+  if (!item || item.unshown !== undefined) return undefined;
+  if (item.object) return item.object['kind'] === 'ConfigMap' ? [item.object] : undefined;
+  const { name } = posix.parse(item.file);
+  return name === PLATFORM_CONFIG ? parseText(item.text) : undefined;
+};
+
+const pairsOf = ({ object }: Item, content: unknown): readonly (readonly [string, Json])[] => {
+  if (!isRecord(content)) return [];
+  if (!object) return Object.entries(content).map(([key, value]) => [key, toJson(value)]);
+  const { metadata, data } = content;
+  if (!isRecord(data)) return [];
+  const name = isRecord(metadata) ? String(metadata['name']) : '';
+  const prefix = name === PLATFORM_CONFIG ? '' : `${name}.`;
+  return Object.entries(data).map(([key, value]) => [`${prefix}${key}`, toJson(value)]);
+};
+
+/** YAML is read with whole numbers of any size. */
+const toJson = (value: unknown): Json =>
+  JSON.parse(
+    JSON.stringify(value, (_, one: unknown) => (typeof one === 'bigint' ? Number(one) : one)) ?? 'null',
+  ) as Json;
