@@ -92,14 +92,13 @@ export const refusalOf = async (
     return new FleetError(
       'VALUE_NOT_GRANTED',
       `the value ${name} may hold a secret, and a local value is shown in reports`,
-      { subject: name, hint: 'Ask the platform team to change it' },
+      { hint: 'Ask the platform team to change it' },
     );
   for (const config of asking) {
     const { faults } = await judgeSiteValues(config.siteInputs.schema, { [name]: value }, new Set([name]));
     const fault = faults.get(name);
     if (fault)
       return new FleetError('SITE_VALUES', `the value ${name} does not fit: ${fault.why}`, {
-        subject: name,
         hint: 'Give another value; fleet-agent values shows its unit and what it may be',
       });
   }
@@ -110,7 +109,6 @@ const notAsked = (configs: Configs, name: string): FleetError => {
   const names = grantedNames(configs);
   const granted = names.length === 0 ? 'It grants none to the site' : `It grants ${nameSome(names)}`;
   return new FleetError('VALUE_NOT_GRANTED', `no package of the release here asks for a value ${name}`, {
-    subject: name,
     hint: `${didYouMean(name, names) ?? ''}${granted}`,
   });
 };
@@ -121,7 +119,6 @@ const notGranted = (configs: Configs, name: string, role: string | undefined): F
     'VALUE_NOT_GRANTED',
     `the value ${name} is not granted to the site: ${role === undefined ? 'the platform team' : `the role ${role}`} changes it`,
     {
-      subject: name,
       hint:
         names.length === 0 ? 'Ask the platform team to change it' : `The site may change ${nameSome(names)}`,
     },
@@ -132,7 +129,7 @@ const notSigned = (name: string): FleetError =>
   new FleetError(
     'BAD_SIGNATURE',
     `the local value ${name} is not signed by this agent: its record was changed, or is of another agent`,
-    { subject: name, hint: `Remove it with: fleet-agent values unset ${name} --reason ...` },
+    { hint: `Remove it with: fleet-agent values unset ${name} --reason ...` },
   );
 
 const placeOf = (

@@ -96,7 +96,6 @@ const judge = async (agent: Agent, { name, value: asked }: LocalChange): Promise
   const value = asked === undefined ? undefined : await fit(configs, name, asked);
   if (value === undefined && !before)
     throw new FleetError('USAGE', `there is no local value ${name} to take back`, {
-      subject: name,
       hint:
         all.length === 0
           ? 'No value is local here'
@@ -124,7 +123,6 @@ const judge = async (agent: Agent, { name, value: asked }: LocalChange): Promise
 const fit = async (configs: readonly BundleConfig[], name: string, value: Json): Promise<Json> => {
   if (Buffer.byteLength(textOf(value)) > MAX_LOCAL_BYTES)
     throw new FleetError('TOO_LARGE', `the value ${name} has more than ${MAX_LOCAL_BYTES} bytes`, {
-      subject: name,
       hint: 'Ask the platform team to set it',
     });
   const refusal = await refusalOf(configs, name, value);
