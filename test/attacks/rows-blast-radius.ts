@@ -89,4 +89,38 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     '`SITE_VALUES` for that application; the others are written',
     [['SITE_VALUES', 'an input']],
   ),
+  rowOf(
+    'N93',
+    'local value that is not granted',
+    'a person at a site changes a value there that the platform did not grant to the site, that its schema does not admit, or that may be a secret',
+    '`VALUE_NOT_GRANTED`, `SITE_VALUES`',
+    [
+      ['VALUE_NOT_GRANTED', 'not granted'],
+      ['SITE_VALUES', 'out of its schema'],
+    ],
+  ),
+  rowOf(
+    'N94',
+    'forged local value',
+    "a local value in the agent's database is changed, or replaced by the edit of another agent or of another key",
+    '`BAD_SIGNATURE`: shown as held, and the value of the office is used',
+    [['BAD_SIGNATURE']],
+  ),
+  rowOf(
+    'N95',
+    'forged report of a local value',
+    'a report with local values that another key signed, that is about another agent, or that is imported again after the answer',
+    '`UNKNOWN_KEY`, `REPORT_INVALID`; ACCEPT, and nothing is decided again',
+    [
+      ['UNKNOWN_KEY', 'another key'],
+      ['REPORT_INVALID', 'another agent'],
+      ['ACCEPT', 'imported again'],
+    ],
+  ),
+  row(
+    'N96',
+    'answer that nobody gave',
+    'an intruder at the hub has an answer to a local value signed that is in no decision',
+    'SIGNER_REFUSED',
+  ),
 ];

@@ -18,6 +18,7 @@ import { saveFailure } from '../../../../agent/store/applied/failures.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';
 import { idOf, readLocalValues, saveLocalValue, signEdit } from '../../../../agent/store/local-values.ts';
 import { packTestBundle, type TestPackage } from '../../../harness/fleets/signed-medium.ts';
+import { verdict } from '../../../bundles/verdict.ts';
 import { createWorld, NOW, SITE, type World } from '../../world.ts';
 
 const GRANTED = { 'x-editable-by': 'site' };
@@ -295,6 +296,36 @@ describe('what a person at the site may not change', () => {
     await bring(world);
     await expect(set(world.agent, 'lineNumber', 8, { ...BY, reason: ' ' })).rejects.toThrow(code('USAGE'));
     await expect(set(world.agent, 'lineNumber', 8, { ...BY, person: '' })).rejects.toThrow(code('USAGE'));
+  });
+});
+
+describe('an attack with a local value', () => {
+  const all = { lineNumber: 7, gateway: 'g', adminPassword: 'p' };
+  const more = [...PACKAGES, taking('more', { adminPassword: { type: 'string', ...GRANTED } })];
+
+  it('N93: a value that is not granted to the site, or may be a secret -> VALUE_NOT_GRANTED', async () => {
+    await using world = await createWorld();
+    await bring(world, { packages: more, values: all });
+    expect(await verdict(() => set(world.agent, 'gateway', 'x'))).toBe('VALUE_NOT_GRANTED');
+    expect(await verdict(() => set(world.agent, 'adminPassword', 'x'))).toBe('VALUE_NOT_GRANTED');
+    expect(localEvents(world)).toEqual([]);
+  });
+
+  it('N93: a value out of its schema -> SITE_VALUES', async () => {
+    await using world = await createWorld();
+    await bring(world);
+    expect(await verdict(() => set(world.agent, 'lineNumber', 4711))).toBe('SITE_VALUES');
+    expect(live(world)).toContain('lineNumber=7');
+  });
+
+  it('N94: a local value changed in the database -> BAD_SIGNATURE', async () => {
+    await using world = await createWorld();
+    await bring(world);
+    await set(world.agent, 'lineNumber', 8);
+    world.agent.state.db.exec(`UPDATE local_value SET edit = replace(edit, '"value":"8"', '"value":"9"')`);
+    await bring(world, { site: 2, values: { lineNumber: 7, gateway: 'h' } });
+    expect(live(world)).toContain('lineNumber=7');
+    expect((await shown(world, 'lineNumber'))?.local?.code).toBe('BAD_SIGNATURE');
   });
 });
 

@@ -25,7 +25,8 @@ import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.t
 import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { Json } from '#bundles/json/canonical';
-import { chain, enrolled, NOW, report } from '../../test-hub.ts';
+import { verdict } from '../../../../bundles/verdict.ts';
+import { chain, enrolled, leave, NOW, report, reportOf, testAgent } from '../../test-hub.ts';
 import { bringHome, decide, localHub, setThere, states, unsetThere, valuesAtHub } from './local-hub.ts';
 import { release, type ValuesHub } from './values-hub.ts';
 
@@ -320,7 +321,7 @@ describe('an answer that the agent reports as taken', () => {
 });
 
 describe('a signer that asks for the decision', () => {
-  it('signs an answer that is in the audit log, and refuses one that is not', async () => {
+  it('N96: an answer that is in no decision -> SIGNER_REFUSED, and signs one that is in the audit log', async () => {
     await using hub = await localHub();
     await bringHome(hub, hub.agent, [setThere(hub.agent, { name: 'line', value: 8 })]);
     const { root } = hub.keys;
@@ -352,14 +353,52 @@ describe('a signer that asks for the decision', () => {
     if (!edit) throw new Error('nothing waits');
     const document = await valuesAtHub(hub);
     const answer = { edit, outcome: 'refused' } as const;
-    const undecided = hub.store.transact(async (tx) =>
-      issueSite(tx, 'plant-7', await siteSigner(held), NOW, {
-        ...document,
-        local: { 'press-1': { line: answer } },
-      }),
-    );
-    await expect(undecided).rejects.toThrow(expect.objectContaining({ code: 'SIGNER_REFUSED' }) as Error);
+    const undecided = async () =>
+      hub.store.transact(async (tx) =>
+        issueSite(tx, 'plant-7', await siteSigner(held), NOW, {
+          ...document,
+          local: { 'press-1': { line: answer } },
+        }),
+      );
+    expect(await verdict(undecided)).toBe('SIGNER_REFUSED');
     expect(await decide(held, { localEdits: 'refuse' })).toMatchObject([{ outcome: 'refused' }]);
     expect((await valuesAtHub(hub)).local).toMatchObject({ 'press-1': { line: answer } });
+  });
+});
+
+describe('a forged report of a local value', () => {
+  const refusals = ({ refused }: Awaited<ReturnType<typeof bringHome>>) =>
+    refused.map(({ error }) => error.code);
+
+  it('N95: signed by another key -> UNKNOWN_KEY', async () => {
+    await using hub = await localHub();
+    const thief = testAgent(hub.agent.id);
+    const result = await bringHome(hub, thief, [setThere(thief, { name: 'line', value: 8 })]);
+    expect(refusals(result)).toEqual(['UNKNOWN_KEY']);
+    expect(await readLocalEdits(hub.store.db)).toEqual([]);
+  });
+
+  it('N95: about another agent -> REPORT_INVALID', async () => {
+    await using hub = await localHub();
+    const other = await enrolled(hub, 'plant-7/press-2');
+    const lines = chain(other, [setThere(other, { name: 'line', value: 8 })]);
+    // Signed by press-1, in the name of press-2, in the folder of press-1.
+    const stick = await hub.stick('other');
+    const forged = await reportOf({ ...other, key: hub.agent.key }, lines);
+    await leave(stick, hub.agent, forged, 1, 1);
+    expect(refusals(await hub.importFrom(stick))).toEqual(['REPORT_INVALID']);
+    expect(await readLocalEdits(hub.store.db)).toEqual([]);
+  });
+
+  it('N95: imported again after the answer -> ACCEPT', async () => {
+    await using hub = await localHub();
+    const stick = await hub.stick('again');
+    await report(stick, hub.agent, chain(hub.agent, [setThere(hub.agent, { name: 'line', value: 8 })]));
+    await hub.importFrom(stick);
+    await decide(hub, { localEdits: 'refuse' });
+    const before = await valuesAtHub(hub);
+    expect(await verdict(() => hub.importFrom(stick))).toBe('ACCEPT');
+    expect(await decide(hub, { localEdits: 'accept' })).toEqual([]);
+    expect(await valuesAtHub(hub)).toEqual(before);
   });
 });
