@@ -43,7 +43,7 @@ export type SplitFacts = {
 export const splitByStage = (changes: readonly ValueChange[], facts: SplitFacts): SplitChanges => {
   const atOnce: ValueChange[] = [];
   const staged = new Map<string, { readonly change: ValueChange; readonly reached: readonly AgentRow[] }[]>();
-  for (const change of changes) {
+  for (const change of mergeByPlace(changes)) {
     const reached = (facts.agents.get(change.site) ?? []).filter(
       ({ name }) => change.agent === undefined || name === change.agent,
     );
@@ -71,6 +71,19 @@ export const splitByStage = (changes: readonly ValueChange[], facts: SplitFacts)
   }
   return { atOnce, rollouts };
 };
+
+/** One change for each place, in which a later one of the same value counts. */
+const mergeByPlace = (changes: readonly ValueChange[]): readonly ValueChange[] =>
+  [...Map.groupBy(changes, ({ site, agent = '' }) => JSON.stringify([site, agent])).values()].map((same) =>
+    same.reduce((before, { site, agent, set, unset }) => ({
+      site,
+      agent,
+      set: Object.fromEntries(
+        Object.entries({ ...before.set, ...set }).filter(([name]) => !unset.includes(name)),
+      ),
+      unset: [...before.unset.filter((name) => !Object.hasOwn(set, name) && !unset.includes(name)), ...unset],
+    })),
+  );
 
 /** The first stage that selects all of these agents: the last one selects every agent. */
 export const stageOf = (
