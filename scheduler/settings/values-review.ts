@@ -7,6 +7,8 @@ export type ValuesReview = {
   readonly approvals: Approvals | undefined;
   /** By the `editableBy` of the site input. */
   readonly roles: Readonly<Record<string, Approvals>>;
+  /** Where `sites set` decides; absent: at the hub. */
+  readonly write?: 'hub' | 'commit' | 'pullRequest';
   /** By environment: whether a change follows the stages of its RolloutPolicy; one without an entry follows the policy. */
   readonly rollout?: Readonly<Record<string, 'stages' | 'atOnce'>>;
   /** Answer to values that people at sites set. Those under a rule become proposals, unless they are refused. */
@@ -21,11 +23,13 @@ export const readValuesReview = ({
   roles = {},
   rollout = {},
   localEdits = 'ask',
+  write = 'hub',
 }: Said): ValuesReview => ({
   localEdits,
   approvals: approvals && toApprovals(approvals),
   roles: Object.fromEntries(Object.entries(roles).map(([role, one]) => [role, toApprovals(one)])),
   rollout,
+  write,
 });
 
 const toApprovals = ({

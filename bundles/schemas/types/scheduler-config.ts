@@ -199,6 +199,10 @@ export type SchedulerConfig = {
       readonly [k: string]: Approvals1;
     };
     /**
+     * Where sites set decides: at the hub, or in the repository of platform, as a commit or pull request with a Config for the selected sites. With a repository the hub takes no other changes of values without --here.
+     */
+    readonly write?: 'hub' | 'commit' | 'pullRequest';
+    /**
      * By environment: whether changes of values by people reach its sites in the stages of its RolloutPolicy, or all at once. Without an entry the siteValues of the policy decides.
      */
     readonly rollout?: {

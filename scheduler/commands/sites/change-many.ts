@@ -29,6 +29,8 @@ export type ManyOptions = {
   readonly review: ValuesReview | undefined;
   /** Name of the change in the audit log; 'sites set' without. */
   readonly change?: string;
+  /** The hub decides, although changes of values are decided in the repository. */
+  readonly here?: boolean;
   /** Withdraws changes that wait at these sites for the stage of a rollout. */
   readonly withdraw?: readonly string[];
 };
@@ -45,7 +47,7 @@ export type Speaker = { readonly log: (line: string) => void; readonly say: (lin
 export const changeMany = async (
   hub: Hub,
   asked: readonly AskedChange[],
-  { dryRun, allowUnknown, now, review, change = 'sites set', withdraw }: ManyOptions,
+  { dryRun, allowUnknown, now, review, change = 'sites set', withdraw, here }: ManyOptions,
   speaker: Speaker,
 ): Promise<unknown> => {
   const { changes, problems } = await checkChanges(hub, asked, allowUnknown);
@@ -60,7 +62,7 @@ export const changeMany = async (
     speaker.log(`${count} would change; nothing was changed`);
     return { dryRun, sites: planned.map(toJson) };
   }
-  const terms = { review, now, allowUnknown, change, withdraw };
+  const terms = { review, now, allowUnknown, change, withdraw, here };
   const decided = await decideValues(hub, changes, terms);
   if (decided.kind === 'proposed')
     return { dryRun, ...(await reportProposed(hub, decided.proposal, now, speaker)) };
@@ -137,7 +139,7 @@ const reportProposed = async (
 
 const MAX_NAMED = 50;
 
-const refuseAny = (problems: readonly FleetError[], speaker: Speaker): void => {
+export const refuseAny = (problems: readonly FleetError[], speaker: Speaker): void => {
   const [only] = problems;
   if (!only) return;
   if (problems.length === 1) throw only;

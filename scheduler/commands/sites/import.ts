@@ -21,6 +21,9 @@ export default class SitesImport extends FleetCommand {
     csv: Args.string({ required: true, description: 'File with a line for each site or agent' }),
   };
   static override flags = {
+    here: Flags.boolean({
+      description: 'Decide at the hub, although siteValues.write says that the repository does',
+    }),
     ...hubFlags,
     ...personFlags,
     'dry-run': Flags.boolean({ description: 'Only print what would change' }),
@@ -38,6 +41,7 @@ export default class SitesImport extends FleetCommand {
       allowUnknown: flags['allow-unknown'],
       now: this.readNow(flags.now),
       review: configuration.siteValues,
+      here: flags.here,
     };
     return await changeMany(hub, readValuesCsv(text, args.csv, sites), options, {
       log: (line) => this.log(line),

@@ -1,4 +1,5 @@
 import { Args, Flags } from '@oclif/core';
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
 import { nameSome } from '#bundles/name-some';
@@ -13,14 +14,16 @@ import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
 import { parseSelect, selectAgents } from '../../hub/sites/select-sites.ts';
-import { parseFreshness } from '../../hub/sites/set-terms.ts';
+import { parseFreshness, type Terms } from '../../hub/sites/set-terms.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { parseValue, setValues, type ValueChange } from '../../hub/sites/set-values.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
-import { changeMany, type ManyOptions, proposeReviewed } from './change-many.ts';
+import { checkChanges } from '../../hub/promote/values/change-values.ts';
+import { changeMany, type ManyOptions, proposeReviewed, refuseAny } from './change-many.ts';
+import { setInRepository } from './set-in-repository.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -56,6 +59,9 @@ export default class SitesSet extends FleetCommand {
       description: 'Remove this value',
       ...repeatable,
     }),
+    here: Flags.boolean({
+      description: 'Decide at the hub, although siteValues.write says that the repository does',
+    }),
     channel: Flags.string({
       description: 'Let the agent follow this channel, environment/cluster type',
       dependsOn: ['agent'],
@@ -89,8 +95,7 @@ export default class SitesSet extends FleetCommand {
       channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
       freshness: flags.freshness === undefined ? undefined : parseFreshness(flags.freshness),
     };
-    if (pairs.length + unset.length === 0 && terms.channel === undefined && terms.freshness === undefined)
-      throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
+    requireAny(pairs.length + unset.length, terms);
     const change = {
       site: parseName(args.site, 'site'),
       agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
@@ -99,6 +104,12 @@ export default class SitesSet extends FleetCommand {
       terms,
     };
     const configuration = await readConfiguration(flags, process.cwd());
+    if (isForRepository(configuration, flags, change)) {
+      const { site, agent } = change;
+      const siteSelector = defined({ site, agent });
+      await using hub = await openHub(configuration, { by: personAndReason(flags) });
+      return await this.#inRepository(hub, [change], { configuration, siteSelector, flags });
+    }
     if (flags['dry-run']) {
       await using hub = await openHub(configuration);
       return await changeMany(hub, [{ change }], this.#manyOptions(flags, configuration), this.#speaker);
@@ -158,8 +169,7 @@ export default class SitesSet extends FleetCommand {
   async #setMany(select: readonly string[], pairs: readonly string[], flags: ManyFlags): Promise<unknown> {
     const labels = parseSelect(select);
     const unset = flags.unset ?? [];
-    if (pairs.length + unset.length === 0)
-      throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
+    requireAny(pairs.length + unset.length);
     const values = { set: Object.fromEntries(pairs.map(parseValue)), unset };
     const configuration = await readConfiguration(flags, process.cwd());
     const dryRun = flags['dry-run'];
@@ -178,12 +188,37 @@ export default class SitesSet extends FleetCommand {
         ? agents.map((agent) => ({ change: { site, agent, ...values } }))
         : [{ change: { site, ...values } }],
     );
+    const changes = asked.map(({ change }) => change);
+    if (isForRepository(configuration, flags, values))
+      return await this.#inRepository(hub, changes, { configuration, siteSelector: labels, flags });
     return await changeMany(hub, asked, this.#manyOptions(flags, configuration), this.#speaker);
+  }
+
+  async #inRepository(
+    hub: Hub,
+    asked: readonly ValueChange[],
+    { configuration, siteSelector, flags }: InRepository,
+  ): Promise<unknown> {
+    const { changes, problems } = await checkChanges(
+      hub,
+      asked.map((change) => ({ change })),
+      flags['allow-unknown'],
+    );
+    refuseAny(problems, this.#speaker);
+    const { env } = process;
+    const at = { env, signal: this.signal, now: this.readNow(flags.now), dryRun: flags['dry-run'] };
+    return await setInRepository(hub, { configuration, siteSelector, changes, ...at }, this.#speaker);
   }
 
   #manyOptions(flags: ManyFlags, { siteValues: review }: Pick<Configuration, 'siteValues'>): ManyOptions {
     const now = this.readNow(flags.now);
-    return { dryRun: flags['dry-run'], allowUnknown: flags['allow-unknown'], now, review };
+    return {
+      dryRun: flags['dry-run'],
+      allowUnknown: flags['allow-unknown'],
+      now,
+      review,
+      here: flags.here,
+    };
   }
 
   get #speaker() {
@@ -204,6 +239,29 @@ const waitsForPin = async (hub: Hub, change: ValueChange): Promise<boolean> => {
   });
 };
 
+/** @throws FleetError USAGE if neither a value nor a term is given */
+const requireAny = (values: number, { channel, freshness }: Terms = {}): void => {
+  if (values === 0 && channel === undefined && freshness === undefined)
+    throw new FleetError('USAGE', 'no value is given', { hint: 'Write values like port=8080' });
+};
+
+type InRepository = {
+  readonly configuration: Configuration;
+  readonly siteSelector: Readonly<Record<string, string>>;
+  readonly flags: ManyFlags;
+};
+
+/** Whether the repository decides about these values. Channel and freshness are the hub's. */
+const isForRepository = (
+  { siteValues }: Pick<Configuration, 'siteValues'>,
+  { here }: Pick<ManyFlags, 'here'>,
+  { set, unset }: Pick<ValueChange, 'set' | 'unset'>,
+): boolean =>
+  !here &&
+  siteValues?.write !== undefined &&
+  siteValues.write !== 'hub' &&
+  Object.keys(set).length + unset.length > 0;
+
 type Together = Readonly<Partial<Record<'agent' | 'channel' | 'freshness', string>>> & {
   readonly select?: readonly string[] | undefined;
   readonly 'dry-run': boolean;
@@ -222,6 +280,7 @@ const refuseTogether = (flags: Together): void => {
 
 type ManyFlags = Parameters<typeof readConfiguration>[0] & {
   readonly agents: boolean;
+  readonly here: boolean;
   readonly 'allow-unknown': boolean;
   readonly 'dry-run': boolean;
   readonly now?: string | undefined;

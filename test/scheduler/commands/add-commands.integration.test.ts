@@ -122,7 +122,9 @@ test("Kalypso's own layout gets its own kinds, in the branch that has them", asy
   const templates = ['--reconciler', 'rec', '--namespace-service', 'ns', '--config-type', 'cfg'];
   expect(await add('cluster-type', 'line', '--label', 'region=eu')).toMatchObject({
     code: 3,
-    stderr: expect.stringMatching(/dev\/types\/line\.yaml:7:7: FIELD_INVALID: ClusterType line: spec\.reconciler is missing\..*\n.*namespaceService is missing.*\n.*configType is missing/),
+    stderr: expect.stringMatching(
+      /dev\/types\/line\.yaml:7:7: FIELD_INVALID: ClusterType line: spec\.reconciler is missing\..*\n.*namespaceService is missing.*\n.*configType is missing/,
+    ),
   });
   expect(await add('cluster-type', 'line', '--label', 'region=eu', ...templates)).toMatchObject({
     code: 0,

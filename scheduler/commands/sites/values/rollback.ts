@@ -50,6 +50,7 @@ export default class SitesValuesRollback extends FleetCommand {
         review: configuration.siteValues,
         change: 'sites values rollback',
         withdraw: [site],
+        here: true,
       },
       { log: (line) => this.log(line), say: (line) => this.say(line) },
     );

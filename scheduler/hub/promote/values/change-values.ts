@@ -54,6 +54,8 @@ export type ChangeTerms = {
   readonly change?: string;
   /** Runs first in the transaction, and ends it by an error. */
   readonly within?: ((tx: Tx) => Promise<void>) | undefined;
+  /** The hub decides, although changes of values are decided in the repository. */
+  readonly here?: boolean | undefined;
   /** Withdraws changes that wait at these sites for the stage of a rollout. */
   readonly withdraw?: readonly string[] | undefined;
 };
@@ -75,6 +77,14 @@ export const proposeIfReviewed = async (
   return proposal && (await judgeProposal(hub, proposal, review));
 };
 
+/** @throws FleetError USAGE if values are decided in the repository */
+export const refuseForRepository = (review: ValuesReview | undefined): void => {
+  if (review?.write === undefined || review.write === 'hub') return;
+  throw new FleetError('USAGE', 'values of sites are decided in the repository of the platform here', {
+    hint: 'Change the Config there, or use fleet-scheduler sites set, which writes it; --here decides at the hub all the same',
+  });
+};
+
 export type DecidedChanges =
   | { readonly kind: 'proposed'; readonly proposal: JudgedProposal }
   /** `rows`: sites with another statement, which the layout does not have yet. */
@@ -87,16 +97,17 @@ export type DecidedChanges =
 
 /**
  * Makes checked changes at once or in the stages of their environment, or proposes them where the review wants approvals: all of them or none, by the person and reason of the store.
- * @throws FleetError VALUES_CHANGED, SITE_MISSING, AGENT_UNKNOWN; the codes of signing
+ * @throws FleetError VALUES_CHANGED, SITE_MISSING, AGENT_UNKNOWN; USAGE where the repository decides; the codes of signing
  */
 export const decideValues = async (
   hub: Hub,
   changes: readonly ValueChange[],
   terms: ChangeTerms,
 ): Promise<DecidedChanges> => {
+  if (terms.here !== true) refuseForRepository(terms.review);
   const proposal = await proposeIfReviewed(hub, changes, terms);
   if (proposal) return { kind: 'proposed', proposal };
-  const { review: _, ...more } = terms;
+  const { review: _, here: __, ...more } = terms;
   const [signer, policies] = [await siteSigner(hub), await policiesFor(hub)];
   const { sites: rows, rollouts } = await setManyValues(hub.store, { changes, signer, policies, ...more });
   return { kind: 'made', rows, rollouts };

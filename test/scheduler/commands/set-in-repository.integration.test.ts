@@ -1,0 +1,157 @@
+import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { setInRepository } from '../../../scheduler/commands/sites/set-in-repository.ts';
+import { decideValues } from '../../../scheduler/hub/promote/values/change-values.ts';
+import { setValues } from '../../../scheduler/hub/sites/set-values.ts';
+import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
+import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
+import { startForge } from '../../harness/neighbours/forge-server.ts';
+import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { startGitServer } from '../../harness/neighbours/git-server.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
+import { writeFiles } from '../file-tree.ts';
+import { config, LAYERS, layeredHub } from '../hub/sites/layers/layered-hub.ts';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { readAuditLog } from '../../../scheduler/load/releases/audit-log.ts';
+import { NOW } from '../release/removals/office.ts';
+
+const NORTH = `${config('company', 'siteSelector: {}\n  values: {gatewayHost: company}')}---
+# Who asks: the network team
+${config('north', 'siteSelector: {region: north}\n  values:\n    port: 80 # plain')}`;
+
+/** A hub with two sites, and the repository of its platform behind HTTP. */
+const repository = async (write: 'commit' | 'pullRequest') => {
+  const office = await layeredHub({ [LAYERS]: NORTH });
+  await office.enrol('plant-1/edge', { region: 'north' });
+  await office.enrol('plant-2/edge', { region: 'north' });
+  await office.compose();
+  const { folder } = office;
+  const server = await startGitServer(join(folder, 'git'));
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: folder,
+    GIT_CONFIG_NOSYSTEM: '1',
+    FLEET_FORGE_TOKEN: 'a-token-that-nobody-may-see',
+  };
+  const bare = join(folder, 'git/org/platform.git');
+  const whole = join(folder, 'whole');
+  await mkdir(whole);
+  for (const part of ['platform', 'apps'])
+    await cp(join(folder, part), join(whole, part), { recursive: true });
+  await makeGitRepository(bare, { main: whole });
+  const forge = await startForge('github', bare, 'org/platform');
+  const git = async (...words: readonly string[]): Promise<string> =>
+    (await runOrFail(['git', '--git-dir', bare, ...words], { env })).stdout.trim();
+  const file = join(folder, 'fleet-scheduler.yaml');
+  await writeFile(
+    file,
+    `platform: ${server.url}/org/platform.git#main:platform\ncache: ${folder}/cache\ncommitter: Fleet Ferry <fleet@example.com>\nforge: github=${forge.api}\nsiteValues: {write: ${write}}\n`,
+    { mode: 0o600 },
+  );
+  const settings = await readConfiguration({ config: file }, folder);
+  const hub = { ...office, store: { ...office.store, by: { person: 'ann', reason: 'new gateway' } } };
+  const lines: string[] = [];
+  const set = async (
+    siteSelector: Readonly<Record<string, string>>,
+    sites: readonly string[],
+    values: Readonly<Record<string, string | number>>,
+    unset: readonly string[] = [],
+  ) =>
+    setInRepository(
+      hub,
+      {
+        configuration: settings,
+        siteSelector,
+        changes: sites.map((site) => ({ site, set: values, unset })),
+        env,
+        signal: new AbortController().signal,
+        now: NOW,
+        dryRun: false,
+      },
+      { log: (line) => lines.push(line), say: (line) => lines.push(line) },
+    );
+  return {
+    hub,
+    git,
+    set,
+    lines,
+    forge,
+    settings,
+    [Symbol.asyncDispose]: async () => {
+      await forge[Symbol.asyncDispose]();
+      await server[Symbol.asyncDispose]();
+    },
+  };
+};
+
+test('values of sites are a commit by the person, in the Config of the same sites, and comments stay', async () => {
+  await using place = await repository('commit');
+  const { hub, git, set } = place;
+  await set({ region: 'north' }, ['plant-1', 'plant-2'], { port: 8080 });
+  expect(await git('log', '-1', '--format=%an|%cn|%s', 'main')).toBe('ann|Fleet Ferry|Change Config north');
+  expect(await git('show', 'main', '--format=%b', '--unified=0')).toContain('new gateway');
+  const text = await git('show', `main:${LAYERS}`);
+  expect(text).toContain('# Who asks: the network team');
+  expect(text).toContain('port: 8080 # plain');
+  await set({ site: 'plant-2' }, ['plant-2'], { gatewayHost: '10.7.0.1' });
+  await set({ site: 'plant-2' }, ['plant-2'], { gatewayHost: '10.7.0.2' });
+  await set({ region: 'north' }, ['plant-1', 'plant-2'], { gatewayHost: 'n' });
+  await set({ region: 'north' }, ['plant-1', 'plant-2'], {}, ['gatewayHost']);
+  const tree = (await git('ls-tree', '-r', '--name-only', 'main', 'platform')).split('\n');
+  const files: Record<string, string> = {};
+  for (const path of tree) files[path] = `${await git('show', `main:${path}`)}\n`;
+  await writeFiles(hub.folder, files);
+  await hub.build({ now: new Date(NOW.getTime() + 300_000) });
+  await hub.compose();
+  expect([await hub.valuesOf('plant-1'), await hub.valuesOf('plant-2')]).toMatchObject([
+    { composed: { edge: { values: { gatewayHost: 'company', port: 8080 } } }, values: {} },
+    { composed: { edge: { values: { gatewayHost: '10.7.0.2', port: 8080 } } }, values: {} },
+  ]);
+  const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+  const logged = entries.flatMap((entry) =>
+    entry.kind === 'change' && entry.predicate.change === 'sites set in repository' ? [entry.predicate] : [],
+  );
+  expect(logged.length).toBe(5);
+  expect(logged[1]).toMatchObject({
+    about: 'plant-2',
+    person: 'ann',
+    reason: 'new gateway',
+    new: { object: 'Config site-plant-2', commit: expect.stringMatching(/^[0-9a-f]{40}$/) as string },
+  });
+});
+
+test('values of sites are a pull request where the setting says so, and the hub takes no others', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, set, forge, git, lines, settings } = place;
+  const before = await git('rev-parse', 'main');
+  await set({ site: 'plant-1' }, ['plant-1'], { gatewayHost: 'g1' });
+  expect(forge.pulls.map(({ title, state, base }) => [title, state, base])).toEqual([
+    ['Create Config site-plant-1', 'open', 'main'],
+  ]);
+  expect(lines.at(-1)).toMatch(/proposed by http.*once it is merged and built$/);
+  expect(await git('rev-parse', 'main')).toBe(before);
+  await expect(
+    decideValues(hub, [{ site: 'plant-1', set: { port: 1 }, unset: [] }], {
+      allowUnknown: false,
+      now: NOW,
+      review: settings.siteValues,
+    }),
+  ).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--here') as string });
+});
+
+test('refuses a value that one of the hub would override, what no Config gives, and what the platform does not take', async () => {
+  await using place = await repository('commit');
+  const { hub, set, git } = place;
+  const before = await git('rev-parse', 'main');
+  await expect(set({ site: 'plant-1' }, ['plant-1'], {}, ['port'])).rejects.toMatchObject({ code: 'USAGE' });
+  await expect(set({ region: '' }, ['plant-1'], {}, ['gatewayHost'])).rejects.toMatchObject({
+    code: 'USAGE',
+  });
+  await setValues(hub.store, { site: 'plant-1', set: { port: 1 }, unset: [] }, await siteSigner(hub), NOW);
+  await expect(set({ site: 'plant-1' }, ['plant-1'], { port: 2 })).rejects.toMatchObject({
+    code: 'USAGE',
+    message: 'the hub has values that override a Config: port of plant-1',
+  });
+  expect(await git('rev-parse', 'main')).toBe(before);
+});
