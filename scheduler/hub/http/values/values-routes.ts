@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError, formatError } from '#bundles/errors';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
@@ -179,7 +180,17 @@ export const valuesRoutes = (
       if (problem) throw problem;
       const within = refuseConflicts(changes, asked.version);
       const change = asked.to === undefined ? 'sites set' : 'sites values rollback';
-      const decided = await decideValues(hub, changes, { allowUnknown: false, now, review, change, within });
+      // Going back is about what the hub decided, and withdraws what waits at the site for its stage.
+      const back = asked.to !== undefined && asked.site !== undefined;
+      const terms = defined({ here: back || undefined, withdraw: back ? [asked.site ?? ''] : undefined });
+      const decided = await decideValues(hub, changes, {
+        allowUnknown: false,
+        now,
+        review,
+        change,
+        within,
+        ...terms,
+      });
       await carryOut(hub, now);
       switch (decided.kind) {
         case 'proposed': {
