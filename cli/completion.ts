@@ -124,9 +124,7 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
   const last = line.at(-1) ?? '';
   const before = line.slice(0, -1);
   const ids = Object.keys(program.commands);
-  const isVerb = (words: readonly string[]) => ids.some((id) => `${id}:`.startsWith(`${words.join(':')}:`));
-  const end = before.findIndex((_, at) => !isVerb(before.slice(0, at + 1)));
-  const path = end === -1 ? before : before.slice(0, end);
+  const path = verbOf(before, ids);
 
   const { commands } = await loadConfig(
     program,
@@ -135,15 +133,13 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
   const verb = commands.find(({ id }) => id === path.join(':'));
   const flags = Object.values(verb?.flags ?? {}).filter(({ hidden }) => !hidden);
 
-  const inOne = /^(--[^=]+=)(.*)$/s.exec(last);
-  const isSplit = last === '=' || before.at(-1) === '=';
-  const given = inOne?.[1]?.slice(0, -1) ?? (last !== '=' && isSplit ? before.at(-2) : before.at(-1));
+  const { given, prefix } = flagBefore(before, last);
   const flag = flags.find(
-    ({ name, char, type }) => type === 'option' && [`--${name}`, `-${char}`].includes(given ?? ''),
+    ({ name, char, type }) => type === 'option' && [`--${name}`, `-${char}`].includes(given),
   );
   const known: KnownNames = async (name) =>
     ((await program.names?.(name, before)) ?? []).map((word) => ({ word, description: '' }));
-  if (flag?.type === 'option') return await valueCandidates(flag, known, { last, prefix: inOne?.[1] ?? '' });
+  if (flag?.type === 'option') return await valueCandidates(flag, known, { last, prefix });
 
   const args = Object.values(verb?.args ?? {});
   const values = args.map(valuesOf);
@@ -159,6 +155,24 @@ const candidatesFor = async (program: Program, line: readonly string[]): Promise
   const help = { word: '--help', description: 'Show help' };
   const words = wantsFlags ? [...flags.flatMap(namesOf), help, ...atTop] : named;
   return { words: startingWith(last, words), paths };
+};
+
+/** The words at the beginning that are a verb, or the beginning of one. @param ids of the verbs */
+const verbOf = (words: readonly string[], ids: readonly string[]): readonly string[] => {
+  const isVerb = (some: readonly string[]) => ids.some((id) => `${id}:`.startsWith(`${some.join(':')}:`));
+  const end = words.findIndex((_, at) => !isVerb(words.slice(0, at + 1)));
+  return end === -1 ? words : words.slice(0, end);
+};
+
+/** The word that may be a flag whose value comes next, and what of the last word stands before that value: '--flag=' in one word. */
+const flagBefore = (
+  before: readonly string[],
+  last: string,
+): { readonly given: string; readonly prefix: string } => {
+  const prefix = /^--[^=]+=/.exec(last)?.[0];
+  if (prefix !== undefined) return { given: prefix.slice(0, -1), prefix };
+  const isSplit = last !== '=' && before.at(-1) === '=';
+  return { given: before.at(isSplit ? -2 : -1) ?? '', prefix: '' };
 };
 
 const startingWith = (start: string, words: readonly Candidate[]): readonly Candidate[] =>

@@ -71,24 +71,11 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const said =
     held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
   endOperation(agent, { ...operation, ...said }, 'kept');
-  switch (kind) {
-    case 'remove':
-      if (held !== undefined) {
-        holdRemoval(agent, row, held);
-        return;
-      }
-      deletePackage(state, assignment);
-      break;
-    case 'correct':
-      if (changed) savePackage(state, { ...row, drift: undefined });
-      break;
-    case 'prune':
-      break;
-    case 'apply':
-    case 'restore':
-      savePackage(state, appliedRow(agent, row, operation));
-      break;
+  if (kind === 'remove' && held !== undefined) {
+    holdRemoval(agent, row, held);
+    return;
   }
+  keepRow(agent, row, operation, changed);
   // A correction or removal without changes is not reported.
   if (!isFollowUp || changed || isGone) {
     const ref = to ?? operation.from;
@@ -109,6 +96,25 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   }
   if (!isFollowUp) forgetTries(state, assignment);
   if (to && kind !== 'prune') recordChecks(agent, row, to, operation.checks);
+};
+
+/** Writes what is applied after the operation. @param changed whether the operation changed anything */
+const keepRow = (agent: Agent, row: PackageRow, operation: Operation, changed: boolean): void => {
+  const { state } = agent;
+  switch (operation.kind) {
+    case 'remove':
+      deletePackage(state, operation.assignment);
+      break;
+    case 'correct':
+      if (changed) savePackage(state, { ...row, drift: undefined });
+      break;
+    case 'prune':
+      break;
+    case 'apply':
+    case 'restore':
+      savePackage(state, appliedRow(agent, row, operation));
+      break;
+  }
 };
 
 /** Code and message of the event of an operation. @param left what a removal did not delete */

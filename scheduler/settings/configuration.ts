@@ -130,29 +130,31 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     factLabels: said.factLabels,
     roles: said.roles,
     siteValues: said.siteValues && readValuesReview(said.siteValues),
-    signIn: said.signIn && {
-      ...said.signIn,
-      ...defined({
-        clientSecretFile:
-          said.signIn.clientSecretFile !== undefined
-            ? resolve(base, said.signIn.clientSecretFile)
-            : undefined,
-        caFile: said.signIn.caFile !== undefined ? resolve(base, said.signIn.caFile) : undefined,
-      }),
-    },
-    commitStatuses: said.commitStatuses && {
-      ...said.commitStatuses,
-      forges: said.commitStatuses.forges.map((forge) => ({
-        ...forge,
-        tokenFile: resolve(base, forge.tokenFile),
-      })),
-    },
+    signIn: said.signIn && signInBelow(base, said.signIn),
+    commitStatuses: said.commitStatuses && statusesBelow(base, said.commitStatuses),
     escrow:
       said.secrets?.escrow === undefined
         ? undefined
         : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
   };
 };
+
+/** The settings of the sign-in, with files resolved against the folder of the configuration. */
+const signInBelow = (base: string, signIn: SignIn): SignIn => {
+  const { clientSecretFile, caFile } = signIn;
+  return {
+    ...signIn,
+    ...defined({
+      clientSecretFile: clientSecretFile === undefined ? undefined : resolve(base, clientSecretFile),
+      caFile: caFile === undefined ? undefined : resolve(base, caFile),
+    }),
+  };
+};
+
+const statusesBelow = (base: string, statuses: CommitStatuses): CommitStatuses => ({
+  ...statuses,
+  forges: statuses.forges.map((forge) => ({ ...forge, tokenFile: resolve(base, forge.tokenFile) })),
+});
 
 /** A setting that the command requires. @throws FleetError USAGE */
 export const requireSetting = (configuration: Configuration, setting: Setting): string => {
