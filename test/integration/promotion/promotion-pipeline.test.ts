@@ -21,7 +21,13 @@ test('a pipeline submits a candidate, approves, promotes and waits by plain HTTP
   await using folder = await temporaryDirectory('promotion-pipeline');
   const at = (...path: readonly string[]): string => join(folder.path, ...path);
   const gate = 'spec: {from: dev, to: qa, approvals: {required: 1, notAuthor: false, eachWorkspace: true}}\n';
-  const files = { ...FILES, 'promotion/qa.yaml': ours('PromotionPolicy', 'dev-to-qa', gate) };
+  const shop = FILES['apps/shop/deploy/workload.yaml'] ?? '';
+  const files = {
+    ...FILES,
+    'promotion/qa.yaml': ours('PromotionPolicy', 'dev-to-qa', gate),
+    'base/sales.yaml': ours('Workspace', 'sales', 'spec: {siteValues: [gateway]}\n'),
+    'apps/shop/deploy/workload.yaml': shop.replace('environment: qa,', 'environment: qa, siteConfig: true,'),
+  };
   await writeFiles(at('platform'), files);
   await makeGitRepository(at('platform.git'), { main: at('platform') });
   await writeFiles(at('gitops'), { 'README.md': 'by hand\n' });
@@ -110,6 +116,10 @@ test('a pipeline submits a candidate, approves, promotes and waits by plain HTTP
   const folderOf = () => git('show', 'qa:clusters/plant-7/edge/RELEASE');
   await expect.poll(folderOf, WAIT).toBe(`channel qa/press\nbundle ${bundle}`);
   expect(await git('show', 'qa:clusters/plant-7/edge/shop-web/platform-config.yaml')).not.toContain('base-9');
+  // A value of its site is in the folder with the next round.
+  await scheduler('sites set plant-7 gateway=10.9.9.9 --allow-unknown');
+  const config = () => git('show', 'qa:clusters/plant-7/edge/shop-web/platform-config.yaml');
+  await expect.poll(config, WAIT).toContain('"10.9.9.9"');
   const commit = await git('rev-parse', 'qa');
   const ended = ask('GET', `qa/arrival?candidate=${digest}&wait=50s`);
   const say = () =>
