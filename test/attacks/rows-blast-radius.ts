@@ -123,4 +123,10 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     'an intruder at the hub has an answer to a local value signed that is in no decision',
     'SIGNER_REFUSED',
   ),
+  row(
+    'N97',
+    'fixed values of a team',
+    'a registered repository of configuration has fixed values, so that they override those that the platform fixed, or that people set',
+    'OUT_OF_BOUNDS',
+  ),
 ];

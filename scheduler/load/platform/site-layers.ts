@@ -127,6 +127,11 @@ const readRegistered = async (
           `it selects ${foreign}=${own?.[foreign]}, and ConfigRegistration ${name} grants only ${foreign}=${siteSelector[foreign]}`,
           `Leave ${foreign} out of its siteSelector`,
         );
+      if (fixed)
+        refuse(
+          'its values are fixed, so they override those of people and of the platform',
+          'Leave fixed out, or let the platform team bring the Config',
+        );
       layers.push({
         ...rest,
         name: `${name}/${object.name}`,

@@ -107,6 +107,17 @@ describe('layers that select sites', () => {
     expect(said(platform.advice)[0]).toMatch(/^teams\/north\/bad\.yaml:\d+:\d+: /);
   });
 
+  test('N97: of a team cannot be fixed, so that they override those that the platform fixed there', async () => {
+    const platform = await loadFleetWith({
+      'platform/base/teams.yaml': registration('north', 'north', 'siteSelector: {region: north}'),
+      'platform/base/all.yaml': config('all', 'siteSelector: {}\n  fixed: true\n  values: {gateway: safe}'),
+      'teams/north/bad.yaml': config('bad', 'fixed: true\n  siteSelector: {}\n  values: {gateway: mine}'),
+    });
+    expect(shown(platform).map(({ name }) => name)).toEqual(['all']);
+    expect(platform.advice?.map(({ code }) => code)).toEqual(['OUT_OF_BOUNDS']);
+    expect(said(platform.advice)).toEqual([expect.stringMatching(/bad\.yaml:.*its values are fixed/)]);
+  });
+
   test('of a repository that is not there are unread, too', async () => {
     const platform = await loadFleetWith({
       'platform/base/teams.yaml': registration('north', 'nowhere', 'siteSelector: {region: north}'),
