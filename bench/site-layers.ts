@@ -1,7 +1,8 @@
 /**
  * `npm run bench site-layers`: one value of a region changes in the repository, until every site of it is signed for again: build, compose, sign,
- * write. Every third site is in the region. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers. Then the programs as users run them: one value of
- * all sites in one call beside a call for a single site, and the medium of a site at which values alone changed.
+ * write. Every third site is in the region. Then the answers that the page asks for: the tree, and the first views of forms of sites. Then the
+ * programs as users run them: one value of all sites in one call beside a call for a single site, and the medium of a site at which values alone
+ * changed. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers.
  */
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
@@ -11,6 +12,10 @@ import { build } from '../scheduler/build/build.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { issueSite } from '../scheduler/hub/sites/issue-site.ts';
 import { composeSites, writeComposed } from '../scheduler/hub/sites/layers/compose-sites.ts';
+import { answerSiteValues } from '../scheduler/hub/promote/values/answer-site-values.ts';
+import { answerValuesTree } from '../scheduler/hub/promote/values/answer-values-tree.ts';
+import { listVersions } from '../scheduler/hub/promote/values/list-versions.ts';
+import { parseAllowance } from '../scheduler/hub/sites/tokens/allowance.ts';
 import { siteSigner } from '../scheduler/hub/sites/site-signer.ts';
 import { openStore } from '../scheduler/hub/store/open-store.ts';
 import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
@@ -147,6 +152,32 @@ await measure('one value of a region: build, compose, sign, write', async () => 
 });
 await measure('nothing changed', () => compose(NOW));
 
+const allowances = [parseAllowance('values:*')];
+const view = async (
+  what: string,
+  rounds: number,
+  ask: (round: number) => Promise<unknown>,
+): Promise<string[]> => {
+  const times: number[] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    const start = performance.now();
+    await ask(round);
+    times.push(performance.now() - start);
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  const part = (share: number): string => `${figure(sorted[Math.floor(share * (rounds - 1))] ?? 0)} ms`;
+  return [what, part(0.5), part(0.95)];
+};
+const views = [
+  await view('tree, 100 sites of a page', 20, () =>
+    answerValuesTree(hub, { allowances, select: {} }, { limit: 100 }),
+  ),
+  await view('form of a site, with its history', 40, async (round) => {
+    const site = `plant-${(round * 49) % SITES}`;
+    await Promise.all([answerSiteValues(hub, site, allowances), listVersions(hub, site, 20)]);
+  }),
+];
+
 const scheduler = join(import.meta.dirname, '../scheduler/fleet-scheduler.js');
 const exporter = join(import.meta.dirname, '../exporter/fleet-export.js');
 await writeFile(
@@ -205,5 +236,5 @@ process.stdout.write(
   `${formatTable(['call', 'wall', 'CPU', 'memory'], calls)}\n\n${SITES} single calls would take ${figure((SITES * single.cpuSeconds) / many.cpuSeconds)} times the CPU of the one; the medium of a site has ${await bytesOf('full')} bytes, and where values alone changed ${await bytesOf('values')}\n\n`,
 );
 process.stdout.write(
-  `${formatTable(['step', 'sites signed', 'wall', 'CPU', 'memory after it'], rows)}\n\n${SITES} sites, ${ASSIGNMENTS} assignments, 4 layers; load ${loadavg()[0]?.toFixed(1)}\n`,
+  `${formatTable(['step', 'sites signed', 'wall', 'CPU', 'memory after it'], rows)}\n\n${SITES} sites, ${ASSIGNMENTS} assignments, 4 layers; load ${loadavg()[0]?.toFixed(1)}\n\n${formatTable(['answer', 'median', 'p95'], views)}\n`,
 );

@@ -25,7 +25,7 @@ export const buildPage = async (out: string): Promise<void> => {
       emptyOutDir: true,
       // Data in addresses is content that the policy of the page would have to allow.
       assetsInlineLimit: 0,
-      // 300 kB on the line, which a test measures, are about twice as much here.
+      // 300 kB on the line without the form, which a test measures, are about twice as much here.
       chunkSizeWarningLimit: 600,
       modulePreload: { polyfill: false },
       rolldownOptions: { onLog: (level, log, handle) => (isDirective(log) ? undefined : handle(level, log)) },

@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** People who sign in at the hub's page, and what others try in their name (H40 to H47). */
+/** People who sign in at the hub's page, and what others try in their name (H40 to H47, H59). */
 export const PEOPLE: readonly AttackRow[] = [
   row(
     'H40',
@@ -50,5 +50,11 @@ export const PEOPLE: readonly AttackRow[] = [
     'withdrawn role',
     'deciding with a session whose role was taken from the configuration, or from the group at the provider',
     'ROLE_MISSING',
+  ),
+  row(
+    'H59',
+    'values of others',
+    'changing a value of another site, of another editableBy, of a whole site with the right for one line, or of all sites of a region, also by going back to an older version',
+    'TOKEN_SCOPE',
   ),
 ];

@@ -1,4 +1,4 @@
-/** What a person typed into the form of a place, kept while this tab is open: also when the session ends in between. */
+/** Edits of a form, kept while this tab is open: also when the session ends in between. */
 export type Edit = {
   /** The value of this place when the edit began; null: it had none. */
   readonly was: unknown;

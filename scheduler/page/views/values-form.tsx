@@ -350,10 +350,12 @@ const uiOf = (values: readonly FormValue[]): UiSchema =>
     }),
   );
 
-/** The buttons of number fields cannot be reached by keyboard, and the arrow keys do the same. */
+/** The buttons of number fields cannot be reached by keyboard, and the arrow keys do the same. What is typed stays, also outside of the limits. */
+const NUMBER = { hideControls: true, clampBehavior: 'none' };
+
 const optionsOf = ({ type, properties = {}, items }: RJSFSchema): UiSchema => ({
   ...defined({
-    'ui:options': type === 'number' || type === 'integer' ? { hideControls: true } : undefined,
+    'ui:options': type === 'number' || type === 'integer' ? NUMBER : undefined,
     items: items === undefined || Array.isArray(items) ? undefined : optionsOf(items as RJSFSchema),
   }),
   ...Object.fromEntries(

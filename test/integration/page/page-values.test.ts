@@ -23,6 +23,7 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { valuesServer } from '../../scheduler/hub/http/values/values-server.ts';
+import { INPUTS, release } from '../../scheduler/hub/promote/values/values-hub.ts';
 import { NOW } from '../../scheduler/hub/test-hub.ts';
 import { carryHome, carryOut, enroll, startSite, withoutUnits } from '../agent/folder-site.ts';
 import { axeFindings, scrollsSideways, startBrowser, takeWebp, unreachedByTab } from './browser.ts';
@@ -67,6 +68,29 @@ const startForm = async (
   };
 };
 
+/** Site inputs with everything that the form shows of them. */
+const SHOWN: typeof INPUTS = {
+  line: {
+    type: 'integer',
+    minimum: 1,
+    title: 'Production line',
+    description: 'Number of the line that the host stands at.',
+    examples: [7],
+    'x-editable-by': 'site',
+  },
+  gate: { type: 'string', title: 'Gateway', default: '10.0.0.254', 'x-editable-by': 'network' },
+  torque: {
+    type: 'number',
+    minimum: 0,
+    maximum: 80,
+    default: 45,
+    title: 'Limit of the torque',
+    'x-unit': 'Nm',
+    'x-editable-by': 'site',
+  },
+  shift: { enum: ['day', 'night'], type: 'string', default: 'day', title: 'Shift' },
+};
+
 const field = (page: Page, name: string) => page.getByRole('region', { name: `${name} of plant-7` });
 const override = (page: Page, name: string): Promise<void> =>
   page.getByRole('button', { name: `Override here: ${name} of plant-7` }).click();
@@ -89,10 +113,16 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
 
   test('overrides an inherited value after a preview, names its origin, removes it again, and shows both in the history', async () => {
     await using form = await startForm(browser, built);
-    await using tab = await form.open();
+    const sizes: Promise<number>[] = [];
+    await using tab = await form.open('/values');
     const { page, faults } = tab;
+    page.on('requestfinished', (request) => sizes.push(request.sizes().then((one) => one.responseBodySize)));
+    // From the first byte on: the page with the library of forms stays below 400 kB on the line.
+    await page.goto(`${form.url}/ui/values/plant-7`);
     await override(page, 'line');
     const line = page.getByLabel('line', { exact: true });
+    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeLessThanOrEqual(400_000);
     await line.fill('0');
     await expect.poll(() => field(page, 'line').textContent()).toContain('1');
     expect(await page.getByRole('button', { name: 'Preview', exact: true }).isDisabled()).toBe(true);
@@ -200,8 +230,9 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
 
   test('fits three sizes in both schemes, works by keyboard, and has no serious finding of axe', async () => {
     await using form = await startForm(browser, built, { review: ONE });
+    await release(form.made.hub, 2, SHOWN);
     await form.set('carl', { line: 9 });
-    await form.ann.post('changes', { site: 'plant-7', set: { gate: 'n' }, reason: 'new gateway' });
+    await form.ann.post('changes', { site: 'plant-7', set: { gate: '10.7.0.1' }, reason: 'new gateway' });
     await using tab = await form.open('/values', { bypassCSP: true });
     const { page } = tab;
     const pictures = process.env['FLEET_SCREENSHOTS'];
@@ -216,6 +247,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
           expect(await axeFindings(page, rules), `${name} ${colorScheme} ${size.width}`).toEqual([]);
           if (pictures === undefined || size !== SIZES[0]) continue;
           await mkdir(pictures, { recursive: true });
+          await page.evaluate(() => scrollTo(0, 0));
           await writeFile(join(pictures, `${name}-${colorScheme}.webp`), await takeWebp(page));
         }
       }
@@ -224,15 +256,26 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     await page.getByRole('heading', { name: 'Waiting for review' }).waitFor();
     await examine('page-values-review');
     await page.getByRole('link', { name: 'plant-7', exact: true }).click();
-    await page.getByLabel('line', { exact: true }).fill('8');
-    await override(page, 'adminPassword');
-    await page.getByLabel('adminPassword', { exact: true }).fill('x');
+    await page.getByLabel('Production line', { exact: true }).fill('8');
+    await override(page, 'Limit of the torque (Nm)');
+    await page.getByLabel('Limit of the torque (Nm)', { exact: true }).fill('90.5');
+    await expect.poll(() => field(page, 'Limit of the torque (Nm)').textContent()).toContain('80');
+    await examine('page-values-fault');
+    // Leaving the field does not change what was typed.
+    expect(await page.getByLabel('Limit of the torque (Nm)', { exact: true }).inputValue()).toBe('90.5');
+    await page.getByLabel('Limit of the torque (Nm)', { exact: true }).fill('60.5');
+    await override(page, 'Shift');
+    await page.getByRole('combobox', { name: 'Shift' }).click();
+    await page.getByRole('option', { name: 'night' }).click();
     await page.getByRole('button', { name: 'Preview', exact: true }).click();
     await page.getByLabel('Reason').fill('the line was moved');
     await examine('page-values-form');
+    await page.getByRole('button', { name: 'Submit for review' }).click();
+    await page.getByRole('status').filter({ hasText: 'Submitted for review' }).waitFor();
+    await field(page, 'Shift').getByText('waits for review').waitFor();
   });
 
-  test('a person without Git changes a value, another approves it, the stick carries it, the plant runs it, the report comes home, and it is undone', async () => {
+  test('a change by a person without Git is approved by another, reaches the plant on a medium, is reported home, and is undone', async () => {
     await using folder = await temporaryDirectory('page-walk');
     const office = await openOffice(folder.path);
     await withoutUnits(office);

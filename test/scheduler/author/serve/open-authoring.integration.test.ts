@@ -240,7 +240,13 @@ test('a hub whose platform is a folder previews, and names how to connect a repo
     root,
   );
   const { signal } = new AbortController();
-  const authoring = openAuthoring({ configuration, env: process.env, cwd: process.cwd(), clock: () => new Date(), signal });
+  const authoring = openAuthoring({
+    configuration,
+    env: process.env,
+    cwd: process.cwd(),
+    clock: () => new Date(),
+    signal,
+  });
   await using hub = await decisionServer({ authoring });
   const caller = await hub.caller('author:*');
   const { json } = await caller.get('/v1/platform');

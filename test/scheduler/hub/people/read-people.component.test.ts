@@ -51,6 +51,8 @@ describe('signIn and roles of the configuration', () => {
 
   test.each([
     ['roles: [{role: admin, groups: [a], workspaces: [production]}]', /admin decides about whole/],
+    ['roles: [{role: viewer, groups: [a], sites: {site: plant-7}}]', /viewer is about environments/],
+    ['roles: [{role: editor, groups: [a], environments: [prod]}]', /editor is about sites/],
     ['roles: [{role: admin}]', /no person has the role admin/],
     ['roles: [{role: owner, groups: [a]}]', /roles\.0\.role/],
     ['roles: [{role: viewer, groups: [a], environments: [Prod]}]', /DNS label/],
@@ -125,6 +127,18 @@ describe('roles', () => {
     ]);
     expect(mine?.map(formatAllowance).map(parseAllowance)).toEqual(mine);
     expect(all?.map(formatAllowance)).toEqual(['read:prod', 'approve:prod', 'reject:prod', 'wait:prod']);
+  });
+
+  test('let an editor change values of sites alone, and an admin of everything those of all sites', () => {
+    const editor = { role: 'editor', groups: ['it'], sites: { site: 'plant-7' } } as const;
+    expect(allowancesOf([editor]).map(formatAllowance)).toEqual(['values:site=plant-7']);
+    const limited = allowancesOf([{ ...editor, editableBy: ['site', 'network'] }]).map(formatAllowance);
+    expect(limited).toEqual(['values:site=plant-7:site', 'values:site=plant-7:network']);
+    const values = (environments?: readonly string[]) =>
+      allowancesOf([{ role: 'admin', groups: ['a'], ...(environments && { environments }) }])
+        .map(formatAllowance)
+        .filter((one) => one.startsWith('values'));
+    expect([values(), values(['prod'])]).toEqual([['values:*'], []]);
   });
 
   test('let only an admin of all environments end the sessions of others', () => {

@@ -28,7 +28,7 @@ const refusedFor = async (caller: ValuesCaller, body: object): Promise<string> =
 };
 
 describe('the right to change values', () => {
-  test('of a site is for what editableBy grants there, and nothing else', async () => {
+  test('H59: of a site is for what editableBy grants there, and nothing else', async () => {
     await using made = await valuesServer();
     const ann = await made.caller('ann', 'values:site=plant-7:network');
     expect((await ann.post('changes', change({ gate: '10.0.0.1' }))).body).toMatchObject({ outcome: 'made' });
@@ -63,7 +63,7 @@ describe('the right to change values', () => {
     expect(codeOf(await ann.post('/v1/environments/prod/pause', { reason: 'x' }))).toMatch(/^40[34]/);
   });
 
-  test('of a line does not cover the values of the site, which reach all lines', async () => {
+  test('H59: of a line does not cover the values of the site, which reach all lines', async () => {
     await using made = await valuesServer();
     const lina = await made.caller('lina', 'values:line=a');
     const own = { site: 'plant-8', agent: 'press-1', set: { line: 4 }, reason: 'why' };

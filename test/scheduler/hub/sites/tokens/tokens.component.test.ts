@@ -3,7 +3,12 @@ import { FleetError } from '#bundles/errors';
 import { addDays, formatTime } from '#bundles/time';
 import { createCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { checkRequest } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
-import { isAllowed, parseAllowance, type Verb } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
+import {
+  formatAllowance,
+  isAllowed,
+  parseAllowance,
+  type Verb,
+} from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { checkCaller, checkToken } from '../../../../../scheduler/hub/sites/tokens/check-token.ts';
 import { createToken, type TokenRequest } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { listTokens, revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
@@ -246,6 +251,19 @@ describe('a token for decisions', () => {
     ]);
   });
 
+  test('may change values of sites, by labels and editableBy, and that allows nothing in an environment of that name', () => {
+    const texts = ['values:*', 'values:site=plant-7', 'values:region=north,line=a:network'];
+    const allowances = texts.map(parseAllowance);
+    expect(allowances).toEqual([
+      { verb: 'values', sites: {} },
+      { verb: 'values', sites: { site: 'plant-7' } },
+      { verb: 'values', sites: { region: 'north', line: 'a' }, editableBy: 'network' },
+    ]);
+    expect(allowances.map(formatAllowance)).toEqual(texts);
+    for (const environment of ['', '*', 'plant-7'])
+      expect(isAllowed(allowances, undefined, environment)).toBe(false);
+  });
+
   test.each([
     '',
     'promote',
@@ -255,6 +273,11 @@ describe('a token for decisions', () => {
     '*:qa',
     'promote:../qa',
     'promote:qa/production',
+    'values',
+    'values:plant-7',
+    'values:site=plant-7:network:more',
+    'values:region',
+    'values:=north',
   ])('is refused for %j', (text) => {
     expect(() => parseAllowance(text)).toThrow(FleetError);
   });
