@@ -23,7 +23,7 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { valuesServer } from '../../scheduler/hub/http/values/values-server.ts';
-import { INPUTS, release } from '../../scheduler/hub/promote/values/values-hub.ts';
+import { type INPUTS, release } from '../../scheduler/hub/promote/values/values-hub.ts';
 import { NOW } from '../../scheduler/hub/test-hub.ts';
 import { carryHome, carryOut, enroll, startSite, withoutUnits } from '../agent/folder-site.ts';
 import { axeFindings, scrollsSideways, startBrowser, takeWebp, unreachedByTab } from './browser.ts';
@@ -279,12 +279,6 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     await using folder = await temporaryDirectory('page-walk');
     const office = await openOffice(folder.path);
     await withoutUnits(office);
-    await office.edit('apps/scale-reader/host/package.yaml', (text) =>
-      text.replace(
-        '    - name: lineNumber\n',
-        '    - name: lineNumber\n      title: Line number\n      editableBy: site\n',
-      ),
-    );
     await office.edit('fleet-scheduler.yaml', (text) => `${text}siteValues: {approvals: {required: 1}}\n`);
     await office.build();
     const plant = await startSite(office, 'plant-7');
@@ -348,7 +342,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     const { token } = await createToken(hub.store, order, terms);
     await using tab = await signIn(browser, { url, token, path: '/values/plant-7' });
     const { page, faults } = tab;
-    const number = page.getByLabel('Line number', { exact: true });
+    const number = page.getByLabel('Number of the production line', { exact: true });
     await number.fill('12');
     await submit(page, 'Submit for review', 'the host moved to line 12');
     await page.getByRole('status').filter({ hasText: 'Submitted for review' }).waitFor();
