@@ -118,7 +118,7 @@ describe('a value that a person changes at a site without a network', () => {
   });
 });
 
-test('a value that is not granted is refused in one sentence', async () => {
+test('a value that does not fit or is not granted is refused in one line with its code', async () => {
   const before = (await site.agent('history', '--json')).stdout;
   const { code, stderr } = await set('"x"');
   expect(code).toBe(4);

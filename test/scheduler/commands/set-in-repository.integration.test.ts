@@ -121,7 +121,7 @@ test('values of sites are a commit by the person, in the Config of the same site
   });
 });
 
-test('values of sites are a pull request where the setting says so, and the hub takes no others', async () => {
+test('values of sites become a pull request where siteValues.write names the repository, and the hub accepts no others', async () => {
   await using place = await repository('pullRequest');
   const { hub, set, forge, git, lines, settings } = place;
   const before = await git('rev-parse', 'main');
