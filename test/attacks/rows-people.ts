@@ -57,4 +57,20 @@ export const PEOPLE: readonly AttackRow[] = [
     'changing a value of another site, of another editableBy, of a whole site with the right for one line, or of all sites of a region, also by going back to an older version',
     'TOKEN_SCOPE',
   ),
+  rowOf(
+    'H60',
+    'edit without the right',
+    'reading or editing the platform repository through the hub with a token for other verbs or another environment, or by a path that leads out of the folder of an environment',
+    '`TOKEN_SCOPE`, `FIELD_INVALID`',
+    [
+      ['TOKEN_SCOPE', 'without the right'],
+      ['FIELD_INVALID', 'a path that leads out'],
+    ],
+  ),
+  row(
+    'H61',
+    'secrets through the editor',
+    'reading secret values of the platform repository through an edit and its preview',
+    'FIELD_INVALID',
+  ),
 ];
