@@ -91,8 +91,9 @@ const fieldsOf = (schema: RJSFSchema): FormOf => {
     fromForm: (data) => {
       const entries = fields.flatMap(([name, one]) => {
         const inside = one.fromForm((data as Values | undefined)?.[name]);
-        const isNeeded = schema.required?.includes(name) === true;
-        return inside === undefined || (!isNeeded && isEmpty(inside)) ? [] : [[name, inside] as const];
+        // The library fills in groups of fields; an empty mapping that a person wrote as YAML has a meaning (`siteSelector: {}`).
+        const isFilledIn = one.schema.type === 'object' && schema.required?.includes(name) !== true;
+        return inside === undefined || (isFilledIn && isEmpty(inside)) ? [] : [[name, inside] as const];
       });
       return Object.fromEntries(entries);
     },
@@ -144,9 +145,7 @@ const yaml = (schema: RJSFSchema): FormOf => {
     schema: { ...named, type: 'string', description: `${description ?? ''} Write it as YAML.`.trim() },
     uiSchema: { 'ui:widget': 'textarea', 'ui:options': { rows: 3 } },
     toForm: (value) =>
-      value === undefined || value === null || isEmpty(value)
-        ? undefined
-        : stringify(value, { lineWidth: 0 }).trimEnd(),
+      value === undefined || value === null ? undefined : stringify(value, { lineWidth: 0 }).trimEnd(),
     fromForm: (data) => {
       if (typeof data !== 'string' || data.trim() === '') return undefined;
       try {
