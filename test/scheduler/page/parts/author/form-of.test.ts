@@ -18,7 +18,7 @@ const WRITTEN = globSync(
   parseAllDocuments(readFileSync(file, 'utf8')).map((document) => document.toJS() as Written),
 );
 
-test.each(KINDS)('the form of a %s gives back every object of the example as it is', (kind) => {
+test.each(KINDS)('the form of a %s gives back every object of the example unchanged', (kind) => {
   const schema = JSON.parse(readFileSync(`docs/schemas/author/${kebab(kind)}.schema.json`, 'utf8')) as object;
   const form = formOf(schema, false);
   const objects = WRITTEN.filter((one) => one.kind === kind);
