@@ -5,7 +5,7 @@ import type { Timestamp } from '../../time.ts';
 
 export type PlacedValue = {
   /**
-   * default, layers, site, agent or fixed layers.
+   * default, layers, site, agent, local (a person at the site) or fixed layers.
    */
   readonly origin: string;
   readonly value: unknown;
@@ -244,6 +244,7 @@ export type ValuesOfSite = {
        */
       readonly differs: boolean;
       readonly fixed: PlacedValue;
+      readonly local?: PlacedValue;
       readonly overriddenAt: readonly string[];
       readonly assignments: readonly string[];
       readonly fields: readonly string[];

@@ -1139,7 +1139,7 @@ export type ValuesTree = {
     next: string | null;
 };
 export type PlacedValue = {
-    /** default, layers, site, agent or fixed layers. */
+    /** default, layers, site, agent, local (a person at the site) or fixed layers. */
     origin: string;
     value: unknown;
     person?: string | null;
@@ -1190,6 +1190,7 @@ export type ValuesOfSite = {
             /** Agents of the site inherit different values. */
             differs: boolean;
             fixed: PlacedValue;
+            local?: PlacedValue;
             overriddenAt: string[];
             assignments: string[];
             fields: string[];

@@ -32,6 +32,8 @@ export type FormValue = {
   readonly differs: boolean;
   /** A value above this place that counts instead: of a layer with `fixed`. */
   readonly fixed: PlacedValue | null;
+  /** A value that a person at the site set on an agent, as far as its reports tell. */
+  readonly local: PlacedValue | null;
   /** Agents with a value of their own, for the site. */
   readonly overriddenAt: readonly string[];
   readonly assignments: readonly string[];
@@ -193,6 +195,7 @@ const placeOf = (
         differs,
         fixed:
           stacks.flatMap(({ stack }) => stack.filter(({ origin }) => origin === 'fixed layers'))[0] ?? null,
+        local: stacks.flatMap(({ stack }) => stack.filter(({ origin }) => origin === 'local'))[0] ?? null,
         overriddenAt:
           agent === null
             ? [

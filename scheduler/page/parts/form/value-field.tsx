@@ -134,11 +134,17 @@ const About = ({ value, edit, isOwn }: AboutProps) => {
 };
 
 const Remarks = ({ value, isEdited }: { readonly value: FormValue; readonly isEdited: boolean }) => {
-  const { fixed, overriddenAt, fault, proposal } = value;
+  const { fixed, local = null, overriddenAt, fault, proposal } = value;
   return (
     <>
       {overriddenAt.length > 0 && (
         <Text size="sm">Agents with a value of their own: {overriddenAt.join(', ')}</Text>
+      )}
+      {local !== null && (
+        <Text size="sm">
+          Set at the site: <Placed of={local} />
+          <By of={local} />. It counts there until the office accepts or refuses it.
+        </Text>
       )}
       {fixed !== null && (
         <Text size="sm">
@@ -199,6 +205,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   layers: 'layers of the platform',
   site: 'value of the site',
   agent: 'value of the agent',
+  local: 'local value',
   'fixed layers': 'fixed layer of the platform',
 };
 

@@ -7,6 +7,8 @@ import {
   acceptLocalEdit,
   refuseLocalEdit,
 } from '../../../../../scheduler/hub/promote/values/answer-local-edit.ts';
+import { answerSiteValues } from '../../../../../scheduler/hub/promote/values/answer-site-values.ts';
+import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { approveValues, rejectValues } from '../../../../../scheduler/hub/promote/values/approve-values.ts';
 import { readProposals } from '../../../../../scheduler/hub/promote/values/propose-values.ts';
 import { explainSite, formatSite } from '../../../../../scheduler/hub/questions/answers/explain-site.ts';
@@ -64,6 +66,12 @@ describe('a value that a person at a site set', () => {
     expect(input).toMatchObject({
       used: { origin: 'local', value: 8, person: 'anna at plant-7/press-1', since: '2026-11-20T08:00:00Z' },
       overrides: [{ origin: 'site', value: 7 }],
+    });
+    const form = await answerSiteValues(hub, 'plant-7', [parseAllowance('read:*')]);
+    const given = form?.places.flatMap(({ values }) => values).find(({ name }) => name === 'line');
+    expect(given).toMatchObject({
+      given: { value: 7 },
+      local: { value: 8, person: 'anna at plant-7/press-1' },
     });
     expect(formatSite('plant-7', explained).join('\n')).toContain('line = 8  from local, by anna');
   });
