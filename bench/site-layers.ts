@@ -7,6 +7,7 @@
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
+import { adviseBuilt } from '../scheduler/assemble/advise-built.ts';
 import { createBuildMemory } from '../scheduler/assemble/incremental/build-memory.ts';
 import { build } from '../scheduler/build/build.ts';
 import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
@@ -16,6 +17,9 @@ import { answerSiteValues } from '../scheduler/hub/promote/values/answer-site-va
 import { answerValuesTree } from '../scheduler/hub/promote/values/answer-values-tree.ts';
 import { listVersions } from '../scheduler/hub/promote/values/list-versions.ts';
 import { parseAllowance } from '../scheduler/hub/sites/tokens/allowance.ts';
+import { readEnrolled } from '../scheduler/hub/sites/layers/read-enrolled.ts';
+import { openSources } from '../scheduler/load/sources/open-sources.ts';
+import { buildEnvironment } from '../scheduler/views/build-environment.ts';
 import { siteSigner } from '../scheduler/hub/sites/site-signer.ts';
 import { openStore } from '../scheduler/hub/store/open-store.ts';
 import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
@@ -149,6 +153,15 @@ await measure('one value of a region: build, compose, sign, write', async () => 
   if (channels.some(({ bundle }, index) => bundle !== first.channels[index]?.bundle))
     throw new Error('a bundle was built again');
   return await compose(now);
+});
+await measure('values of all sites judged, as validate and build do', async () => {
+  const { platform, bundles } = await buildEnvironment(
+    { platform: at('platform'), maps: [], cacheDirectory: at('cache'), env: {} },
+    openSources({ maps: [], cacheDirectory: at('cache'), env: process.env }),
+    'prod',
+  );
+  const { findings } = await adviseBuilt({ platform, bundles }, await readEnrolled(hub));
+  return findings.length;
 });
 await measure('nothing changed', () => compose(NOW));
 

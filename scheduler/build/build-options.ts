@@ -5,6 +5,7 @@ import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
 import type { KeyDirectory } from '../keys/key-directory.ts';
 import type { Charts } from '../load/charts/charts.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
+import type { Enrolled } from '../plan/validate/sites/advise-sites.ts';
 import type { Allowance } from '../settings/allowance.ts';
 import type { EnvironmentOutcome } from './build-outcome.ts';
 
@@ -40,6 +41,8 @@ export type BuildOptions = BundleBuildOptions & {
   readonly previous?: string;
   /** Removals to allow although no object was deleted. Default: none. */
   readonly allowRemovals?: Allowance;
+  /** Judges the values of sites before anything is signed, as advice; with the agents of a hub, if one is known. Default: not. */
+  readonly judgeSites?: { readonly enrolled: Enrolled | undefined };
   readonly now: Date;
   /** Called once the releases of an environment are in the layout; for environments with problems, after all others. */
   readonly onEnvironment?: (outcome: EnvironmentOutcome) => void;

@@ -1,6 +1,7 @@
 import { canonicalBytes } from '#bundles/json/canonical';
 import { digestOf } from '#bundles/digest';
 import { assembleEnvironment, type AssembleInput, holdPackages } from '../assemble/assemble-environment.ts';
+import { adviseBuilt } from '../assemble/advise-built.ts';
 import { sharedDigest } from '../assemble/candidate/shared-digest.ts';
 import type { EnvironmentBuild } from '../assemble/environment-build.ts';
 import { memoryOf } from '../assemble/incremental/build-memory.ts';
@@ -64,6 +65,8 @@ export const releaseEnvironment = async (
   const { holds, undeclared: unmeant } = await findUndeclared(assembled, reading);
   const built = await holdPackages(rendered, assembled, holds, signal);
   if (isPromoted && given) checkShared(given, built.candidate, built.platform);
+  const sites = options.judgeSites && (await adviseBuilt(built, options.judgeSites.enrolled));
+  const aboutSites = sites ? [...sites.findings.map(({ error }) => error), ...sites.idle] : [];
   // decide
   const lineage = place && lineageOf(place, sharedDigest(built.candidate));
   const layers = encodeSiteLayers(built.platform, rolloutPolicy && stagePlan(rolloutPolicy));
@@ -90,7 +93,7 @@ export const releaseEnvironment = async (
     candidate: digestOf(canonicalBytes(built.candidate)),
     channels,
     heldWorkloads,
-    advice: built.advice,
+    advice: [...built.advice, ...aboutSites],
     problems: [],
   };
 };

@@ -13,7 +13,9 @@ import { withBuildInputs } from '../build/load/with-build-inputs.ts';
 import type { GivenCandidate } from '../assemble/candidate/given-candidate.ts';
 import { platformOf } from '../assemble/candidate/platform-of.ts';
 import { readCandidate } from '../assemble/candidate/read-candidate.ts';
-import { readConfiguration } from '../settings/configuration.ts';
+import type { Enrolled } from '../plan/validate/sites/advise-sites.ts';
+import { enrolledOf } from '../views/enrolled-of.ts';
+import { type Configuration, readConfiguration } from '../settings/configuration.ts';
 import {
   allowRemovalsFlag,
   configurationFlags,
@@ -29,13 +31,13 @@ import { didYouMean } from '#bundles/nearest-name';
 import { paragraph, type Table } from '#cli/format-table';
 import type { Allowance } from '../settings/allowance.ts';
 
-const { platform, keys, layout, cache, map, images } = configurationFlags;
+const { platform, keys, layout, cache, map, images, db } = configurationFlags;
 
 export default class Build extends FleetCommand {
   static override description = `Builds signed bundles and releases of all environments into an OCI layout.
 
 The same input gives the same bundles; a channel whose bundle did not change gets no new release. An assignment that fails is
-held with its reason and blocks nobody else.`;
+held with its reason and blocks nobody else. Values of sites are judged before anything is signed, as validate does; with --db those of enrolled agents, too.`;
   static override examples = [
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --images images',
     '<%= config.bin %> build --platform examples/platform --keys keys --layout out --pull-images --plain-http edge:5000',
@@ -52,6 +54,7 @@ held with its reason and blocks nobody else.`;
     map,
     environment: environmentFlag('Only this environment'),
     images,
+    db,
     'pull-images': Flags.boolean({
       description: 'Pull images that are in no layout from their registries',
     }),
@@ -84,6 +87,7 @@ held with its reason and blocks nobody else.`;
     // The destinations of the configuration are for new builds; a candidate is published only to explicitly given ones.
     const environments = candidate ? flags.environment : configuration.environments;
     const places = { env: process.env, cwd: process.cwd(), signal: this.signal };
+    const judgeSites = { enrolled: await this.#enrolled(read) };
     const outcome = await withBuildInputs(configuration, places, async (inputs) => {
       if (inputs.keys.root.dev) this.say(DEV_ROOT_NOTICE);
       const built = await build({
@@ -93,6 +97,7 @@ held with its reason and blocks nobody else.`;
           environments,
           fleet: flags.fleet,
           previous: flags.previous,
+          judgeSites,
           workers: flags.workers,
         }),
         allowRemovals: configuration.allowRemovals,
@@ -153,6 +158,17 @@ held with its reason and blocks nobody else.`;
       advice: uniqueProblems(outcome.advice).map((it) => this.toErrorJson(it)),
       notes,
     };
+  }
+
+  /** The agents of the hub, if a configuration names one. A hub that cannot be read stops no build. */
+  async #enrolled(configuration: Configuration): Promise<Enrolled | undefined> {
+    try {
+      return await enrolledOf(configuration);
+    } catch (error) {
+      if (!(error instanceof FleetError) || error.code === 'ABORTED') throw error;
+      this.say(`the values of enrolled sites are not judged: ${formatError(error)}`);
+      return undefined;
+    }
   }
 
   private async readCandidate(named: string, { layout, previous }: BuildPlaces): Promise<GivenCandidate> {

@@ -169,4 +169,23 @@ describe('validate, with the sites of a hub', () => {
       'SITE_VALUES: the value port of plant-1/edge does not fit labels-host of prod/press: port must be string; its type was integer in the last release, and is string now. Correct it with: fleet-scheduler sites set plant-1 port=...; labels-host is held there until then, and nothing else.',
     ]);
   });
+
+  test('a build has the same advice, before it signs, and releases for the other sites', async () => {
+    const hub = await office();
+    await give(hub, 'plant-1', { lineNumber: 7, port: 8080 });
+    await give(hub, 'plant-2', { lineNumber: 8 });
+    await hub.edit(PACKAGE, () => needing('{type: string}').replace('default: 1', 'default: a'));
+    const { channels, advice } = await hub.build({
+      now: new Date(NOW.getTime() + 60_000),
+      environments: ['prod'],
+      judgeSites: { enrolled: await readEnrolled(hub) },
+    });
+    expect(channels.find(({ clusterType }) => clusterType === 'press')).toMatchObject({
+      outcome: 'released',
+      held: [],
+    });
+    expect(advice.map(({ message }) => message)).toEqual([
+      'the value port of plant-1/edge does not fit labels-host of prod/press: port must be string; its type was integer in the last release, and is string now',
+    ]);
+  });
 });
