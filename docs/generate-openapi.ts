@@ -27,6 +27,7 @@ const TIME = 'a time, a day in UTC, or how long ago: 2026-11-21T08:00:00Z, 2026-
 const PATH: Readonly<Record<string, Json>> = {
   environment: text('The environment that is promoted to, or that is asked about.', NAME),
   clusterType: text('Cluster type of the channel.', NAME),
+  rollout: text('Id of a rollout of values, or its first digits.', { pattern: '^[0-9a-f]{4,64}$' }),
   site: text('Name of the site.', NAME),
   name: text('Name of the follower at its site.', NAME),
   id: text('Id of the question.'),

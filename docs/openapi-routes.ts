@@ -149,6 +149,13 @@ const edit = ([id, path, summary]: Row, body: SchemaName, schema: SchemaName): R
   error: 'problem',
 });
 
+const VALUES_STEPS = {
+  advance: 'Begins the next stage of a change of values',
+  pause: 'Pauses a change of values',
+  resume: 'Resumes a change of values',
+  'take-back': 'Gives sites the values from before a change',
+} as const;
+
 const rolloutStep = (step: string, summary: string): Route =>
   decide(
     [`rollout-${step}`, `/rollouts/{clusterType}/${step}`, summary],
@@ -319,6 +326,14 @@ export const ROUTES: readonly Route[] = [
     'rollback',
     'release-rollback',
     'release-rolled-back',
+  ),
+  ...(['advance', 'pause', 'resume', 'take-back'] as const).map((step) =>
+    decide(
+      [`values-rollout-${step}`, `/values-rollouts/{rollout}/${step}`, VALUES_STEPS[step]],
+      'rollout',
+      'reason',
+      'values-rollout-decided',
+    ),
   ),
   rolloutStep('advance', 'Widens the release to the next stage'),
   rolloutStep('pause', 'Pauses the rollout'),

@@ -35,6 +35,58 @@ export type PlacedValue = {
   }[];
 } | null;
 export type GateState = 'waiting' | 'ready' | 'promoted' | 'rejected' | 'paused' | 'superseded';
+/**
+ * Agents that comply now, by the time since which they do, the oldest first.
+ */
+export type RolloutCurve = readonly {
+  readonly at: Timestamp;
+  /**
+   * Of each stage, in the order of stages.
+   */
+  readonly complies: readonly number[];
+}[];
+export type RolloutStages = readonly {
+  readonly name: string;
+  readonly state: 'waiting' | 'running' | 'soaking' | 'done' | 'failed' | 'paused';
+  readonly startedAt: Timestamp | null;
+  readonly agents: number;
+  readonly complies: number;
+  readonly failed: number;
+  readonly excluded: number;
+  readonly holding: readonly string[];
+  readonly approvals: {
+    readonly found: number;
+    readonly needed: number;
+  };
+  readonly waiting: number;
+}[];
+export type RolloutNext =
+  | {
+      readonly kind: 'advance';
+      readonly stage: string;
+    }
+  | {
+      readonly kind: 'complete';
+    }
+  | {
+      readonly kind: 'wait';
+      readonly earliest: Timestamp | null;
+      readonly why: string;
+    }
+  | {
+      readonly kind: 'pause';
+      readonly stage: string;
+      readonly why: string;
+    }
+  | {
+      readonly kind: 'take-back';
+      readonly stage: string;
+      readonly why: string;
+    }
+  | {
+      readonly kind: 'none';
+      readonly why: string;
+    };
 export type RowVerdict =
   | 'complies'
   | 'stale'
@@ -639,58 +691,28 @@ export type Rollouts = {
     readonly release: number;
     readonly plan: Digest;
     readonly policy: string;
+    readonly curve: RolloutCurve;
+    readonly stages: RolloutStages;
+    readonly next: RolloutNext;
+  }[];
+  /**
+   * Changes of values of sites that reach them in stages.
+   */
+  readonly values: readonly {
     /**
-     * Agents that comply now, by the time since which they do, the oldest first.
+     * Its first digits.
      */
-    readonly curve: readonly {
-      readonly at: Timestamp;
-      /**
-       * Of each stage, in the order of stages.
-       */
-      readonly complies: readonly number[];
-    }[];
-    readonly stages: readonly {
-      readonly name: string;
-      readonly state: 'waiting' | 'running' | 'soaking' | 'done' | 'failed' | 'paused';
-      readonly startedAt: Timestamp | null;
-      readonly agents: number;
-      readonly complies: number;
-      readonly failed: number;
-      readonly excluded: number;
-      readonly holding: readonly string[];
-      readonly approvals: {
-        readonly found: number;
-        readonly needed: number;
-      };
-      readonly waiting: number;
-    }[];
-    readonly next:
-      | {
-          readonly kind: 'advance';
-          readonly stage: string;
-        }
-      | {
-          readonly kind: 'complete';
-        }
-      | {
-          readonly kind: 'wait';
-          readonly earliest: Timestamp | null;
-          readonly why: string;
-        }
-      | {
-          readonly kind: 'pause';
-          readonly stage: string;
-          readonly why: string;
-        }
-      | {
-          readonly kind: 'take-back';
-          readonly stage: string;
-          readonly why: string;
-        }
-      | {
-          readonly kind: 'none';
-          readonly why: string;
-        };
+    readonly rollout: string;
+    readonly environment: string;
+    readonly kind: 'values' | 'layers';
+    readonly state: 'running' | 'complete' | 'taken-back' | 'superseded';
+    readonly policy: string;
+    readonly person: string | null;
+    readonly reason: string | null;
+    readonly since: Timestamp;
+    readonly curve: RolloutCurve;
+    readonly stages: RolloutStages;
+    readonly next: RolloutNext;
   }[];
 };
 export type Simulation = {
@@ -703,6 +725,14 @@ export type Simulation = {
     readonly total: number;
   }[];
   readonly completeAt: Timestamp | null;
+};
+export type ValuesRolloutDecided = {
+  readonly rollout: string;
+  readonly environment: string;
+  readonly decision: 'advance' | 'pause' | 'resume' | 'take-back';
+  readonly outcome: 'decided' | 'unchanged';
+  readonly stage: string | null;
+  readonly sites: number;
 };
 export type RolloutDecided = {
   readonly channel: string;

@@ -773,6 +773,47 @@ export type Releases = {
         }[];
     }[];
 };
+export type RolloutCurve = {
+    at: Time;
+    /** Of each stage, in the order of stages. */
+    complies: number[];
+}[];
+export type RolloutStages = {
+    name: string;
+    state: "waiting" | "running" | "soaking" | "done" | "failed" | "paused";
+    startedAt: Time | null;
+    agents: number;
+    complies: number;
+    failed: number;
+    excluded: number;
+    holding: string[];
+    approvals: {
+        found: number;
+        needed: number;
+    };
+    waiting: number;
+}[];
+export type RolloutNext = {
+    kind: "advance";
+    stage: string;
+} | {
+    kind: "complete";
+} | {
+    kind: "wait";
+    earliest: Time | null;
+    why: string;
+} | {
+    kind: "pause";
+    stage: string;
+    why: string;
+} | {
+    kind: "take-back";
+    stage: string;
+    why: string;
+} | {
+    kind: "none";
+    why: string;
+};
 export type Rollouts = {
     at: Time;
     rollouts: {
@@ -780,48 +821,24 @@ export type Rollouts = {
         release: number;
         plan: Digest;
         policy: string;
-        /** Agents that comply now, by the time since which they do, the oldest first. */
-        curve: {
-            at: Time;
-            /** Of each stage, in the order of stages. */
-            complies: number[];
-        }[];
-        stages: {
-            name: string;
-            state: "waiting" | "running" | "soaking" | "done" | "failed" | "paused";
-            startedAt: Time | null;
-            agents: number;
-            complies: number;
-            failed: number;
-            excluded: number;
-            holding: string[];
-            approvals: {
-                found: number;
-                needed: number;
-            };
-            waiting: number;
-        }[];
-        next: {
-            kind: "advance";
-            stage: string;
-        } | {
-            kind: "complete";
-        } | {
-            kind: "wait";
-            earliest: Time | null;
-            why: string;
-        } | {
-            kind: "pause";
-            stage: string;
-            why: string;
-        } | {
-            kind: "take-back";
-            stage: string;
-            why: string;
-        } | {
-            kind: "none";
-            why: string;
-        };
+        curve: RolloutCurve;
+        stages: RolloutStages;
+        next: RolloutNext;
+    }[];
+    /** Changes of values of sites that reach them in stages. */
+    values: {
+        /** Its first digits. */
+        rollout: string;
+        environment: string;
+        kind: "values" | "layers";
+        state: "running" | "complete" | "taken-back" | "superseded";
+        policy: string;
+        person: string | null;
+        reason: string | null;
+        since: Time;
+        curve: RolloutCurve;
+        stages: RolloutStages;
+        next: RolloutNext;
     }[];
 };
 export type Simulation = {
@@ -914,6 +931,14 @@ export type ReleaseRolledBack = {
     /** Number of the new release; null: the next build makes it. */
     release: number | null;
     leaseVoid: string | null;
+};
+export type ValuesRolloutDecided = {
+    rollout: string;
+    environment: string;
+    decision: "advance" | "pause" | "resume" | "take-back";
+    outcome: "decided" | "unchanged";
+    stage: string | null;
+    sites: number;
 };
 export type RolloutDecided = {
     channel: string;
@@ -2271,6 +2296,110 @@ export function releaseRollback({ environment, clusterType, idempotencyKey, xFle
         ...opts,
         method: "POST",
         body: releaseRollback,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Begins the next stage of a change of values
+ */
+export function valuesRolloutAdvance({ environment, rollout, idempotencyKey, xFleetCsrf, reason }: {
+    environment: string;
+    rollout: string;
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    reason: Reason;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesRolloutDecided;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/values-rollouts/${encodeURIComponent(rollout)}/advance`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: reason,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Pauses a change of values
+ */
+export function valuesRolloutPause({ environment, rollout, idempotencyKey, xFleetCsrf, reason }: {
+    environment: string;
+    rollout: string;
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    reason: Reason;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesRolloutDecided;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/values-rollouts/${encodeURIComponent(rollout)}/pause`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: reason,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Resumes a change of values
+ */
+export function valuesRolloutResume({ environment, rollout, idempotencyKey, xFleetCsrf, reason }: {
+    environment: string;
+    rollout: string;
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    reason: Reason;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesRolloutDecided;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/values-rollouts/${encodeURIComponent(rollout)}/resume`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: reason,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Gives sites the values from before a change
+ */
+export function valuesRolloutTakeBack({ environment, rollout, idempotencyKey, xFleetCsrf, reason }: {
+    environment: string;
+    rollout: string;
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    reason: Reason;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesRolloutDecided;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/values-rollouts/${encodeURIComponent(rollout)}/take-back`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: reason,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "Idempotency-Key": idempotencyKey,
             "X-Fleet-Csrf": xFleetCsrf

@@ -181,6 +181,11 @@ export const runningRollouts = async (
   return (await query.orderBy('number').execute()).map(rolloutOf);
 };
 
+export const rolloutMissing = (id: string): FleetError =>
+  new FleetError('ROLLOUT_MISSING', `there is no rollout of values ${JSON.stringify(id.slice(0, 80))}`, {
+    hint: 'See them with: fleet-scheduler rollout status',
+  });
+
 /** The rollout whose id begins so. @throws FleetError ROLLOUT_MISSING; USAGE for several */
 export const findRollout = async (db: Database | Tx, id: string): Promise<StoredRollout> => {
   const hex = id.replace(/^sha256:/, '');
@@ -198,13 +203,7 @@ export const findRollout = async (db: Database | Tx, id: string): Promise<Stored
     throw new FleetError('USAGE', `several rollouts of values begin with ${hex}`, {
       hint: 'Write more of its digits',
     });
-  throw new FleetError(
-    'ROLLOUT_MISSING',
-    `there is no rollout of values ${JSON.stringify(id.slice(0, 80))}`,
-    {
-      hint: 'See them with: fleet-scheduler rollout status',
-    },
-  );
+  throw rolloutMissing(id);
 };
 
 /**

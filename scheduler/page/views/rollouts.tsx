@@ -7,6 +7,10 @@ import {
   type Rollouts,
   rollouts,
   rolloutTakeBack,
+  valuesRolloutAdvance,
+  valuesRolloutPause,
+  valuesRolloutResume,
+  valuesRolloutTakeBack,
   workloads,
 } from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
@@ -18,6 +22,9 @@ import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
 type ListedRollout = Rollouts['rollouts'][number];
+type ValuesRollout = Rollouts['values'][number];
+/** What rollouts of releases and of values share. */
+type Judged = Pick<ListedRollout, 'stages' | 'next' | 'curve'>;
 
 type Environment = { readonly name: string; readonly answer: Rollouts | Refusal };
 type RolloutsAnswer = { readonly at: string; readonly environments: readonly Environment[] };
@@ -37,13 +44,16 @@ export const RolloutsView = () => {
   const listed = environments.flatMap(({ answer }) =>
     answer instanceof Refusal ? [] : answer.rollouts.map((one) => ({ one, at: answer.at })),
   );
+  const values = environments.flatMap(({ answer }) =>
+    answer instanceof Refusal ? [] : answer.values.map((one) => ({ one, at: answer.at })),
+  );
   const refusals = environments.flatMap(({ answer }) => (answer instanceof Refusal ? [answer] : []));
   return (
     <>
       <title>Rollouts - Fleet Ferry</title>
       <Title order={1}>Rollouts</Title>
-      {listed.length === 0 && refusals.length === 0 && (
-        <Text>No release of this fleet reaches its agents in stages.</Text>
+      {listed.length + values.length === 0 && refusals.length === 0 && (
+        <Text>No release and no change of values of this fleet is reaching its agents in stages.</Text>
       )}
       {refusals.slice(0, 1).map((refusal) => (
         <Text key={refusal.code}>Rollouts cannot be read: {refusal.message}</Text>
@@ -51,12 +61,15 @@ export const RolloutsView = () => {
       {listed.map(({ one, at }) => (
         <Rollout key={one.channel} rollout={one} now={at} />
       ))}
+      {values.map(({ one, at }) => (
+        <ValuesRolloutSection key={one.rollout} rollout={one} now={at} />
+      ))}
     </>
   );
 };
 
 const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly now: string }) => {
-  const { channel, release, policy, stages, next, curve } = rollout;
+  const { channel, release, policy, next } = rollout;
   const id = `rollout-${channel.replace('/', '-')}`;
   return (
     <section aria-labelledby={id}>
@@ -66,15 +79,7 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
       <Text>
         By the policy {policy}. <NextStep next={next} now={now} />
       </Text>
-      <Wide
-        label={`Stages of ${channel}`}
-        headings={['Stage', 'State', 'Agents', 'Since', 'Approvals', 'Waits for']}
-      >
-        {stages.map((stage) => (
-          <Stage key={stage.name} stage={stage} now={now} />
-        ))}
-      </Wide>
-      {isCurve(curve) && <Chart title={`Agents of ${channel} that comply`} data={dataOf(curve, stages)} />}
+      <Stages name={channel} judged={rollout} now={now} />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, channel)} />
@@ -83,6 +88,59 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
     </section>
   );
 };
+
+const ValuesRolloutSection = ({
+  rollout: one,
+  now,
+}: {
+  readonly rollout: ValuesRollout;
+  readonly now: string;
+}) => {
+  const { rollout, environment, kind, state, policy, person, reason, since, next } = one;
+  const id = `values-${rollout}`;
+  return (
+    <section aria-labelledby={id}>
+      <Title order={2} id={id}>
+        {kind === 'layers' ? 'Layers' : 'Values'} of {environment}, {rollout}
+      </Title>
+      <Text>
+        By {person ?? 'a rule'} <Age at={since} now={now} />
+        {reason !== null && `: ${reason}`}. In the stages of {policy}.{' '}
+        {state === 'taken-back' ? 'It was taken back.' : <NextStep next={next} now={now} />}
+      </Text>
+      <Stages name={rollout} judged={one} now={now} />
+      <Group my="sm">
+        {STEPS.filter((step) => isOffered(step, one) || (step === 'resume' && state === 'taken-back')).map(
+          (step) => (
+            <Decide key={step} decision={valuesDecision(step, one)} />
+          ),
+        )}
+      </Group>
+    </section>
+  );
+};
+
+const Stages = ({
+  name,
+  judged: { stages, curve },
+  now,
+}: {
+  readonly name: string;
+  readonly judged: Judged;
+  readonly now: string;
+}) => (
+  <>
+    <Wide
+      label={`Stages of ${name}`}
+      headings={['Stage', 'State', 'Agents', 'Since', 'Approvals', 'Waits for']}
+    >
+      {stages.map((stage) => (
+        <Stage key={stage.name} stage={stage} now={now} />
+      ))}
+    </Wide>
+    {isCurve(curve) && <Chart title={`Agents of ${name} that comply`} data={dataOf(curve, stages)} />}
+  </>
+);
 
 /** A rollout of this minute has no span to draw. */
 const isCurve = (curve: ListedRollout['curve']): boolean => curve[0]?.at !== curve.at(-1)?.at;
@@ -173,7 +231,7 @@ const STEPS = ['advance', 'pause', 'resume', 'take-back'] as const;
 type Step = (typeof STEPS)[number];
 
 /** Leaves out decisions that have no effect in this state. The hub checks each decision itself. */
-const isOffered = (step: Step, { stages, next }: ListedRollout): boolean => {
+const isOffered = (step: Step, { stages, next }: Judged): boolean => {
   const isPaused = stages.some(({ state }) => state === 'paused');
   const isOver = next.kind === 'none' && !isPaused;
   switch (step) {
@@ -212,3 +270,18 @@ const decisionOf = (step: Step, channel: string): Decision => {
     isMain: step === 'advance',
   };
 };
+
+const VALUES_DECISIONS = {
+  advance: valuesRolloutAdvance,
+  pause: valuesRolloutPause,
+  resume: valuesRolloutResume,
+  'take-back': valuesRolloutTakeBack,
+} as const satisfies Record<Step, unknown>;
+
+const valuesDecision = (step: Step, { environment, rollout }: ValuesRollout): Decision => ({
+  title: TITLES[step],
+  what: `${TITLES[step]} values ${rollout} of ${environment}`,
+  decide: (reason, options) => VALUES_DECISIONS[step]({ environment, rollout, reason: { reason } }, options),
+  allowance: `rollout:${environment}`,
+  isMain: step === 'advance',
+});

@@ -26,7 +26,7 @@ import { boundWaits } from './bound-waits.ts';
 import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
 import { checkApproval, checkRejection, describeLimits, limitsOf } from './limited-deciders.ts';
 import type { Asked, DecisionOptions, DecisionRoute, DecisionServer } from './decision-server.ts';
-import { rolloutRoutes } from './rollout-routes.ts';
+import { rolloutRoutes, valuesRolloutRoutes } from './rollout-routes.ts';
 
 export const ENVIRONMENT_PATH = '/v1/environments/:environment';
 const PER_MINUTE = 300;
@@ -101,6 +101,7 @@ export const decisionRoutes = (
   };
   gateRoutes(routes);
   rolloutRoutes(routes);
+  valuesRolloutRoutes(routes);
 };
 
 const gateRoutes = ({ context, options, read, decide }: DecisionServer): void => {

@@ -10,6 +10,10 @@ import { resumeChannel, rollBackChannel, rollBackOne } from '../../promote/decid
 import { decideStep, ROLLOUT_STEPS } from '../../promote/rollout/decide-step.ts';
 import { listRollouts } from '../../promote/rollout/list-rollouts.ts';
 import { simulateChannel } from '../../promote/rollout/simulate-channel.ts';
+import { decideValuesStep } from '../../promote/values/decide-values-step.ts';
+import { listValuesRollouts } from '../../promote/values/list-values-rollouts.ts';
+import { writeComposed } from '../../sites/layers/compose-sites.ts';
+import { findRollout, rolloutMissing } from '../../sites/values-rollout.ts';
 import { environmentOf } from '../access/enforce-access.ts';
 import type { DecisionServer } from './decision-server.ts';
 
@@ -72,6 +76,7 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
     return {
       at: formatTime(now),
       rollouts: await listRollouts(await open(), await channelsOf(request), now),
+      values: await listValuesRollouts(await open(), [environmentOf(request)], now),
     };
   });
 
@@ -90,6 +95,26 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
         const keys = await options.readKeys();
         const { leaseVoid, ...decided } = await decideStep(keys, layout, { ...step, waitMs: LOCK_WAIT_MS });
         return { ...decided, leaseVoid: leaseVoid ? formatError(leaseVoid) : null };
+      },
+    );
+};
+
+/** Adds the decisions about changes of values that reach the sites of an environment in stages. */
+export const valuesRolloutRoutes = ({ context, options, decide }: DecisionServer): void => {
+  for (const decision of ROLLOUT_STEPS)
+    decide(
+      `/values-rollouts/:rollout/${decision}`,
+      { verb: 'rollout', schema: 'hub-decisions#reason' },
+      async ({ decision: { person, now, signal }, body: { reason }, request }) => {
+        const { rollout: id = '' } = request.params as { readonly rollout?: string };
+        const store = { ...context.hub.store, by: { person, reason } };
+        const hub = { ...context.hub, store, keys: await options.readKeys() };
+        // The right is about an environment, so a rollout of another one is none here.
+        const { rollout } = await findRollout(store.db, id);
+        if (rollout.environment !== environmentOf(request)) throw rolloutMissing(id);
+        const decided = await decideValuesStep(hub, { id, decision, person, reason, now, signal });
+        await writeComposed(hub, { now, command: `rollout ${decision}`, waitMs: LOCK_WAIT_MS });
+        return decided;
       },
     );
 };
