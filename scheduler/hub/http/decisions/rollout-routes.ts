@@ -109,7 +109,7 @@ export const valuesRolloutRoutes = ({ context, options, decide }: DecisionServer
         const { rollout: id = '' } = request.params as { readonly rollout?: string };
         const store = { ...context.hub.store, by: { person, reason } };
         const hub = { ...context.hub, store, keys: await options.readKeys() };
-        // The right is about an environment, so a rollout of another one is none here.
+        // The right is about one environment: a rollout of another one is answered as missing.
         const { rollout } = await findRollout(store.db, id);
         if (rollout.environment !== environmentOf(request)) throw rolloutMissing(id);
         const decided = await decideValuesStep(hub, { id, decision, person, reason, now, signal });

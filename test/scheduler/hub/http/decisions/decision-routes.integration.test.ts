@@ -6,6 +6,8 @@ import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { addDays } from '#bundles/time';
 import { loadSigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
+import { ONE_STAGE } from '../../../../../scheduler/hub/sites/split-by-stage.ts';
+import { beginRollout, shortRollout } from '../../../../../scheduler/hub/sites/values-rollout.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import { revokeToken } from '../../../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { endedSubmissions } from '../../../../../scheduler/release/chain/submitted.ts';
@@ -289,6 +291,48 @@ describe('a pipeline', () => {
         json: { code: 'ROLLOUT_MISSING' },
       });
     expect((await ci.get('qa/rollouts/press/simulation')).status).toBe(404);
+  });
+
+  test('reads rollouts of values and decides about those of its environment alone', async () => {
+    await using made = await decisionServer();
+    const begin = (environment: string) =>
+      made.store.transact((tx) =>
+        beginRollout(
+          tx,
+          {
+            fleet: 'halden',
+            environment,
+            kind: 'values',
+            change: 'sites set',
+            person: 'ann',
+            reason: 'new gateway',
+            plan: ONE_STAGE,
+            units: [],
+            isPinned: false,
+          },
+          NOW,
+        ),
+      );
+    const [qa, prod] = [shortRollout((await begin('qa')).id), shortRollout((await begin('prod')).id)];
+    const ci = await made.caller('rollout:qa');
+    expect((await ci.get('qa/rollouts')).json).toMatchObject({
+      values: [{ rollout: qa, environment: 'qa', person: 'ann', stages: [{ name: 'all' }] }],
+    });
+    const pause = { reason: 'night shift' };
+    expect(await ci.post(`qa/values-rollouts/${qa}/pause`, pause)).toMatchObject({
+      status: 200,
+      json: { rollout: qa, decision: 'pause', outcome: 'decided' },
+    });
+    expect(await ci.post(`qa/values-rollouts/${prod}/pause`, pause)).toMatchObject({
+      status: 404,
+      json: { code: 'ROLLOUT_MISSING' },
+    });
+    expect((await ci.post(`prod/values-rollouts/${prod}/pause`, pause)).status).toBe(403);
+    const rows = await made.store.db.selectFrom('values_rollout').selectAll().orderBy('number').execute();
+    expect(rows.map(({ progress }) => (JSON.parse(progress) as { paused: unknown }).paused)).toEqual([
+      'night shift',
+      null,
+    ]);
   });
 });
 
