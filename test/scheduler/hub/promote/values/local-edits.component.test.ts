@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Kysely } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -19,6 +20,7 @@ import { findLocalEdit, readLocalEdits } from '../../../../../scheduler/hub/site
 import { revokeAgent } from '../../../../../scheduler/hub/sites/revoke-agent.ts';
 import { setManyValues } from '../../../../../scheduler/hub/sites/set-many-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
+import { addLocalEdits } from '../../../../../scheduler/hub/store/add-local-edits.ts';
 import { DEFAULT_LIMITS } from '../../../../../scheduler/keys/signer/limits.ts';
 import { createComposeReleased } from '../../../../../scheduler/plan/compose/compose-released.ts';
 import { createSigner } from '../../../../../scheduler/keys/signer/signer.ts';
@@ -408,5 +410,23 @@ describe('a forged report of a local value', () => {
     expect(await verdict(() => hub.importFrom(stick))).toBe('ACCEPT');
     expect(await decide(hub, { localEdits: 'accept' })).toEqual([]);
     expect(await valuesAtHub(hub)).toEqual(before);
+  });
+});
+
+describe('a hub that kept the events before it knew local values', () => {
+  it('reads them at its update', async () => {
+    await using hub = await localHub();
+    await bringHome(hub, hub.agent, [
+      setThere(hub.agent, { name: 'line', value: 8 }),
+      setThere(hub.agent, { name: 'line', value: 9, old: 8 }, '2026-11-20T09:00:00Z'),
+      { type: 'local-value', detail: { action: 'set', name: 'line' } },
+      setThere(hub.agent, { name: 'mode', value: 'manual' }),
+      unsetThere('mode'),
+    ]);
+    const before = await readLocalEdits(hub.store.db);
+    expect(before).toHaveLength(4);
+    await hub.store.db.schema.dropTable('local_edit').execute();
+    await addLocalEdits(hub.store.db as Kysely<unknown>);
+    expect(await readLocalEdits(hub.store.db)).toEqual(before);
   });
 });
