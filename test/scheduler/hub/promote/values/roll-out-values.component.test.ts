@@ -1,4 +1,6 @@
+import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import { createLayerComposer } from '../../../../../scheduler/hub/serve/compose-layers.ts';
 import { decideValues as change } from '../../../../../scheduler/hub/promote/values/change-values.ts';
 import { decideValuesStep } from '../../../../../scheduler/hub/promote/values/decide-values-step.ts';
 import {
@@ -168,6 +170,35 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     const hub = await threeSites({ [POLICY]: policy(`${RINGS}  siteValues: atOnce\n`) });
     await make(hub, at(10));
     expect(Object.values(await hub.have())).toEqual(['new', 'new', 'new']);
+  });
+
+  test('continues after a program that ended between the decision and the statements, in the duty of serve', async () => {
+    const hub = await threeSites();
+    await make(hub, at(10));
+    await hub.runs(at(20), ['plant-1/edge']);
+    // The key is opened once for the stage that is done, and again after the decision about the next one is stored.
+    let opened = 0;
+    const keys = Object.create(hub.keys, {
+      key: {
+        value: async (role: 'release') => {
+          opened += 1;
+          if (opened > 1) throw new Error('killed');
+          return hub.keys.key(role);
+        },
+      },
+    }) as typeof hub.keys;
+    await expect(stepValues({ ...hub, keys }, { now: at(81) })).rejects.toThrow('killed');
+    expect(await hub.have()).toEqual({ 'plant-1/edge': 'new', 'plant-2/edge': 'old', 'plant-3/edge': 'old' });
+    const log = pino({ enabled: false });
+    const round = createLayerComposer({ hub, clock: () => at(82), log, confirm: async () => {} });
+    await round(new AbortController().signal);
+    expect(Object.values(await hub.have())).toEqual(['new', 'new', 'new']);
+    const unwritten = await hub.store.db
+      .selectFrom('site_layers')
+      .select('site')
+      .where('written', '=', 0)
+      .execute();
+    expect(unwritten).toEqual([]);
   });
 
   test('has the values of any past day in the record of each site', async () => {
