@@ -186,7 +186,7 @@ const localOf = ({ local, held, overriddenFor }: LocalVerdict): ShownLocal => {
     value: valueOf(local),
     person,
     reason,
-    at: at as Timestamp,
+    at: at,
   };
   if (held)
     return { ...said, state: 'held', code: held.code, message: describeHeld(held.message, local.edit.name) };

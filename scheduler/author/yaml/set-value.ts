@@ -124,7 +124,7 @@ const setPair = (document: Document, map: YAMLMap, key: string, value: unknown):
   }
   if (map.items.length === 0) map.flow = false;
   const name = document.createNode(key);
-  quoteAmbiguous(name as Scalar);
+  quoteAmbiguous(name);
   map.items.push(new Pair(name, value));
 };
 

@@ -100,7 +100,7 @@ export const beginRollout = async (tx: Tx, beginning: Beginning, now: Date): Pro
     .selectFrom('values_rollout')
     .select(({ fn }) => fn.max('number').as('last'))
     .executeTakeFirstOrThrow();
-  const stored = draftRollout(beginning, Number(last ?? 0) + 1, now);
+  const stored = draftRollout(beginning, (last ?? 0) + 1, now);
   const { id, state, rollout, progress } = stored;
   const { environment, kind, number, time: at } = rollout;
   await tx

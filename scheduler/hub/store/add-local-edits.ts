@@ -46,7 +46,7 @@ export const addLocalEdits = async (db: Kysely<unknown>): Promise<void> => {
   const tx = db as Kysely<Tables> as Tx;
   for (const { agent, life, seq, at, line, received_at: receivedAt } of rows) {
     const event = readLocalLine(line);
-    const row = event && toLocalEdit({ agent, life: Number(life), seq: Number(seq), at, receivedAt }, event);
+    const row = event && toLocalEdit({ agent, life, seq, at, receivedAt }, event);
     if (!row) continue;
     await tx.insertInto('local_edit').values(row).execute();
     await settleLocalEdits(tx, row);

@@ -197,7 +197,7 @@ describeOnKubernetes(['kwok'], 'site values on clusters', ({ kube }, { kwok }) =
     const sites = await Promise.all(
       numbers.map(async (number) => {
         const { access } = stack.use(await ownNamespace(through, 'shop', namespaceOf(number)));
-        const api = await openKubernetesApi(access, { patienceMs: 60_000, requestMs: 60_000 });
+        const api = openKubernetesApi(access, { patienceMs: 60_000, requestMs: 60_000 });
         stack.defer(() => api.close());
         return stack.use(
           await createSite(

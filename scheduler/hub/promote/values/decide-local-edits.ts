@@ -129,7 +129,7 @@ const officeValues = async (hub: Hub, row: SiteEdit, known: KnownNeeds): Promise
   const channel = channelOf(agent);
   const needs = (await readNeeds(hub, [channel], known)).get(formatChannel(channel));
   const input = needs && Object.hasOwn(needs.inputs, row.name) ? needs.inputs[row.name] : undefined;
-  return { values: isRecord(input) && input['default'] !== undefined ? [input['default'] as Json] : [] };
+  return { values: isRecord(input) && input['default'] !== undefined ? [input['default']] : [] };
 };
 
 const assignmentsIn = ({ composed }: SiteValues, agent: string): readonly string[] => {

@@ -52,7 +52,7 @@ const explainOne = (
   changeOf: ChangeOf,
 ): Omit<ExplainedSetting, 'overrides' | 'path'> =>
   defined({
-    value: plainValue(value) as Json,
+    value: plainValue(value),
     layer: layer.name,
     from: layer.from,
     selects: Object.entries({ ...layer.selector, ...layer.siteSelector }).map((pair) => pair.join('=')),

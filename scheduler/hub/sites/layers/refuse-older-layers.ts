@@ -37,7 +37,7 @@ const olderThan = (
   { release, statements }: ReleasedChannelLayers,
   known: readonly LayersOfRow[],
 ): string | undefined => {
-  const last = Math.max(0, ...known.map((row) => Number(row.release)));
+  const last = Math.max(0, ...known.map((row) => row.release));
   if (release < last)
     return `the layout has release ${release}, and values were composed from the layers of release ${last}`;
   for (const { bundle, builtAt } of statements) {
@@ -64,7 +64,7 @@ export const noteLayers = async (
           one.channel === row.channel &&
           one.bundle === row.bundle &&
           one.built_at === row.built_at &&
-          Number(one.release) === row.release,
+          one.release === row.release,
       ),
   );
   if (due.length === 0) return;

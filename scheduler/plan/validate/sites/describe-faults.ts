@@ -169,7 +169,8 @@ const typeOf = ({ siteInputs: { schema } }: BundleConfig, name: string): string 
   if (!Object.hasOwn(properties, name)) return undefined;
   const { type } = (properties[name] ?? {}) as { readonly type?: Json };
   if (type === undefined) return 'any';
-  return Array.isArray(type)
-    ? type.map((one) => canonicalJson(one).replaceAll('"', '')).join(' or ')
-    : String(type);
+  return [type]
+    .flat()
+    .map((one) => canonicalJson(one).replaceAll('"', ''))
+    .join(' or ');
 };

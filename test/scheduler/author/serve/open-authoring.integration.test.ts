@@ -226,7 +226,6 @@ test('H61: secret values are withheld: their file is neither shown nor edited', 
   const { json } = await ask(caller, { layer: 'base', kind: 'Config', name: 'shared' });
   expect(json).toMatchObject({ file: 'platform/base/shared.yaml', text: null, value: null });
   const object = {
-    ...ours,
     apiVersion: 'fleet-ferry/v1alpha1',
     kind: 'Config',
     metadata: { name: 'shared' },

@@ -80,7 +80,7 @@ const inObjects = (objects: readonly unknown[]) => {
   const of = (kind: string, name: string): Record<string, unknown> | undefined =>
     (objects as readonly { kind: string; metadata: { name: string } }[]).find(
       (one) => one.kind === kind && one.metadata.name === name,
-    ) as never;
+    );
   return {
     keys: of('ConfigMap', 'app')?.['data'],
     fields: of('Line', 'app')?.['spec'],

@@ -1,5 +1,5 @@
 import { addDays } from '#bundles/time';
-import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { canonicalBytes } from '#bundles/json/canonical';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { ServerOptions } from '../../../../../scheduler/hub/http/create-server.ts';
@@ -69,7 +69,7 @@ export const valuesServer = async (
       status: answer.statusCode,
       text: answer.body,
       headers: answer.headers,
-      body: answer.json() as never,
+      body: answer.json<never>(),
     };
   };
   const callerWith = (token: string): ValuesCaller => ({
@@ -91,7 +91,7 @@ export const valuesServer = async (
     approve: async (caller, proposal, { person, key }) => {
       const draft = await caller.get(`approval?proposal=${proposal}&person=${person}&reason=checked`);
       if (draft.status !== 200) return draft;
-      const signed = await signPayload(canonicalBytes(draft.body as Json), key);
+      const signed = await signPayload(canonicalBytes(draft.body), key);
       return caller.post('approvals', { statement: JSON.parse(signed.toString()) as object });
     },
   };
