@@ -21,6 +21,7 @@ import type { Daemon } from './daemon.ts';
 import { rebootDue } from '../observe/reboot/reboot-status.ts';
 import { confirmUpgrade } from '../store/upgrade-trial.ts';
 import { healthWaits } from './health-waits.ts';
+import { logPauses } from './log-pauses.ts';
 import { shrinkHeapAfter } from './shrink-heap-after.ts';
 import type { Log } from '../model/log.ts';
 import { readNote, writeNote } from '../observe/note.ts';
@@ -132,18 +133,6 @@ const watchOf = ({ state, targets }: Agent): Pick<Daemon, 'watch'> => {
     },
   };
 };
-
-/** Logs the pauses that a registry asks for, which can delay a release: what it asked, and what the agent waits. */
-const logPauses =
-  (log: Log): NonNullable<Persistence['onWait']> =>
-  ({ ms, askedMs, host }) => {
-    if (askedMs === undefined) return;
-    const seconds = (span: number): number => Math.round(span / 1000);
-    log.warn(
-      { host, asked: seconds(askedMs), waits: seconds(ms) },
-      'the registry asks for a pause (seconds)',
-    );
-  };
 
 /** Longest wait for an operator's command to release the lock; afterwards the next round tries again. */
 const LOCK_WAIT_MS = 60_000;

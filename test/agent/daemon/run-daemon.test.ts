@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type Contact, keepContact, NO_CONTACT } from '../../../agent/store/contact.ts';
+import type { Pulled } from '../../../agent/acquire/pull-release.ts';
 import type { Daemon } from '../../../agent/daemon/daemon.ts';
 import { runDaemon } from '../../../agent/daemon/run-daemon.ts';
 import { parseWindows } from '../../../bundles/windows.ts';
@@ -20,6 +21,8 @@ type Parts = {
   readonly look?: Daemon['look'];
   readonly poll?: () => string;
   readonly pull?: (offer: string) => void | Promise<void>;
+  /** What an accepted offer brought; default: a newer site statement. */
+  readonly brought?: () => Partial<Pulled>;
   readonly visit?: (how: { readonly present: boolean }) => boolean;
   readonly windows?: readonly string[];
   readonly watch?: Daemon['watch'];
@@ -67,7 +70,7 @@ const start = (parts: Parts) => {
             done.push(`accept ${offer}`);
             accepted = offer;
           });
-          return { release: undefined, news: 'newer', selected: true, siteVersion: 1 };
+          return { release: undefined, news: 'newer', selected: true, siteVersion: 1, ...parts.brought?.() };
         },
       },
     }),
@@ -212,6 +215,27 @@ describe('the daemon and its registry', () => {
     offer = 'two';
     await it.time.pass(MINUTE);
     expect(it.done).toEqual(['poll', 'pull two', 'accept two', 'look']);
+    await it.stop();
+  });
+
+  it('logs "release accepted" for a release that was not here before, and for nothing else', async () => {
+    const release = { environment: 'prod', clusterType: 'kiosk', version: 6 };
+    let offer = '';
+    let brought: Partial<Pulled> = {};
+    const it = start({ poll: () => offer, brought: () => brought });
+    await it.time.pass(MINUTE);
+    const logged = async (next: string, what: Partial<Pulled>): Promise<readonly string[]> => {
+      it.lines.length = 0;
+      [offer, brought] = [next, what];
+      await it.time.pass(2 * MINUTE);
+      return it.lines.filter((line) => line.includes('accepted'));
+    };
+    expect(await logged('values', {})).toEqual(['info site statement accepted']);
+    expect(await logged('values again', { release, news: 'same' })).toEqual(['info site statement accepted']);
+    expect(await logged('six', { release })).toEqual(['info release accepted']);
+    expect(await logged('seven', { release, selected: false })).toEqual([
+      'info release accepted; its rollout does not select this agent yet',
+    ]);
     await it.stop();
   });
 
