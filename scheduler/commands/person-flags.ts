@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Flags } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
-import { ask, canAsk } from '#cli/ask';
+import { type Asking, ask, canAsk } from '#cli/ask';
 import type { By } from '../hub/store/open-store.ts';
 import { checkReason } from '../release/audit/decide.ts';
 
@@ -65,16 +65,16 @@ export const personAndReason = (flags: Given): By => ({
 export const requireReason = async (
   flags: Given,
   what: string,
-  { json, signal }: { readonly json: boolean; readonly signal: AbortSignal },
+  { json, ...terminal }: Omit<Asking, 'flag'> & { readonly json: boolean },
 ): Promise<By> => {
   if (flags.reason !== undefined) return personAndReason(flags);
-  if (json || !canAsk())
+  if (json || !canAsk(terminal))
     throw new FleetError('USAGE', `--reason is missing: ${what}`, {
       hint: 'The reason is signed into the audit log',
     });
   const reason = await ask(`${what}.\nReason, for the audit log (empty: stop): `, {
+    ...terminal,
     flag: '--reason',
-    signal,
   });
   if (reason.trim() === '')
     throw new FleetError('USAGE', 'no reason was given, and nothing was changed', { subject: '--reason' });
