@@ -5,6 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { readAuthorSchema } from '../../../../scheduler/load/init/author-schemas.ts';
 import { initPlatform, planPlatform } from '../../../../scheduler/load/init/init-platform.ts';
+import { findRoot, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
+import { loadPromotion } from '../../../../scheduler/load/platform/load-promotion.ts';
+import { createProblems } from '../../../../scheduler/model/problems.ts';
 import { validatePlatform } from '../../../../scheduler/views/validate-platform.ts';
 import { readTree, temporaryDirectory } from '../../file-tree.ts';
 
@@ -23,6 +26,27 @@ describe('a new platform repository', () => {
     expect(environments).toEqual(['dev', 'qa', 'prod']);
     expect(problems).toEqual([]);
     expect(advice).toEqual([]);
+  });
+
+  test('asks for evidence at each promotion: all enrolled agents comply, and there is one', async () => {
+    const directory = await temporaryDirectory();
+    await initPlatform(directory, 'acme', signal);
+    const options = { platform: directory, maps: [], cacheDirectory: join(directory, 'cache'), env: {} };
+    const sources = sourcesOf(options);
+    const problems = createProblems();
+    const root = await findRoot(directory, sources, problems);
+    const { environments, promotionPolicies } = await loadPromotion(sources, root, problems);
+    expect(problems.found).toEqual([]);
+    const links = environments.flatMap(({ name, promotedFrom }) =>
+      promotedFrom === undefined ? [] : [{ from: promotedFrom, to: name }],
+    );
+    expect(links).toEqual([
+      { from: 'dev', to: 'qa' },
+      { from: 'qa', to: 'prod' },
+    ]);
+    const compliance = { percent: 100, atLeast: 1, of: 'enrolled', require: [] };
+    const gates = promotionPolicies.map(({ from, to, compliance: asked }) => ({ from, to, compliance: asked }));
+    expect(gates).toEqual(links.map((link) => ({ ...link, compliance })));
   });
 
   test("has the fleet's name, a .gitignore, and a comment at the top of each YAML file", async () => {
