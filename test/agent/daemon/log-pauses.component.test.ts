@@ -35,7 +35,12 @@ it('logs what Retry-After asks for and what the agent waits, and no pause that n
     sleep: async (ms) => void waited.push(ms),
     onWait: logPauses({ warn: (fields, message) => void lines.push({ ...fields, message }) }),
   });
-  expect(await registry.repository('prod/line').resolve('latest').catch(() => undefined)).toBeUndefined();
+  expect(
+    await registry
+      .repository('prod/line')
+      .resolve('latest')
+      .catch(() => undefined),
+  ).toBeUndefined();
   expect(server.asked()).toBe(4);
   const message = 'the registry asks for a pause (seconds)';
   expect(lines).toEqual([

@@ -2,11 +2,17 @@ import { readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { generatePrivateKey } from '#bundles/trust/keys/key';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { advanceRoot, createRoot } from '#bundles/trust/root/root';
+import RootAddAuthority from '../../../../scheduler/commands/root/add-authority.ts';
 import { KEY_ROLES } from '../../../../scheduler/keys/places/read-key-places.ts';
 import { addAuthority } from '../../../../scheduler/keys/root/add-authority.ts';
 import { initDevRoot } from '../../../../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
+import { succeed } from '../../../harness/run/run-command.ts';
+import { runCommandClass } from '../../commands/run-command-class.ts';
+import { emptyLayout } from './empty-layout.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
 const NOW = new Date('2026-11-21T08:00:00Z');
@@ -79,4 +85,23 @@ test("another authority key than the root's is refused with its file", async () 
     code: 'UNKNOWN_KEY',
     at: { file },
   });
+});
+
+test('root add-authority leaves its audit log entry, with person, reason, and the root before and after', async () => {
+  await using made = await withOldKeys();
+  const layout = await emptyLayout(join(made.path, 'layout'));
+  const flags = ['--keys', made.path, '--layout', layout, '--person', 'ada', '--reason', 'agents need it'];
+  succeed(await runCommandClass(RootAddAuthority, [...flags, '--now', '2026-11-21T08:00:00Z']));
+  const { roots } = await openKeyDirectory(made.path);
+  const { entries } = await readAuditLog(await openLayout(layout), roots);
+  expect(entries.flatMap((entry) => (entry.kind === 'change' ? [entry.predicate] : []))).toMatchObject([
+    {
+      change: 'root add-authority',
+      about: 'root 2',
+      person: 'ada',
+      reason: 'agents need it',
+      old: { version: 1, digest: roots[0]?.digest, authorities: [] },
+      new: { version: 2, digest: roots[1]?.digest, authorities: [expect.anything()] },
+    },
+  ]);
 });

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, it } from 'vitest';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { fingerprint, generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import KeysGenerate from '../../../../scheduler/commands/keys/generate.ts';
 import KeysProtect from '../../../../scheduler/commands/keys/protect.ts';
@@ -12,7 +13,10 @@ import RootMerge from '../../../../scheduler/commands/root/merge.ts';
 import RootRotate from '../../../../scheduler/commands/root/rotate.ts';
 import RootSign from '../../../../scheduler/commands/root/sign.ts';
 import RootVerify from '../../../../scheduler/commands/root/verify.ts';
+import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { readAuditLog } from '../../../../scheduler/load/releases/audit-log.ts';
 import { runCommandClass } from '../../commands/run-command-class.ts';
+import { emptyLayout } from './empty-layout.ts';
 import { withOffice } from './officers.ts';
 import { succeed } from '../../../harness/run/run-command.ts';
 
@@ -87,6 +91,46 @@ describe('the root ceremony', () => {
     expect(shown.err).toBe('');
     const json = (await it.run(RootInspect, ...keys, '--json')).json();
     expect(json).toMatchObject({ fleet: 'acme', dev: false, version: 1 });
+  });
+
+  it('root install without a layout says that it is not logged; repeated with --layout it is, once', async () => {
+    await using it = await withCeremony();
+    await it.first();
+    const keys = ['--keys', it.at('keys'), '--person', 'ada', '--reason', 'cleo left'];
+    expect((await it.run(RootInstall, it.at('1.root.json'), ...keys)).err).toBe('');
+    await copyFile(it.at('audit.key'), it.at('keys/audit.key'));
+    succeed(
+      await it.rotate(1, '--remove', `officer=${it.at('cleo.pub')}`, '--add', `officer=${it.at('dora.pub')}`),
+    );
+    for (const name of ['ada', 'ben']) succeed(await it.sign(2, name));
+    const install = (...more: readonly string[]) =>
+      it.run(RootInstall, it.at('2.root.json'), ...keys, ...more);
+    const unlogged = await install();
+    expect([unlogged.code, unlogged.err.trim()]).toEqual([
+      0,
+      'There is no entry in the audit log, because no layout is configured here. Repeat it with --layout.',
+    ]);
+    const layout = await emptyLayout(it.at('layout'));
+    for (let time = 0; time < 2; time++) {
+      const logged = await install('--layout', layout);
+      expect([logged.code, logged.err]).toEqual([0, '']);
+    }
+    const { roots } = await openKeyDirectory(it.at('keys'));
+    const { entries } = await readAuditLog(await openLayout(layout), roots);
+    const changes = entries.flatMap((entry) => (entry.kind === 'change' ? [entry.predicate] : []));
+    expect(changes).toMatchObject([
+      {
+        change: 'root install',
+        about: 'root 2',
+        person: 'ada',
+        reason: 'cleo left',
+        old: { version: 1, digest: roots[0]?.digest },
+        new: { version: 2, digest: roots[1]?.digest },
+      },
+    ]);
+    const [before, after] = [JSON.stringify(changes[0]?.old), JSON.stringify(changes[0]?.new)];
+    expect([before, after].map((text) => text.includes(it.finger('cleo')))).toEqual([true, false]);
+    expect([before, after].map((text) => text.includes(it.finger('dora')))).toEqual([false, true]);
   });
 
   it('merges copies that officers signed at the same time, in place or into another file', async () => {

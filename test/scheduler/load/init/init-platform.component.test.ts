@@ -45,7 +45,11 @@ describe('a new platform repository', () => {
       { from: 'qa', to: 'prod' },
     ]);
     const compliance = { percent: 100, atLeast: 1, of: 'enrolled', require: [] };
-    const gates = promotionPolicies.map(({ from, to, compliance: asked }) => ({ from, to, compliance: asked }));
+    const gates = promotionPolicies.map(({ from, to, compliance: asked }) => ({
+      from,
+      to,
+      compliance: asked,
+    }));
     expect(gates).toEqual(links.map((link) => ({ ...link, compliance })));
   });
 

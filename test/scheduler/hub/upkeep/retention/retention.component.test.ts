@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { openLayout } from '#bundles/formats/layout/layout';
 import { addDays, formatTime } from '#bundles/time';
+import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
 import { answerHistory } from '../../../../../scheduler/hub/questions/answers/answer-history.ts';
 import { answerWhere } from '../../../../../scheduler/hub/questions/answers/answer-where.ts';
 import { rebuildHistory } from '../../../../../scheduler/hub/ingest/reports/rebuild-history.ts';
@@ -9,6 +11,7 @@ import {
   retentionDays,
 } from '../../../../../scheduler/hub/upkeep/retention/apply-retention.ts';
 import { trimLife } from '../../../../../scheduler/hub/upkeep/retention/trim-life.ts';
+import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import type { Database } from '../../../../../scheduler/hub/store/tables.ts';
 import {
   chain,
@@ -119,6 +122,25 @@ describe('retention', () => {
     expect(await receiptOn(stick, hub, agent)).toMatchObject({ from: 1, to: 14 });
     expect(await remove(hub, addDays(LAST, 20))).toMatchObject({ events: 5 });
     expect(await rows()).toMatchObject([{ seq: 1, last_seq: 10 }, { seq: 11 }]);
+  });
+
+  it('leaves one entry in the audit log for each round that removed something, with what it removed and why', async () => {
+    await using hub = await reported();
+    const removed = await remove(hub);
+    await remove(hub);
+    await appendChanges(hub, { command: 'test', now: LAST });
+    const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+    const changes = entries.flatMap((entry) => (entry.kind === 'change' ? [entry.predicate] : []));
+    expect(changes.filter(({ change }) => change === 'retention')).toMatchObject([
+      {
+        about: 'stored facts',
+        person: null,
+        reason: 'retention of 30 days',
+        old: { ...removed },
+        new: null,
+        time: formatTime(LAST),
+      },
+    ]);
   });
 
   it('accepts a report of removed events as known, by the hashes at both ends of the removed range', async () => {
