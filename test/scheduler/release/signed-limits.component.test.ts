@@ -8,44 +8,63 @@ import { type Teams, makeTeams, plainTeam } from '../../harness/fleets/two-teams
 import { LONG } from '../../harness/run/long.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { readAllSigned } from './read-all-signed.ts';
+import { REACHED_BELOW, UNREACHED_BELOW } from './signed-limits/lower-limits.ts';
 import { REACHED, UNREACHED } from './signed-limits/reached-limits.ts';
 
 /**
- * Every limit of the documents that are signed with what authors wrote: at the limit, one over it and far over it. Nothing that readers
+ * Every limit of the documents that are signed with what authors wrote: at the limit, one beyond it and far over it. Nothing that readers
  * refuse is signed, the package that exceeds the limit is held by name, and another team's next version is released.
  */
 const DOCUMENTS = ['bundle-config', 'bundle-predicate', 'candidate', 'host-package'];
 const UPPER = ['maxLength', 'maxItems', 'maxProperties', 'maximum', 'uniqueItems'];
+const LOWER = ['minLength', 'minItems', 'minProperties', 'minimum'];
 
 type Node = { readonly [keyword: string]: unknown };
 
 /** 'bundle-config /siteInputs/fields[]/input maxLength' to its value. */
-const limitsIn = (node: unknown, path: string, found = new Map<string, number>()): Map<string, number> => {
-  if (Array.isArray(node)) for (const one of node) limitsIn(one, path, found);
+const limitsIn = (
+  keywords: readonly string[],
+  node: unknown,
+  path: string,
+  found = new Map<string, number>(),
+): Map<string, number> => {
+  if (Array.isArray(node)) for (const one of node) limitsIn(keywords, one, path, found);
   if (typeof node !== 'object' || node === null || Array.isArray(node)) return found;
   for (const [keyword, value] of Object.entries(node as Node)) {
-    if (UPPER.includes(keyword) && value !== Number.MAX_SAFE_INTEGER)
+    if (keywords.includes(keyword) && value !== Number.MAX_SAFE_INTEGER)
       found.set(`${path} ${keyword}`, Number(value));
     else if (keyword === 'properties' || keyword === '$defs')
-      for (const [name, one] of Object.entries(value as Node)) limitsIn(one, `${path}/${name}`, found);
-    else if (keyword === 'items' || keyword === 'additionalProperties') limitsIn(value, `${path}[]`, found);
-    else if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) limitsIn(value, path, found);
+      for (const [name, one] of Object.entries(value as Node))
+        limitsIn(keywords, one, `${path}/${name}`, found);
+    else if (keyword === 'items' || keyword === 'additionalProperties')
+      limitsIn(keywords, value, `${path}[]`, found);
+    else if (['allOf', 'anyOf', 'oneOf'].includes(keyword)) limitsIn(keywords, value, path, found);
   }
   return found;
 };
 
-const LIMITS = new Map(
-  DOCUMENTS.flatMap((name) => {
-    const file = new URL(`../../../bundles/schemas/${name}.schema.json`, import.meta.url);
-    return [...limitsIn(JSON.parse(readFileSync(file, 'utf8')), `${name} `)];
-  }),
-);
+const limitsOf = (keywords: readonly string[]): ReadonlyMap<string, number> =>
+  new Map(
+    DOCUMENTS.flatMap((name) => {
+      const file = new URL(`../../../bundles/schemas/${name}.schema.json`, import.meta.url);
+      return [...limitsIn(keywords, JSON.parse(readFileSync(file, 'utf8')), `${name} `)];
+    }),
+  );
 
-test('each upper limit is covered by a test, or listed with the reason why no team reaches it', () => {
-  const known = [...Object.keys(REACHED), ...Object.keys(UNREACHED)];
-  expect(known.toSorted()).toEqual([...LIMITS.keys()].toSorted());
-  for (const why of Object.values(UNREACHED)) expect(why.length).toBeGreaterThan(10);
-});
+const LIMITS = limitsOf(UPPER);
+const LEAST = limitsOf(LOWER);
+
+test.each([
+  ['upper', LIMITS, REACHED, UNREACHED],
+  ['lower', LEAST, REACHED_BELOW, UNREACHED_BELOW],
+])(
+  'each %s limit is covered by a test, or listed with the reason why no team reaches it',
+  (_, limits, reached, unreached) => {
+    const known = [...Object.keys(reached), ...Object.keys(unreached)];
+    expect(known.toSorted()).toEqual([...limits.keys()].toSorted());
+    for (const why of Object.values(unreached)) expect(why.length).toBeGreaterThan(10);
+  },
+);
 
 describe('a value that readers would refuse is not signed, and only its own team is held', () => {
   let folder: string;
@@ -75,7 +94,15 @@ describe('a value that readers would refuse is not signed, and only its own team
     ];
   });
 
-  test.each(tried)('N60: $limit: $value', async ({ reach, value, held }) => {
+  const triedBelow = Object.entries(REACHED_BELOW).flatMap(([limit, reach]) => {
+    const least = LEAST.get(limit) ?? 0;
+    return [
+      { limit, reach, value: least, held: false },
+      { limit, reach, value: least - 1, held: true },
+    ];
+  });
+
+  test.each([...tried, ...triedBelow])('N60: $limit: $value', async ({ reach, value, held }) => {
     version += 1;
     await teams.team('payments', plainTeam('payments', version));
     await teams.team('hostile', reach.files(value, image), { host: { users: ['root'] }, siteValues: ['*'] });

@@ -93,7 +93,7 @@ describe('the root ceremony', () => {
     expect(json).toMatchObject({ fleet: 'acme', dev: false, version: 1 });
   });
 
-  it('root install without a layout says that it is not logged; repeated with --layout it is, once', async () => {
+  it('root install names the missing audit log entry without a layout, and writes it once with --layout', async () => {
     await using it = await withCeremony();
     await it.first();
     const keys = ['--keys', it.at('keys'), '--person', 'ada', '--reason', 'cleo left'];

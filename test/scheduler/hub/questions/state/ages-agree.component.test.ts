@@ -67,7 +67,7 @@ describe('where and the page of a workload, status, and the overview give the sa
     expect(found.texts).toEqual([AGES[0], AGES[0]]);
   });
 
-  it('that does not say when it looked: its last word', async () => {
+  it('whose report has no time of a look: the time of the report', async () => {
     const found = await ages({});
     expect(found.said).toEqual([found.arrived, found.arrived, found.arrived]);
     expect(found.texts).toEqual(['1 h ago', '1 h ago']);
