@@ -14,6 +14,9 @@ export const NAMES = {
 
 export const PACKAGE = `${NAMES.workload}-host`;
 
+/** A value that people at the site may change. */
+export const LOCAL_VALUE = 'numberOfTheLineThatTheLabelsAreFor';
+
 const object = (kind: string, name: string, spec: object, labels = {}): string =>
   JSON.stringify({ apiVersion: 'fleet-ferry/v1alpha1', kind, metadata: { name, labels }, spec });
 
@@ -27,7 +30,22 @@ const target = (environment: string): object => ({
 /** A package of files with a check that fails where a file `broken` is there. */
 const hostPackage = (version: number): string =>
   object('HostPackage', NAMES.workload, {
-    files: [{ path: `/etc/${NAMES.workload}/labels.conf`, content: `${version}` }],
+    files: [
+      { path: `/etc/${NAMES.workload}/labels.conf`, content: `${version}` },
+      { path: `/etc/${NAMES.workload}/line.json`, content: '{"line":1}', format: 'json' },
+    ],
+    siteInputs: [
+      {
+        name: LOCAL_VALUE,
+        title: 'Number of the packaging line that the labels of the northern region are for',
+        editableBy: 'site',
+        unit: 'line',
+        schema: { type: 'integer' },
+        default: 7,
+        file: `/etc/${NAMES.workload}/line.json`,
+        pointer: '/line',
+      },
+    ],
     checks: [
       {
         name: 'labels-of-the-northern-region-can-be-printed',
@@ -59,7 +77,10 @@ export const writePlatform = async (folder: string, version: number): Promise<vo
       workspace: 'packaging',
       workload: { repo: '../apps/printer', path: 'workload' },
     }),
-    'platform/base/workspace.yaml': object('Workspace', 'packaging', { host: { users: ['root'] } }),
+    'platform/base/workspace.yaml': object('Workspace', 'packaging', {
+      host: { users: ['root'] },
+      siteValues: [LOCAL_VALUE],
+    }),
     'platform/promotion/chain.yaml': object('PromotionPolicy', 'acceptance-to-production', {
       from: before,
       to: environment,

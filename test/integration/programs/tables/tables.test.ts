@@ -17,7 +17,7 @@ import { runExporter } from '../../../harness/run/run-exporter.ts';
 import { runScheduler } from '../../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { newWorld, NOW, writeKeys } from '../../../scheduler/keys/signer/signer-world.ts';
-import { NAMES, PACKAGE, writePlatform } from './long-names.ts';
+import { LOCAL_VALUE, NAMES, PACKAGE, writePlatform } from './long-names.ts';
 
 const { before, environment, clusterType, site, agent, fleet } = NAMES;
 const CHANNEL = `${before}/${clusterType}`;
@@ -146,6 +146,9 @@ describeWith(['dockerRegistry'], 'tables on a terminal of 80 columns', ({ docker
     await reads('agent', 'status');
     await reads('agent', 'history');
     await reads('agent', 'doctor');
+    const why = ['--reason', 'the line beside it is being rebuilt until the spring', '--person', 'mara'];
+    await changes('agent', 'values', 'set', `${LOCAL_VALUE}=8`, ...why);
+    await reads('agent', 'values');
     await changes('agent', 'retry', PACKAGE);
     await writeFile(at('host', 'etc', NAMES.workload, 'labels.conf'), 'changed by hand');
     await reads('agent', 'diff');
@@ -159,6 +162,8 @@ describeWith(['dockerRegistry'], 'tables on a terminal of 80 columns', ({ docker
     succeed(await run('agent', ['reports', 'export', at('stick')]));
     await reads('exporter', 'reports', at('stick'));
     await office('reports', 'import', at('stick'));
+    await reads('scheduler', 'sites', 'values', 'local');
+    await changes('agent', 'values', 'unset', LOCAL_VALUE, ...why);
     await changes('exporter', 'clean', at('stick'), '--dry-run', '--from', at('releases'));
   });
 
