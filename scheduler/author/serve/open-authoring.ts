@@ -1,15 +1,10 @@
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { PlatformEdit } from '#bundles/schemas/types/hub-decisions';
+import type { PlatformEdit, PlatformPreview, PlatformProblem } from '#bundles/schemas/types/hub-decisions';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { TOKEN_VARIABLE } from '../../deliver/git/forge/forge.ts';
-import type {
-  AuthoredFile,
-  AuthoredPlatform,
-  Authoring,
-  EditPreview,
-} from '../../hub/http/authoring/authoring.ts';
+import type { AuthoredFile, AuthoredPlatform, Authoring } from '../../hub/http/authoring/authoring.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
@@ -220,7 +215,7 @@ const describeObject = (layer: Layer, kind: string, name: string): AuthoredFile 
   };
 };
 
-const describePreview = ({ edit, check }: PreparedEdit): EditPreview => ({
+const describePreview = ({ edit, check }: PreparedEdit): PlatformPreview => ({
   subject: edit.subject,
   outcome: edit.outcome,
   files: edit.files.map((file) => ({
@@ -234,13 +229,7 @@ const describePreview = ({ edit, check }: PreparedEdit): EditPreview => ({
   assignments: assignmentChanges(check.environments).map(({ why = null, ...one }) => ({ ...one, why })),
 });
 
-const describeProblem = ({
-  code,
-  message,
-  subject,
-  at,
-  hint,
-}: FleetError): EditPreview['problems'][number] => ({
+const describeProblem = ({ code, message, subject, at, hint }: FleetError): PlatformProblem => ({
   code,
   message: subject === undefined ? message : `${subject}: ${message}`,
   file: at?.file ?? null,

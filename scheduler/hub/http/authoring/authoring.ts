@@ -1,4 +1,9 @@
-import type { PlatformEdit, PlatformSave } from '#bundles/schemas/types/hub-decisions';
+import type {
+  PlatformEdit,
+  PlatformPreview,
+  PlatformSave,
+  PlatformSaved,
+} from '#bundles/schemas/types/hub-decisions';
 
 /** One folder or branch in which objects of the platform are written. */
 export type AuthoredLayer = {
@@ -39,42 +44,6 @@ export type AuthoredFile = {
   readonly seen: string;
 };
 
-type EditProblem = {
-  readonly code: string;
-  readonly message: string;
-  readonly file: string | null;
-  readonly line: number | null;
-  readonly column: number | null;
-  readonly hint: string | null;
-};
-
-export type EditPreview = {
-  readonly subject: string;
-  readonly outcome: 'created' | 'configured' | 'unchanged';
-  readonly files: readonly { readonly file: string; readonly text: string | null; readonly diff: string }[];
-  /** With one of these nothing is saved. */
-  readonly problems: readonly EditProblem[];
-  /** Mistakes that the platform has without the edit, too. */
-  readonly known: readonly EditProblem[];
-  readonly advice: readonly EditProblem[];
-  readonly assignments: readonly {
-    readonly environment: string;
-    readonly clusterType: string;
-    readonly assignment: string;
-    readonly outcome: 'created' | 'configured' | 'deleted' | 'held' | 'healed';
-    readonly why: string | null;
-  }[];
-};
-
-export type SavedAnswer = {
-  readonly outcome: 'pushed' | 'proposed' | 'unchanged';
-  readonly place: string;
-  readonly files: readonly string[];
-  readonly commit: string | null;
-  readonly proposal: string | null;
-  readonly pullRequest: string | null;
-};
-
 /** Edits of the platform for the page. It reads and writes the repository with the hub's own rights; the routes judge the caller's. */
 export type Authoring = {
   /** @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING, PLATFORM_INVALID */
@@ -86,7 +55,7 @@ export type Authoring = {
     readonly name: string;
   }) => Promise<AuthoredFile>;
   /** @throws FleetError EDIT_CONFLICT, NAME_CLASH, NAME_INVALID, FIELD_INVALID; BUSY while many others are judged */
-  readonly preview: (edit: PlatformEdit) => Promise<EditPreview>;
+  readonly preview: (edit: PlatformEdit) => Promise<PlatformPreview>;
   /** @throws FleetError USAGE without a repository; the mistakes of the edit; as saveEdit and preview */
-  readonly save: (edit: PlatformSave, person: string) => Promise<SavedAnswer>;
+  readonly save: (edit: PlatformSave, person: string) => Promise<PlatformSaved>;
 };
