@@ -98,7 +98,7 @@ test('a stopped service is in the report, the status of the office and its alarm
   succeed(await office.scheduler('reports', 'import', site.medium));
   expect((await rows()).every(({ stopped }) => stopped)).toBe(true);
   const text = succeed(await office.scheduler('status')).stdout;
-  expect(text).toContain(`${SITE}/press-1: its service does not run`);
+  expect(text).toContain(`${SITE}/press-1: its service is not running`);
   expect(text).toContain('service stopped');
 });
 

@@ -225,7 +225,10 @@ describe('a folder with a kustomization', () => {
   test.for([
     ['resources: [none.yaml]\n', /^dev\/kustomization.yaml:3:13: REFERENCE_MISSING: .*there is no none.yaml/],
     ['resources: [https://example.com/a.yaml]\n', /REFERENCE_MISSING: .*lies outside of the repository/],
-    ['patches: []\nresources: []\n', /^dev\/kustomization.yaml:3:1: FIELD_INVALID: .*"patches" is not taken/],
+    [
+      'patches: []\nresources: []\n',
+      /^dev\/kustomization.yaml:3:1: FIELD_INVALID: .*"patches" is not supported/,
+    ],
     ['resources: [.]\n', /REFERENCE_MISSING: .*lists itself/],
     ['resources: x\n', /FIELD_INVALID: .*resources must be a list/],
   ] as const)('that says %j is refused', async ([fields, expected]) => {

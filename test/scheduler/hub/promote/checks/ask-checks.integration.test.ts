@@ -370,7 +370,7 @@ describe('an external check that cannot be requested', () => {
     await ask(clear);
     expect(await state(clear)).toMatchObject({
       state: 'invalid',
-      message: 'nothing was sent to checks.example: its address has no TLS',
+      message: 'checks.example is not asked: it is without TLS',
     });
   });
 
