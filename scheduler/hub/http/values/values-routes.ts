@@ -26,7 +26,7 @@ import { listProposals, rightsOver } from '../../promote/values/list-proposals.t
 import { listVersions } from '../../promote/values/list-versions.ts';
 import { previewValues } from '../../promote/values/preview-values.ts';
 import { findProposal, shortId } from '../../promote/values/propose-values.ts';
-import { editorsOf } from '../../promote/values/rules-for.ts';
+import { editorsOf, placesOf } from '../../promote/values/rules-for.ts';
 import { mayChange, toValuesAgent } from '../../promote/values/values-access.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
@@ -262,10 +262,7 @@ export const valuesRoutes = (
 
 /** @throws FleetError TOKEN_SCOPE, ROLE_MISSING: for the first value that the caller may not change there */
 const checkRights = async (hub: Hub, changes: readonly ValueChange[], caller: Principal): Promise<void> => {
-  const places = changes.flatMap(({ site, agent = null, set, unset }) =>
-    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
-  );
-  const editors = await editorsOf(hub, places);
+  const editors = await editorsOf(hub, placesOf(changes));
   const rows = editors.flatMap(({ agents }) => agents);
   const channels = new Map(rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]));
   const { layers } = await readChannelLayers(hub, [...channels.values()]);

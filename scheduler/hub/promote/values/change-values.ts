@@ -10,7 +10,7 @@ import { siteSigner } from '../../sites/site-signer.ts';
 import type { SiteRow, Tx } from '../../store/tables.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { proposeValues } from './propose-values.ts';
-import { rulesFor } from './rules-for.ts';
+import { placesOf, rulesFor } from './rules-for.ts';
 
 /** A change of one site, or of one of its agents, and the line of a file that asks for it. */
 export type AskedChange = { readonly change: ValueChange; readonly at?: Place };
@@ -69,10 +69,7 @@ export const proposeIfReviewed = async (
   changes: readonly ValueChange[],
   { review, now, allowUnknown, within }: ChangeTerms,
 ): Promise<JudgedProposal | undefined> => {
-  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
-    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
-  );
-  if ((await rulesFor(hub, review, touched)).length === 0) return undefined;
+  if ((await rulesFor(hub, review, placesOf(changes))).length === 0) return undefined;
   const proposal = await proposeValues(hub.store, changes, { now, allowUnknown, within });
   return proposal && (await judgeProposal(hub, proposal, review));
 };

@@ -90,7 +90,7 @@ const decide = async (
       return { row, outcome: 'refused', note: null };
     }
     const isReviewed =
-      (await rulesFor(hub, review, [{ site: row.site, agent: row.agentName, name: row.name }])).length > 0;
+      (await rulesFor(hub, review, [{ site: row.site, agent: row.agentName, name: row.name }], known)).length > 0;
     if (policy === 'ask' && !isReviewed && !isSame) return { row, outcome: 'waiting', note: null };
     const accepted = await acceptLocalEdit(hub, row, { by, now, review, isThere: isSame });
     return { row, outcome: accepted.kind === 'made' ? 'accepted' : 'proposed', note: null };

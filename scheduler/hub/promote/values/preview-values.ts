@@ -19,7 +19,7 @@ import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
 import { findConflicts } from './asked-values.ts';
 import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
-import { rulesFor } from './rules-for.ts';
+import { placesOf, rulesFor } from './rules-for.ts';
 
 /** Why a change would be refused; `name` null: of all its values. */
 export type ValueFault = {
@@ -98,10 +98,7 @@ export const previewValues = async (
       ),
     );
   }
-  const touched = changes.flatMap(({ site, agent = null, set, unset }) =>
-    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
-  );
-  const rules = await rulesFor(hub, review, touched);
+  const rules = await rulesFor(hub, review, placesOf(changes), known);
   return {
     sites,
     faults,

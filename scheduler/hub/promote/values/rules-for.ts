@@ -7,6 +7,7 @@ import { channelOf } from '../../sites/agent-record.ts';
 import { type KnownNeeds, type Needs, readNeeds } from '../../sites/check-values.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import type { ValueChange } from '../../sites/set-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
 /** A rule that changes have to meet. `role` undefined: of all values without a rule of their own. */
@@ -18,15 +19,17 @@ export type Rule = {
 /**
  * The rules of the review that these changes fall under, by the `editableBy` that releases of the site's agents have now; without duplicates.
  * @param review undefined: changes need no approval
+ * @param known site inputs of channels, read for other changes
  */
 export const rulesFor = async (
   hub: Hub,
   review: ValuesReview | undefined,
-  changes: readonly Pick<ProposedValue, 'site' | 'agent' | 'name'>[],
+  changes: readonly ChangedPlace[],
+  known: KnownNeeds = new Map(),
 ): Promise<readonly Rule[]> => {
   if (!review) return [];
   const rules = new Map<string, Rule>();
-  for (const { roles } of await editorsOf(hub, changes)) {
+  for (const { roles } of await editorsOf(hub, changes, known)) {
     for (const role of roles) {
       const approvals =
         role !== undefined && Object.hasOwn(review.roles, role) ? review.roles[role] : undefined;
@@ -41,6 +44,12 @@ export const rulesFor = async (
 };
 
 type ChangedPlace = Pick<ProposedValue, 'site' | 'agent' | 'name'>;
+
+/** The values that changes set and remove. */
+export const placesOf = (changes: readonly ValueChange[]): readonly ChangedPlace[] =>
+  changes.flatMap(({ site, agent = null, set, unset }) =>
+    [...Object.keys(set), ...unset].map((name) => ({ site, agent, name })),
+  );
 
 /** A value that is to change, the agents that it reaches, and who may change it there. */
 export type Editors = {
