@@ -1,6 +1,7 @@
 import { compareBytes } from '../../digest.ts';
 import type { Json } from '../../json/canonical.ts';
 import { isSameJson } from '../../json/is-same-json.ts';
+import { ownValue } from '../../own-value.ts';
 import type { SiteValues } from '../../schemas/types/site-values.ts';
 import { WITHHELD } from './changed-values.ts';
 import { namesSecretValue } from './names-secret-value.ts';
@@ -25,12 +26,12 @@ export type ValueDifference = {
 export const valueDifferences = (before: SiteValues, after: SiteValues): readonly ValueDifference[] => {
   const agents = [...new Set([...Object.keys(before.agents), ...Object.keys(after.agents)])];
   return [undefined, ...agents.toSorted(compareBytes)].flatMap((agent) => {
-    const [old, now] = [valuesAt(before, agent), valuesAt(after, agent)];
+    const [old, now] = [givenValues(before, agent), givenValues(after, agent)];
     const names = [...new Set([...Object.keys(old), ...Object.keys(now)])].toSorted(compareBytes);
     return names.flatMap((name) =>
-      isSameJson(own(old, name), own(now, name))
+      isSameJson(ownValue(old, name), ownValue(now, name))
         ? []
-        : [{ agent, name, old: own(old, name), new: own(now, name) }],
+        : [{ agent, name, old: ownValue(old, name), new: ownValue(now, name) }],
     );
   });
 };
@@ -65,15 +66,15 @@ const composedChanges = (before: SiteValues, after: SiteValues): readonly Decide
 const answerChanges = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
   const agents = new Set([...Object.keys(before.local ?? {}), ...Object.keys(after.local ?? {})]);
   return [...agents].toSorted(compareBytes).flatMap((agent) => {
-    const [old, now] = [own(before.local ?? {}, agent) ?? {}, own(after.local ?? {}, agent) ?? {}];
+    const [old, now] = [ownValue(before.local ?? {}, agent) ?? {}, ownValue(after.local ?? {}, agent) ?? {}];
     const names = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-      .filter((name) => !isSameJson(own(old, name), own(now, name)))
+      .filter((name) => !isSameJson(ownValue(old, name), ownValue(now, name)))
       .toSorted(compareBytes);
     if (names.length === 0) return [];
     const sideOf = (answers: typeof old): DecidedValues['old'] =>
       Object.fromEntries(
         names.flatMap((name) => {
-          const answer = own(answers, name);
+          const answer = ownValue(answers, name);
           return answer ? [[`local ${name}`, `${answer.outcome} ${answer.edit}`] as const] : [];
         }),
       );
@@ -90,7 +91,7 @@ const shown = (values: readonly (readonly [name: string, value: Json | undefined
   );
 
 const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Json> => {
-  const one = own(composed, agent);
+  const one = ownValue(composed, agent);
   const found = new Map<string, Json>();
   for (const [prefix, part] of [['', one] as const, ['fixed ', one?.fixed] as const]) {
     for (const [name, value] of Object.entries(part?.values ?? {})) found.set(prefix + name, value);
@@ -102,8 +103,6 @@ const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<s
 
 type Values = Readonly<Record<string, Json>>;
 
-const valuesAt = ({ values, agents }: SiteValues, agent: string | undefined): Values =>
-  agent === undefined ? values : (own(agents, agent) ?? {});
-
-const own = <T>(values: Readonly<Record<string, T>>, name: string): T | undefined =>
-  Object.hasOwn(values, name) ? values[name] : undefined;
+/** The values that people give a site, or one of its agents. */
+export const givenValues = ({ values, agents }: SiteValues, agent: string | undefined): Values =>
+  agent === undefined ? values : (ownValue(agents, agent) ?? {});

@@ -1,5 +1,6 @@
 import { defined } from '../../defined.ts';
 import { isSameJson } from '../../json/is-same-json.ts';
+import { ownValue } from '../../own-value.ts';
 import type { ComposedValues, SiteValues } from '../statements/predicates.ts';
 
 type Values = SiteValues['values'];
@@ -61,6 +62,3 @@ const mixValues = (own: Values = {}, kept: Values = {}, names: ReadonlySet<strin
     ...Object.entries(own).filter(([name]) => !names.has(name)),
     ...Object.entries(kept).filter(([name]) => names.has(name)),
   ]);
-
-const ownValue = (values: Values, name: string): Values[string] | undefined =>
-  Object.hasOwn(values, name) ? values[name] : undefined;

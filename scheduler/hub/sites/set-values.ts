@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import { decidedValues, givenValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
@@ -110,7 +110,7 @@ const changeGiven = (before: SiteValues, { agent, set, unset }: ValueChange): Si
 
 /** Removing an absent value is reported and is not an error, so that a repeated command succeeds. */
 const describeAbsentValue = (before: SiteValues, { site, agent, unset }: ValueChange): readonly string[] => {
-  const values = agent === undefined ? before.values : (before.agents[agent] ?? {});
+  const values = givenValues(before, agent);
   const whose = agent === undefined ? `site ${site}` : `agent ${agent} of site ${site}`;
   return unset
     .filter((name) => !Object.hasOwn(values, name))

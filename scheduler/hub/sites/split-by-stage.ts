@@ -1,6 +1,8 @@
 import { compareBytes } from '#bundles/digest';
+import { givenValues } from '#bundles/formats/author-schema/decided-values';
 import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
+import { ownValue } from '#bundles/own-value';
 import { isSelected } from '#bundles/trust/accept/is-selected';
 import type { StagePlan } from '../../model/promotion.ts';
 import { EVERYONE } from '../../release/rollout/plan-rollout.ts';
@@ -143,10 +145,7 @@ type Values = Readonly<Record<string, Json>>;
 const presentValues = (
   { site, agent }: ValueChange,
   { rows, fleet }: Pick<SplitFacts, 'rows' | 'fleet'>,
-): Values => {
-  const { values, agents } = siteValuesOf(rows.get(site), fleet, site);
-  return agent === undefined ? values : (agents[agent] ?? {});
-};
+): Values => givenValues(siteValuesOf(rows.get(site), fleet, site), agent);
 
 const replacedBy = (change: ValueChange, facts: SplitFacts): Values => {
   const now = presentValues(change, facts);
@@ -157,6 +156,3 @@ const replacedBy = (change: ValueChange, facts: SplitFacts): Values => {
     }),
   );
 };
-
-export const ownValue = (values: Values, name: string): Json | undefined =>
-  Object.hasOwn(values, name) ? values[name] : undefined;

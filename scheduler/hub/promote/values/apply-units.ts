@@ -1,12 +1,13 @@
 import { FleetError, isFleetError } from '#bundles/errors';
+import { givenValues } from '#bundles/formats/author-schema/decided-values';
 import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
+import { ownValue } from '#bundles/own-value';
 import type { Hub } from '../../hub.ts';
 import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
 import { siteValuesOf, type SiteSigner } from '../../sites/issue-site.ts';
 import { changeSites, readSites, toChange } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
-import { ownValue } from '../../sites/split-by-stage.ts';
 import {
   contentOf,
   type GivenUnit,
@@ -46,39 +47,33 @@ export const applyUnits = async (
   if (due.length === 0) return [];
   await checkUnits(hub, due, rollout.allowUnknown === true);
   const { person, reason, change } = rollout;
-  return inBatches(
-    hub,
-    due,
-    signal,
-    async (tx, sites) => {
-      if (!(await isRunning(tx, id))) return [];
-      const units = (await readUnits(tx, id, 'waiting', upTo)).filter(({ site }) => sites.has(site));
-      const facts = await readSites(
-        tx,
-        units.map(({ site }) => ({ site })),
-      );
-      const stale = units.filter((unit) => !holds(facts.rows.get(unit.site), unit, unit.content.old));
-      for (const unit of stale) {
-        await setState(tx, id, unit, 'withdrawn');
-        const withdrawn = { site: unit.site, agent: unit.agent };
-        const by = { person: null, reason: 'somebody changed the value meanwhile' };
-        await noteRollout(tx, { id, rollout, progress, state: 'running' }, 'withdraw', {
-          by,
-          now,
-          new: withdrawn,
-        });
-      }
-      const changes = units.filter((unit) => !stale.includes(unit)).map(toChange);
-      const rows = await changeSites(tx, changes, facts, { signer, by: { person, reason }, change, now });
-      const versions = new Map(rows.map(({ name, version }) => [name, version]));
-      for (const site of sites) {
-        const version = versions.get(site) ?? facts.rows.get(site)?.version;
-        if (version !== undefined) await markApplied(tx, id, site, { version, upTo });
-      }
-      return rows;
-    },
-    now,
-  );
+  return inBatches(hub, due, { now, signal }, async (tx, sites) => {
+    if (!(await isRunning(tx, id))) return [];
+    const units = (await readUnits(tx, id, 'waiting', upTo)).filter(({ site }) => sites.has(site));
+    const facts = await readSites(
+      tx,
+      units.map(({ site }) => ({ site })),
+    );
+    const stale = units.filter((unit) => !holds(facts.rows.get(unit.site), unit, unit.content.old));
+    for (const unit of stale) {
+      await setState(tx, id, unit, 'withdrawn');
+      const withdrawn = { site: unit.site, agent: unit.agent };
+      const by = { person: null, reason: 'somebody changed the value meanwhile' };
+      await noteRollout(tx, { id, rollout, progress, state: 'running' }, 'withdraw', {
+        by,
+        now,
+        new: withdrawn,
+      });
+    }
+    const changes = units.filter((unit) => !stale.includes(unit)).map(toChange);
+    const rows = await changeSites(tx, changes, facts, { signer, by: { person, reason }, change, now });
+    const versions = new Map(rows.map(({ name, version }) => [name, version]));
+    for (const site of sites) {
+      const version = versions.get(site) ?? facts.rows.get(site)?.version;
+      if (version !== undefined) await markApplied(tx, id, site, { version, upTo });
+    }
+    return rows;
+  });
 };
 
 /**
@@ -92,29 +87,23 @@ export const returnUnits = async (
 ): Promise<readonly SiteRow[]> => {
   const by = takenBack ?? { person: null, reason: null };
   const due = await readUnits(hub.store.db, id, 'applied');
-  return inBatches(
-    hub,
-    due,
-    signal,
-    async (tx, sites) => {
-      const units = (await readUnits(tx, id, 'applied')).filter(({ site }) => sites.has(site));
-      const facts = await readSites(
-        tx,
-        units.map(({ site }) => ({ site })),
-      );
-      const same = units.filter((unit) => holds(facts.rows.get(unit.site), unit, unit.content.set));
-      const changes = same.map(toReturn);
-      const rows = await changeSites(tx, changes, facts, {
-        signer,
-        by,
-        change: 'values rollout take-back',
-        now,
-      });
-      for (const unit of units) await setState(tx, id, unit, 'returned');
-      return rows;
-    },
-    now,
-  );
+  return inBatches(hub, due, { now, signal }, async (tx, sites) => {
+    const units = (await readUnits(tx, id, 'applied')).filter(({ site }) => sites.has(site));
+    const facts = await readSites(
+      tx,
+      units.map(({ site }) => ({ site })),
+    );
+    const same = units.filter((unit) => holds(facts.rows.get(unit.site), unit, unit.content.set));
+    const changes = same.map(toReturn);
+    const rows = await changeSites(tx, changes, facts, {
+      signer,
+      by,
+      change: 'values rollout take-back',
+      now,
+    });
+    for (const unit of units) await setState(tx, id, unit, 'returned');
+    return rows;
+  });
 };
 
 const toReturn = ({ site, agent, content: { set, unset, old } }: Unit): ValueChange =>
@@ -130,9 +119,8 @@ const toReturn = ({ site, agent, content: { set, unset, old } }: Unit): ValueCha
 const inBatches = async (
   { store }: Hub,
   due: readonly Unit[],
-  signal: AbortSignal | undefined,
+  { now, signal }: Pick<UnitOptions, 'now' | 'signal'>,
   work: (tx: Tx, sites: ReadonlySet<string>) => Promise<readonly SiteRow[]>,
-  now: Date,
 ): Promise<readonly SiteRow[]> => {
   const sites = [...new Set(due.map(({ site }) => site))];
   const changed: SiteRow[] = [];
@@ -204,8 +192,7 @@ const holds = (
   values: Readonly<Record<string, Json>>,
 ): boolean => {
   if (!row) return false;
-  const document = siteValuesOf(row, '', site);
-  const present = agent === '' ? document.values : (document.agents[agent] ?? {});
+  const present = givenValues(siteValuesOf(row, '', site), agent === '' ? undefined : agent);
   return [...Object.keys(set), ...unset].every((name) =>
     isSameJson(ownValue(present, name), ownValue(values, name)),
   );

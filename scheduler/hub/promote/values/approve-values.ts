@@ -1,7 +1,9 @@
 import { APPROVAL_SITE_VALUES, type ApprovalPredicate } from '#bundles/formats/statements/predicates';
 import { FleetError } from '#bundles/errors';
+import { givenValues } from '#bundles/formats/author-schema/decided-values';
 import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
+import { ownValue } from '#bundles/own-value';
 import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import type { ProposedValue, ProposedValues } from '../../../model/proposed-values.ts';
@@ -291,8 +293,7 @@ const checkUnchanged = async (tx: Tx, { row, proposed }: Proposal): Promise<void
     const found = await findSite(tx, site, undefined);
     const values = siteValuesOf(found, proposed.fleet, site);
     for (const one of own) {
-      const present = one.agent === null ? values.values : (values.agents[one.agent] ?? {});
-      const now = Object.hasOwn(present, one.name) ? present[one.name] : undefined;
+      const now = ownValue(givenValues(values, one.agent ?? undefined), one.name);
       if (isSameJson(now, one.old)) continue;
       throw await changedSince(tx, row.person, one);
     }

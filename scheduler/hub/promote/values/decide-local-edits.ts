@@ -8,6 +8,7 @@ import { isSameJson } from '#bundles/json/is-same-json';
 import type { Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
+import { ownValue } from '#bundles/own-value';
 import { formatTime } from '#bundles/time';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import { noteChange } from '../../changes/note-change.ts';
@@ -90,7 +91,8 @@ const decide = async (
       return { row, outcome: 'refused', note: null };
     }
     const isReviewed =
-      (await rulesFor(hub, review, [{ site: row.site, agent: row.agentName, name: row.name }], known)).length > 0;
+      (await rulesFor(hub, review, [{ site: row.site, agent: row.agentName, name: row.name }], known))
+        .length > 0;
     if (policy === 'ask' && !isReviewed && !isSame) return { row, outcome: 'waiting', note: null };
     const accepted = await acceptLocalEdit(hub, row, { by, now, review, isThere: isSame });
     return { row, outcome: accepted.kind === 'made' ? 'accepted' : 'proposed', note: null };
@@ -133,7 +135,7 @@ const officeValues = async (hub: Hub, row: SiteEdit, known: KnownNeeds): Promise
 };
 
 const assignmentsIn = ({ composed }: SiteValues, agent: string): readonly string[] => {
-  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
+  const own = ownValue(composed ?? {}, agent);
   return [...Object.keys(own?.assignments ?? {}), ...Object.keys(own?.fixed?.assignments ?? {})];
 };
 

@@ -5,6 +5,7 @@ import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
+import { ownValue } from '#bundles/own-value';
 import { formatChannel } from '#bundles/names';
 import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
 import { type AgentComposition, tieError } from '../../../plan/compose/compose-site.ts';
@@ -190,10 +191,8 @@ const createJudge = (): Judge => {
   };
 };
 
-const isSameValue = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean => {
-  const [one, other] = [a, b].map((values) => (Object.hasOwn(values, name) ? values[name] : undefined));
-  return isSameJson(one, other);
-};
+const isSameValue = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean =>
+  isSameJson(ownValue(a, name), ownValue(b, name));
 
 const judgeNames = async (
   schema: Parameters<typeof judgeSiteValues>[0],
