@@ -10,7 +10,6 @@ import type { ProposedValue, ProposedValues } from '../../../model/proposed-valu
 import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
 import { openReleases } from '../../../release/write/open-releases.ts';
-import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { checkValues } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
@@ -27,6 +26,7 @@ import type { SiteRow, Tx } from '../../store/tables.ts';
 import { approvalStatement, NO_DIGEST, signApproval } from '../decide/approve-for.ts';
 import { LOCK_WAIT_MS } from '../decide/chain.ts';
 import { approvalFiles, type JudgedProposal, judgeProposal } from './judge-proposal.ts';
+import { endProposal, rejectProposal } from './end-proposal.ts';
 import { changesOf, findProposal, type Proposal, shortId, whoseOf } from './propose-values.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 
@@ -202,7 +202,8 @@ const applyProposal = async (
       await checkUnchanged(tx, { row, proposed });
       for (const edit of editsOf(proposed))
         await answerLocalEdit(tx, edit, { outcome: 'accepted', ...last, now });
-      await endProposal(tx, row.id, { state: 'applied', ...last, now });
+      const ended = await endProposal(tx, { row, proposed }, { state: 'applied', by: last, now });
+      if (!ended) await findProposal(tx, row.id);
     },
   });
 };
@@ -220,10 +221,7 @@ export const rejectValues = async (
   const proposal = await findProposal(hub.store.db, id);
   const { row, proposed } = proposal;
   const end = async (tx: Tx): Promise<void> => {
-    await endProposal(tx, row.id, { state: 'rejected', ...by, now });
-    const about = proposed.changes[0]?.site ?? 'sites';
-    const old = { proposal: row.id, person: row.person };
-    await noteChange(tx, { change: 'sites values reject', about, old, new: null }, by, now);
+    if (!(await rejectProposal(tx, proposal, by, now))) await findProposal(tx, row.id);
   };
   const waiting = await readLocalEdits(hub.store.db, { states: ['waiting'] });
   const edits = editsOf(proposed).filter(({ edit }) => waiting.some((one) => one.edit === edit));
@@ -265,27 +263,6 @@ const editsOf = ({ changes }: ProposedValues) =>
         ]
       : [],
   );
-
-type Ending = {
-  readonly state: 'applied' | 'rejected';
-  readonly person: string;
-  readonly reason: string;
-  readonly now: Date;
-};
-
-const endProposal = async (
-  tx: Tx,
-  id: Proposal['row']['id'],
-  { state, person, reason, now }: Ending,
-): Promise<void> => {
-  const { numUpdatedRows } = await tx
-    .updateTable('values_proposal')
-    .set({ state, ended_by: person, ended_reason: reason, ended_at: formatTime(now) })
-    .where('id', '=', id)
-    .where('state', '=', 'waiting')
-    .executeTakeFirstOrThrow();
-  if (numUpdatedRows === 0n) await findProposal(tx, id);
-};
 
 /** Checks that each value is what it was when the change was proposed. @throws FleetError VALUES_CHANGED, with the name of who changed it */
 const checkUnchanged = async (tx: Tx, { row, proposed }: Proposal): Promise<void> => {

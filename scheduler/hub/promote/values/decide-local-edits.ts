@@ -9,9 +9,7 @@ import type { Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { formatChannel } from '#bundles/names';
 import { ownValue } from '#bundles/own-value';
-import { formatTime } from '#bundles/time';
 import type { ValuesReview } from '../../../settings/values-review.ts';
-import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
@@ -20,6 +18,7 @@ import { readLocalEdits, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';
 import { BY_RULE } from '../../store/open-store.ts';
 import { acceptLocalEdit, refuseLocalEdit } from './answer-local-edit.ts';
+import { rejectProposal } from './end-proposal.ts';
 import { readProposals } from './propose-values.ts';
 import { rulesFor } from './rules-for.ts';
 
@@ -207,9 +206,8 @@ const endGone = async (hub: Hub): Promise<void> => {
 
 /** Rejects proposals of edits that do not wait any more: the site has changed the value again, or took it back. */
 const rejectEnded = async (hub: Hub, now: Date): Promise<void> => {
-  const proposals = await readProposals(hub.store.db, 'waiting');
-  for (const { row, proposed } of proposals) {
-    const edits = proposed.changes.flatMap(({ local }) => local?.edit ?? []);
+  for (const proposal of await readProposals(hub.store.db, 'waiting')) {
+    const edits = proposal.proposed.changes.flatMap(({ local }) => local?.edit ?? []);
     if (edits.length === 0) continue;
     const waiting = await hub.store.db
       .selectFrom('local_edit')
@@ -219,21 +217,6 @@ const rejectEnded = async (hub: Hub, now: Date): Promise<void> => {
       .execute();
     if (waiting.length > 0) continue;
     const reason = 'the local value does not wait any more: it was changed again or taken back at the site';
-    await hub.store.transact(async (tx) => {
-      await tx
-        .updateTable('values_proposal')
-        .set({ state: 'rejected', ended_by: 'a rule', ended_reason: reason, ended_at: formatTime(now) })
-        .where('id', '=', row.id)
-        .where('state', '=', 'waiting')
-        .execute();
-      const about = proposed.changes[0]?.site ?? 'sites';
-      const old = { proposal: row.id, person: row.person };
-      await noteChange(
-        tx,
-        { change: 'sites values reject', about, old, new: null },
-        { person: null, reason },
-        now,
-      );
-    });
+    await hub.store.transact((tx) => rejectProposal(tx, proposal, { person: null, reason }, now));
   }
 };
