@@ -20,8 +20,12 @@ type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>
 /** By formatChannel; undefined for a channel without a release. */
 export type KnownNeeds = Map<string, Needs | undefined>;
 
-/** The site inputs of a channel's newest release. */
-export type Needs = { readonly release: string; readonly inputs: Properties };
+/** The site inputs of a channel's newest release, and the bundles that ask for them. */
+export type Needs = {
+  readonly release: string;
+  readonly inputs: Properties;
+  readonly configs: readonly BundleConfig[];
+};
 
 /**
  * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
@@ -78,11 +82,13 @@ export const readNeeds = async (
     if (needs.has(name)) continue;
     const found = await readRelease(layout, channel, keys.roots);
     const inputs: Record<string, Properties[string]> = {};
+    const configs: BundleConfig[] = [];
     for (const digest of found ? bundlesOf(found) : []) {
       const { config } = await readBundle(layout.blobs, digest);
       Object.assign(inputs, config.siteInputs.schema['properties']);
+      configs.push(config);
     }
-    needs.set(name, found && { release: `release ${found.predicate.version} of ${name}`, inputs });
+    needs.set(name, found && { release: `release ${found.predicate.version} of ${name}`, inputs, configs });
   }
   return needs;
 };

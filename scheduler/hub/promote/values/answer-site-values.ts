@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { isSameJson } from '#bundles/json/is-same-json';
 import type { Json } from '#bundles/json/canonical';
@@ -97,7 +98,12 @@ export const answerSiteValues = async (
   return {
     site,
     version: row.version,
-    held: held ? { since: held.since, reasons: held.reasons.map((one) => toReason(one)) } : null,
+    held: held
+      ? {
+          since: held.since,
+          reasons: held.reasons.map(({ code, message, hint }) => ({ code, message, ...defined({ hint }) })),
+        }
+      : null,
     places: [
       placeOf(context, null, explained, everyAgent),
       ...explained.map((one) =>
@@ -112,16 +118,6 @@ export const answerSiteValues = async (
     untaken: explained.flatMap(({ agent, untaken }) => untaken.map((name) => ({ agent, name }))),
   };
 };
-
-const toReason = ({
-  code,
-  message,
-  hint,
-}: {
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string | undefined;
-}) => (hint === undefined ? { code, message } : { code, message, hint });
 
 type Waiting = ReadonlyMap<string, NonNullable<FormValue['proposal']>>;
 

@@ -1,14 +1,13 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
-import type { BundleConfig } from '#bundles/formats/bundle/config';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { type Channel, formatChannel } from '#bundles/names';
-import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
+import { isSameJson } from '#bundles/json/is-same-json';
+import { formatChannel } from '#bundles/names';
+import { ownValue } from '#bundles/own-value';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
@@ -17,6 +16,7 @@ import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
+import type { AgentRow } from '../../store/tables.ts';
 import { findConflicts } from './asked-values.ts';
 import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
@@ -72,20 +72,14 @@ export const previewValues = async (
   for (const change of changes) fitting.push(...(await checkEach(hub, change, known, faults)));
   for (const { error, ...place } of await findConflicts(db, changes, version))
     faults.push({ ...place, ...toFault(error) });
-  const configs = configReader(hub);
   const sites: ValuesPreview['sites'][number][] = [];
   const warnings: ValuesPreview['warnings'][number][] = [];
   for (const { site, row, after } of await planValues(db, fleet, fitting)) {
     const before = siteValuesOf(row, fleet, site);
-    const reached = await findReached({ db, configs }, { site, before, after });
     const enrolled = await agentsWithValues(db, site);
-    const isHidden = hiddenNames(
-      await readNeeds(
-        hub,
-        enrolled.map((one) => channelOf(one)),
-        known,
-      ),
-    );
+    const needs = await readNeeds(hub, enrolled.map(channelOf), known);
+    const isHidden = hiddenNames(needs);
+    const reached = await findReached(enrolled, needs, { before, after });
     sites.push({
       site,
       version: row.version,
@@ -139,27 +133,7 @@ const checkEach = async (
 const toFault = (error: unknown): Pick<ValueFault, 'code' | 'message' | 'hint'> => {
   if (!isFleetError(error)) throw error;
   const { code, message, hint } = error;
-  return hint === undefined ? { code, message } : { code, message, hint };
-};
-
-type ConfigReader = (channel: Channel) => Promise<readonly BundleConfig[]>;
-
-/** The bundles of the newest releases of channels, each read once. */
-const configReader = ({ layout: directory, keys }: Hub): ConfigReader => {
-  const known = new Map<string, Promise<readonly BundleConfig[]>>();
-  const read: ConfigReader = async (channel) => {
-    const layout = await openOrStartLayout(directory);
-    const found = await readRelease(layout, channel, keys.roots);
-    return Promise.all(
-      (found ? bundlesOf(found) : []).map(async (digest) => (await readBundle(layout.blobs, digest)).config),
-    );
-  };
-  return (channel) => {
-    const name = formatChannel(channel);
-    const found = known.get(name) ?? read(channel);
-    known.set(name, found);
-    return found;
-  };
+  return { code, message, ...defined({ hint }) };
 };
 
 type Reached = {
@@ -171,16 +145,17 @@ type Reached = {
 
 /** The packages at a site whose values differ, and values that they need and would not have. */
 const findReached = async (
-  { db, configs }: { readonly db: Hub['store']['db']; readonly configs: ConfigReader },
-  { site, before, after }: { readonly site: string; readonly before: SiteValues; readonly after: SiteValues },
+  enrolled: readonly AgentRow[],
+  needs: KnownNeeds,
+  { before, after }: { readonly before: SiteValues; readonly after: SiteValues },
 ): Promise<readonly Reached[]> => {
   const reached: Reached[] = [];
-  for (const row of await agentsWithValues(db, site)) {
-    for (const config of await configs(channelOf(row))) {
+  for (const row of enrolled) {
+    for (const config of needs.get(formatChannel(channelOf(row)))?.configs ?? []) {
       for (const { id } of config.assignments) {
         const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
         const differing = [...new Set([...Object.keys(old), ...Object.keys(now)])]
-          .filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
+          .filter((name) => !isSameJson(ownValue(old, name), ownValue(now, name)))
           .toSorted(compareBytes);
         const taken = new Set(
           siteFields(config, differing)

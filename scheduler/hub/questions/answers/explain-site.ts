@@ -94,21 +94,21 @@ export const explainSite = async (
   const decided = (await valuesAt(db, site))?.values ?? [];
   const rows = (await agentsWithValues(db, site)).filter(({ name }) => agent === undefined || name === agent);
   const { layers } = await readChannelLayers(hub, rows.map(channelOf));
-  const changeOf = await findChanges(
+  const composed = new Map(
     rows.flatMap((enrolled) => {
       const channel = layers.get(formatChannel(channelOf(enrolled)));
-      return channel ? [{ channel, composition: channel.compose(layeredRow(enrolled, channel)) }] : [];
+      const composition = channel?.compose(layeredRow(enrolled, channel));
+      return channel && composition ? [[enrolled.name, { channel, composition }] as const] : [];
     }),
-    blame,
   );
+  const changeOf = await findChanges([...composed.values()], blame);
   const edits = await readLocalInForce(db, site);
   const explained: ExplainedAgent[] = [];
   const known = new Set<string>();
   for (const enrolled of rows) {
     const { name } = enrolled;
     const channel = formatChannel(channelOf(enrolled));
-    const found = layers.get(channel);
-    const composition = found?.compose(layeredRow(enrolled, found));
+    const { channel: found, composition } = composed.get(name) ?? {};
     const assignments: ExplainedAssignment[] = [];
     const taken = new Set<string>();
     for (const config of found?.configs ?? [])
