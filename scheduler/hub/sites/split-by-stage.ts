@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { givenValues } from '#bundles/formats/author-schema/decided-values';
 import type { Json } from '#bundles/json/canonical';
@@ -74,16 +75,19 @@ export const splitByStage = (changes: readonly ValueChange[], facts: SplitFacts)
   return { atOnce, rollouts };
 };
 
-/** One change for each place, in which a later one of the same value counts. */
+/** One change for each place, in which a later one of the same value counts, with all answers. */
 const mergeByPlace = (changes: readonly ValueChange[]): readonly ValueChange[] =>
   [...Map.groupBy(changes, ({ site, agent = '' }) => JSON.stringify([site, agent])).values()].map((same) =>
-    same.reduce((before, { site, agent, set, unset }) => ({
+    same.reduce((before, { site, agent, set, unset, answers }) => ({
       site,
       agent,
       set: Object.fromEntries(
         Object.entries({ ...before.set, ...set }).filter(([name]) => !unset.includes(name)),
       ),
       unset: [...before.unset.filter((name) => !Object.hasOwn(set, name) && !unset.includes(name)), ...unset],
+      ...defined({
+        answers: answers || before.answers ? [...(before.answers ?? []), ...(answers ?? [])] : undefined,
+      }),
     })),
   );
 
