@@ -6,6 +6,7 @@ import { type Change, type NotedChange, noteChange } from '../changes/note-chang
 import type { By, Store } from '../store/open-store.ts';
 import { parts } from '../store/parts.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
+import { agentId } from './agent-record.ts';
 import { agentUnknown, changeValues, siteMissing, type ValueChange } from './set-values.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
 import { refuseWaiting } from './refuse-waiting.ts';
@@ -58,7 +59,7 @@ export const readSites = async (
   const known = new Set(agents.map(({ id }) => id));
   for (const { site, agent } of changes) {
     if (!rows.has(site)) throw siteMissing(site);
-    if (agent !== undefined && !known.has(`${site}/${agent}`)) throw agentUnknown(site, agent);
+    if (agent !== undefined && !known.has(agentId(site, agent))) throw agentUnknown(site, agent);
   }
   const enrolled = agents.filter(({ follower }) => follower === null);
   return { rows, agents: Map.groupBy(enrolled, ({ site }) => site) };

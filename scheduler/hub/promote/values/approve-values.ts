@@ -11,7 +11,8 @@ import { verifyEntry } from '../../../load/releases/audit-log.ts';
 import { appendEntry } from '../../../release/audit/append-entry.ts';
 import { openReleases } from '../../../release/write/open-releases.ts';
 import type { Hub } from '../../hub.ts';
-import { checkValues } from '../../sites/check-values.ts';
+import { agentId } from '../../sites/agent-record.ts';
+import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { answerLocalEdit, readLocalEdits } from '../../sites/local-edits.ts';
 import { type ManySites, setManyValues } from '../../sites/set-many-values.ts';
@@ -177,10 +178,11 @@ const applyProposal = async (
   last: { readonly person: string; readonly reason: string },
   now: Date,
 ): Promise<ManySites> => {
+  const known: KnownNeeds = new Map();
   const changes = [];
   for (const change of changesOf(proposed)) {
     await findSite(hub.store.db, change.site, change.agent);
-    changes.push({ ...change, set: await checkValues(hub, change, proposed.allowUnknown === true) });
+    changes.push({ ...change, set: await checkValues(hub, change, proposed.allowUnknown === true, known) });
   }
   const approved = [...(await approvalFiles(hub, approvals)), Buffer.from(row.document)];
   const names = approvals.map(({ person }) => person).join(', ');
@@ -256,7 +258,7 @@ const editsOf = ({ changes }: ProposedValues) =>
       ? [
           {
             site,
-            agent: `${site}/${local.agent}`,
+            agent: agentId(site, local.agent),
             edit: local.edit,
             answer: { agent: local.agent, name, edit: local.edit },
           },

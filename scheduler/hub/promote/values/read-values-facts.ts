@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
-import { channelOf } from '../../sites/agent-record.ts';
+import { agentId, channelOf } from '../../sites/agent-record.ts';
 import type { StoredRollout } from '../../sites/values-rollout.ts';
 import type { AgentRow, Database, ValuesUnitRow } from '../../store/tables.ts';
 import type { AgentFact } from '../rollout/judge-rollout.ts';
@@ -35,7 +35,7 @@ export const readValuesFacts = async (
     channels.map((channel) => ({ channel, start })),
     now,
   );
-  for (const all of facts.values()) for (const one of all) known.set(`${one.site}/${one.agent}`, one);
+  for (const all of facts.values()) for (const one of all) known.set(agentId(one.site, one.agent), one);
   const reached = await readReached(db, id);
   return agents.flatMap((row): AgentFact[] => {
     const fact = known.get(row.id);
