@@ -5,7 +5,7 @@ import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names'
 import type { Json } from '#bundles/json/canonical';
 import type { KnownNeeds, Needs } from '../../sites/check-values.ts';
 
-/** A value before and after; withheld if it may be secret, absent where there is none. `agent` null: of the site. */
+/** A value that changes, of the site (`agent` null) or of an agent. A side without a value is absent; text that may be secret is withheld. */
 export type ShownChange = {
   readonly agent: string | null;
   readonly name: string;

@@ -33,8 +33,9 @@ export type SteppedValues = {
 export type StepOptions = { readonly now: Date; readonly signal?: AbortSignal | undefined };
 
 /**
- * One step of each rollout of values that runs: carries out what is decided, judges, and writes and carries out the next decision. A decision is in the
- * database before a statement is signed for it, so a step that was killed is continued by the next one. writeComposed lays the statements out.
+ * Takes each running rollout of values one step further: signs the statements that earlier decisions want, judges the rollout by its agents, and decides
+ * about its next stage. The database has a decision before a statement is signed for it, so that the next call continues a step that was killed.
+ * writeComposed writes the statements to the layout.
  * @returns rollouts in which something was done
  */
 export const stepValues = async (hub: Hub, options: StepOptions): Promise<readonly SteppedValues[]> => {
