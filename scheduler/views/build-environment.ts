@@ -6,28 +6,40 @@ import { knownCharts } from '../load/charts/known-charts.ts';
 import { loadPlatform } from '../load/load-platform.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
-import { schedulePlatform } from '../plan/schedule/schedule-platform.ts';
-import { renderPlatform } from '../render/render-platform.ts';
+import type { Platform } from '../model/model.ts';
+import { type Schedule, schedulePlatform } from '../plan/schedule/schedule-platform.ts';
+import { type RenderResult, renderPlatform } from '../render/render-platform.ts';
 import { templateAdvice } from '../render/template-advice.ts';
 
-export type BuiltEnvironment = EnvironmentBuild & { readonly aboutTemplates: readonly FleetError[] };
+/** A platform with all its bundles, and the rendered files that they were made of. */
+export type BuiltPlatform = EnvironmentBuild & { readonly schedule: Schedule; readonly result: RenderResult };
 
-type Options = PlatformOptions & {
-  readonly fleet?: string;
+export type BuiltEnvironment = BuiltPlatform & { readonly aboutTemplates: readonly FleetError[] };
+
+type BuildOptions = Pick<PlatformOptions, 'env' | 'cacheDirectory' | 'signal'> & {
   /** Range of Kubernetes versions to judge rendered objects for. */
   readonly kubernetes?: string;
 };
 
 /** Makes every bundle of an environment, without writing and without looking for images. @throws FleetError the platform's problems */
 export const buildEnvironment = async (
-  options: Options,
+  options: PlatformOptions & BuildOptions & { readonly fleet?: string },
   sources: Sources,
   environment: string,
 ): Promise<BuiltEnvironment> => {
   const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
+  const built = await buildPlatform(platform, sources, options);
+  return { ...built, aboutTemplates: templateAdvice(platform, built.schedule, built.result.packages) };
+};
+
+/** The same for a platform that was loaded. Uses charts and contents that were fetched for an earlier build, and fetches none. */
+export const buildPlatform = async (
+  platform: Platform,
+  sources: Sources,
+  { env, cacheDirectory, signal = NEVER, kubernetes }: BuildOptions,
+): Promise<BuiltPlatform> => {
   const schedule = schedulePlatform(platform);
   const result = renderPlatform(platform, schedule);
-  const { kubernetes, env } = options;
   const built = await buildLoaded(
     {
       platform,
@@ -38,12 +50,12 @@ export const buildEnvironment = async (
       workers: 1,
       kubernetes,
       env,
-      charts: knownCharts(options.cacheDirectory),
-      contents: knownContents(options.cacheDirectory),
+      charts: knownCharts(cacheDirectory),
+      contents: knownContents(cacheDirectory),
     },
-    options.signal ?? NEVER,
+    signal,
   );
-  return { ...built, aboutTemplates: templateAdvice(platform, schedule, result.packages) };
+  return { ...built, schedule, result };
 };
 
 const NEVER = new AbortController().signal;

@@ -1,15 +1,13 @@
 import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../../load/applications/read-application.ts';
-import { buildLoaded } from '../../build/pipeline.ts';
 import type { BuiltBundle } from '../../assemble/bundle/built-bundle.ts';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { type GivenCandidate, isOwn } from '../../assemble/candidate/given-candidate.ts';
-import { knownCharts } from '../../load/charts/known-charts.ts';
-import { knownContents } from '../../assemble/content/known-contents.ts';
 import type { Platform } from '../../model/model.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
-import { renderEnvironment } from '../../render/render-environment.ts';
+import { keptFolders, renderTree } from '../../render/render-tree.ts';
+import { type BuiltPlatform, buildPlatform } from '../build-environment.ts';
 
 /** The output of one state of a platform for an environment, by cluster type. */
 export type EnvironmentView = {
@@ -44,28 +42,21 @@ export type ViewOptions = {
 export const viewEnvironment = async (
   platform: Platform,
   sources: Sources,
-  { env, cacheDirectory, signal, onlyBundles = false, candidate }: ViewOptions,
+  { onlyBundles, candidate, ...options }: ViewOptions,
 ): Promise<EnvironmentView> => {
-  const rendered = renderEnvironment(platform);
-  const { result, tree, isKept } = rendered;
-  const { bundles, sources: read } = await buildLoaded(
-    {
-      platform,
-      rendered,
-      sources,
-      images: 'unchecked',
-      previous: undefined,
-      workers: 1,
-      env,
-      // Contents fetched for an earlier build; a comparison fetches none.
-      charts: knownCharts(cacheDirectory),
-      contents: knownContents(cacheDirectory),
-    },
-    signal,
-  );
-  const { environment, heldWorkloads = [] } = platform;
-  const unread = heldWorkloads.flatMap(({ errors }) => errors);
-  if (candidate) checkSources(candidate, read, environment, isOwn(candidate, environment));
+  const built = await buildPlatform(platform, sources, options);
+  const { environment } = platform;
+  if (candidate) checkSources(candidate, built.sources, environment, isOwn(candidate, environment));
+  return viewBuilt(built, onlyBundles);
+};
+
+/** The view of an environment that was built. @param onlyBundles as in a release */
+export const viewBuilt = (
+  { platform, bundles, result }: BuiltPlatform,
+  onlyBundles = false,
+): EnvironmentView => {
+  const isKept = keptFolders(platform, result);
+  const unread = (platform.heldWorkloads ?? []).flatMap(({ errors }) => errors);
   if (onlyBundles) {
     // A channel without packages has no release.
     const clusterTypes = bundles
@@ -73,7 +64,7 @@ export const viewEnvironment = async (
       .filter(([, { assignments, held }]) => assignments.size + held.size > 0);
     return { files: new Map(), isKept, unread, clusterTypes: new Map(clusterTypes) };
   }
-  const files = [...tree].filter(([path]) => path.startsWith('.'));
+  const files = [...renderTree(platform, result)].filter(([path]) => path.startsWith('.'));
   return {
     files: new Map(files),
     isKept,

@@ -21,8 +21,12 @@ import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { createProblems, throwProblems } from '../../model/problems.ts';
-import { type DeliveredDiffOptions, diffDelivered } from '../diff/diff-delivered.ts';
-import { buildEnvironment } from '../build-environment.ts';
+import type { EnvironmentDiff } from '../diff/compare-environments.ts';
+import { compareViews, viewOrProblems } from '../diff/compare-views.ts';
+import type { DeliveredDiffOptions } from '../diff/diff-delivered.ts';
+import { viewBuilt } from '../diff/view-environment.ts';
+import { viewReleases } from '../diff/view-releases.ts';
+import { type BuiltEnvironment, buildEnvironment } from '../build-environment.ts';
 import { type PackageOutcomes, type TouchedAgent, touchedAssignments } from './touched-agents.ts';
 
 export type SitesDiff = {
@@ -45,11 +49,12 @@ export const diffSites = async (
   sites: readonly string[] | undefined,
 ): Promise<SitesDiff> => {
   const { rows, documents } = await readAgents(hub, sites, options.environments);
-  const after = await buildChannels(options, [...new Set(rows.map(({ environment }) => environment))]);
+  const builds = await buildAll(options, [...new Set(rows.map(({ environment }) => environment))]);
+  const after = channelsOf(builds);
   const { layers: before, faults } = await readChannelLayers(hub, rows.map(channelOf));
   const [fault] = faults;
   if (fault) throw fault;
-  const packages = await comparePackages(options, hub, after);
+  const packages = await comparePackages(options, hub, builds);
   const agents: TouchedAgent[] = [];
   const places: SitePlace[] = [];
   for (const row of rows) {
@@ -81,13 +86,18 @@ export const diffSites = async (
 
 /** How the packages of channels differ from their newest releases: by their objects, as `diff --against release` compares them. */
 const comparePackages = async (
-  options: Options,
-  { layout }: Pick<Hub, 'layout'>,
-  channels: ReadonlyMap<string, ChannelLayers>,
+  { signal }: Pick<Options, 'signal'>,
+  { layout: directory }: Pick<Hub, 'layout'>,
+  builds: readonly BuiltEnvironment[],
 ): Promise<ReadonlyMap<string, PackageOutcomes>> => {
-  const environments = [...new Set([...channels.values()].map(({ channel }) => channel.environment))];
-  const delivered = { kind: 'release', layout: await openLayout(layout) } as const;
-  const diffs = await diffDelivered({ ...options, environments }, delivered);
+  const layout = await openLayout(directory);
+  const diffs: EnvironmentDiff[] = [];
+  for (const build of builds.filter(({ bundles }) => bundles.length > 0)) {
+    signal.throwIfAborted();
+    const { environment } = build.platform;
+    const before = await viewOrProblems(environment, () => viewReleases(layout, environment, signal));
+    diffs.push(compareViews(environment, before, viewBuilt(build, true)));
+  }
   throwProblems(
     diffs.flatMap(({ problems }) => problems),
     'the platform',
@@ -133,21 +143,33 @@ const readAgents = async (
   };
 };
 
+type BuildOptions = PlatformOptions & { readonly fleet?: string };
+
 /** The layers and bundles of environments as a build would make them, by formatChannel. An unknown environment has none. */
 export const buildChannels = async (
-  options: PlatformOptions & { readonly fleet?: string },
+  options: BuildOptions,
   environments: readonly string[] | undefined,
-): Promise<ReadonlyMap<string, ChannelLayers>> => {
+): Promise<ReadonlyMap<string, ChannelLayers>> => channelsOf(await buildAll(options, environments));
+
+const buildAll = async (
+  options: BuildOptions,
+  environments: readonly string[] | undefined,
+): Promise<readonly BuiltEnvironment[]> => {
   const sources = options.sources ?? sourcesOf(options);
   const known = environmentsOf(await findRoot(options.platform, sources, createProblems()));
-  const channels = new Map<string, ChannelLayers>();
-  for (const environment of known.filter((one) => environments === undefined || environments.includes(one))) {
-    const { platform, bundles } = await buildEnvironment(options, sources, environment);
-    const released = layersOfPlatform(platform);
-    for (const { clusterType, bundle } of bundles) {
-      const channel = { environment, clusterType: clusterType.name };
-      channels.set(formatChannel(channel), channelLayers(channel, [bundle.config], released));
-    }
-  }
-  return channels;
+  const builds: BuiltEnvironment[] = [];
+  for (const environment of known.filter((one) => environments === undefined || environments.includes(one)))
+    builds.push(await buildEnvironment(options, sources, environment));
+  return builds;
 };
+
+const channelsOf = (builds: readonly BuiltEnvironment[]): ReadonlyMap<string, ChannelLayers> =>
+  new Map(
+    builds.flatMap(({ platform, bundles }) => {
+      const released = layersOfPlatform(platform);
+      return bundles.map(({ clusterType, bundle }) => {
+        const channel = { environment: platform.environment, clusterType: clusterType.name };
+        return [formatChannel(channel), channelLayers(channel, [bundle.config], released)] as const;
+      });
+    }),
+  );
