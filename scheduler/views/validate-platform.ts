@@ -27,6 +27,11 @@ export type Validation = {
   readonly sites: readonly SiteFinding[];
 };
 
+export type ValidatedBuilds = Validation & {
+  /** Builds of the environments; one with a problem that stops its build has none. */
+  readonly builds: readonly BuiltEnvironment[];
+};
+
 export type ValidateOptions = PlatformOptions & {
   readonly environments?: readonly string[];
   readonly fleet?: string;
@@ -43,6 +48,12 @@ export type ValidateOptions = PlatformOptions & {
  * @throws FleetError only if the platform itself cannot be read
  */
 export const validatePlatform = async (options: ValidateOptions): Promise<Validation> => {
+  const { builds: _, ...validation } = await validateBuilds(options);
+  return validation;
+};
+
+/** The same, with what was built. */
+export const validateBuilds = async (options: ValidateOptions): Promise<ValidatedBuilds> => {
   if (options.kubernetes !== undefined) checkRange(options.kubernetes);
   const sources = options.sources ?? sourcesOf(options);
   const root = createProblems();
@@ -106,6 +117,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
       ),
     ],
     sites: judged,
+    builds,
   };
 };
 
@@ -136,12 +148,13 @@ const environmentsAt = async (
   }
 };
 
-const onlyRoot = (problems: readonly FleetError[]): Validation => {
-  const findings = groupFindings(problems.map((error) => ({ error, environment: '' }))).map((finding) => ({
+const onlyRoot = (found: readonly FleetError[]): ValidatedBuilds => {
+  const findings = groupFindings(found.map((error) => ({ error, environment: '' }))).map((finding) => ({
     ...finding,
     environments: [],
   }));
-  return { environments: [], problems: findings.map(({ error }) => error), findings, advice: [], sites: [] };
+  const problems = findings.map(({ error }) => error);
+  return { environments: [], problems, findings, advice: [], sites: [], builds: [] };
 };
 
 /** An unknown custom kind is one advice, regardless of the number of environments and objects. */

@@ -1,13 +1,14 @@
 import type { FleetError } from '#bundles/errors';
 import type { PlatformOptions } from '../../load/platform/load-options.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
-import { findRoot, loadPlatform, sourcesOf } from '../../load/load-platform.ts';
+import { findRoot, sourcesOf } from '../../load/load-platform.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import { createProblems, problemsOf, isFatal } from '../../model/problems.ts';
 import { compareViews, type Viewed, viewOrProblems } from '../../views/diff/compare-views.ts';
 import type { EnvironmentDiff } from '../../views/diff/compare-environments.ts';
-import { viewEnvironment } from '../../views/diff/view-environment.ts';
-import { validatePlatform } from '../../views/validate-platform.ts';
+import { viewBuilt } from '../../views/diff/view-environment.ts';
+import { type BuiltEnvironment, buildEnvironment } from '../../views/build-environment.ts';
+import { type ValidatedBuilds, validateBuilds } from '../../views/validate-platform.ts';
 import { type EditedFiles, withEdits } from './edited-sources.ts';
 
 export type CheckOptions = PlatformOptions & {
@@ -29,8 +30,8 @@ export type EditCheck = {
 };
 
 /**
- * Validates the platform with edited files, and compares what it renders with what it renders now. Reads everything from one snapshot
- * and writes nothing.
+ * Validates the platform with edited files, and compares what it renders with what it renders now. Reads everything from one snapshot,
+ * builds each environment once for a state that has to be judged, and writes nothing.
  * @throws FleetError SOURCE_UNREACHABLE, ABORTED
  */
 export const checkEdit = async (options: CheckOptions, edit: EditedFiles): Promise<EditCheck> => {
@@ -45,21 +46,28 @@ export const checkEdit = async (options: CheckOptions, edit: EditedFiles): Promi
     problems,
     known: found.problems.filter(isKnown),
     advice: found.advice.filter((one) => !isKnown(one)),
-    environments: problems.length > 0 ? [] : await compare(options, before, after),
+    environments:
+      problems.length > 0
+        ? []
+        : await compare(
+            options,
+            { sources: before, builds: earlier.builds },
+            { sources: after, builds: found.builds },
+          ),
   };
 };
 
-type Judged = { readonly problems: readonly FleetError[]; readonly advice: readonly FleetError[] };
+type Judged = Pick<ValidatedBuilds, 'problems' | 'advice' | 'builds'>;
 
-const NOTHING: Judged = { problems: [], advice: [] };
+const NOTHING: Judged = { problems: [], advice: [], builds: [] };
 
 const judge = async (options: CheckOptions, sources: Sources): Promise<Judged> => {
   try {
-    return await validatePlatform({ ...options, sources });
+    return await validateBuilds({ ...options, sources });
   } catch (error) {
     const problems = problemsOf(error);
     if (problems.some(isFatal)) throw error;
-    return { problems, advice: [] };
+    return { problems, advice: [], builds: [] };
   }
 };
 
@@ -71,10 +79,13 @@ const knownIn = (errors: readonly FleetError[]): ((error: FleetError) => boolean
   return (error) => known.has(keyOf(error));
 };
 
+/** A state of the platform, with the environments that were built when it was judged. */
+type State = { readonly sources: Sources; readonly builds: readonly BuiltEnvironment[] };
+
 const compare = async (
   options: CheckOptions,
-  before: Sources,
-  after: Sources,
+  before: State,
+  after: State,
 ): Promise<readonly EnvironmentDiff[]> => {
   const [old, now] = [await environmentsIn(options, before), await environmentsIn(options, after)];
   const diffs: EnvironmentDiff[] = [];
@@ -88,7 +99,7 @@ const compare = async (
 };
 
 /** The environments of a platform; none of one that is not there yet. */
-const environmentsIn = async (options: CheckOptions, sources: Sources): Promise<readonly string[]> => {
+const environmentsIn = async (options: CheckOptions, { sources }: State): Promise<readonly string[]> => {
   try {
     return environmentsOf(await findRoot(options.platform, sources, createProblems()));
   } catch {
@@ -96,8 +107,8 @@ const environmentsIn = async (options: CheckOptions, sources: Sources): Promise<
   }
 };
 
-const view = (options: CheckOptions, sources: Sources, environment: string): Promise<Viewed> =>
+const view = (options: CheckOptions, { sources, builds }: State, environment: string): Promise<Viewed> =>
   viewOrProblems(environment, async () => {
-    const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
-    return await viewEnvironment(platform, sources, options);
+    const known = builds.find(({ platform }) => platform.environment === environment);
+    return viewBuilt(known ?? (await buildEnvironment(options, sources, environment)));
   });
