@@ -38,13 +38,14 @@ export const placeValues = async (
   const changed = new Map(files);
   const held = new Map<string, FleetError>();
   for (const assignment of config.assignments) {
+    if (!takesValues(config, assignment)) continue;
     const start = `${assignment.id}/`;
     const own = new Map(
       [...files].flatMap(([path, bytes]) =>
         path.startsWith(start) ? [[path.slice(start.length), bytes] as const] : [],
       ),
     );
-    if (own.size === 0 || !takesValues(config, assignment)) continue;
+    if (own.size === 0) continue;
     try {
       const fields = await fieldsOf(config, values, agent, assignment);
       const placed = placeIn(withConfigs(own, config, assignment), fields);
@@ -110,7 +111,7 @@ const withConfigs = (own: Tree, { siteInputs }: BundleConfig, { id, namespace }:
 
 /** The files that differ, or that `own` has and the cluster type's folder has not. */
 const placeIn = (own: Tree, fields: readonly ResolvedInput[]): Tree => {
-  // What is not in the folder is fetched by the reconciler.
+  // Files that the reconciler fetches itself are not in the folder: it gets no values for them.
   const here = fields.filter(({ file }) => own.has(file));
   const objects = new Map([...own].filter(([, bytes]) => !isPlaybook(bytes.toString('utf8'))));
   const before = ordinal(parseManifests(objects));

@@ -2,7 +2,7 @@ import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
@@ -94,6 +94,7 @@ export const stageTree = async (
     };
   }
   const render = createRender(options, opened, rendered);
+  const bundleAt = createBundleReader(opened);
   /** By cluster type; undefined without stages. */
   const shared = new Map<string, Content | 'held'>();
   const atFirst = new Map<string, Content>();
@@ -119,7 +120,7 @@ export const stageTree = async (
       if (earlier) atFirst.set(clusterType, earlier);
     }
     for (const cluster of own) {
-      const { folder, held } = await folderOf(opened, cluster, stage, { now, earlier });
+      const { folder, held } = await folderOf(bundleAt, cluster, stage, { now, earlier });
       folders.push(folder);
       heldAtClusters.push(...held);
     }
@@ -231,15 +232,27 @@ const candidateOf = async (
 const bundleOf = ({ subjects }: StoredRelease): Digest | undefined =>
   subjects.get('bundle/kubernetes') ?? subjects.get('bundle/host');
 
+type BundleReader = (digest: Digest) => Promise<Bundle>;
+
+/** Reads each bundle once, however many clusters have it. */
+const createBundleReader = ({ layout }: TreeLayout): BundleReader => {
+  const known = new Map<Digest, Promise<Bundle>>();
+  return (digest) => {
+    const found = known.get(digest) ?? readBundle(layout.blobs, digest);
+    known.set(digest, found);
+    return found;
+  };
+};
+
 const folderOf = async (
-  opened: TreeLayout,
+  bundleAt: BundleReader,
   cluster: TreeCluster,
   { rollout, bundle, before }: Stage,
   { now, earlier }: { readonly now: Content; readonly earlier: Content | undefined },
 ): Promise<{ readonly folder: WholeFolder; readonly held: readonly HeldAtCluster[] }> => {
   const selected = isSelected(rollout, cluster, cluster.labels);
   const content = selected ? now : earlier;
-  const placed = content && (await placeAt(opened, cluster, content, selected ? bundle : before?.bundle));
+  const placed = content && (await placeAt(bundleAt, cluster, content, selected ? bundle : before?.bundle));
   return {
     folder: {
       folder: clusterFolder(cluster),
@@ -253,14 +266,14 @@ const folderOf = async (
 
 /** The folder of a cluster: the content with the values of its site, the release, and what the values hold back. */
 const placeAt = async (
-  { layout }: TreeLayout,
+  bundleAt: BundleReader,
   cluster: TreeCluster,
   content: Content,
   bundle: Digest | undefined,
 ): Promise<Content & { readonly held: readonly HeldAtCluster[] }> => {
   if (bundle === undefined) return { ...content, held: [] };
   const { channel, site, agent, values } = cluster;
-  const { kind, config } = await readBundle(layout.blobs, bundle);
+  const { kind, config } = await bundleAt(bundle);
   const { files, held } =
     kind === 'kubernetes'
       ? await placeValues(content.files, config, values, agent)
