@@ -6,12 +6,12 @@ import { formatChannel } from '#bundles/names';
 import { labelCount } from '../../load/platform/site-layers.ts';
 import type { ReleasedLayers } from '../../load/releases/site-layers-document.ts';
 import type { Labels, SiteLayer } from '../../model/model.ts';
-import { labelsForLayers, matchesSite } from '../../plan/compose/compose-site.ts';
+import { matchesSite } from '../../plan/compose/compose-site.ts';
 import type { Enrolled } from '../../plan/validate/sites/advise-sites.ts';
 import { type ChannelLayers, channelLayers } from '../../plan/validate/sites/channel-layers.ts';
 import { describeFaults, type SiteFinding } from '../../plan/validate/sites/describe-faults.ts';
 import { inputsOf, judgePlaces } from '../../plan/validate/sites/judge-places.ts';
-import { declaredPlaces, type SitePlace } from '../../plan/validate/sites/site-places.ts';
+import { declaredPlaces, enrolledPlace, type SitePlace } from '../../plan/validate/sites/site-places.ts';
 import { formatTouched, type TouchedAgent, touchedAssignments } from './touched-agents.ts';
 
 /** Labels that agents have, and values that a layer would give them. */
@@ -120,26 +120,15 @@ const placesOf = (
   channels: ReadonlyMap<string, ChannelLayers>,
   enrolled: Enrolled | undefined,
 ): readonly SitePlace[] => {
-  const known = new Set(enrolled?.agents.map(({ site, agent }) => `${site}/${agent}`));
-  const sites = new Set(enrolled?.agents.map(({ site }) => site));
+  const agents = enrolled?.agents ?? [];
   const byEnvironment = Map.groupBy(channels.values(), ({ channel }) => channel.environment);
   return [
-    ...(enrolled?.agents ?? []).map(({ site, agent, labels, channel, document }): SitePlace => {
-      const name = formatChannel(channel);
-      const declared = channels.get(name)?.released?.sites.get(site);
-      return {
-        agent: { site, agent, labels: labelsForLayers(declared, labels) },
-        channels: [name],
-        document,
-        known: 'enrolled',
-      };
-    }),
+    ...agents.map((one) => enrolledPlace(one, channels.get(formatChannel(one.channel))?.released)),
     ...[...byEnvironment].flatMap(([environment, own]) =>
       declaredPlaces(
         { environment, sites: own[0]?.released?.sites ?? new Map() },
         own.map(({ channel }) => formatChannel(channel)),
-      ).filter(({ agent: { site, agent } }) =>
-        agent === '' ? !sites.has(site) : !known.has(`${site}/${agent}`),
+        agents,
       ),
     ),
   ];

@@ -1,25 +1,18 @@
 import type { FleetError } from '#bundles/errors';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
-import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { type Channel, formatChannel } from '#bundles/names';
+import { formatChannel } from '#bundles/names';
 import type { ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
-import type { Labels } from '../../../model/model.ts';
-import { labelsForLayers } from '../../compose/compose-site.ts';
 import { type ChannelLayers, channelLayers } from './channel-layers.ts';
 import { type ConfigsBefore, describeFaults, type SiteFinding } from './describe-faults.ts';
 import { type FollowingAgent, idleLayers } from './idle-layers.ts';
 import { judgePlaces } from './judge-places.ts';
-import { declaredPlaces, selectedPlaces, type SitePlace } from './site-places.ts';
-
-/** An agent as the hub knows it. */
-export type EnrolledAgent = {
-  readonly site: string;
-  readonly agent: string;
-  readonly labels: Labels;
-  readonly channel: Channel;
-  /** With the values that people gave. */
-  readonly document: SiteValues;
-};
+import {
+  declaredPlaces,
+  type EnrolledAgent,
+  enrolledPlace,
+  selectedPlaces,
+  type SitePlace,
+} from './site-places.ts';
 
 /** Agents of the hub, and the bundles that they follow now. */
 export type Enrolled = { readonly agents: readonly EnrolledAgent[]; readonly before: ConfigsBefore };
@@ -50,12 +43,10 @@ export const adviseSites = async (
   );
   const names = [...channels.keys()];
   const known = (enrolled?.agents ?? []).filter(({ channel }) => channel.environment === environment);
-  const ids = new Set(known.map(({ site, agent }) => `${site}/${agent}`));
-  const sites = new Set(known.map(({ site }) => site));
-  const declared = declaredPlaces(released, names).filter(({ agent: { site, agent } }) =>
-    agent === '' ? !sites.has(site) : !ids.has(`${site}/${agent}`),
-  );
-  const real = [...known.map((one) => enrolledPlace(one, released)), ...declared];
+  const real = [
+    ...known.map((one) => enrolledPlace(one, released)),
+    ...declaredPlaces(released, names, known),
+  ];
   const selected = selectedPlaces(released, names);
   const faults = await judgePlaces([...real, ...selected], channels);
   const what = enrolled ? 'declared or enrolled agent' : 'declared site';
@@ -66,16 +57,6 @@ export const adviseSites = async (
     idle: idleLayers(following.flatMap(followingOf), channels, what),
   };
 };
-
-const enrolledPlace = (
-  { site, agent, labels, channel, document }: EnrolledAgent,
-  { sites }: ReleasedLayers,
-): SitePlace => ({
-  agent: { site, agent, labels: labelsForLayers(sites.get(site), labels) },
-  channels: [formatChannel(channel)],
-  document,
-  known: 'enrolled',
-});
 
 const followingOf = ({ agent, channels }: SitePlace): readonly FollowingAgent[] =>
   channels.map((channel) => ({ agent, channel }));

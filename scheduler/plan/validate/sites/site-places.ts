@@ -1,9 +1,11 @@
 import { canonicalJson } from '#bundles/json/canonical';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { type Channel, formatChannel } from '#bundles/names';
 import { labelCount } from '../../../load/platform/site-layers.ts';
 import type { ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
 import type { Labels, SiteLayer } from '../../../model/model.ts';
 import { labelsForLayers, type LayeredAgent } from '../../compose/compose-site.ts';
+import { layeredAgent } from '../../compose/layered-agent.ts';
 
 /** An agent, or the labels that one could have, whose values are judged. */
 export type SitePlace = {
@@ -30,12 +32,38 @@ export const describePlace = ({ agent: { site, agent, labels }, known }: SitePla
 
 const NOTHING: SiteValues = { fleet: '', site: '', values: {}, agents: {} };
 
-/** The agents that a repository declares. @param all channels that an agent without a declared one could follow */
+/** An agent as the hub knows it. */
+export type EnrolledAgent = {
+  readonly site: string;
+  readonly agent: string;
+  readonly labels: Labels;
+  readonly channel: Channel;
+  /** With the values that people gave. */
+  readonly document: SiteValues;
+};
+
+export const enrolledPlace = (
+  { site, agent, labels, channel, document }: EnrolledAgent,
+  released: Pick<ReleasedLayers, 'sites'> | undefined,
+): SitePlace => ({
+  agent: layeredAgent({ site, name: agent, labels }, released),
+  channels: [formatChannel(channel)],
+  document,
+  known: 'enrolled',
+});
+
+/**
+ * The agents that a repository declares, without those that are enrolled.
+ * @param all channels that an agent without a declared one could follow
+ */
 export const declaredPlaces = (
   { sites, environment }: Pick<ReleasedLayers, 'sites' | 'environment'>,
   all: readonly string[],
-): readonly SitePlace[] =>
-  [...sites.values()].flatMap((site): readonly SitePlace[] => {
+  enrolled: readonly Pick<EnrolledAgent, 'site' | 'agent'>[],
+): readonly SitePlace[] => {
+  const ids = new Set(enrolled.map(({ site, agent }) => `${site}/${agent}`));
+  const known = new Set(enrolled.map(({ site }) => site));
+  const places = [...sites.values()].flatMap((site): readonly SitePlace[] => {
     const place = (name: string, labels: Labels): Pick<SitePlace, 'agent' | 'document'> => ({
       agent: { site: site.name, agent: name, labels: labelsForLayers(site, labels) },
       document: NOTHING,
@@ -48,6 +76,10 @@ export const declaredPlaces = (
         : [];
     });
   });
+  return places.filter(({ agent: { site, agent } }) =>
+    agent === '' ? !known.has(site) : !ids.has(`${site}/${agent}`),
+  );
+};
 
 /** Combinations of labels of two layers that are judged, at most. */
 const MAX_TOGETHER = 10_000;
