@@ -9,7 +9,7 @@ import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { noteChange } from '../../hub/changes/note-change.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { siteValuesOf } from '../../hub/sites/issue-site.ts';
-import { readSites } from '../../hub/sites/set-many-values.ts';
+import { readSites, type SiteFacts } from '../../hub/sites/set-many-values.ts';
 import type { ValueChange } from '../../hub/sites/set-values.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import type { Configuration } from '../../settings/configuration.ts';
@@ -43,8 +43,10 @@ export const setInRepository = async (
   const { configuration, siteSelector, changes, env, signal, now, dryRun } = terms;
   const [change] = changes;
   if (!change) return { dryRun };
-  const environment = await environmentOf(hub, changes);
-  await refuseOverridden(hub, changes);
+  const { db, fleet } = hub.store;
+  const known = await readSites(db, changes);
+  const environment = environmentOf(known, changes);
+  refuseOverridden(known, fleet, changes);
   const options = { ...platformOptions(configuration, { cwd: process.cwd(), env, signal }), env, signal };
   const { set, unset } = change;
   const prepared = await prepareEdit(options, (layers) =>
@@ -102,8 +104,7 @@ const savedLine = (subject: string, { outcome, place, commit, pullRequest, propo
   }
 };
 
-const environmentOf = async ({ store: { db } }: Hub, changes: readonly ValueChange[]): Promise<string> => {
-  const { agents } = await readSites(db, changes);
+const environmentOf = ({ agents }: SiteFacts, changes: readonly ValueChange[]): string => {
   const reached = changes.flatMap(({ site, agent }) =>
     (agents.get(site) ?? []).filter(({ name }) => agent === undefined || name === agent),
   );
@@ -122,11 +123,7 @@ const environmentOf = async ({ store: { db } }: Hub, changes: readonly ValueChan
 };
 
 /** Values that people set at the hub override those of layers. @throws FleetError USAGE */
-const refuseOverridden = async (
-  { store: { db, fleet } }: Hub,
-  changes: readonly ValueChange[],
-): Promise<void> => {
-  const { rows } = await readSites(db, changes);
+const refuseOverridden = ({ rows }: SiteFacts, fleet: string, changes: readonly ValueChange[]): void => {
   const overridden = changes.flatMap(({ site, agent, set }) => {
     const { values, agents } = siteValuesOf(rows.get(site), fleet, site);
     const own = agent === undefined ? [] : Object.keys(agents[agent] ?? {});

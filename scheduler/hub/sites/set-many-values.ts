@@ -32,7 +32,7 @@ export type PlannedSite = {
 };
 
 /** Records of sites and of their enrolled agents. */
-type SiteFacts = {
+export type SiteFacts = {
   readonly rows: ReadonlyMap<string, SiteRow>;
   readonly agents: ReadonlyMap<string, readonly AgentRow[]>;
 };
