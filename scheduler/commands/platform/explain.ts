@@ -135,7 +135,8 @@ With a layout, an environment that is promoted to is explained as it is built: f
     configuration: Configuration,
   ): ((asked: readonly Blamed[]) => ReturnType<typeof readBlame>) | undefined {
     if (configuration.platform === undefined) return undefined;
-    const { env, signal } = { env: process.env, signal: this.signal };
+    const { env } = process;
+    const { signal } = this;
     const { platform, maps, cacheDirectory } = platformOptions(configuration, {
       cwd: process.cwd(),
       env,
