@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import type { ReleasedLayers } from '../../load/releases/site-layers-document.ts';
 import { type LayeredAgent, matchesSite } from './compose-site.ts';
 
-/** The error of a registered repository that selects an agent and could not be read; empty: there is none. */
+/** SITE_DIFFERS for the first ConfigRegistration that selects the agent and whose repository the build could not read; empty: it read all of them. */
 export const unreadLayers = (
   agent: LayeredAgent,
   released: Pick<ReleasedLayers, 'unread'> | undefined,

@@ -78,7 +78,7 @@ export const proposeIfReviewed = async (
 export const refuseForRepository = (review: ValuesReview | undefined): void => {
   if (review?.write === undefined || review.write === 'hub') return;
   throw new FleetError('USAGE', 'values of sites are decided in the repository of the platform here', {
-    hint: 'Change the Config there, or use fleet-scheduler sites set, which writes it; --here decides at the hub all the same',
+    hint: 'Change the Config in that repository, or run fleet-scheduler sites set, which writes it there; with --here, sites set and sites import change the values at the hub',
   });
 };
 
