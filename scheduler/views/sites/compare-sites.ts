@@ -1,5 +1,6 @@
 import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
+import { ownValue } from '#bundles/own-value';
 import { FleetError } from '#bundles/errors';
 import type { ChangedValue } from '#bundles/formats/author-schema/changed-values';
 import { formatChannel } from '#bundles/names';
@@ -75,7 +76,7 @@ const stateAs = ({ agent, state }: NamedState, name: string): AgentState => {
   const { configs, document } = state;
   const { agents, composed } = document;
   const only = <T>(of: Readonly<Record<string, T>> | undefined): Readonly<Record<string, T>> => {
-    const own = of && Object.hasOwn(of, agent) ? of[agent] : undefined;
+    const own = ownValue(of ?? {}, agent);
     return own === undefined ? {} : { [name]: own };
   };
   return { configs, document: { ...document, agents: only(agents), composed: only(composed) } };

@@ -4,7 +4,7 @@ import {
   changedValues,
   formatChangedValue,
 } from '#bundles/formats/author-schema/changed-values';
-import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
+import { valuePlaces } from '#bundles/formats/author-schema/value-places';
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
@@ -73,11 +73,10 @@ type Package = {
 const packagesOf = (agent: string, { configs, document }: AgentState): ReadonlyMap<string, Package> =>
   new Map(
     configs.flatMap((config) => {
-      const { schema } = config.siteInputs;
-      const hidden = writeOnlyNames(schema);
-      const defaults = defaultsOf(schema);
+      const hidden = writeOnlyNames(config.siteInputs.schema);
       return config.assignments.map(({ id }): [string, Package] => {
-        const all = { ...defaults, ...valuesOfAgent(document, agent, id) };
+        const places = valuePlaces(config, document, { agent, assignment: id });
+        const all = Object.fromEntries(places.flatMap(({ values }) => Object.entries(values)));
         const taken = new Set(
           siteFields(config, Object.keys(all))
             .filter(({ assignment }) => assignment === id)
@@ -87,13 +86,6 @@ const packagesOf = (agent: string, { configs, document }: AgentState): ReadonlyM
         return [id, { values, hidden }];
       });
     }),
-  );
-
-const defaultsOf = (schema: BundleConfig['siteInputs']['schema']): Readonly<Record<string, Json>> =>
-  Object.fromEntries(
-    Object.entries(
-      (schema['properties'] ?? {}) as Readonly<Record<string, { readonly default?: Json }>>,
-    ).flatMap(([name, { default: value }]) => (value === undefined ? [] : [[name, value] as const])),
   );
 
 const WHY = {

@@ -4,6 +4,7 @@ import type { InputFault } from '#bundles/formats/author-schema/judge-values';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
+import { ownValue } from '#bundles/own-value';
 import type { AgentComposition } from '../../compose/compose-site.ts';
 import type { LayerTie } from '../../compose/find-ties.ts';
 import type { ChannelLayers } from './channel-layers.ts';
@@ -100,7 +101,7 @@ const usesOf = (
           place,
           channel,
           assignment,
-          cell: cellOf(config, name, Object.hasOwn(values, name) ? values[name] : undefined),
+          cell: cellOf(config, name, ownValue(values, name)),
           at: isGiven(place, name)
             ? undefined
             : (own ?? composition.whole).origins.find(({ path: [first] }) => first === name)?.at,
@@ -112,11 +113,11 @@ const usesOf = (
 
 /** Whether people gave the value. One of a fixed layer overrides it, which is no fault of theirs but has its place only there. */
 const isGiven = ({ agent: { agent }, document: { values, agents } }: SitePlace, name: string): boolean =>
-  Object.hasOwn(values, name) || (Object.hasOwn(agents, agent) && Object.hasOwn(agents[agent] ?? {}, name));
+  Object.hasOwn(values, name) || Object.hasOwn(ownValue(agents, agent) ?? {}, name);
 
 const untakenOf = (place: SitePlace, channel: ChannelLayers): readonly UntakenFault[] => {
   const { values, agents } = place.document;
-  const own = Object.hasOwn(agents, place.agent.agent) ? agents[place.agent.agent] : undefined;
+  const own = ownValue(agents, place.agent.agent);
   return [...new Set([...Object.keys(values), ...Object.keys(own ?? {})])]
     .filter((name) => !channel.takers.some(({ takes }) => takes(name)))
     .map((name) => ({ kind: 'untaken', place, channel, name }));
