@@ -71,14 +71,28 @@ const prepared = (value: unknown, definitions: Definitions): unknown => {
   const { maxItems: _most, minItems: _least, $ref, ...schema } = value as Schema;
   const name = typeof $ref === 'string' ? $ref.replace('#/$defs/', '') : undefined;
   const description = typeof schema['description'] === 'string' && { description: schema['description'] };
-  const tsType = ourType(name === undefined ? schema : (definitions[name] ?? {}));
+  const target = name === undefined ? schema : definitions[name];
+  const tsType = target && ourType(target);
   if (tsType !== undefined) return { ...description, tsType };
   if (name !== undefined) return { ...description, $ref: `#/definitions/${name}` };
-  return Object.fromEntries(Object.entries(schema).map(([key, one]) => [key, prepared(one, definitions)]));
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, one]) => [
+      key,
+      BY_NAME.has(key) ? preparedEach(one as Definitions, definitions) : prepared(one, definitions),
+    ]),
+  );
 };
 
-/** The type of a text with a pattern of ours, or of an object with free fields. */
-const ourType = ({ type, pattern, ...others }: Schema): string | undefined => {
+/** Keywords that have schemas by name, and are no schema themselves. */
+const BY_NAME: ReadonlySet<string> = new Set(['properties', 'definitions']);
+
+const preparedEach = (schemas: Definitions, definitions: Definitions): unknown =>
+  Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, prepared(one, definitions)]));
+
+/** The type of a text with a pattern of ours, of an object with free fields, or of any JSON. */
+const ourType = (schema: Schema): string | undefined => {
+  if (Object.keys(schema).every((keyword) => keyword === 'description')) return 'Json';
+  const { type, pattern, ...others } = schema;
   const types = [type].flat().map(String);
   const text = TEXTS[String(pattern)];
   const isFree = types.includes('object') && !SHAPED.some((keyword) => keyword in others);

@@ -8,7 +8,7 @@ export type PlacedValue = {
    * default, layers, site, agent, local (a person at the site) or fixed layers.
    */
   readonly origin: string;
-  readonly value: unknown;
+  readonly value: Json;
   readonly person?: string | null;
   readonly since?: string;
   readonly reason?: string | null;
@@ -194,10 +194,8 @@ export type ShownChange = {
   /**
    * Absent: no value. Withheld for one that may be secret.
    */
-  readonly old?: {
-    readonly [k: string]: unknown;
-  };
-  readonly new?: unknown;
+  readonly old?: Json;
+  readonly new?: Json;
 };
 export type ValuesTree = {
   readonly at: Timestamp;
@@ -277,9 +275,7 @@ export type ValuesOfSite = {
       /**
        * JSON Schema of the site input, with x-unit and x-editable-by.
        */
-      readonly schema: {
-        readonly [k: string]: unknown;
-      };
+      readonly schema: Json;
       readonly editableBy: string | null;
       /**
        * The caller may change it here.
@@ -395,10 +391,8 @@ export type ValuesProposals = {
       /**
        * Absent: no value. Withheld for one that may be secret.
        */
-      readonly old?: {
-        readonly [k: string]: unknown;
-      };
-      readonly new?: unknown;
+      readonly old?: Json;
+      readonly new?: Json;
     }[];
     readonly conditions: readonly {
       readonly name: string;

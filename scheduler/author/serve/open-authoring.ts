@@ -1,10 +1,16 @@
 import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import type { PlatformEdit, PlatformPreview, PlatformProblem } from '#bundles/schemas/types/hub-decisions';
+import type {
+  Platform,
+  PlatformEdit,
+  PlatformObject,
+  PlatformPreview,
+  PlatformProblem,
+} from '#bundles/schemas/types/hub-decisions';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { TOKEN_VARIABLE } from '../../deliver/git/forge/forge.ts';
-import type { AuthoredFile, AuthoredPlatform, Authoring } from '../../hub/http/authoring/authoring.ts';
+import type { Authoring } from '../../hub/http/authoring/authoring.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
 import { withoutRepository } from '../../load/sources/run-git.ts';
@@ -171,7 +177,7 @@ const hasSecrets = (file: string): FleetError =>
     hint: 'Edit it in Git, or move the values to a secret set (docs/secrets.md)',
   });
 
-const describeLayers = (layers: readonly Layer[], opensPullRequests: boolean): AuthoredPlatform => {
+const describeLayers = (layers: readonly Layer[], opensPullRequests: boolean): Platform => {
   const canSave = layers.some(({ location }) => location.kind === 'git');
   return {
     form: layers[0]?.form ?? 'fleet',
@@ -197,7 +203,7 @@ const describeLayers = (layers: readonly Layer[], opensPullRequests: boolean): A
   };
 };
 
-const describeObject = (layer: Layer, kind: string, name: string): AuthoredFile => {
+const describeObject = (layer: Layer, kind: string, name: string): PlatformObject => {
   const object = findObject(layer, kind, name);
   const bytes = layer.files.find(({ path }) => path === object?.file)?.bytes;
   if (!object || !bytes)

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Document, parseAllDocuments, type ToStringOptions } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import type { Json } from '#bundles/json/canonical';
 import { keepLines } from './keep-lines.ts';
 
 /** Which object of a file. */
@@ -35,7 +36,7 @@ export const editDocument = (
 };
 
 /** The value of one object of a file; undefined if the file has no such document. */
-export const readDocument = (text: string, which: ObjectName): unknown =>
+export const readDocument = (text: string, which: ObjectName): Readonly<Record<string, Json>> | undefined =>
   findDocument(parse(text), which)?.toJS({ maxAliasCount: 100 });
 
 /** Adds an object as the last document of a file. */

@@ -2,6 +2,7 @@ import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { isSameJson } from '#bundles/json/is-same-json';
 import type { Json } from '#bundles/json/canonical';
+import type { ValuesOfSite } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
 import { type ExplainedAgent, explainSite, type PlacedValue } from '../../questions/answers/explain-site.ts';
 import { channelOf } from '../../sites/agent-record.ts';
@@ -16,55 +17,9 @@ import { readProposals, shortId } from './propose-values.ts';
 import { editableBy } from './rules-for.ts';
 import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
+type ValuesPlace = ValuesOfSite['places'][number];
 /** One site input at a place: the site, or one of its agents. */
-export type FormValue = {
-  readonly name: string;
-  /** JSON Schema of the site input, with `x-unit` and `x-editable-by`. */
-  readonly schema: Json;
-  readonly editableBy: string | null;
-  /** Whether the caller may change it here. */
-  readonly editable: boolean;
-  /** Its text is withheld: a person may set it, and not read it. */
-  readonly hidden: boolean;
-  /** The value of this place, if it has one of its own. */
-  readonly given: PlacedValue | null;
-  /** The value without one of this place; null: none, or agents of the site have different ones. */
-  readonly inherited: PlacedValue | null;
-  readonly differs: boolean;
-  /** A value above this place that counts instead: of a layer with `fixed`. */
-  readonly fixed: PlacedValue | null;
-  /** A value that a person at the site set on an agent, as far as its reports tell. */
-  readonly local: PlacedValue | null;
-  /** Agents with a value of their own, for the site. */
-  readonly overriddenAt: readonly string[];
-  readonly assignments: readonly string[];
-  readonly fields: readonly string[];
-  /** Why packages are not applied with the value that counts. */
-  readonly fault: string | null;
-  /** A change that waits for review. */
-  readonly proposal: { readonly id: string; readonly person: string; readonly at: string } | null;
-};
-
-export type ValuesPlace = {
-  /** null: the site, for all its agents. */
-  readonly agent: string | null;
-  readonly channels: readonly string[];
-  readonly labels: Readonly<Record<string, string>>;
-  readonly values: readonly FormValue[];
-};
-
-export type SiteValuesAnswer = {
-  readonly site: string;
-  /** Of the site statement; a change names it, so that what others changed meanwhile is seen. */
-  readonly version: number;
-  readonly held: {
-    readonly since: string;
-    readonly reasons: readonly { readonly code: string; readonly message: string; readonly hint?: string }[];
-  } | null;
-  readonly places: readonly ValuesPlace[];
-  /** Values that the site or an agent has, and no assignment takes. */
-  readonly untaken: readonly { readonly agent: string; readonly name: string }[];
-};
+type FormValue = ValuesPlace['values'][number];
 
 /**
  * The values that a site and its agents take, each with its schema, its origin, and whether the caller may change it.
@@ -74,7 +29,7 @@ export const answerSiteValues = async (
   hub: Hub,
   site: string,
   allowances: readonly Allowance[],
-): Promise<SiteValuesAnswer | undefined> => {
+): Promise<Omit<ValuesOfSite, 'at'> | undefined> => {
   const { db } = hub.store;
   const enrolled = await agentsWithValues(db, site);
   const channels = enrolled.map((row) => channelOf(row));

@@ -3,6 +3,7 @@ import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import type { Json } from '#bundles/json/canonical';
 import { type Channel, formatChannel } from '#bundles/names';
+import type { ValuesTree } from '#bundles/schemas/types/hub-decisions';
 import type { Labels, SiteLayer } from '../../../model/model.ts';
 import { plainValue } from '../../../model/plain-value.ts';
 import { matchesSite } from '../../../plan/compose/compose-site.ts';
@@ -15,32 +16,6 @@ import type { Allowance } from '../../sites/tokens/allowance.ts';
 import { commonLabels } from './answer-site-values.ts';
 import { seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
-export type ValuesTree = {
-  /** Layers that select an agent that the caller sees, in ascending precedence. */
-  readonly layers: readonly {
-    readonly name: string;
-    readonly environment: string;
-    readonly siteSelector: Labels;
-    readonly selector: Labels;
-    readonly fixed: boolean;
-    readonly file: string;
-    readonly line: number | null;
-    readonly values: { readonly [name: string]: Json };
-    readonly sites: number;
-    readonly agents: number;
-  }[];
-  /** How many sites have each value of each label. */
-  readonly labels: Readonly<Record<string, Readonly<Record<string, number>>>>;
-  readonly total: number;
-  readonly sites: readonly {
-    readonly site: string;
-    readonly labels: Labels;
-    readonly agents: readonly { readonly agent: string; readonly channel: string; readonly labels: Labels }[];
-    readonly held: boolean;
-  }[];
-  readonly next: string | null;
-};
-
 /**
  * The layers of the newest releases, and the sites whose values a caller sees, by name. @param select labels that an agent of a site has
  * @throws FleetError USAGE for the cursor; the codes of the layout
@@ -49,7 +24,7 @@ export const answerValuesTree = async (
   hub: Hub,
   { allowances, select }: { readonly allowances: readonly Allowance[]; readonly select: Labels },
   { limit, cursor }: Page,
-): Promise<ValuesTree> => {
+): Promise<Omit<ValuesTree, 'at'>> => {
   const { db } = hub.store;
   const rows = await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute();
   const channels = new Map<string, Channel>(

@@ -3,15 +3,8 @@ import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import type { Json } from '#bundles/json/canonical';
+import type { ShownChange } from '#bundles/schemas/types/hub-decisions';
 import type { KnownNeeds, Needs } from '../../sites/check-values.ts';
-
-/** A value that changes, of the site (`agent` null) or of an agent. A side without a value is absent; text that may be secret is withheld. */
-export type ShownChange = {
-  readonly agent: string | null;
-  readonly name: string;
-  readonly old?: Json;
-  readonly new?: Json;
-};
 
 /** Whether the text of a value is withheld from people: by its name, or by the schema of a site input. */
 export type IsHidden = (name: string) => boolean;

@@ -1,11 +1,12 @@
 import { formatChannel } from '#bundles/names';
+import type { ValuesProposals } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { KnownNeeds } from '../../sites/check-values.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
-import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
+import { hiddenNames, showChange } from './describe-values.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { type Proposal, readProposals } from './propose-values.ts';
 import { editorsOf } from './rules-for.ts';
@@ -45,22 +46,7 @@ export const rightsOver = async (
   };
 };
 
-export type ListedProposal = {
-  readonly id: string;
-  readonly person: string;
-  readonly reason: string | null;
-  readonly at: string;
-  readonly rejectable: boolean;
-  readonly changes: readonly (ShownChange & { readonly site: string })[];
-  readonly conditions: readonly {
-    readonly name: string;
-    readonly met: boolean;
-    readonly found: string;
-    readonly wanted: string;
-    readonly holding: readonly string[];
-  }[];
-  readonly approvals: readonly { readonly person: string; readonly at: string }[];
-};
+type ListedProposal = ValuesProposals['proposals'][number];
 
 /** The waiting proposals that a caller sees, oldest first. */
 export const listProposals = async (

@@ -1,28 +1,19 @@
 import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { parseJson } from '#bundles/json/parse-json';
-import type { Timestamp } from '#bundles/time';
+import type { ValuesVersions } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { readNeeds } from '../../sites/check-values.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
-import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
-
-/** A version of the values that people gave a site, and what it changed. `person` null: the program, by a rule. */
-export type ListedVersion = {
-  readonly version: number;
-  readonly at: Timestamp;
-  readonly person: string | null;
-  readonly reason: string | null;
-  readonly changes: readonly ShownChange[];
-};
+import { hiddenNames, showChange } from './describe-values.ts';
 
 /** The newest versions of a site's values, newest first. The oldest one of the record has no changes. */
 export const listVersions = async (
   hub: Hub,
   site: string,
   limit: number,
-): Promise<readonly ListedVersion[]> => {
+): Promise<ValuesVersions['versions']> => {
   const { db } = hub.store;
   const rows = await db
     .selectFrom('site_values_version')

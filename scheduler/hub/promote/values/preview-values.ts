@@ -8,6 +8,7 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatChannel } from '#bundles/names';
 import { ownValue } from '#bundles/own-value';
+import type { ValuesPreview } from '#bundles/schemas/types/hub-decisions';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
@@ -18,43 +19,10 @@ import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { findConflicts } from './asked-values.ts';
-import { hiddenNames, type ShownChange, showChange } from './describe-values.ts';
+import { hiddenNames, showChange } from './describe-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
 
-/** Why a change would be refused; `name` null: of all its values. */
-export type ValueFault = {
-  readonly site: string;
-  readonly agent: string | null;
-  readonly name: string | null;
-  readonly code: string;
-  readonly message: string;
-  readonly hint?: string;
-};
-
-export type ValuesPreview = {
-  /** Sites whose values would differ, with the packages that take a value that changes. */
-  readonly sites: readonly {
-    readonly site: string;
-    readonly version: number;
-    readonly changes: readonly ShownChange[];
-    readonly packages: readonly {
-      readonly agent: string;
-      readonly assignment: string;
-      readonly names: readonly string[];
-    }[];
-  }[];
-  readonly faults: readonly ValueFault[];
-  /** Packages that would not be applied any more. */
-  readonly warnings: readonly {
-    readonly site: string;
-    readonly agent: string;
-    readonly assignment: string;
-    readonly name: string;
-    readonly message: string;
-  }[];
-  /** Approvals that it would need; `name` as in the conditions of a proposal. */
-  readonly review: readonly { readonly name: string; readonly required: number }[];
-};
+type ValueFault = ValuesPreview['faults'][number];
 
 /**
  * Effect of changes, without making them: the sites and packages that they reach, and why values would be refused.
