@@ -73,10 +73,11 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
 
   read('/rollouts', async (request) => {
     const now = context.clock();
+    const hub = await open();
     return {
       at: formatTime(now),
-      rollouts: await listRollouts(await open(), await channelsOf(request), now),
-      values: await listValuesRollouts(await open(), [environmentOf(request)], now),
+      rollouts: await listRollouts(hub, await channelsOf(request), now),
+      values: await listValuesRollouts(hub, [environmentOf(request)], now),
     };
   });
 
