@@ -13,7 +13,7 @@ import type { Hub } from '../../hub.ts';
 import { parseLimit } from '../../page.ts';
 import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
-import { answerSiteValues } from '../../promote/values/answer-site-values.ts';
+import { answerSiteValues, seesSite } from '../../promote/values/answer-site-values.ts';
 import { answerValuesTree } from '../../promote/values/answer-values-tree.ts';
 import {
   draftValuesApproval,
@@ -131,23 +131,17 @@ export const valuesRoutes = (
     return { at: formatTime(clock()), ...answer };
   });
 
-  const siteOf = async (request: FastifyRequest) => {
-    const { site = '' } = request.params as { readonly site?: string };
-    const name = parseName(site, 'site');
-    const principal = principalOf(request);
-    const answer = await answerSiteValues(context.hub, name, principal.allowances);
-    if (answer) return answer;
-    // Nobody learns whether there is a site whose values they may not see.
-    throw sightOf(principal.allowances) === undefined
-      ? siteMissing(name)
-      : notAllowed(principal, `seeing values of ${name}`);
-  };
-
-  read('/sites/:site', async (request) => ({ at: formatTime(clock()), ...(await siteOf(request)) }));
+  read('/sites/:site', async (request) => {
+    const [site, principal] = [siteOf(request), principalOf(request)];
+    const answer = await answerSiteValues(context.hub, site, principal.allowances);
+    if (!answer) throw siteNotSeen(principal, site);
+    return { at: formatTime(clock()), ...answer };
+  });
 
   read('/sites/:site/versions', async (request) => {
     const { limit } = readQuery(request, ['limit']);
-    const { site } = await siteOf(request);
+    const [site, principal] = [siteOf(request), principalOf(request)];
+    if (!(await seesSite(context.hub, site, principal.allowances))) throw siteNotSeen(principal, site);
     const versions = await listVersions(context.hub, site, Math.min(parseLimit(limit), MAX_VERSIONS));
     return { at: formatTime(clock()), site, versions };
   });
@@ -259,6 +253,15 @@ export const valuesRoutes = (
     return { proposal: row.id, person, reason };
   });
 };
+
+const siteOf = ({ params }: FastifyRequest): string =>
+  parseName((params as { readonly site?: string }).site ?? '', 'site');
+
+/** Nobody learns whether there is a site whose values they may not see. */
+const siteNotSeen = (principal: Principal, site: string): FleetError =>
+  sightOf(principal.allowances) === undefined
+    ? siteMissing(site)
+    : notAllowed(principal, `seeing values of ${site}`);
 
 /** @throws FleetError TOKEN_SCOPE, ROLE_MISSING: for the first value that the caller may not change there */
 const checkRights = async (hub: Hub, changes: readonly ValueChange[], caller: Principal): Promise<void> => {

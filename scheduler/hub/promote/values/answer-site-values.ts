@@ -30,18 +30,12 @@ export const answerSiteValues = async (
   site: string,
   allowances: readonly Allowance[],
 ): Promise<Omit<ValuesOfSite, 'at'> | undefined> => {
-  const { db } = hub.store;
-  const enrolled = await agentsWithValues(db, site);
-  const channels = enrolled.map((row) => channelOf(row));
-  const { layers } = await readChannelLayers(hub, channels);
-  const all = enrolled.map((row) => ({ row, seen: toValuesAgent(row, layers) }));
-  const visible = all.filter(({ seen }) => seesValues(allowances, seen));
-  if (visible.length === 0) return undefined;
-  const row = await findSite(db, site, undefined);
+  const seen = await readSeen(hub, site, allowances);
+  if (!seen) return undefined;
+  const { version, channels, everyAgent, names } = seen;
   const needs = await readNeeds(hub, channels, new Map());
-  const names = new Set(visible.map(({ seen }) => seen.agent));
   const explained = (await explainSite(hub, site)).filter(({ agent }) => names.has(agent));
-  const held = (await readHeld(db)).get(site);
+  const held = (await readHeld(hub.store.db)).get(site);
   const context: Context = {
     site,
     allowances,
@@ -49,10 +43,9 @@ export const answerSiteValues = async (
     isHidden: hiddenNames(needs),
     waiting: await waitingAt(hub, site),
   };
-  const everyAgent = all.map(({ seen }) => seen);
   return {
     site,
-    version: row.version,
+    version,
     held: held
       ? {
           since: held.since,
@@ -72,6 +65,23 @@ export const answerSiteValues = async (
     ],
     untaken: explained.flatMap(({ agent, untaken }) => untaken.map((name) => ({ agent, name }))),
   };
+};
+
+/** Whether a caller sees values of a site; false also without such a site. @throws FleetError the codes of the layout */
+export const seesSite = async (hub: Hub, site: string, allowances: readonly Allowance[]): Promise<boolean> =>
+  (await readSeen(hub, site, allowances)) !== undefined;
+
+/** A site and its agents. @returns undefined: the caller sees none of them. `names` are those that the caller sees */
+const readSeen = async (hub: Hub, site: string, allowances: readonly Allowance[]) => {
+  const { db } = hub.store;
+  const enrolled = await agentsWithValues(db, site);
+  const channels = enrolled.map((row) => channelOf(row));
+  const { layers } = await readChannelLayers(hub, channels);
+  const everyAgent = enrolled.map((row) => toValuesAgent(row, layers));
+  const visible = everyAgent.filter((agent) => seesValues(allowances, agent));
+  if (visible.length === 0) return undefined;
+  const { version } = await findSite(db, site, undefined);
+  return { version, channels, everyAgent, names: new Set(visible.map(({ agent }) => agent)) };
 };
 
 type Waiting = ReadonlyMap<string, NonNullable<FormValue['proposal']>>;
