@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { createAdmission, type AdmissionLimits, type Place } from './admit.ts';
 import { type AgentQuota, createQuota } from './quota.ts';
@@ -19,6 +19,14 @@ export type BodyGate = {
   /** For the agent in `request.caller`. The hook rejects with FleetError TOO_MANY, BUSY, TOO_LARGE. */
   readonly agent: Hook;
 };
+
+/** Hook for preParsing, which runs after the rate limit of the address: admits a caller without a certificate. */
+export const admitBody =
+  ({ unauthenticated }: BodyGate) =>
+  async (request: FastifyRequest, reply: FastifyReply, payload: RequestPayload): Promise<RequestPayload> => {
+    await unauthenticated(request, reply);
+    return payload;
+  };
 
 /**
  * Three separate queues, so that short requests of agents wait neither for unauthenticated callers nor for long reports.

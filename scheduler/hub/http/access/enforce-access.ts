@@ -150,6 +150,14 @@ export const principalOf = ({ principal }: FastifyRequest): Principal => {
   return principal;
 };
 
+/** The caller, for a line of the log that is kept for audits. */
+export const auditedCaller = ({ id, kind, person = id }: Principal) => ({
+  audit: true,
+  by: kind,
+  [kind === 'token' ? 'token' : 'session']: id,
+  person,
+});
+
 /** Limits of what the caller may see; undefined: no limits. */
 export const visibleTo = async (request: FastifyRequest, { hub }: Context): Promise<Visible | undefined> => {
   const sight = sightOf(principalOf(request).allowances);

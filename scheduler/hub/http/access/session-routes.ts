@@ -6,7 +6,7 @@ import { breakGlass } from '../../people/break-glass.ts';
 import { listBreakGlass, listSessions } from '../../people/list-sessions.ts';
 import { endSession, findSession, type OpenSession, rotateSession } from '../../people/session.ts';
 import { formatAllowance } from '../../sites/tokens/allowance.ts';
-import type { BodyGate } from '../admit-body.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { type Access, ANYONE } from './access.ts';
@@ -90,8 +90,7 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     BREAK_GLASS_PATH,
     {
       config: { rateLimit: CODES_PER_MINUTE, access: ANYONE },
-      preParsing: (request: FastifyRequest, reply: FastifyReply, payload) =>
-        gate.unauthenticated(request, reply).then(() => payload),
+      preParsing: admitBody(gate),
     },
     async (request, reply) => {
       // Another page must not put its own session into this browser.

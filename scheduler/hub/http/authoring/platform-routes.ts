@@ -1,10 +1,10 @@
-import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { parseDocument } from '#bundles/json/validate';
 import type { PlatformEdit } from '#bundles/schemas/types/hub-decisions';
 import { isAllowed } from '../../sites/tokens/allowance.ts';
-import type { BodyGate } from '../admit-body.ts';
-import { checkAllowed, principalOf } from '../access/enforce-access.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
+import { auditedCaller, checkAllowed, principalOf } from '../access/enforce-access.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readQuery } from '../readers/history-routes.ts';
 import type { Authoring } from './authoring.ts';
@@ -23,10 +23,7 @@ export const platformRoutes = (server: HubServer, authoring: Authoring, gate: Bo
   const guarded = {
     config,
     bodyLimit: BODY_BYTES,
-    preParsing: async (request: FastifyRequest, reply: FastifyReply, payload: RequestPayload) => {
-      await gate.unauthenticated(request, reply);
-      return payload;
-    },
+    preParsing: admitBody(gate),
   };
 
   server.get(PLATFORM_PATH, { config }, answerPlatform(authoring));
@@ -51,10 +48,9 @@ export const platformRoutes = (server: HubServer, authoring: Authoring, gate: Bo
   server.post(`${PLATFORM_PATH}/edits`, guarded, async (request) => {
     const edit = parseDocument('hub-decisions#platform-save', request.body ?? {}, 'the request');
     checkEdit(request, edit);
-    const { id, kind, person = id } = principalOf(request);
-    const saved = await authoring.save(edit, person);
-    const caller = kind === 'token' ? 'token' : 'session';
-    request.log.info({ audit: true, by: kind, [caller]: id, person, layer: edit.layer, ...saved }, 'edited');
+    const caller = principalOf(request);
+    const saved = await authoring.save(edit, caller.person ?? caller.id);
+    request.log.info({ ...auditedCaller(caller), layer: edit.layer, ...saved }, 'edited');
     return saved;
   });
 };

@@ -1,4 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
@@ -17,8 +16,8 @@ import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
 import { limitVerdict } from '../../promote/judge/judge-limits.ts';
-import type { BodyGate } from '../admit-body.ts';
-import { environmentOf, principalOf } from '../access/enforce-access.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
+import { auditedCaller, environmentOf, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -63,14 +62,12 @@ export const decisionRoutes = (
         {
           config: { rateLimit, access: { for: 'environment', verb, byAssignment, byWorkspace } },
           bodyLimit: maxBytes,
-          preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
-            await gate.unauthenticated(request, reply);
-            return payload;
-          },
+          preParsing: admitBody(gate),
         },
         async (request) => {
           const body = parseDocument(schema, request.body ?? {}, 'the request');
-          const { id, kind, person = id } = principalOf(request);
+          const caller = principalOf(request);
+          const { id, person = id } = caller;
           const environment = environmentOf(request);
           const run = (repeats: Date | undefined): Promise<object> => {
             const decision = { environment, person, now: context.clock(), signal: options.signal, repeats };
@@ -83,17 +80,7 @@ export const decisionRoutes = (
               ? await run(undefined)
               : await answerOnce({ tokenId: id, key, request: keyed }, run);
           options.wake();
-          request.log.info(
-            {
-              audit: true,
-              by: kind,
-              [kind === 'token' ? 'token' : 'session']: id,
-              person,
-              environment,
-              verb,
-            },
-            'decided',
-          );
+          request.log.info({ ...auditedCaller(caller), environment, verb }, 'decided');
           return answer;
         },
       );

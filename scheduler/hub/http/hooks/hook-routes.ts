@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { OWN_PROOF } from '../access/access.ts';
-import type { BodyGate } from '../admit-body.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readBody } from '../read-body.ts';
 
@@ -58,7 +58,7 @@ export const signedRoute = async (
       path,
       {
         bodyLimit: bodyBytes,
-        preParsing: (request, reply, payload) => gate.unauthenticated(request, reply).then(() => payload),
+        preParsing: admitBody(gate),
         config: { rateLimit: { max: perMinute, timeWindow: 60_000 }, access: OWN_PROOF },
       },
       async (request, reply) => {

@@ -9,7 +9,7 @@ import { readFlux } from '../../ingest/followers/read-flux.ts';
 import { takeNotification } from '../../ingest/followers/take-notification.ts';
 import type { FollowerKind } from '../../store/tables.ts';
 import { OWN_PROOF } from '../access/access.ts';
-import type { BodyGate } from '../admit-body.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { createQuota } from '../quota.ts';
@@ -49,7 +49,7 @@ export const notificationRoutes = async (
         `${FOLLOWERS_PATH}/:site/:name/${kind}`,
         {
           bodyLimit: MAX_NOTIFICATION_BYTES,
-          preParsing: (request, reply, payload) => gate.unauthenticated(request, reply).then(() => payload),
+          preParsing: admitBody(gate),
           config: { rateLimit: UNAUTHENTICATED_RATE, access: OWN_PROOF },
         },
         async (request, reply) => {

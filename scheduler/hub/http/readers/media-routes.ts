@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify';
 import { MEDIA_PATH } from '#bundles/formats/events/hub-api';
 import { parseDocument } from '#bundles/json/validate';
 import { recordDeparture, type RecordedMedium } from '../../sites/medium/note-medium.ts';
-import type { BodyGate } from '../admit-body.ts';
-import { checkAllowed, principalOf } from '../access/enforce-access.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
+import { auditedCaller, checkAllowed, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 
@@ -18,10 +18,7 @@ export const mediaRoutes = (server: HubServer, { hub, clock }: Context, gate: Bo
     {
       config: { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'record' } },
       bodyLimit: BODY_BYTES,
-      preParsing: async (request, reply, payload) => {
-        await gate.unauthenticated(request, reply);
-        return payload;
-      },
+      preParsing: admitBody(gate),
     },
     answerRecord({ hub, clock }),
   );
@@ -36,8 +33,6 @@ const answerRecord =
     const environments = new Set(departure.releases.map((release) => release.split('/')[0] ?? ''));
     for (const environment of environments) checkAllowed(principal, 'record', environment);
     const recorded = await recordDeparture(hub.store, departure, clock());
-    const { id, kind, person = id } = principal;
-    const caller = kind === 'token' ? 'token' : 'session';
-    request.log.info({ audit: true, by: kind, [caller]: id, person, ...recorded }, 'medium recorded');
+    request.log.info({ ...auditedCaller(principal), ...recorded }, 'medium recorded');
     return recorded;
   };

@@ -1,5 +1,5 @@
 import { defined } from '#bundles/defined';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import { FleetError, formatError } from '#bundles/errors';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
 import { formatChannel, parseName } from '#bundles/names';
@@ -32,8 +32,8 @@ import { channelOf } from '../../sites/agent-record.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import { parseSelect } from '../../sites/select-sites.ts';
 import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
-import { notAllowed, principalOf } from '../access/enforce-access.ts';
-import type { BodyGate } from '../admit-body.ts';
+import { auditedCaller, notAllowed, principalOf } from '../access/enforce-access.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import { createAnswerOnce, parseKey, requestDigest } from '../decisions/answer-once.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -90,15 +90,12 @@ export const valuesRoutes = (
       {
         config,
         bodyLimit: BODY_BYTES,
-        preParsing: async (request: FastifyRequest, reply: FastifyReply, payload) => {
-          await gate.unauthenticated(request, reply);
-          return payload;
-        },
+        preParsing: admitBody(gate),
       },
       async (request) => {
         const body = parseDocument(schema, request.body ?? {}, 'the request');
         const caller = principalOf(request);
-        const { id, kind, person = id } = caller;
+        const { id, person = id } = caller;
         const run = async (): Promise<object> => {
           const hub = isDecision ? { ...context.hub, keys: await readKeys() } : context.hub;
           return work({ hub, body, caller, person, now: clock() });
@@ -108,8 +105,7 @@ export const valuesRoutes = (
         const keyed = requestDigest(request.method, request.url, body);
         const answer =
           key === undefined ? await run() : await answerOnce({ tokenId: id, key, request: keyed }, run);
-        const by = { by: kind, [kind === 'token' ? 'token' : 'session']: id, person };
-        request.log.info({ audit: true, ...by, route: path }, 'decided about values');
+        request.log.info({ ...auditedCaller(caller), route: path }, 'decided about values');
         return answer;
       },
     );
