@@ -106,48 +106,44 @@ const monitoring = ([id, path, summary]: Row, credentials: readonly Credential[]
   error: 'problem',
 });
 
-/** `path` is below that of the environment. */
-const look = ([id, path, summary]: Row, schema: SchemaName, query: readonly string[] = []): Route => ({
-  id,
-  path: `/v1/environments/{environment}${path}`,
-  summary,
-  method: 'get',
-  tag: 'decisions',
-  credentials: ['reader', 'decider', 'session'],
-  query,
-  answer: { status: 200, schema, etag: true },
-  error: 'problem',
-});
+type Below = Pick<Route, 'tag'> & { readonly base: string };
 
-/** `path` is below that of the environment. */
-const decide = ([id, path, summary]: Row, verb: string, body: SchemaName, schema: SchemaName): Route => ({
-  id,
-  path: `/v1/environments/{environment}${path}`,
-  summary,
-  method: 'post',
-  tag: 'decisions',
-  credentials: ['decider', 'session'],
-  verb,
-  headers: ['Idempotency-Key', 'X-Fleet-Csrf'],
-  body,
-  answer: { status: 200, schema },
-  error: 'problem',
-});
+/** Makes a route of a question that is answered in JSON; `path` is below `base`. */
+export const looksBelow =
+  ({ base, tag }: Below) =>
+  ([id, path, summary]: Row, schema: SchemaName, query: readonly string[] = []): Route => ({
+    id,
+    path: `${base}${path}`,
+    summary,
+    method: 'get',
+    tag,
+    credentials: ['reader', 'decider', 'session'],
+    query,
+    answer: { status: 200, schema, etag: true },
+    error: 'problem',
+  });
 
-/** `path` is below that of the platform. */
-const edit = ([id, path, summary]: Row, body: SchemaName, schema: SchemaName): Route => ({
-  id,
-  path: `/v1/platform${path}`,
-  summary,
-  method: 'post',
-  tag: 'authoring',
-  credentials: ['decider', 'session'],
-  verb: 'author',
-  headers: ['X-Fleet-Csrf'],
-  body,
-  answer: { status: 200, schema },
-  error: 'problem',
-});
+/** Makes a route of a decision; `path` is below `base`. */
+export const decidesBelow =
+  ({ base, tag }: Below, headers: readonly string[] = ['Idempotency-Key', 'X-Fleet-Csrf']) =>
+  ([id, path, summary]: Row, verb: string, body: SchemaName, schema: SchemaName): Route => ({
+    id,
+    path: `${base}${path}`,
+    summary,
+    method: 'post',
+    tag,
+    credentials: ['decider', 'session'],
+    verb,
+    headers,
+    body,
+    answer: { status: 200, schema },
+    error: 'problem',
+  });
+
+const ENVIRONMENT: Below = { base: '/v1/environments/{environment}', tag: 'decisions' };
+const look = looksBelow(ENVIRONMENT);
+const decide = decidesBelow(ENVIRONMENT);
+const edit = decidesBelow({ base: '/v1/platform', tag: 'authoring' }, ['X-Fleet-Csrf']);
 
 const VALUES_STEPS = {
   advance: 'Begins the next stage of a change of values',
@@ -362,11 +358,13 @@ export const ROUTES: readonly Route[] = [
   },
   edit(
     ['preview-edit', '/preview', 'What an edit would do; nothing is written'],
+    'author',
     'platform-edit',
     'platform-preview',
   ),
   edit(
     ['save-edit', '/edits', 'Writes an edit to the repository, as a commit or pull request'],
+    'author',
     'platform-save',
     'platform-saved',
   ),

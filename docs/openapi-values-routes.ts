@@ -1,37 +1,9 @@
-import type { Route } from './openapi-routes.ts';
+import { decidesBelow, looksBelow, type Route } from './openapi-routes.ts';
 
-type Row = readonly [id: string, path: string, summary: string];
-
-const look = ([id, path, summary]: Row, schema: string, query: readonly string[] = []): Route => ({
-  id,
-  path: `/v1/values${path}`,
-  summary,
-  method: 'get',
-  tag: 'values',
-  credentials: ['reader', 'decider', 'session'],
-  query,
-  answer: { status: 200, schema, etag: true },
-  error: 'problem',
-});
-
-const decide = (
-  [id, path, summary]: Row,
-  body: string,
-  schema: string,
-  headers = ['Idempotency-Key', 'X-Fleet-Csrf'],
-): Route => ({
-  id,
-  path: `/v1/values${path}`,
-  summary,
-  method: 'post',
-  tag: 'values',
-  credentials: ['decider', 'session'],
-  verb: 'values',
-  headers,
-  body,
-  answer: { status: 200, schema },
-  error: 'problem',
-});
+const VALUES = { base: '/v1/values', tag: 'values' } as const;
+const look = looksBelow(VALUES);
+const decide = decidesBelow(VALUES);
+const preview = decidesBelow(VALUES, ['X-Fleet-Csrf']);
 
 /** The routes about values of sites, beside those of openapi-routes.ts. */
 export const VALUES_ROUTES: readonly Route[] = [
@@ -49,14 +21,15 @@ export const VALUES_ROUTES: readonly Route[] = [
     'values-versions',
     ['limit'],
   ),
-  decide(
+  preview(
     ['values-preview', '/preview', 'What a change would do, without making it'],
+    'values',
     'values-change',
     'values-preview',
-    ['X-Fleet-Csrf'],
   ),
   decide(
     ['values-change', '/changes', 'Makes a change of values, or proposes it where it needs approvals'],
+    'values',
     'values-change',
     'values-changed',
   ),
@@ -72,11 +45,13 @@ export const VALUES_ROUTES: readonly Route[] = [
       '/approvals',
       'Appends an approval that a person signed; the last one makes the change',
     ],
+    'values',
     'approve',
     'values-approved',
   ),
   decide(
     ['values-reject', '/rejections', 'Rejects a proposal, or withdraws an own one'],
+    'values',
     'values-reject',
     'values-rejected',
   ),
