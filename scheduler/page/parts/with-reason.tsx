@@ -1,29 +1,89 @@
 import { Alert, Button, Group, Modal, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
+import { useRevalidator } from 'react-router';
 import { Refusal } from '../api/ask.ts';
 
 type Props = {
   readonly title: string;
   /** Title for the dialog and for screen readers. */
   readonly what: string;
+  /** Above the field of the reason. */
   readonly children?: ReactNode;
-  /** @param key the Idempotency-Key of this dialog */
+  /** Sends the decision. @param key the Idempotency-Key of this dialog */
   readonly decide: (reason: string, key: string) => Promise<void>;
 };
 
-/** A button whose dialog asks for a reason, and shows the refusal of the hub. */
-export const WithReason = ({ title, what, children, decide }: Props) => {
+/** A small button whose dialog asks for a reason. */
+export const WithReason = ({ title, what, children, decide }: Props) => (
+  <ReasonDialog title={title} what={what} size="xs">
+    {(key, close) => (
+      <ReasonForm title={title} decide={(reason) => decide(reason, key)} close={close} above={children} />
+    )}
+  </ReasonDialog>
+);
+
+type DialogProps = {
+  readonly title: string;
+  readonly what: string;
+  readonly isMain?: boolean | undefined;
+  readonly size?: 'xs' | 'sm';
+  /** @param key the Idempotency-Key of this dialog: a request that is repeated after a lost answer takes effect once */
+  readonly children: (key: string, close: () => void) => ReactNode;
+};
+
+/** A button that opens a dialog. */
+export const ReasonDialog = ({ title, what, isMain = false, size = 'sm', children }: DialogProps) => {
   const [key, setKey] = useState<string>();
+  const close = (): void => setKey(undefined);
+  return (
+    <>
+      <Button
+        variant={isMain ? 'filled' : 'default'}
+        size={size}
+        aria-label={what}
+        onClick={() => setKey(crypto.randomUUID())}
+      >
+        {title}
+      </Button>
+      <Modal
+        opened={key !== undefined}
+        onClose={close}
+        title={what}
+        // Scroll locking writes a style element, which the content security policy forbids.
+        lockScroll={false}
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        {key !== undefined && children(key, close)}
+      </Modal>
+    </>
+  );
+};
+
+type FormProps = {
+  readonly title: string;
+  /** Sends the decision. Rejects with Refusal, which the form shows. */
+  readonly decide: (reason: string, fields: FormData) => Promise<void>;
+  readonly close: () => void;
+  /** Above the field of the reason. */
+  readonly above?: ReactNode;
+  /** Below the field of the reason. */
+  readonly below?: ReactNode;
+};
+
+/** The form of a dialog that asks for a reason. After the decision the view is read again, and the dialog closes. */
+export const ReasonForm = ({ title, decide, close, above, below }: FormProps) => {
+  const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    const reason = new FormData(event.currentTarget).get('reason');
+    const fields = new FormData(event.currentTarget);
     setSending(true);
     setFault(undefined);
     try {
-      await decide(typeof reason === 'string' ? reason.trim() : '', key ?? '');
-      setKey(undefined);
+      await decide(textOf(fields, 'reason'), fields);
+      await revalidate();
+      close();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       setFault(error);
@@ -32,40 +92,33 @@ export const WithReason = ({ title, what, children, decide }: Props) => {
     }
   };
   return (
-    <>
-      <Button variant="default" size="xs" aria-label={what} onClick={() => setKey(crypto.randomUUID())}>
-        {title}
-      </Button>
-      <Modal
-        opened={key !== undefined}
-        onClose={() => setKey(undefined)}
-        title={what}
-        // Scroll locking writes a style element, which the content security policy forbids.
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <form onSubmit={(event) => void submit(event)}>
-          {children}
-          <Textarea
-            name="reason"
-            label="Reason"
-            description="It is signed into the log."
-            required
-            withAsterisk={false}
-          />
-          {fault !== undefined && <Refused fault={fault} />}
-          <Group mt="md">
-            <Button type="submit" loading={isSending}>
-              {title}
-            </Button>
-            <Button variant="default" onClick={() => setKey(undefined)}>
-              Cancel
-            </Button>
-          </Group>
-        </form>
-      </Modal>
-    </>
+    <form onSubmit={(event) => void submit(event)}>
+      {above}
+      <Textarea
+        name="reason"
+        label="Reason"
+        description="It is signed into the log."
+        required
+        withAsterisk={false}
+      />
+      {below}
+      {fault !== undefined && <Refused fault={fault} />}
+      <Group mt="md">
+        <Button type="submit" loading={isSending}>
+          {title}
+        </Button>
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+      </Group>
+    </form>
   );
+};
+
+/** The text of a field, without spaces around it. */
+export const textOf = (fields: FormData, name: string): string => {
+  const value = fields.get(name);
+  return typeof value === 'string' ? value.trim() : '';
 };
 
 /** A refusal of the hub, in place. */

@@ -1,10 +1,10 @@
-import { Alert, Button, Group, Modal, NativeSelect, PasswordInput, Text, Textarea } from '@mantine/core';
+import { Button, NativeSelect, PasswordInput } from '@mantine/core';
 import type { ApiResponse } from '@oazapfts/runtime';
-import { type FormEvent, useState } from 'react';
-import { useRevalidator } from 'react-router';
+import { useState } from 'react';
 import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, mayInWorkspace, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
+import { ReasonDialog, ReasonForm, textOf } from '../parts/with-reason.tsx';
 
 /** A decision: one POST to the hub. */
 export type Decision = {
@@ -33,8 +33,6 @@ export type Decision = {
 /** A button that asks for a reason, and, where the tab has only a reader's token, for the token of a person who may decide. */
 export const Decide = ({ decision }: { readonly decision: Decision }) => {
   const { title, what, isMain } = decision;
-  /** The Idempotency-Key of this dialog: a request that is repeated after a lost answer takes effect once. */
-  const [key, setKey] = useState<string>();
   const me = useMe();
   const isAllowed =
     me === undefined ||
@@ -50,111 +48,63 @@ export const Decide = ({ decision }: { readonly decision: Decision }) => {
     );
   }
   return (
-    <>
-      <Button
-        variant={isMain === true ? 'filled' : 'default'}
-        aria-label={what}
-        onClick={() => setKey(crypto.randomUUID())}
-      >
-        {title}
-      </Button>
-      <Modal
-        opened={key !== undefined}
-        onClose={() => setKey(undefined)}
-        title={what}
-        // Scroll locking writes a style element, which the content security policy forbids.
-        lockScroll={false}
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        {key !== undefined && (
-          <DecisionForm decision={decision} idempotencyKey={key} onDone={() => setKey(undefined)} />
-        )}
-      </Modal>
-    </>
+    <ReasonDialog title={title} what={what} isMain={isMain}>
+      {(key, close) => <DecisionForm decision={decision} idempotencyKey={key} close={close} />}
+    </ReasonDialog>
   );
 };
 
 type FormProps = {
   readonly decision: Decision;
   readonly idempotencyKey: string;
-  readonly onDone: () => void;
+  readonly close: () => void;
 };
 
-const DecisionForm = ({ decision, idempotencyKey, onDone }: FormProps) => {
+const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   const { title, allowance, choices } = decision;
-  const { revalidate } = useRevalidator();
-  const [fault, setFault] = useState<Refusal>();
-  const [isSending, setSending] = useState(false);
   const [kept, setKept] = useState(readDecider);
   const isPerson = useMe()?.kind !== 'token';
 
-  const decide = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
-    event.preventDefault();
-    const fields = new FormData(event.currentTarget);
+  const decide = async (reason: string, fields: FormData): Promise<void> => {
     const token = isPerson ? null : (kept ?? textOf(fields, 'token'));
-    setSending(true);
-    setFault(undefined);
+    const choice = textOf(fields, 'choice');
     try {
-      const reason = textOf(fields, 'reason');
-      const choice = textOf(fields, 'choice');
       await send((options) => decision.decide(reason, options, choice), { token, key: idempotencyKey });
-      if (token !== null) keepDecider(token);
-      await revalidate();
-      onDone();
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      setFault(error);
-      if (error.status !== 401 && error.status !== 403) return;
-      dropDecider();
-      setKept(null);
-    } finally {
-      setSending(false);
+      if (error instanceof Refusal && (error.status === 401 || error.status === 403)) {
+        dropDecider();
+        setKept(null);
+      }
+      throw error;
     }
+    if (token !== null) keepDecider(token);
   };
 
   return (
-    <form onSubmit={(event) => void decide(event)}>
-      {choices !== undefined && (
-        <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
-      )}
-      <Textarea
-        name="reason"
-        label="Reason"
-        description="It is signed into the log."
-        required
-        withAsterisk={false}
-      />
-      {!isPerson && kept === null && (
-        <PasswordInput
-          name="token"
-          mt="sm"
-          label="Token of a person"
-          description={`One that allows ${allowance}; it stays in this tab.`}
-          autoComplete="off"
-          required
-          withAsterisk={false}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
-        />
-      )}
-      {fault !== undefined && (
-        <Alert role="alert" mt="sm" variant="outline" color="red" title={fault.code}>
-          <Text>{fault.message}</Text>
-          {fault.hint !== undefined && <Text>{fault.hint}.</Text>}
-        </Alert>
-      )}
-      <Group mt="md">
-        <Button type="submit" loading={isSending}>
-          {title}
-        </Button>
-        <Button variant="default" onClick={onDone}>
-          Cancel
-        </Button>
-      </Group>
-    </form>
+    <ReasonForm
+      title={title}
+      decide={decide}
+      close={close}
+      above={
+        choices !== undefined && (
+          <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
+        )
+      }
+      below={
+        !isPerson &&
+        kept === null && (
+          <PasswordInput
+            name="token"
+            mt="sm"
+            label="Token of a person"
+            description={`One that allows ${allowance}; it stays in this tab.`}
+            autoComplete="off"
+            required
+            withAsterisk={false}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
+          />
+        )
+      }
+    />
   );
-};
-
-const textOf = (fields: FormData, name: string): string => {
-  const value = fields.get(name);
-  return typeof value === 'string' ? value.trim() : '';
 };

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
-import { Link, type LoaderFunctionArgs, useLoaderData, useRevalidator, useSearchParams } from 'react-router';
+import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import {
   valuesChange,
   type ValuesOfSite,
@@ -101,7 +101,6 @@ export const SiteValuesView = () => {
 };
 
 const History = ({ found, versions }: Answer) => {
-  const { revalidate } = useRevalidator();
   const { site, places } = found;
   const mayDecide = places.some(({ values }) => values.some(({ editable }) => editable));
   return (
@@ -136,7 +135,6 @@ const History = ({ found, versions }: Answer) => {
                   decide={async (why, key) => {
                     const body = { site, to: version, version: found.version, reason: why };
                     await send((options) => valuesChange({ valuesChange: body }, options), { key });
-                    await revalidate();
                   }}
                 >
                   <ChangedValues

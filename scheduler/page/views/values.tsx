@@ -1,12 +1,5 @@
 import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import {
-  Form,
-  Link,
-  type LoaderFunctionArgs,
-  useLoaderData,
-  useRevalidator,
-  useSearchParams,
-} from 'react-router';
+import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import {
   type ValuesProposals,
   valuesProposals,
@@ -181,7 +174,6 @@ const Review = ({ proposals: { at, proposals } }: { readonly proposals: ValuesPr
 
 const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now: string }) => {
   const { id, person, reason, at, changes, conditions, rejectable } = proposal;
-  const { revalidate } = useRevalidator();
   const short = id.replace('sha256:', '').slice(0, 12);
   return (
     <section aria-label={`Proposal ${short}`}>
@@ -208,7 +200,6 @@ const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now:
           decide={async (why, key) => {
             const body = { proposal: id, reason: why };
             await send((options) => valuesReject({ valuesReject: body }, options), { key });
-            await revalidate();
           }}
         />
       )}
