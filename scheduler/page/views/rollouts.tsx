@@ -260,17 +260,6 @@ const DECISIONS = {
   'take-back': rolloutTakeBack,
 } as const satisfies Record<Step, unknown>;
 
-const decisionOf = (step: Step, channel: string): Decision => {
-  const [environment = '', clusterType = ''] = channel.split('/');
-  return {
-    title: TITLES[step],
-    what: `${TITLES[step]} ${channel}`,
-    decide: (reason, options) => DECISIONS[step]({ environment, clusterType, reason: { reason } }, options),
-    allowance: `rollout:${environment}`,
-    isMain: step === 'advance',
-  };
-};
-
 const VALUES_DECISIONS = {
   advance: valuesRolloutAdvance,
   pause: valuesRolloutPause,
@@ -278,10 +267,29 @@ const VALUES_DECISIONS = {
   'take-back': valuesRolloutTakeBack,
 } as const satisfies Record<Step, unknown>;
 
-const valuesDecision = (step: Step, { environment, rollout }: ValuesRollout): Decision => ({
+const decisionOf = (step: Step, channel: string): Decision => {
+  const [environment = '', clusterType = ''] = channel.split('/');
+  return stepDecision(step, {
+    of: channel,
+    environment,
+    decide: (reason, options) => DECISIONS[step]({ environment, clusterType, reason: { reason } }, options),
+  });
+};
+
+const valuesDecision = (step: Step, { environment, rollout }: ValuesRollout): Decision =>
+  stepDecision(step, {
+    of: `values ${rollout} of ${environment}`,
+    environment,
+    decide: (reason, options) =>
+      VALUES_DECISIONS[step]({ environment, rollout, reason: { reason } }, options),
+  });
+
+type StepDecision = Pick<Decision, 'decide'> & { readonly of: string; readonly environment: string };
+
+const stepDecision = (step: Step, { of, environment, decide }: StepDecision): Decision => ({
   title: TITLES[step],
-  what: `${TITLES[step]} values ${rollout} of ${environment}`,
-  decide: (reason, options) => VALUES_DECISIONS[step]({ environment, rollout, reason: { reason } }, options),
+  what: `${TITLES[step]} ${of}`,
+  decide,
   allowance: `rollout:${environment}`,
   isMain: step === 'advance',
 });
