@@ -40,10 +40,14 @@ export const ask = async <T extends ApiResponse>(
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) throw error;
     dropToken();
-    const here = `${location.pathname}${location.search}`.replace(/^\/ui/, '');
-    const fault = error.code === 'SESSION_INVALID' ? '&fault=ended' : '';
-    throw redirect(`/sign-in?to=${encodeURIComponent(here)}${fault}`);
+    throw redirect(signInAddress(error.code === 'SESSION_INVALID'));
   }
+};
+
+/** Address of the sign-in view, which leads back to this view. @param hasEnded whether it says that the session has ended */
+export const signInAddress = (hasEnded: boolean): string => {
+  const here = `${location.pathname}${location.search}`.replace(/^\/ui/, '');
+  return `/sign-in?to=${encodeURIComponent(here)}${hasEnded ? '&fault=ended' : ''}`;
 };
 
 /** The answer, or the refusal, for views that show refusals in place. */

@@ -15,13 +15,13 @@ export const askAsAuthor = async <T extends ApiResponse>(
   call: Call<T>,
   signal: AbortSignal,
 ): Promise<SuccessResponse<T> | NoAuthor> => {
-  const own = readToken();
+  const token = authorToken();
   try {
-    return await (own === null ? ask(call, signal) : send(call, { signal, token: readDecider() ?? own }));
+    return await (token === null ? ask(call, signal) : send(call, { signal, token }));
   } catch (error) {
     if (error instanceof Refusal && error.status === 404) return NO_PLATFORM;
     if (
-      own !== null &&
+      token !== null &&
       error instanceof Refusal &&
       (error.code === 'TOKEN_SCOPE' || error.code === 'TOKEN_INVALID')
     )
@@ -32,4 +32,10 @@ export const askAsAuthor = async <T extends ApiResponse>(
 
 /** Sends an edit with the same right. Rejects with Refusal. */
 export const sendAsAuthor = <T extends ApiResponse>(call: Call<T>): Promise<SuccessResponse<T>> =>
-  send(call, { token: readToken() === null ? null : (readDecider() ?? readToken()) });
+  send(call, { token: authorToken() });
+
+/** null: the tab has a session. */
+const authorToken = (): string | null => {
+  const own = readToken();
+  return own === null ? null : (readDecider() ?? own);
+};

@@ -11,10 +11,11 @@ import {
   type ValuesOfSite,
   type ValuesPreview,
 } from '#bundles/transport/hub/client';
-import { Refusal, send } from '../api/ask.ts';
+import { Refusal, send, signInAddress } from '../api/ask.ts';
 import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { ChangedValues } from '../parts/changed-values.tsx';
+import { shortDigest } from '../parts/digest.tsx';
 import { SchemaForm } from '../parts/form/theme.ts';
 import { findFaults, validator } from '../parts/form/validator.ts';
 import { type FormState, type FormValue, isOverridden, ValueField } from '../parts/form/value-field.tsx';
@@ -137,10 +138,8 @@ export default function ValuesForm({ site, place }: Props) {
       await work();
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      if (error.status === 401) {
-        const here = `${location.pathname}${location.search}`.replace(/^\/ui/, '');
-        await navigate(`/sign-in?to=${encodeURIComponent(here)}&fault=ended`);
-      } else setFault(error);
+      if (error.status === 401) await navigate(signInAddress(true));
+      else setFault(error);
     } finally {
       setSending(false);
     }
@@ -246,7 +245,7 @@ const Done = ({ changed }: { readonly changed: ValuesChanged }) => (
 const describeDone = ({ outcome, sites, rollouts, proposal }: ValuesChanged): string => {
   switch (outcome) {
     case 'proposed':
-      return `The change waits for approval as ${(proposal ?? '').replace('sha256:', '').slice(0, 12)}. Nothing was changed yet.`;
+      return `The change waits for approval as ${shortDigest(proposal ?? '')}. Nothing was changed yet.`;
     case 'unchanged':
       return 'Nothing differed.';
     case 'made': {

@@ -10,6 +10,7 @@ import {
 import { ask, given, send } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { ChangedValues } from '../parts/changed-values.tsx';
+import { shortDigest } from '../parts/digest.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { WithReason } from '../parts/with-reason.tsx';
@@ -174,7 +175,7 @@ const Review = ({ proposals: { at, proposals } }: { readonly proposals: ValuesPr
 
 const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now: string }) => {
   const { id, person, reason, at, changes, conditions, rejectable } = proposal;
-  const short = id.replace('sha256:', '').slice(0, 12);
+  const short = shortDigest(id);
   return (
     <section aria-label={`Proposal ${short}`}>
       <Title order={3}>{short}</Title>
