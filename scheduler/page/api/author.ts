@@ -2,7 +2,7 @@ import type { ApiResponse, SuccessResponse } from '@oazapfts/runtime';
 import { ask, type Call, Refusal, send } from './ask.ts';
 import { readDecider, readToken } from './session.ts';
 
-/** Nobody in this tab has a right that edits need: its token only reads. */
+/** The token of this tab allows no edits. */
 export const NO_AUTHOR = 'no author';
 
 /** The hub has no platform, and so no paths for edits. */

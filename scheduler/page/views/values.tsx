@@ -116,7 +116,7 @@ const size = ({ siteSelector }: Layer): number => Object.keys(siteSelector).leng
 
 type LayersProps = { readonly layers: readonly Layer[]; readonly below: Readonly<Record<string, string>> };
 
-/** Layers whose labels others have too are above these: company, region, site, line. */
+/** A tree of layers, such as company, region, site and line: below a layer are those that select by its labels and by others too. */
 const Layers = ({ layers, below }: LayersProps) => {
   const inside = layers.filter((one) => isWithin(one, below));
   const top = inside.filter(

@@ -170,7 +170,7 @@ export const valuesRoutes = (
       if (problem) throw problem;
       const within = refuseConflicts(changes, asked.version);
       const change = asked.to === undefined ? 'sites set' : 'sites values rollback';
-      // Going back is about what the hub decided, and withdraws what waits at the site for its stage.
+      // A rollback changes what the hub decided, also where the repository decides now, and withdraws changes that wait for a stage.
       const back = asked.to !== undefined && asked.site !== undefined;
       const terms = defined({ here: back || undefined, withdraw: back ? [asked.site ?? ''] : undefined });
       const decided = await decideValues(hub, changes, {
@@ -226,7 +226,7 @@ export const valuesRoutes = (
   });
 
   decide('/approvals', 'hub-decisions#approve', async ({ hub, body: { statement }, caller, now }) => {
-    // The signature identifies the approver; the caller needs only to see what it is about.
+    // The signature identifies the approver; the caller needs only the right to see the proposal.
     const see = async (id: string): Promise<void> => void (await proposalOf(hub, caller, id));
     const taken = await takeValuesApproval(hub, statement, { now, see }, review);
     await carryOut(hub, now);
@@ -253,7 +253,7 @@ export const valuesRoutes = (
 const siteOf = ({ params }: FastifyRequest): string =>
   parseName((params as { readonly site?: string }).site ?? '', 'site');
 
-/** Nobody learns whether there is a site whose values they may not see. */
+/** A caller who may not see all sites gets the same refusal for a hidden site and for one that does not exist. */
 const siteNotSeen = (principal: Principal, site: string): FleetError =>
   sightOf(principal.allowances) === undefined
     ? siteMissing(site)

@@ -2,7 +2,7 @@ import { Alert, Code, List, Table, Text, Title } from '@mantine/core';
 import type { PlatformPreview } from '#bundles/transport/hub/client';
 import { Wide } from '../wide.tsx';
 
-/** Class of the title of what is wrong: red with enough contrast. */
+/** Class of the titles of errors: red with enough contrast. */
 export const BAD = { title: 'bad-text' };
 
 const WORDS = {

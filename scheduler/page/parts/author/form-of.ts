@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import type { RJSFSchema, UiSchema } from '@rjsf/utils';
 import { parse, stringify } from 'yaml';
 
-/** A JSON Schema as a form has it: what has free keys or several entries is a text of YAML. */
+/** The form for a JSON Schema. Lists, and mappings with free keys, are text fields with YAML. */
 export type FormOf = {
   readonly schema: RJSFSchema;
   readonly uiSchema: UiSchema;

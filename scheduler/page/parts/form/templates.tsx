@@ -1,7 +1,7 @@
 import { Box, Fieldset, Text } from '@mantine/core';
 import type { ObjectFieldTemplateProps } from '@rjsf/utils';
 
-/** Fields of an object below each other. That of the theme writes a style element, which the content security policy forbids. */
+/** Shows the fields of an object as a column. The theme's template writes a style element, which the content security policy forbids. */
 export const ObjectFields = ({ title, description, properties, fieldPathId }: ObjectFieldTemplateProps) => {
   const fields = properties
     .filter(({ hidden }) => !hidden)

@@ -8,7 +8,7 @@ import TextareaWidget from '@rjsf/mantine/lib/widgets/TextareaWidget.js';
 import { withTheme } from '@rjsf/core';
 import { ObjectFields } from './templates.tsx';
 
-/** Of Mantine. Dates and times take the browser's own fields, so that no library of calendars is loaded. */
+/** Templates of Mantine. Dates and times use the browser's own fields, so that no calendar library is loaded. */
 export const THEME_TEMPLATES = { ...generateTemplates(), ObjectFieldTemplate: ObjectFields };
 
 /** A form that is generated from a JSON Schema. */

@@ -18,11 +18,11 @@ export type FormState = {
   readonly override: (name: string) => void;
   readonly remove: (name: string) => void;
   readonly drop: (name: string) => void;
-  /** The edit is still meant, although somebody changed the value. */
+  /** Keeps an edit of a value that somebody changed meanwhile: the edit starts from the present value. */
   readonly keep: (name: string) => void;
 };
 
-/** Of the theme, for the fields inside of a value. */
+/** The field template of the theme, for the fields inside of a value. */
 const Plain = FieldTemplate as ComponentType<FieldTemplateProps>;
 
 /** Whether the place has a value of its own, with the edits that are not sent yet. */
@@ -171,7 +171,7 @@ type MeanwhileProps = {
   readonly children: ReactNode;
 };
 
-/** Tells who changed a value that is being edited. */
+/** Says who changed a value that is being edited. */
 const Meanwhile = ({ given, edit, children }: MeanwhileProps) => {
   if (edit === undefined) return null;
   if (JSON.stringify(edit.was ?? null) === JSON.stringify(given?.value ?? null)) return null;
