@@ -1,6 +1,7 @@
 import type { BundleConfig } from '../bundle/config.ts';
-import type { ComposedValues, SiteValues } from '../statements/predicates.ts';
+import type { SiteValues } from '../statements/predicates.ts';
 import type { Verdict } from './judge-values.ts';
+import { placedValues } from './value-places.ts';
 
 type Schema = BundleConfig['siteInputs']['schema'];
 
@@ -10,29 +11,13 @@ type Schema = BundleConfig['siteInputs']['schema'];
  * @param assignment with the composed values of this assignment; undefined: only what all assignments get
  */
 export const valuesOfAgent = (
-  { values, agents, composed }: SiteValues,
+  document: SiteValues,
   agent: string,
   assignment?: string,
 ): SiteValues['values'] => {
-  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
-  return {
-    ...layered(own, assignment),
-    ...values,
-    ...(Object.hasOwn(agents, agent) && agents[agent]),
-    ...layered(own?.fixed, assignment),
-  };
+  const given = placedValues(document, agent, assignment);
+  return { ...given.layers, ...given.site, ...given.agent, ...given.fixed };
 };
-
-const layered = (
-  part: Pick<ComposedValues, 'values' | 'assignments'> | undefined,
-  assignment: string | undefined,
-): SiteValues['values'] => ({
-  ...part?.values,
-  ...(assignment !== undefined &&
-    part?.assignments &&
-    Object.hasOwn(part.assignments, assignment) &&
-    part.assignments[assignment]),
-});
 
 /** Whether some assignment of the agent gets other values than the rest. */
 export const differByAssignment = ({ composed }: SiteValues, agent: string): boolean => {

@@ -1,5 +1,5 @@
 import { isRecord } from '../../is-record.ts';
-import type { Json } from '../../json/canonical.ts';
+import { ownValue } from '../../own-value.ts';
 import type { BundleConfig } from '../bundle/config.ts';
 import type { ComposedValues, SiteValues } from '../statements/predicates.ts';
 
@@ -19,28 +19,58 @@ type Of = {
 /** The values of each place for an assignment at an agent, lowest first, as agents resolve them. */
 export const valuePlaces = (
   { siteInputs: { schema } }: Pick<BundleConfig, 'siteInputs'>,
-  { values, agents, composed }: SiteValues,
+  document: SiteValues,
   { agent, assignment, local = {} }: Of,
 ): readonly ValuesPlace[] => {
-  const own = composed && Object.hasOwn(composed, agent) ? composed[agent] : undefined;
-  const layered = (part: Pick<ComposedValues, 'values' | 'assignments'> | undefined) => ({
-    ...part?.values,
-    ...(part?.assignments && Object.hasOwn(part.assignments, assignment) && part.assignments[assignment]),
-  });
+  const given = placedValues(document, agent, assignment);
   return [
-    { origin: 'default', values: defaultsOf(schema['properties']) },
-    { origin: 'layers', values: layered(own) },
-    { origin: 'site', values },
-    { origin: 'agent', values: Object.hasOwn(agents, agent) ? (agents[agent] ?? {}) : {} },
+    { origin: 'default', values: defaultsOf(schema) },
+    { origin: 'layers', values: given.layers },
+    { origin: 'site', values: given.site },
+    { origin: 'agent', values: given.agent },
     { origin: 'local', values: local },
-    { origin: 'fixed layers', values: layered(own?.fixed) },
+    { origin: 'fixed layers', values: given.fixed },
   ];
 };
 
-const defaultsOf = (properties: unknown): SiteValues['values'] =>
+type PlacedValues = {
+  readonly layers: SiteValues['values'];
+  readonly site: SiteValues['values'];
+  readonly agent: SiteValues['values'];
+  readonly fixed: SiteValues['values'];
+};
+
+/**
+ * The values that the document gives an agent, by their place.
+ * @param assignment with the composed values of this assignment; undefined: only what all assignments get
+ */
+export const placedValues = (
+  { values, agents, composed }: SiteValues,
+  agent: string,
+  assignment: string | undefined,
+): PlacedValues => {
+  const own = ownValue(composed ?? {}, agent);
+  return {
+    layers: layered(own, assignment),
+    site: values,
+    agent: ownValue(agents, agent) ?? {},
+    fixed: layered(own?.fixed, assignment),
+  };
+};
+
+const layered = (
+  part: Pick<ComposedValues, 'values' | 'assignments'> | undefined,
+  assignment: string | undefined,
+): SiteValues['values'] => ({
+  ...part?.values,
+  ...(assignment !== undefined && ownValue(part?.assignments ?? {}, assignment)),
+});
+
+/** The values that a bundle's schema has for sites that give none. */
+export const defaultsOf = ({ properties }: BundleConfig['siteInputs']['schema']): SiteValues['values'] =>
   Object.fromEntries(
     Object.entries(isRecord(properties) ? properties : {}).flatMap(([name, part]) => {
-      const value = isRecord(part) ? (part['default'] as Json | undefined) : undefined;
+      const value = isRecord(part) ? part['default'] : undefined;
       return value === undefined ? [] : [[name, value] as const];
     }),
   );

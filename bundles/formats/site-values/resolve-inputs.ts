@@ -1,8 +1,8 @@
 import { differByAssignment, judgeSiteValues, valuesOfAgent } from '../author-schema/judge-site-values.ts';
 import type { InputFault } from '../author-schema/judge-values.ts';
+import { defaultsOf } from '../author-schema/value-places.ts';
 import { siteFields } from '../bounds/site-fields.ts';
 import type { BundleConfig, SiteInputField } from '../bundle/config.ts';
-import { isRecord } from '../../is-record.ts';
 import type { Json } from '../../json/canonical.ts';
 import { FleetError } from '../../errors.ts';
 import type { SiteValues } from '../statements/predicates.ts';
@@ -26,7 +26,7 @@ export const resolveInputs = async (
     return await resolveEach(config, document, agent);
   const { schema } = config.siteInputs;
   const given = valuesOfAgent(document, agent, assignment);
-  const values = withDefaults(given, schema);
+  const values = { ...defaultsOf(schema), ...given };
   const fields = siteFields(config, Object.keys(given));
   const wanted =
     assignment === undefined ? fields : fields.filter((field) => field.assignment === assignment);
@@ -55,24 +55,12 @@ const resolveEach = async (
   for (const { id } of config.assignments) {
     const { schema } = config.siteInputs;
     const given = valuesOfAgent(document, agent, id);
-    const values = withDefaults(given, schema);
+    const values = { ...defaultsOf(schema), ...given };
     for (const field of siteFields(config, Object.keys(given)))
       if (field.assignment === id && Object.hasOwn(values, field.input))
         resolved.push({ ...field, value: values[field.input] as Json });
   }
   return resolved;
-};
-
-type Values = SiteValues['values'];
-
-const withDefaults = (values: Values, { properties }: BundleConfig['siteInputs']['schema']): Values => {
-  const given = Object.entries((properties ?? {}) as Readonly<Record<string, Json>>).flatMap(
-    ([name, part]): [string, Json][] =>
-      isRecord(part) && Object.hasOwn(part, 'default')
-        ? [[name, (part as { readonly default: Json }).default]]
-        : [],
-  );
-  return given.length === 0 ? values : { ...Object.fromEntries(given), ...values };
 };
 
 const COMPLETE = 'Ask the platform team to complete the values of this site';
