@@ -18,7 +18,7 @@ import { type LocalValue, readLocalValues } from '../../store/local-values.ts';
 import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { Judged } from './accept-offer.ts';
-import { judgeLocal, type LocalVerdict, unanswered, withLocal } from './local-values.ts';
+import { answerTo, judgeLocal, type LocalVerdict, withLocal } from './local-values.ts';
 import { firstOf } from '../first-of.ts';
 
 export type Wanted = {
@@ -52,7 +52,9 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   for (const bundle of bundles) checkBundle(agent, bundle, release);
   const { valuesDigest } = accepted.site;
   const values = accepted.site.values ?? readSiteValues(agent.state, valuesDigest);
-  const locals = unanswered(values, agent.identity.agent, readLocalValues(agent.state));
+  const locals = readLocalValues(agent.state).filter(
+    (local) => !answerTo(values, agent.identity.agent, local),
+  );
   return {
     release,
     bundles,

@@ -4,7 +4,7 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Agent } from '../../store/agent.ts';
 import { deleteLocalValue, idOf, readLocalValues } from '../../store/local-values.ts';
 import { appendEvent } from '../../store/outbox/outbox.ts';
-import { unanswered } from './local-values.ts';
+import { answerTo } from './local-values.ts';
 
 /**
  * Ends the local values that the office has accepted or refused, with an event for each. Must run inside the accepting transaction. The packages that
@@ -12,12 +12,10 @@ import { unanswered } from './local-values.ts';
  */
 export const endAnswered = (agent: Agent, document: SiteValues): void => {
   const { state, identity } = agent;
-  const locals = readLocalValues(state);
-  const kept = new Set(unanswered(document, identity.agent, locals).map(idOf));
-  for (const local of locals.filter((one) => !kept.has(idOf(one)))) {
-    const { name, value } = local.edit;
-    const answer = document.local?.[identity.agent]?.[name];
+  for (const local of readLocalValues(state)) {
+    const answer = answerTo(document, identity.agent, local);
     if (!answer) continue;
+    const { name, value } = local.edit;
     const { outcome, person, reason } = answer;
     deleteLocalValue(state, name);
     const by = [person, reason].filter((part) => part !== undefined).join(': ');

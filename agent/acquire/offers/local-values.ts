@@ -10,6 +10,7 @@ import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { didYouMean } from '#bundles/nearest-name';
 import { nameSome } from '#bundles/name-some';
+import { ownValue } from '#bundles/own-value';
 import type { Identity } from '../../store/identity.ts';
 import { idOf, isOwnEdit, type LocalValue, valueOf } from '../../store/local-values.ts';
 
@@ -61,17 +62,17 @@ export const withLocal = (document: SiteValues, agent: string, locals: readonly 
   return { ...document, agents: { ...document.agents, [agent]: { ...own, ...values } } };
 };
 
-/** The local values that the document does not answer. An answer is about one edit: a newer edit of that name stays. */
-export const unanswered = (
-  { local }: SiteValues,
+type Answer = NonNullable<SiteValues['local']>[string][string];
+
+/** The answer of the office to a local value. It is about one edit: a newer edit of that name has none. */
+export const answerTo = (
+  { local: answers }: SiteValues,
   agent: string,
-  locals: readonly LocalValue[],
-): readonly LocalValue[] => {
-  const answers = local && Object.hasOwn(local, agent) ? (local[agent] ?? {}) : {};
-  return locals.filter(({ edit, signature }) => {
-    const answer = Object.hasOwn(answers, edit.name) ? answers[edit.name] : undefined;
-    return answer?.edit !== idOf({ edit, signature });
-  });
+  local: LocalValue,
+): Answer | undefined => {
+  const { name } = local.edit;
+  const answer = ownValue(ownValue(answers ?? {}, agent) ?? {}, name);
+  return answer?.edit === idOf(local) ? answer : undefined;
 };
 
 /**
