@@ -11,12 +11,11 @@ import { isSameJson } from '#bundles/json/is-same-json';
 import type { Timestamp } from '#bundles/time';
 import { bundlesInForce } from '../acquire/offers/bundles-in-force.ts';
 import {
+  editorOf,
   inputNames,
   inputOf,
-  isGranted,
   judgeLocal,
   type LocalVerdict,
-  roleOf,
   takersOf,
 } from '../acquire/offers/local-values.ts';
 import type { Agent } from '../store/agent.ts';
@@ -115,9 +114,7 @@ const shownOf = (agent: Agent, name: string, facts: Facts): readonly ShownValue[
     name,
     title: text('title'),
     unit: text('x-unit'),
-    editableBy: isGranted(configs, name)
-      ? 'site'
-      : (configs.map((config) => roleOf(config, name)).find((role) => role !== undefined) ?? null),
+    editableBy: editorOf(configs, name) ?? null,
     local: verdict ? localOf(verdict) : null,
   };
   const isHidden =

@@ -87,8 +87,8 @@ export const refusalOf = async (
   const asking = configs.filter((config) => inputOf(config, name) !== undefined);
   const [first] = asking;
   if (!first) return notAsked(configs, name);
-  const role = asking.map((config) => roleOf(config, name)).find((one) => one !== GRANTED);
-  if (asking.some((config) => roleOf(config, name) !== GRANTED)) return notGranted(configs, name, role);
+  const role = editorOf(configs, name);
+  if (role !== GRANTED) return notGranted(configs, name, role);
   if (namesSecretValue(name) || asking.some(({ siteInputs }) => writeOnlyNames(siteInputs.schema).has(name)))
     return new FleetError(
       'VALUE_NOT_GRANTED',
@@ -165,15 +165,13 @@ export const inputOf = (
   return isRecord(part) ? (part as Readonly<Record<string, Json>>) : undefined;
 };
 
-/** Role that may change the value besides the platform team, by the bundle; undefined: none. */
-export const roleOf = (config: BundleConfig, name: string): string | undefined => {
-  const role = inputOf(config, name)?.['x-editable-by'];
-  return typeof role === 'string' ? role : undefined;
-};
-
-export const isGranted = (configs: Configs, name: string): boolean => {
-  const asking = configs.filter((config) => inputOf(config, name) !== undefined);
-  return asking.length > 0 && asking.every((config) => roleOf(config, name) === GRANTED);
+/** Role that may change the value besides the platform team; undefined: none. 'site' only if all bundles that ask for the value grant it. */
+export const editorOf = (configs: Configs, name: string): string | undefined => {
+  const roles = configs
+    .map((config) => inputOf(config, name))
+    .filter((input) => input !== undefined)
+    .map(({ 'x-editable-by': role }) => (typeof role === 'string' ? role : undefined));
+  return roles.every((role) => role === GRANTED) ? roles[0] : roles.find((role) => role !== GRANTED);
 };
 
 /** Names of all site inputs of the bundles, sorted. */
@@ -187,4 +185,4 @@ export const inputNames = (configs: Configs): readonly string[] =>
   ].toSorted();
 
 const grantedNames = (configs: Configs): readonly string[] =>
-  inputNames(configs).filter((name) => isGranted(configs, name));
+  inputNames(configs).filter((name) => editorOf(configs, name) === GRANTED);
