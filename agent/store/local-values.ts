@@ -1,10 +1,9 @@
-import { verify } from 'node:crypto';
 import { editDigest, type LocalEdit } from '#bundles/formats/events/local-value';
 import type { Digest } from '#bundles/digest';
 import { isRecord } from '#bundles/is-record';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
-import { parsePublicKey, type SigningKey } from '#bundles/trust/keys/key';
+import { parsePublicKey, type SigningKey, verifySignature } from '#bundles/trust/keys/key';
 import { fullName, type Identity } from './identity.ts';
 import type { State } from './state.ts';
 
@@ -61,13 +60,12 @@ export const signEdit = async (edit: LocalEdit, key: SigningKey): Promise<LocalV
   signature: (await key.sign(signedBytes(edit))).toString('base64'),
 });
 
-/** Whether this agent signed the edit, about itself: a row that somebody put into the database, or of another agent, is none of its own. */
+/** Whether the edit names this agent and has its signature. False for a row that was written into the database without its key, and for another agent's edit. */
 export const isOwnEdit = (identity: Identity, { edit, signature }: LocalValue): boolean => {
   try {
-    const { object } = parsePublicKey(identity.key);
     return (
       edit.agent === fullName(identity) &&
-      verify('sha256', signedBytes(edit), object, Buffer.from(signature, 'base64'))
+      verifySignature(parsePublicKey(identity.key), signedBytes(edit), Buffer.from(signature, 'base64'))
     );
   } catch {
     return false;

@@ -9,6 +9,8 @@ import {
   LOCAL_VALUE,
   type LocalEdit,
   MAX_LOCAL_BYTES,
+  MAX_PERSON,
+  MAX_REASON,
   MAX_SHOWN_BYTES,
 } from '#bundles/formats/events/local-value';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -182,9 +184,6 @@ export const setLocalValue = async (agent: Agent, change: LocalChange): Promise<
   });
   return { ...planned, packages: await reconcile(agent) };
 };
-
-const MAX_PERSON = 256;
-const MAX_REASON = 1000;
 
 const checkWords = ({ person, reason }: LocalChange): void => {
   if (reason.trim() === '' || reason.length > MAX_REASON)

@@ -33,6 +33,9 @@ export type LocalEdit = {
 export const MAX_LOCAL_BYTES = 8 << 10;
 /** Limit for old values in an event. */
 export const MAX_SHOWN_BYTES = 8 << 10;
+/** Longest name of a person and longest reason, in characters; readers cut longer ones. */
+export const MAX_PERSON = 256;
+export const MAX_REASON = 1000;
 
 /** Name of an edit, for the agent and the hub. */
 export const editDigest = (edit: LocalEdit): Digest => digestOf(canonicalJson(edit));
@@ -59,8 +62,6 @@ export type LocalEvent = {
 
 const NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 const ACTIONS: ReadonlySet<unknown> = new Set(['set', 'unset', 'accepted', 'refused']);
-const MAX_WORD = 256;
-const MAX_REASON = 1000;
 
 /** Reads the detail of such an event, as `detail` or from its signed line; undefined: another event, or one that is not as it should be. */
 export const localEventOf = ({ type, detail }: Pick<Event, 'type' | 'detail'>): LocalEvent | undefined => {
@@ -78,7 +79,7 @@ export const localEventOf = ({ type, detail }: Pick<Event, 'type' | 'detail'>): 
       old: textOf(old),
       given: textOf(given),
       givenDigest: isDigest(office) ? office : undefined,
-      person: wordOf(person, MAX_WORD),
+      person: wordOf(person, MAX_PERSON),
       reason: wordOf(reason, MAX_REASON),
     }),
   };
