@@ -10,7 +10,6 @@ import { formatChannel } from '#bundles/names';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
-import { bundlesInForce } from './bundles-in-force.ts';
 import { inOrder } from './order.ts';
 import { type ResolvedInput, resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import type { PackageRef, ReleaseRef, TakenValues } from '../../store/applied/package-ref.ts';
@@ -62,7 +61,8 @@ export const desiredPackages = async (agent: Agent, judged: Judged): Promise<Wan
   };
 };
 
-type Given = {
+/** The content that packages of a release are determined from. */
+export type Basis = {
   readonly release: ReleaseRef;
   readonly bundles: readonly Bundle[];
   readonly values: SiteValues;
@@ -71,28 +71,16 @@ type Given = {
 };
 
 /**
- * The desired packages of the release in force, without their secrets, as if these were the local values; undefined before the first release.
- * @throws FleetError MISSING_BLOB, STORE_CORRUPT, SITE_VALUES, or the error of reading a bundle
+ * The desired packages, without their secrets.
+ * @throws FleetError STORE_CORRUPT, SITE_VALUES
  */
-export const packagesWithLocal = async (
-  agent: Agent,
-  locals: readonly LocalValue[],
-): Promise<readonly PackageRef[] | undefined> => {
-  const { state } = agent;
-  const { desiredRelease: release, siteValues: valuesDigest } = readTrustRow(state);
-  if (!release || !valuesDigest) return undefined;
-  const bundles = await bundlesInForce(agent);
-  const values = readSiteValues(state, valuesDigest);
-  return await packagesWith(agent, { release, bundles, values, valuesDigest, locals });
-};
-
-const packagesWith = async (agent: Agent, given: Given): Promise<readonly PackageRef[]> => {
-  const { bundles, values, locals } = given;
+export const packagesWith = async (agent: Agent, basis: Basis): Promise<readonly PackageRef[]> => {
+  const { bundles, values, locals } = basis;
   const configs = bundles.map(({ config }) => config);
   const verdicts = await judgeLocal(configs, values, agent.identity, locals);
   const used = verdicts.filter(({ held }) => !held);
   const packages: PackageRef[] = [];
-  for (const bundle of bundles) packages.push(...(await packagesOf(agent, bundle, given, used)));
+  for (const bundle of bundles) packages.push(...(await packagesOf(agent, bundle, basis, used)));
   checkNames(packages);
   inOrder(packages);
   return packages;
@@ -138,7 +126,7 @@ const checkDependencies = ({ assignments }: BundleConfig): void => {
 const packagesOf = async (
   agent: Agent,
   { digest, kind, config }: Bundle,
-  { release, values, valuesDigest }: Given,
+  { release, values, valuesDigest }: Basis,
   verdicts: readonly LocalVerdict[],
 ): Promise<readonly PackageRef[]> => {
   const name = agent.identity.agent;
@@ -148,8 +136,10 @@ const packagesOf = async (
     verdicts.map(({ local }) => local),
   );
   const inputs = Map.groupBy(await resolveInputs(config, document, name), ({ assignment }) => assignment);
-  const localOf = (id: string): readonly LocalValue[] =>
-    verdicts.filter(({ takenBy }) => takenBy.includes(id)).map(({ local }) => local);
+  const localOf = (id: string): readonly LocalValue[] | undefined => {
+    const taken = verdicts.filter(({ takenBy }) => takenBy.includes(id)).map(({ local }) => local);
+    return taken.length > 0 ? taken : undefined;
+  };
   const writeOnly = writeOnlyNames(config.siteInputs.schema);
   return config.assignments.map((it) =>
     defined({
@@ -162,7 +152,7 @@ const packagesOf = async (
         ),
       ),
       taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
-      local: localOf(it.id).length > 0 ? localOf(it.id) : undefined,
+      local: localOf(it.id),
       kind,
       bundle: digest,
       layer: it.layer,

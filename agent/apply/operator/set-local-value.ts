@@ -3,6 +3,7 @@ import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import { numberIn } from '#bundles/formats/author-schema/parse-value';
+import { placedValues } from '#bundles/formats/author-schema/value-places';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import {
   givenDigest,
@@ -17,7 +18,7 @@ import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import { bundlesInForce } from '../../acquire/offers/bundles-in-force.ts';
-import { packagesWithLocal } from '../../acquire/offers/desired-packages.ts';
+import { type Basis, packagesWith } from '../../acquire/offers/desired-packages.ts';
 import { inputOf, judgeLocal, refusalOf, takersOf } from '../../acquire/offers/local-values.ts';
 import { orderEach } from '../../acquire/offers/order-packages.ts';
 import { refsWithSecrets } from '../../acquire/offers/refs-with-secrets.ts';
@@ -80,18 +81,20 @@ type Judged = {
   /** As the schema takes it: 'ratio=0.5' is a number where the site input takes no text. */
   readonly value: Json | undefined;
   readonly before: LocalValue | undefined;
-  readonly locals: readonly LocalValue[];
+  /** Input of packagesWith, with the other local values only. */
+  readonly basis: Basis;
 };
 
 const judge = async (agent: Agent, { name, value: asked }: LocalChange): Promise<Judged> => {
   const { state, identity } = agent;
-  const configs = (await bundlesInForce(agent)).map(({ config }) => config);
-  const { siteValues } = readTrustRow(state);
-  if (configs.length === 0 || !siteValues)
+  const bundles = await bundlesInForce(agent);
+  const configs = bundles.map(({ config }) => config);
+  const { desiredRelease: release, siteValues: valuesDigest } = readTrustRow(state);
+  if (configs.length === 0 || !release || !valuesDigest)
     throw new FleetError('USAGE', 'no release was accepted here yet, so nothing is granted to the site', {
       hint: 'Import a medium first',
     });
-  const document = readSiteValues(state, siteValues);
+  const document = readSiteValues(state, valuesDigest);
   const all = readLocalValues(state);
   const before = all.find(({ edit }) => edit.name === name);
   const locals = all.filter(({ edit }) => edit.name !== name);
@@ -118,7 +121,7 @@ const judge = async (agent: Agent, { name, value: asked }: LocalChange): Promise
     overriddenFor,
     changed: value === undefined || before?.edit.value !== textOf(value) || wasUsed?.held !== undefined,
   };
-  return { planned, value, before, locals };
+  return { planned, value, before, basis: { release, bundles, values: document, valuesDigest, locals } };
 };
 
 /** @throws FleetError VALUE_NOT_GRANTED, SITE_VALUES, TOO_LARGE */
@@ -134,11 +137,8 @@ const fit = async (configs: readonly BundleConfig[], name: string, value: Json):
   throw refusal;
 };
 
-const isFixed = (document: SiteValues, agent: string, assignment: string, name: string): boolean => {
-  const fixed = document.composed?.[agent]?.fixed;
-  const own = fixed?.assignments?.[assignment] ?? {};
-  return Object.hasOwn(fixed?.values ?? {}, name) || Object.hasOwn(own, name);
-};
+const isFixed = (document: SiteValues, agent: string, assignment: string, name: string): boolean =>
+  Object.hasOwn(placedValues(document, agent, assignment).fixed, name);
 
 /** The value without any local one: of the assignment that takes it, else for all; then the default. */
 const officeValue = (
@@ -165,13 +165,13 @@ const textOf = (value: Json): string => canonicalJson(value, 'doubles');
 export const setLocalValue = async (agent: Agent, change: LocalChange): Promise<SetLocal> => {
   checkWords(change);
   await resume(agent);
-  const { planned, value, before, locals } = await judge(agent, change);
+  const { planned, value, before, basis } = await judge(agent, change);
   const edit = value === undefined || !planned.changed ? undefined : editOf(agent, change, value, planned);
   const local = planned.changed
     ? edit && (await signEdit(edit, await loadKey(agent.state.directory)))
     : before;
-  const after = [...locals, ...(local ? [local] : [])];
-  const wanted = (await packagesWithLocal(agent, after)) ?? [];
+  const locals = [...basis.locals, ...(local ? [local] : [])];
+  const wanted = await packagesWith(agent, { ...basis, locals });
   const packages = await refsWithSecrets(agent, wanted, readSecretSets(agent.state));
   record(agent, `local value ${change.name}`, () => {
     // The person wants it tried, also where the same value failed before.
