@@ -159,6 +159,7 @@ export const readStatus = (
   const open = openOperation(state);
   const stale = readStaleness(agent);
   const verdict = judgeLook(agent, config);
+  const rows = readPackages(state);
   return {
     fleet: identity.fleet,
     agent: fullName(identity),
@@ -178,14 +179,14 @@ export const readStatus = (
         }
       : null,
     site: readFloors(state).site,
-    local: localOf(state),
-    packages: readPackages(state).map((row) => packageState(state, row, edge.now(), verdict)),
+    local: localOf(state, rows),
+    packages: rows.map((row) => packageState(state, row, edge.now(), verdict)),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
     unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
     registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
-    window: waitsFor(agent, config),
+    window: waitsFor(edge.now(), rows, config),
     upgrade: readUpgrade(state.directory)?.message ?? null,
     service: verdict.service,
     look: verdict.last?.at ?? null,
@@ -193,8 +194,8 @@ export const readStatus = (
   } satisfies AgentStatus;
 };
 
-const localOf = (state: State): readonly LocalNote[] => {
-  const used = new Set(readPackages(state).flatMap(({ desired }) => (desired?.local ?? []).map(idOf)));
+const localOf = (state: State, rows: readonly PackageRow[]): readonly LocalNote[] => {
+  const used = new Set(rows.flatMap(({ desired }) => (desired?.local ?? []).map(idOf)));
   return readLocalValues(state).map((local) => {
     const { name, person, reason, at } = local.edit;
     return { name, value: valueOf(local), person, reason, at, used: used.has(idOf(local)) };
@@ -284,16 +285,17 @@ const partsOf = (state: State): Status['parts'] => {
 
 /** Opening time of the next window, if no window is open and a package waits for one. */
 const waitsFor = (
-  { state, edge }: Pick<Agent, 'state' | 'edge'>,
+  now: Date,
+  rows: readonly PackageRow[],
   config: Pick<Config, 'windows'>,
 ): Timestamp | null => {
   const windows = parseWindows(config.windows);
-  if (windows.isOpen(edge.now())) return null;
-  const waiting = readPackages(state).some(
+  if (windows.isOpen(now)) return null;
+  const waiting = rows.some(
     ({ current, desired, pinnedRelease, status }) =>
       pinnedRelease === undefined && status === 'waiting' && !isSamePackage(current, desired),
   );
-  const opens = waiting ? windows.opensAfter(edge.now()) : undefined;
+  const opens = waiting ? windows.opensAfter(now) : undefined;
   return opens ? formatTime(opens) : null;
 };
 

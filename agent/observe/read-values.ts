@@ -80,7 +80,9 @@ export const readValues = async (agent: Agent): Promise<ShownValues> => {
   const verdicts = await judgeLocal(configs, document, identity, readLocalValues(state));
   const byName = new Map(verdicts.map((verdict) => [verdict.local.edit.name, verdict]));
   const names = [...new Set([...inputNames(configs), ...byName.keys()])].toSorted();
-  const values = names.flatMap((name) => shownOf(agent, name, { configs, document, verdicts, byName }));
+  const usable = verdicts.filter(({ held }) => !held);
+  const locals = Object.fromEntries(usable.map(({ local }) => [local.edit.name, valueOf(local)]));
+  const values = names.flatMap((name) => shownOf(agent, name, { configs, document, locals, byName }));
   return {
     agent: fullName(identity),
     release: desiredRelease?.version ?? null,
@@ -92,7 +94,8 @@ export const readValues = async (agent: Agent): Promise<ShownValues> => {
 type Facts = {
   readonly configs: readonly BundleConfig[];
   readonly document: SiteValues;
-  readonly verdicts: readonly LocalVerdict[];
+  /** The local values that may be used. */
+  readonly locals: SiteValues['values'];
   readonly byName: ReadonlyMap<string, LocalVerdict>;
 };
 
@@ -148,11 +151,9 @@ const findValue = (
   name: string,
   config: BundleConfig,
   assignment: string,
-  { document, verdicts }: Facts,
+  { document, locals }: Facts,
 ): Found => {
-  const usable = verdicts.filter(({ held }) => !held).map(({ local }) => local);
-  const local = Object.fromEntries(usable.map((one) => [one.edit.name, valueOf(one)]));
-  const places = valuePlaces(config, document, { agent, assignment, local });
+  const places = valuePlaces(config, document, { agent, assignment, local: locals });
   const has = places.filter(({ values }) => Object.hasOwn(values, name));
   const top = has.at(-1);
   const office = has.findLast(({ origin }) => origin !== 'local');
@@ -183,7 +184,7 @@ const localOf = ({ local, held, overriddenFor }: LocalVerdict): ShownLocal => {
     value: valueOf(local),
     person,
     reason,
-    at: at,
+    at,
   };
   if (held)
     return { ...said, state: 'held', code: held.code, message: describeHeld(held.message, local.edit.name) };
