@@ -58,7 +58,7 @@ const undiciInParts = (): Plugin => {
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
-  // undici's sign of a bundle without its second HTTP parser, an experiment that UNDICI_USE_MILO turns on.
+  // undici leaves out its second HTTP parser, an experiment that UNDICI_USE_MILO turns on, where esbuildDetection is defined.
   transform: { define: { esbuildDetection: 'true' } },
   plugins: [
     sqliteBeside(OUT),

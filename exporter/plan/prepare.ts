@@ -49,6 +49,7 @@ export type ExportRequest = {
   readonly open?: OpenOptions;
   /** Only the leases of these channels, and the roots: a few kilobytes. */
   readonly leaseOnly?: boolean;
+  /** Only the statements, values and secrets of these sites, their leases, and the roots. */
   readonly valuesOnly?: boolean;
   /** Parts are sealed to the agents of the sites on the medium, and to these age recipients. */
   readonly sealTo?: readonly string[];

@@ -103,8 +103,8 @@ const judge = async (agent: Agent, { name, value: asked }: LocalChange): Promise
     throw new FleetError('USAGE', `there is no local value ${name} to take back`, {
       hint:
         all.length === 0
-          ? 'No value is local here'
-          : `Local are: ${all.map(({ edit }) => edit.name).join(', ')}`,
+          ? 'There are no local values here'
+          : `Local values here: ${all.map(({ edit }) => edit.name).join(', ')}`,
     });
   const given = officeValue(configs, document, identity.agent, name);
   const [wasUsed] = before ? await judgeLocal(configs, document, identity, [before]) : [];
@@ -140,7 +140,7 @@ const fit = async (configs: readonly BundleConfig[], name: string, value: Json):
 const isFixed = (document: SiteValues, agent: string, assignment: string, name: string): boolean =>
   Object.hasOwn(placedValues(document, agent, assignment).fixed, name);
 
-/** The value without any local one: of the assignment that takes it, else for all; then the default. */
+/** The value that counts without a local one: that of the first assignment that takes it, else the one for all assignments, else the default. */
 const officeValue = (
   configs: readonly BundleConfig[],
   document: SiteValues,

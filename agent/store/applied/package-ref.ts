@@ -23,7 +23,7 @@ export type PackageRef = {
   readonly inputs: Digest;
   /** The values that the package takes from the site values document; absent in references of agents that compared the whole document. */
   readonly taken?: TakenValues;
-  /** Values among those that a person at the site set, with the agent's signatures; absent if there are none. */
+  /** The local values that the package takes: a person at the site set each, and the agent signed it. Absent if it takes none. */
   readonly local?: readonly LocalValue[];
   /** The sealed sets that the package uses, sorted by name; absent if there are none. */
   readonly secrets?: readonly SealedSet[];

@@ -19,9 +19,10 @@ export type ComposedAgent = {
   readonly labels: Readonly<Record<string, string>>;
 };
 
-/** The composed values of an agent, and why a hub does not change them as it is: layers that tie, or that could not be read. */
+/** The composed values of an agent. */
 export type AgentValues = {
   readonly composed: ComposedValues | undefined;
+  /** Why a hub keeps the values that the agent has: layers that tie, or that could not be read. Empty: it uses the composed ones. */
   readonly held: readonly FleetError[];
 };
 

@@ -26,7 +26,7 @@ export type Signer = {
   readonly heads: () => ReturnType<EvidenceState['heads']>;
   /**
    * Takes the release of a channel with its bundles' statements and configurations, or the layers that such statements name.
-   * @returns the digest of the layers that are to be shown next @throws FleetError USAGE if this signer has no rule for values; as ShownLayers
+   * @returns the digest of the layers to show next; undefined: none @throws FleetError USAGE if this signer has no rule for values; the codes of ShownLayers
    */
   readonly showLayers: (shown: LayersShown) => Promise<Digest | undefined>;
   /** Takes reports as evidence for promotions. @throws FleetError USAGE; the codes of takeReports */

@@ -114,7 +114,7 @@ const playbookEnv = (
   // Ansible refuses a locale that is not UTF-8.
   LC_ALL: 'C.UTF-8',
   HOME: '/root',
-  // Its hook of apt may restart any service, the agent's own in the middle of this step too.
+  // needrestart's apt hook would restart services in the middle of this step, the agent's own among them.
   NEEDRESTART_SUSPEND: '1',
   ANSIBLE_CONFIG: join(scratch, 'ansible.cfg'),
   ANSIBLE_HOME: join(scratch, 'home'),

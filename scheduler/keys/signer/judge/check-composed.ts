@@ -15,8 +15,8 @@ type Asked = {
 
 /**
  * Checks that the values from layers which differ from those of the statement before follow from the released layers: the signer composes
- * them itself, from the labels and the channel in the statement. An agent that keeps its values is not judged, because its hub may hold it
- * back, and so is each value of its own that stays, because it may wait for the stage of a rollout; one that the statement does not name can only lose them.
+ * them itself, from the labels and the channel in the statement. Values that stay as they are in the statement before are not judged: the hub
+ * may hold an agent back, or a value may wait for its stage of a rollout. An agent that the statement does not name may only lose its values.
  * @throws FleetError SIGNER_REFUSED; the codes of Judging.compose
  */
 export const checkComposed = (
@@ -38,8 +38,9 @@ export const checkComposed = (
     const { composed, held: reasons } = judging.compose(agent.channel, { ...agent, site: after.site });
     const [reason] = reasons;
     if (reason) throw refused(`${what} changes the values of ${who} from layers, although ${reason.message}`);
-    const held = new Set(differingNames(composed, now));
-    if (!isSameJson(keepNames(composed, old, held), now))
+    // Each value that is not the composed one has to be that of the statement before.
+    const kept = new Set(differingNames(composed, now));
+    if (!isSameJson(keepNames(composed, old, kept), now))
       throw refused(
         `${what} has other values for ${who} than the layers of ${formatChannel(agent.channel)} give it`,
       );

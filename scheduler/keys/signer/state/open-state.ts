@@ -22,7 +22,7 @@ export type SignedVersion = {
   readonly previous: Digest | null;
 };
 
-/** Digests of values documents; `before` null: there was none. `at`: when the newer one was signed first, Unix milliseconds; 0: before that was noted. */
+/** Digests of values documents; `before` null: there was none. `at`: when the newer one was first signed, Unix milliseconds; 0: the state is older than this field. */
 export type SignedValues = { readonly digest: Digest; readonly before: Digest | null; readonly at: number };
 
 /** The persistent state of a signer: versions and digests, what it knows of agents and their reports, but no private keys. */

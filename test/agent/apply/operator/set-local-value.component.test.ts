@@ -131,7 +131,7 @@ describe('a value that the platform granted to the site', () => {
         operator: 'technician',
       },
     });
-    // What is reported as running is the package with these values.
+    // The agent reports the same package with the new values.
     const after = findPackage(world.agent.state, 'line')?.current;
     expect(after?.package).toBe(before?.package);
     expect(after?.taken?.digest).not.toBe(before?.taken?.digest);

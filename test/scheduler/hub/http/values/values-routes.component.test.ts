@@ -108,7 +108,7 @@ describe('the right to change values', () => {
     expect(await refusedFor(rolf, { ...body, select: { region: 'south' } })).toBe('403 TOKEN_SCOPE');
   });
 
-  test('is none of readers, who see values and no secret', async () => {
+  test('is not given to readers, who see the values with secrets withheld', async () => {
     await using made = await valuesServer();
     const admin = await made.caller('ada', 'values:*');
     await admin.post('changes', change({ line: 7, adminPassword: 'hunter2' }));
