@@ -30,20 +30,20 @@ export type BlameOptions = { readonly cacheDirectory: string } & Git;
 /**
  * The commits that last changed lines of files, as far as the repositories know. A repository by URL is fetched with its history and without
  * its contents, once for all its files.
- * @returns by file and line: `${file}\0${line}`; a file that is not committed, or whose repository does not answer, has none
+ * @returns for each file that is asked for, by line; a file that is not committed, or whose repository does not answer, has none
  * @throws FleetError TOOL_MISSING, ABORTED, DISK_FULL
  */
 export const readBlame = async (
   asked: readonly Blamed[],
   { cacheDirectory, env, signal }: BlameOptions,
-): Promise<ReadonlyMap<string, LineChange>> => {
+): Promise<readonly ReadonlyMap<number, LineChange>[]> => {
   const git: Git = { env: withoutRepository(env), signal };
-  const found = new Map<string, LineChange>();
-  const add = async (own: Git, at: readonly string[], revision: string, { file, lines }: Blamed) => {
+  const found = asked.map((): ReadonlyMap<number, LineChange> => new Map());
+  const add = async (own: Git, at: readonly string[], revision: string, one: Blamed) => {
+    const { file, lines } = one;
     const ranges = lines.flatMap((line) => ['-L', `${line},${line}`]);
     const blamed = await runGit(own, [...at, 'blame', '--porcelain', ...ranges, revision, '--', file]);
-    if (blamed.code !== 0) return;
-    for (const [line, change] of parsePorcelain(blamed.out)) found.set(`${file}\0${line}`, change);
+    if (blamed.code === 0) found[asked.indexOf(one)] = parsePorcelain(blamed.out);
   };
   const urls = Map.groupBy(asked, (one) => ('url' in one ? one.url : ''));
   for (const [url, files] of urls) {

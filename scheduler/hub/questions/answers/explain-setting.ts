@@ -75,7 +75,7 @@ export const findChanges = async (
 ): Promise<ChangeOf> => {
   if (!blame) return () => undefined;
   const files = new Map<string, { readonly blamed: CommittedFile; readonly lines: Set<number> }>();
-  const places = new Map<string, string>();
+  const fileByLayer = new Map<SiteLayer, string>();
   for (const { channel, composition } of compositions)
     for (const { layer, at } of settingsIn(composition)) {
       const blamed = channel.stated && fileOf(layer, channel.channel.environment, channel.stated);
@@ -84,12 +84,14 @@ export const findChanges = async (
       const known = files.get(key) ?? { blamed, lines: new Set() };
       known.lines.add(at.line);
       files.set(key, known);
-      places.set(`${layer.path}\0${at.line}`, `${blamed.file}\0${at.line}`);
+      fileByLayer.set(layer, key);
     }
-  const asked = [...files.values()].map(({ blamed, lines }) => ({ ...blamed, lines: [...lines] }));
-  const found = await blame(asked);
+  const found = await blame(
+    [...files.values()].map(({ blamed, lines }) => ({ ...blamed, lines: [...lines] })),
+  );
+  const byFile = new Map([...files.keys()].map((key, at) => [key, found[at]]));
   return (layer, at) => {
-    const change = found.get(places.get(`${layer.path}\0${at.line}`) ?? '');
+    const change = at.line === undefined ? undefined : byFile.get(fileByLayer.get(layer) ?? '')?.get(at.line);
     if (!change) return undefined;
     const { text, ...more } = change;
     return isNamed(layer, at, text) ? more : undefined;
