@@ -7,6 +7,7 @@ import { createBrowserRouter, type RouteObject } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { ADDRESSES, type Address } from './addresses.ts';
 import { readMe, SHELL } from './api/me.ts';
+import { applyPreferences } from './api/preferences.ts';
 import { Fault, NotFound } from './parts/fault.tsx';
 import { AlarmsView, readAlarms } from './views/alarms.tsx';
 import { AuditView, readAudit } from './views/audit.tsx';
@@ -79,6 +80,7 @@ const router = createBrowserRouter(
   { basename: '/ui' },
 );
 
+applyPreferences();
 const root = document.getElementById('root');
 if (root === null) throw new Error('index.html has no element #root');
 createRoot(root).render(

@@ -1,5 +1,7 @@
-import { formatAge } from '../../hub/questions/status/format-age.ts';
 import type { StatusRow as Row } from '#bundles/transport/hub/client';
+import { formatAge } from '../../hub/questions/status/format-age.ts';
+import { usePreferences } from '../api/preferences.ts';
+import { exactTime } from './exact-time.ts';
 
 type Times = {
   readonly at: string | null;
@@ -8,21 +10,27 @@ type Times = {
 };
 
 /** '3 h ago'; the exact time is the title, for pointers and screen readers. */
-export const Age = ({ at, now }: Times) =>
-  at === null ? (
+export const Age = ({ at, now }: Times) => {
+  const { times } = usePreferences();
+  return at === null ? (
     <span>never</span>
   ) : (
-    <time dateTime={at} title={at}>
+    <time dateTime={at} title={exactTime(at, times)}>
       {formatAge(at, new Date(now))}
     </time>
   );
+};
 
-/** '2026-11-28 08:00 UTC'. */
-export const At = ({ at }: { readonly at: string }) => (
-  <time dateTime={at} title={at}>
-    {at.slice(0, 16).replace('T', ' ')} UTC
-  </time>
-);
+/** '2026-11-28 08:00 UTC', or in the zone of the browser. */
+export const At = ({ at }: { readonly at: string }) => {
+  const { times } = usePreferences();
+  const exact = exactTime(at, times);
+  return (
+    <time dateTime={at} title={exact}>
+      {exact.replace(/:\d\d (?=\S+$)/, ' ')}
+    </time>
+  );
+};
 
 type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
 

@@ -2,6 +2,7 @@ import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/c
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Search, search } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
+import { addressOf } from '../parts/address-of.ts';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -46,7 +47,7 @@ export const SearchView = () => {
               <Table.Tr key={`${one.kind} ${one.name}`}>
                 <Table.Td>{one.kind}</Table.Td>
                 <Table.Th scope="row">
-                  <Anchor component={Link} to={linkTo(one)}>
+                  <Anchor component={Link} to={addressOf(one)}>
                     {one.name}
                   </Anchor>
                 </Table.Th>
@@ -59,26 +60,4 @@ export const SearchView = () => {
       )}
     </>
   );
-};
-
-/** Address of the most detailed view of a result. */
-const linkTo = ({ kind, name, in: place }: Search['found'][number]): string => {
-  const of = encodeURIComponent;
-  switch (kind) {
-    case 'environment':
-      return `/workloads?environment=${of(name)}`;
-    case 'site':
-      return `/sites/${of(name)}`;
-    case 'agent':
-      return `/sites/${of(name.split('/')[0] ?? '')}`;
-    case 'workload':
-    case 'assignment':
-      return `/workloads/${of(kind === 'assignment' ? (place ?? name) : name)}`;
-    case 'package':
-      return `/where?name=${of(place ?? '')}`;
-    case 'release':
-    case 'candidate':
-    case 'bundle':
-      return `/audit?environment=${of((kind === 'release' ? name : (place ?? '')).split('/')[0] ?? '')}`;
-  }
 };

@@ -1,0 +1,23 @@
+import type { Search } from '#bundles/transport/hub/client';
+
+/** Address of the most detailed view of a result. */
+export const addressOf = ({ kind, name, in: place }: Search['found'][number]): string => {
+  const of = encodeURIComponent;
+  switch (kind) {
+    case 'environment':
+      return `/workloads?environment=${of(name)}`;
+    case 'site':
+      return `/sites/${of(name)}`;
+    case 'agent':
+      return `/sites/${of(name.split('/')[0] ?? '')}`;
+    case 'workload':
+    case 'assignment':
+      return `/workloads/${of(kind === 'assignment' ? (place ?? name) : name)}`;
+    case 'package':
+      return `/where?name=${of(place ?? '')}`;
+    case 'release':
+    case 'candidate':
+    case 'bundle':
+      return `/audit?environment=${of((kind === 'release' ? name : (place ?? '')).split('/')[0] ?? '')}`;
+  }
+};
