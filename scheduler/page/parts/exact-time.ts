@@ -1,4 +1,4 @@
-import type { Preferences } from '../api/preferences.ts';
+import type { Preferences } from '../api/parse-preferences.ts';
 
 /**
  * '2026-11-28 08:00:05 UTC', or with the zone of the browser '2026-11-28 09:00:05 GMT+1'.

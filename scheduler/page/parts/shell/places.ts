@@ -1,4 +1,4 @@
-import type { IconName } from './icon.tsx';
+import type { IconName } from './icons.ts';
 
 export type Place = {
   /** Address below /ui, which is the first part of the addresses of its details. */

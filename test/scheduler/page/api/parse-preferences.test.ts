@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_PREFERENCES, parsePreferences } from '../../../../scheduler/page/api/preferences.ts';
+import { DEFAULT_PREFERENCES, parsePreferences } from '../../../../scheduler/page/api/parse-preferences.ts';
 
 test('keeps known choices', () => {
   expect(parsePreferences('{"times":"local","rows":"compact"}')).toEqual({ times: 'local', rows: 'compact' });
