@@ -211,9 +211,18 @@ export const withReference = (
   manifests: readonly Descriptor[],
   reference: string,
   descriptor: Descriptor,
+): readonly Descriptor[] => withReferences(manifests, new Map([[reference, descriptor]]));
+
+/** The same for many. @param references descriptors by reference */
+export const withReferences = (
+  manifests: readonly Descriptor[],
+  references: ReadonlyMap<string, Descriptor>,
 ): readonly Descriptor[] => [
-  ...manifests.filter((entry) => referenceOf(entry) !== reference),
-  { ...descriptor, annotations: { ...descriptor.annotations, [REF_NAME]: reference } },
+  ...manifests.filter((entry) => !references.has(referenceOf(entry) ?? '')),
+  ...[...references].map(([reference, descriptor]) => ({
+    ...descriptor,
+    annotations: { ...descriptor.annotations, [REF_NAME]: reference },
+  })),
 ];
 
 const readOptional: ReadFile = async (directory, file) => {

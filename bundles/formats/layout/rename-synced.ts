@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { open, rename } from 'node:fs/promises';
+import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { inParallel } from '../../in-parallel.ts';
 import { syncDirectory } from './sync-directory.ts';
 
 /**
@@ -11,21 +12,35 @@ import { syncDirectory } from './sync-directory.ts';
  * blocks, which the next run frees when it removes the old one. A replaced file stays open meanwhile, so that its blocks are not
  * reused before the new name is on the device.
  */
-export const renameSynced = async (from: string, to: string): Promise<void> => {
-  // O_NONBLOCK: a pipe would block. O_NOFOLLOW: the rename replaces a link, not its target.
-  const old = await open(to, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW).catch(
-    () => undefined,
-  );
+export const renameSynced = (from: string, to: string): Promise<void> => renameAllSynced([{ from, to }]);
+
+/** The same for many files. Each folder is synced once, and files are synced in parallel, so that one commit of the file system covers many. */
+export const renameAllSynced = async (
+  files: readonly { readonly from: string; readonly to: string }[],
+): Promise<void> => {
+  const replaced: FileHandle[] = [];
   try {
-    await rename(from, to);
-    await syncDirectory(dirname(to));
-    const file = await open(to, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
-    try {
-      await file.sync();
-    } finally {
-      await file.close();
+    for (const { from, to } of files) {
+      const old = await open(to, FLAGS).catch(() => undefined);
+      if (old) replaced.push(old);
+      await rename(from, to);
     }
+    for (const folder of new Set(files.map(({ to }) => dirname(to)))) await syncDirectory(folder);
+    await inParallel(files, MAX_SYNCS, async ({ to }) => {
+      const file = await open(to, FLAGS);
+      try {
+        await file.sync();
+      } finally {
+        await file.close();
+      }
+    });
   } finally {
-    await old?.close();
+    for (const old of replaced) await old.close();
   }
 };
+
+/** O_NONBLOCK: a pipe would block. O_NOFOLLOW: the rename replaces a link, not its target. */
+const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** Files that are synced at a time. */
+export const MAX_SYNCS = 16;

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createDirectory } from './create-directory.ts';
-import { renameSynced } from './rename-synced.ts';
+import { inParallel } from '../../in-parallel.ts';
+import { MAX_SYNCS, renameAllSynced, renameSynced } from './rename-synced.ts';
 import { writeAll, writeBehind } from './write-behind.ts';
 
 /** Prefix of the names of temporary files. A killed process leaves them behind; they can be removed. */
@@ -17,23 +18,47 @@ export const writeFileAtomically = async (
   content: Uint8Array | AsyncIterable<Uint8Array>,
   mode = 0o644,
 ): Promise<void> => {
-  const folder = dirname(path);
-  await createDirectory(folder);
-  const temporary = join(folder, `${TEMPORARY}${randomUUID().slice(0, 8)}`);
+  await createDirectory(dirname(path));
+  const temporary = temporaryFor(path);
   try {
-    const file = await open(temporary, 'wx', mode);
-    try {
-      await (content instanceof Uint8Array
-        ? file.writeFile(content)
-        : writeBehind(content, (chunks) => writeAll(file, chunks)));
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeSynced(temporary, content, mode);
     await renameSynced(temporary, path);
   } catch (error) {
     // The first failure is the one that is reported.
     await rm(temporary, { force: true }).catch(() => {});
     throw error;
+  }
+};
+
+export type NewFile = { readonly path: string; readonly bytes: Uint8Array };
+
+/** The same for many files, each of which is replaced or not; they share the waits for the disk. */
+export const writeFilesAtomically = async (files: readonly NewFile[], mode = 0o644): Promise<void> => {
+  for (const folder of new Set(files.map(({ path }) => dirname(path)))) await createDirectory(folder);
+  const drafts = files.map(({ path, bytes }) => ({ from: temporaryFor(path), to: path, bytes }));
+  try {
+    await inParallel(drafts, MAX_SYNCS, ({ from, bytes }) => writeSynced(from, bytes, mode));
+    await renameAllSynced(drafts);
+  } catch (error) {
+    for (const { from } of drafts) await rm(from, { force: true }).catch(() => {});
+    throw error;
+  }
+};
+
+const temporaryFor = (path: string): string => join(dirname(path), `${TEMPORARY}${randomUUID().slice(0, 8)}`);
+
+const writeSynced = async (
+  path: string,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
+  mode: number,
+): Promise<void> => {
+  const file = await open(path, 'wx', mode);
+  try {
+    await (content instanceof Uint8Array
+      ? file.writeFile(content)
+      : writeBehind(content, (chunks) => writeAll(file, chunks)));
+    await file.sync();
+  } finally {
+    await file.close();
   }
 };

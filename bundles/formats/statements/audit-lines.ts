@@ -35,18 +35,20 @@ export const encodeAuditLine = (line: AuditLine): Buffer => canonicalBytes(line)
  * Reads the segments of an audit log in the order of the artifact and checks the hash chain over all lines. Neither statements
  * nor the checkpoint are verified.
  * @param documents of the artifact; those of role `audit-segment` are read
+ * @param after number of the entry before the first of these segments, whose digest is not checked
  * @throws FleetError AUDIT_CHAIN; MISSING_BLOB, DIGEST_MISMATCH, SIZE_MISMATCH, TOO_LARGE for a segment; BAD_JSON, SCHEMA,
  *   UNSUPPORTED for a line
  */
 export const readAuditLines = async (
   blobs: BlobSource,
   documents: readonly Document[],
+  after = 0,
 ): Promise<readonly ReadAuditLine[]> => {
   const lines: ReadAuditLine[] = [];
   for (const { digest, role } of documents) {
     if (role !== 'audit-segment') continue;
     const bytes = await readSegment(blobs, digest);
-    for (const line of splitLines(bytes)) lines.push(readLine(line, lines.at(-1)));
+    for (const line of splitLines(bytes)) lines.push(readLine(line, lines.at(-1) ?? after));
   }
   return lines;
 };
@@ -77,8 +79,8 @@ const splitLines = (bytes: Buffer): readonly Buffer[] => {
   return lines;
 };
 
-const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLine => {
-  const expected = (before?.number ?? 0) + 1;
+const readLine = (bytes: Buffer, before: ReadAuditLine | number): ReadAuditLine => {
+  const expected = (typeof before === 'number' ? before : before.number) + 1;
   const what = `entry ${expected} of the audit log`;
   const json = parseStrictJson(bytes, { maxBytes: MAX_LINE_BYTES, maxDepth: 32 }, what);
   checkKnown(AUDIT_KINDS, (json as { readonly kind?: unknown } | null)?.kind, what);
@@ -86,8 +88,8 @@ const readLine = (bytes: Buffer, before: ReadAuditLine | undefined): ReadAuditLi
   if (!isCanonical(line, bytes)) throw brokenChain(`${what} is not canonical JSON`);
   if (line.number !== expected)
     throw brokenChain(`the audit log has entry ${line.number} where entry ${expected} is due`);
-  const previous = before?.digest ?? null;
-  if (line.previous !== previous)
+  const previous = typeof before === 'number' ? null : before.digest;
+  if (line.previous !== previous && (previous !== null || expected === 1))
     throw brokenChain(
       `${what} names ${line.previous ?? 'nothing'} as the entry before, not ${previous ?? 'nothing'}`,
     );

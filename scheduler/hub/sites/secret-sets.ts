@@ -13,8 +13,18 @@ export type StoredSet = Omit<SecretSetRow, 'digest' | 'sealed' | 'recipients' | 
 
 /** The sets of a site that were not removed, sorted by name. */
 export const readSecretSets = async (db: Database, site: string): Promise<readonly StoredSet[]> => {
-  const rows = await db.selectFrom('secret_set').selectAll().where('site', '=', site).execute();
-  return rows.flatMap(toStored).toSorted((a, b) => compareBytes(a.name, b.name));
+  const sets = await readSecretSetsOf(db, [site]);
+  return sets.get(site) ?? [];
+};
+
+/** The same for several sites. A site without sets has no entry. */
+export const readSecretSetsOf = async (
+  db: Database,
+  sites: readonly string[],
+): Promise<ReadonlyMap<string, readonly StoredSet[]>> => {
+  const rows = await db.selectFrom('secret_set').selectAll().where('site', 'in', sites).execute();
+  const sorted = rows.flatMap(toStored).toSorted((a, b) => compareBytes(a.name, b.name));
+  return Map.groupBy(sorted, ({ site }) => site);
 };
 
 const toStored = ({ digest, sealed, recipients, agents, ...row }: SecretSetRow): readonly StoredSet[] =>

@@ -4,7 +4,7 @@ import type { NewDocument } from '../../load/releases/artifact.ts';
 import { rootDocuments } from '../../release/write/write-release.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Database, SiteRow } from '../store/tables.ts';
-import { readSecretSets } from './secret-sets.ts';
+import { readSecretSetsOf } from './secret-sets.ts';
 
 /** The parts of a hub that site documents are made from. */
 export type SiteSource = { readonly db: Database; readonly keys: KeyDirectory };
@@ -17,28 +17,36 @@ export type SiteDocuments = { readonly row: SiteRow; readonly documents: readonl
  * transaction, so that the statement and the sets it names match.
  * @throws FleetError SITE_MISSING
  */
-export const siteDocuments = (site: string, { db, keys }: SiteSource): Promise<SiteDocuments> =>
+export const siteDocuments = async (site: string, source: SiteSource): Promise<SiteDocuments> => {
+  const [documents] = await siteDocumentsOf([site], source);
+  return documents as SiteDocuments;
+};
+
+/** The same for several sites, in their order, in one transaction. @param sites at most PART @throws FleetError SITE_MISSING */
+export const siteDocumentsOf = (
+  sites: readonly string[],
+  { db, keys }: SiteSource,
+): Promise<readonly SiteDocuments[]> =>
   db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (tx) => {
-      const row = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-      if (!row)
-        throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {
-          hint: 'See them with: fleet-scheduler sites list',
-        });
-      const sets = await readSecretSets(tx, site);
-      return {
-        row,
-        documents: documentsOf(
-          row,
-          sets.map(({ sealed }) => sealed),
-          keys,
-        ),
-      };
+      const rows = await tx.selectFrom('site').selectAll().where('name', 'in', sites).execute();
+      const byName = new Map(rows.map((row) => [row.name, row]));
+      const sets = await readSecretSetsOf(tx, sites);
+      const roots = rootDocuments(keys);
+      return sites.map((site) => {
+        const row = byName.get(site);
+        if (!row)
+          throw new FleetError('SITE_MISSING', `no site ${site} is known here`, {
+            hint: 'See them with: fleet-scheduler sites list',
+          });
+        const sealed = (sets.get(site) ?? []).map((set) => set.sealed);
+        return { row, documents: [...documentsOf(row, sealed), ...roots] };
+      });
     });
 
-const documentsOf = (row: SiteRow, sealed: readonly Buffer[], keys: KeyDirectory): readonly NewDocument[] => [
+const documentsOf = (row: SiteRow, sealed: readonly Buffer[]): readonly NewDocument[] => [
   {
     role: 'site',
     mediaType: SIGSTORE_BUNDLE,
@@ -53,5 +61,4 @@ const documentsOf = (row: SiteRow, sealed: readonly Buffer[], keys: KeyDirectory
     bytes: Buffer.from(row.site_values),
   },
   ...sealed.map((bytes) => ({ role: 'secrets', mediaType: SEALED_SECRETS, site: row.name, bytes })),
-  ...rootDocuments(keys),
 ];

@@ -1,17 +1,20 @@
 import {
   findReference,
   openOrStartLayout,
-  withReference,
+  withReferences,
   writeLayoutIndex,
 } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
-import { writeArtifact } from '../../load/releases/artifact.ts';
+import { type NewBlob, writeBlobs } from '#bundles/formats/layout/write-blobs';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import { prepareArtifact } from '../../load/releases/artifact.ts';
 import { siteReference } from '../../load/releases/references.ts';
 import type { Hub } from '../hub.ts';
+import { parts } from '../store/parts.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { refuseOlder } from './refuse-older.ts';
 import { updateArtifact } from './update-artifact.ts';
-import { type SiteDocuments, siteDocuments } from './site-documents.ts';
+import { type SiteDocuments, siteDocuments, siteDocumentsOf } from './site-documents.ts';
 import { withLayoutLock } from './with-layout-lock.ts';
 import { writeReceipts } from './write-receipts.ts';
 
@@ -42,19 +45,26 @@ export const writeSites = (
 ): Promise<number> =>
   withLayoutLock(directory, { command: 'sites', ...options }, async () => {
     const layout = await openOrStartLayout(directory);
-    let { manifests } = layout;
-    let written = 0;
-    for (const { name } of sites) {
-      const { row, documents } = await siteDocuments(name, { db: store.db, keys });
-      await refuseOlder(layout, row);
-      const descriptor = await writeArtifact(layout, SITE_ARTIFACT, documents);
-      if (findReference(layout, siteReference(name))?.digest === descriptor.digest) continue;
-      manifests = withReference(manifests, siteReference(name), descriptor);
-      written += 1;
+    const references = new Map<string, Descriptor>();
+    for (const part of parts(sites, BATCH)) {
+      const names = part.map(({ name }) => name);
+      const blobs: NewBlob[] = [];
+      for (const { row, documents } of await siteDocumentsOf(names, { db: store.db, keys })) {
+        await refuseOlder(layout, row);
+        const artifact = prepareArtifact(SITE_ARTIFACT, documents);
+        blobs.push(...artifact.blobs);
+        const reference = siteReference(row.name);
+        if (findReference(layout, reference)?.digest !== artifact.descriptor.digest)
+          references.set(reference, artifact.descriptor);
+      }
+      await writeBlobs(layout.blobs, blobs);
     }
-    if (written > 0) await writeLayoutIndex(layout, manifests);
-    return written;
+    if (references.size > 0) await writeLayoutIndex(layout, withReferences(layout.manifests, references));
+    return references.size;
   });
+
+/** Sites whose documents are written together, so that they share the waits for the disk. */
+const BATCH = 100;
 
 /** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
 export type WriteSiteOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };

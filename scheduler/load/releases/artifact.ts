@@ -6,6 +6,7 @@ import {
   encodeArtifact,
   readArtifact,
 } from '#bundles/formats/layout/artifact';
+import { type NewBlob, writeBlobs } from '#bundles/formats/layout/write-blobs';
 import type { Document } from '#bundles/formats/layout/document';
 import { findReference, type Layout } from '#bundles/formats/layout/layout';
 
@@ -19,22 +20,36 @@ export const toDocument = ({ bytes, ...claims }: NewDocument): Document => ({
 });
 
 /**
- * Writes documents as blobs, and an artifact that lists them (OCI image spec 1.1, "guidelines for artifact usage"). Blobs
- * come first, so that a reader of the artifact finds all of them. The caller adds the reference.
+ * Writes documents as blobs, and an artifact that lists them (OCI image spec 1.1, "guidelines for artifact usage"). The caller
+ * adds the reference afterwards, so that a reader of the artifact finds all of them.
  */
 export const writeArtifact = async (
   layout: Layout,
   artifactType: string,
   documents: readonly NewDocument[],
 ): Promise<Descriptor> => {
-  await layout.blobs.write(EMPTY_DESCRIPTOR.digest, EMPTY_DESCRIPTOR.size, EMPTY_CONFIG);
-  for (const document of documents) {
-    const { digest, size } = toDocument(document);
-    await layout.blobs.write(digest, size, document.bytes);
-  }
-  const { bytes, descriptor } = encodeArtifact(artifactType, documents.map(toDocument));
-  await layout.blobs.write(descriptor.digest, descriptor.size, bytes);
+  const { blobs, descriptor } = prepareArtifact(artifactType, documents);
+  await writeBlobs(layout.blobs, blobs);
   return descriptor;
+};
+
+/**
+ * An artifact, and the blobs that a layout has to have before it names it.
+ * @param documents those without bytes are in the layout
+ */
+export const prepareArtifact = (
+  artifactType: string,
+  documents: readonly (NewDocument | Document)[],
+): { readonly blobs: readonly NewBlob[]; readonly descriptor: Descriptor } => {
+  const blobs: NewBlob[] = [{ digest: EMPTY_DESCRIPTOR.digest, bytes: EMPTY_CONFIG }];
+  const listed = documents.map((one): Document => {
+    if (!('bytes' in one)) return one;
+    const document = toDocument(one);
+    blobs.push({ digest: document.digest, bytes: one.bytes });
+    return document;
+  });
+  const { bytes, descriptor } = encodeArtifact(artifactType, listed);
+  return { descriptor, blobs: [...blobs, { digest: descriptor.digest, bytes }] };
 };
 
 /**

@@ -8,7 +8,7 @@ import {
   type Layout,
   openOrStartLayout,
   referenceOf,
-  withReference,
+  withReferences,
   writeLayoutIndex,
 } from '#bundles/formats/layout/layout';
 import { type LockOptions, waitForLayout } from './wait-for-layout.ts';
@@ -54,11 +54,8 @@ export const openReleases = async (directory: string, options: LockOptions): Pro
     point: async (references, gone = []) => {
       // Read again: site statements are written to the same index, by commands that do not wait for a build.
       const layout = await openOrStartLayout(directory);
-      const manifests = [...references].reduce<readonly Descriptor[]>(
-        (before, [reference, descriptor]) => withReference(before, reference, descriptor),
-        layout.manifests.filter((entry) => !gone.includes(referenceOf(entry) ?? '')),
-      );
-      await writeLayoutIndex(layout, manifests);
+      const kept = layout.manifests.filter((entry) => !gone.includes(referenceOf(entry) ?? ''));
+      await writeLayoutIndex(layout, withReferences(kept, references));
     },
     [Symbol.dispose]: () => locked?.[Symbol.dispose](),
   };

@@ -9,6 +9,7 @@ import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { formatTime } from '#bundles/time';
 import { type Change, type NotedChange, noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
+import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
 import { channelOf } from '../agent-record.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
@@ -135,8 +136,8 @@ export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promis
     options,
   );
   await hub.store.transact(async (tx) => {
-    for (const site of names)
-      await tx.updateTable('site_layers').set({ written: 1 }).where('site', '=', site).execute();
+    for (const part of parts(names))
+      await tx.updateTable('site_layers').set({ written: 1 }).where('site', 'in', part).execute();
   });
   return written;
 };
