@@ -1,13 +1,15 @@
+import { defined } from '#bundles/defined';
+import type { Digest } from '#bundles/digest';
 import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
 import type { ChangePredicate } from '#bundles/formats/statements/predicates';
 import { parseJson } from '#bundles/json/parse-json';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { appendEntries, type NewEntry } from '../../release/audit/append-entry.ts';
+import { appendEntries, appendNew, type NewEntry } from '../../release/audit/append-entry.ts';
 import { signChange } from '../../release/audit/sign-change.ts';
 import { openReleases } from '../../release/write/open-releases.ts';
 import type { LockOptions } from '../../release/write/wait-for-layout.ts';
 import type { Store } from '../store/open-store.ts';
-import { rememberHead } from './remember-head.ts';
+import { keepHead, knownHead, readHead, rememberHead } from './remember-head.ts';
 
 export type AppendedChanges = {
   readonly appended: number;
@@ -31,21 +33,30 @@ export const appendChanges = async (
   { store, keys, layout }: { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string },
   options: LockOptions,
 ): Promise<AppendedChanges> => {
-  const truncated = await rememberHead({ store, keys, layout }).catch((error: unknown) => {
-    if (isFleetError(error, 'AUDIT_TRUNCATED')) return error;
-    throw error;
-  });
-  if (truncated) return { appended: 0, waiting: truncated };
-  const done = await append({ store, keys, layout }, options);
-  if (done.appended > 0) await rememberHead({ store, keys, layout });
+  const office = { store, keys, layout };
+  const known = await knownHead(office);
+  if (known === undefined) {
+    const truncated = await rememberHead(office).catch((error: unknown) => {
+      if (isFleetError(error, 'AUDIT_TRUNCATED')) return error;
+      throw error;
+    });
+    if (truncated) return { appended: 0, waiting: truncated };
+  }
+  const before = await readHead(office);
+  const { head, ...done } = await append(office, options, known);
+  if (head !== undefined) await keepHead(office, head, before);
   return done;
 };
 
+/** @param known newest entry of a log that has none of the notes; undefined: it may have some */
 const append = async (
   { store, keys, layout }: Parameters<typeof appendChanges>[0],
   options: LockOptions,
-): Promise<AppendedChanges> => {
+  known: Digest | undefined,
+): Promise<AppendedChanges & { readonly head?: Digest }> => {
   let appended = 0;
+  let head: Digest | undefined;
+  const done = (waiting?: FleetError) => ({ appended, waiting, ...defined({ head }) });
   for (;;) {
     const rows = await store.db
       .selectFrom('pending_change')
@@ -53,18 +64,24 @@ const append = async (
       .orderBy('number')
       .limit(AT_ONCE)
       .execute();
-    if (rows.length === 0) return { appended, waiting: undefined };
-    if (keys.root.audit.length === 0) return { appended, waiting: noAuditKey() };
+    if (rows.length === 0) return done();
+    if (keys.root.audit.length === 0) return done(noAuditKey());
+    let last: Digest | undefined;
     try {
       using releases = await openReleases(layout, options);
       const key = await keys.key('audit');
       const entries: NewEntry[] = [];
       for (const { change } of rows)
         entries.push(await signChange(predicateOf(change, keys.root.fleet), key));
-      await appendEntries(releases, keys, entries, options.now);
+      const { now } = options;
+      const since = appended === 0 ? known : head;
+      const results = await (since === undefined
+        ? appendEntries(releases, keys, entries, now)
+        : appendNew(releases, keys, entries, { known: since, now }));
+      last = results.at(-1)?.entry.digest;
     } catch (error) {
       if (!isFleetError(error) || !RETRIED_CODES.includes(error.code)) throw error;
-      return { appended, waiting: error };
+      return done(error);
     }
     // Under the lock of writers: a note of the same number may be a new one, after another process has removed this one.
     await store.transact(async (tx) => {
@@ -76,6 +93,7 @@ const append = async (
           .execute();
     });
     appended += rows.length;
+    head = last;
   }
 };
 

@@ -1,17 +1,27 @@
 import type { Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
-import { AUDIT_REPOSITORY } from '#bundles/transport/registry/references';
-import { readCheckedLines } from '../../load/releases/audit-log.ts';
-import { readOnce } from '../../load/releases/read-once.ts';
+import { readCheckedLines, readSignedHead } from '../../load/releases/audit-log.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Store } from '../store/open-store.ts';
 
 type Office = { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string };
 
 /**
+ * The newest entry of the layout's audit log, if it is the one that this database knows of: then the log is as it was when the database was
+ * last written, and has no note that still waits. @throws FleetError as readSignedHead
+ */
+export const knownHead = async (office: Office): Promise<Digest | undefined> => {
+  const known = await readHead(office);
+  if (known === null) return undefined;
+  const signed = await readSignedHead(await openOrStartLayout(office.layout), office.keys.roots);
+  return signed?.head === known ? known : undefined;
+};
+
+/**
  * Compares the audit log of the layout with the newest entry that this database knows of, and remembers the newest one now. The signatures
- * of an older log are all valid: somebody who can write to the layout can put it back, and only another place shows that it is older.
+ * of an older log are all valid: somebody who can write to the layout can put it back, and only another place shows that it is older. While
+ * notes wait, nothing is remembered.
  * @throws FleetError AUDIT_TRUNCATED if the log lacks the entry; the codes of readAuditLog, without those of statements
  */
 export const rememberHead = async (office: Office): Promise<void> => {
@@ -19,7 +29,17 @@ export const rememberHead = async (office: Office): Promise<void> => {
   const known = await readHead(office);
   const digests = await readDigests(office);
   if (known !== null && !digests.includes(known)) throw truncated(known, office.layout);
-  await setHead(office, digests.at(-1) ?? null, known);
+  await keepHead(office, digests.at(-1) ?? null, known);
+};
+
+/** Remembers an entry of the log, unless a note waits: a process that knows the entry of a waiting note would append it again. */
+export const keepHead = async (office: Office, head: Digest | null, before: Digest | null): Promise<void> => {
+  const note = await office.store.db
+    .selectFrom('pending_change')
+    .select('number')
+    .limit(1)
+    .executeTakeFirst();
+  if (!note) await setHead(office, head, before);
 };
 
 /** After a restore: the log that is there now is the newest one, whatever the database said. */
@@ -34,10 +54,7 @@ export const readHead = async ({ store }: Pick<Office, 'store'>): Promise<Digest
 
 const readDigests = async ({ layout: directory, keys }: Office): Promise<readonly Digest[]> => {
   const layout = await openOrStartLayout(directory);
-  const { roots } = keys;
-  return readOnce({ layout, roots, repository: AUDIT_REPOSITORY, what: 'digests' }, async () =>
-    (await readCheckedLines(layout, roots)).map(({ digest }) => digest),
-  );
+  return (await readCheckedLines(layout, keys.roots)).map(({ digest }) => digest);
 };
 
 /** Not a transaction of the store: it changes nothing that anybody sees. Another process that remembered more meanwhile is left alone. */

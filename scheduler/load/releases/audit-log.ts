@@ -1,6 +1,7 @@
-import type { Digest } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { readArtifact } from '#bundles/formats/layout/artifact';
+import type { Document } from '#bundles/formats/layout/document';
 import { findReference, type Layout } from '#bundles/formats/layout/layout';
 import {
   type AuditKind,
@@ -104,22 +105,46 @@ export const verifyEntries = (
  * verified. Enough to find a head of a release.
  * @throws FleetError as readAuditLog, without the errors of statements
  */
-export const readCheckedLines = async (
+export const readCheckedLines = (
   layout: Layout,
   roots: readonly TrustRoot[],
-): Promise<readonly ReadAuditLine[]> => {
+): Promise<readonly ReadAuditLine[]> =>
+  readOnce({ layout, roots, repository: AUDIT_REPOSITORY, what: 'lines' }, async () => {
+    const signed = await readSignedHead(layout, roots);
+    if (!signed) return [];
+    const lines = await readAuditLines(layout.blobs, signed.documents);
+    checkCovers(signed, lines, nameOf(layout));
+    return lines;
+  });
+
+/** What the checkpoint of a log signs: its newest entry, and the number of entries. */
+export type SignedHead = {
+  readonly head: Digest;
+  readonly count: number;
+  /** Of the log's artifact. */
+  readonly documents: readonly Document[];
+};
+
+/**
+ * The newest entry of a layout's audit log as its checkpoint signs it; no entry is read. @returns undefined without a log
+ * @throws FleetError UNSIGNED, UNKNOWN_KEY, BAD_SIGNATURE, AUDIT_CHECKPOINT; MISSING_BLOB, DIGEST_MISMATCH
+ */
+export const readSignedHead = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+): Promise<SignedHead | undefined> => {
   const artifact = findReference(layout, AUDIT_REFERENCE);
-  if (!artifact) return [];
-  const what = `the audit log in ${layout.directory}`;
+  if (!artifact) return undefined;
+  const what = nameOf(layout);
   const documents = await readArtifact(layout.blobs, artifact, { what, type: AUDIT_ARTIFACT });
   const envelopes = await statementFiles(layout.blobs, documents, 'audit');
-  const checkpoint = underNewest(roots, LOG, ({ audit }) =>
+  const { head, count } = underNewest(roots, LOG, ({ audit }) =>
     verifyCheckpoint(envelopes, audit, `the checkpoint of ${what}`),
   );
-  const lines = await readAuditLines(layout.blobs, documents);
-  checkCovers(checkpoint, lines, what);
-  return lines;
+  return { head, count, documents };
 };
+
+const nameOf = ({ directory }: Layout): string => `the audit log in ${directory}`;
 
 /**
  * Verifies the statement of a line.
@@ -141,6 +166,13 @@ export const verifyEntry = (line: ReadAuditLine, roots: readonly TrustRoot[]): A
   const fleet = roots.at(-1)?.fleet;
   if (entry.predicate.fleet === fleet) return entry;
   throw new FleetError('WRONG_FLEET', `${what} is of fleet ${entry.predicate.fleet}, not ${fleet}`);
+};
+
+/** Digest of the payload of a line's statement, which is not verified; undefined: it has none. */
+export const payloadOf = ({ statement }: AuditLine): Digest | undefined => {
+  const { dsseEnvelope } = statement as { readonly dsseEnvelope?: { readonly payload?: unknown } };
+  const payload = dsseEnvelope?.payload;
+  return typeof payload === 'string' ? digestOf(Buffer.from(payload, 'base64')) : undefined;
 };
 
 /** Bytes of the statement's file. @throws FleetError BUNDLE_FORMAT for a number that canonical JSON does not have */

@@ -4,9 +4,12 @@ import {
   type AuditKind,
   type AuditLine,
   encodeAuditLine,
+  type ReadAuditLine,
+  readAuditLines,
   SEGMENT_ENTRIES,
 } from '#bundles/formats/statements/audit-lines';
 import { MAX_STATEMENT_BYTES, parseEnvelope } from '#bundles/formats/statements/envelope';
+import type { Document } from '#bundles/formats/layout/document';
 import type { Layout } from '#bundles/formats/layout/layout';
 import type { AuditPredicate } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
@@ -21,12 +24,16 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { statementPayload } from '#bundles/trust/statements/statement-payload';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { type NewDocument, writeArtifact } from '../../load/releases/artifact.ts';
+import { writeBlobs } from '#bundles/formats/layout/write-blobs';
+import { type NewDocument, prepareArtifact } from '../../load/releases/artifact.ts';
 import { checkHead } from '../../load/releases/audit-head.ts';
 import {
   type AuditEntry,
   checkNumbering,
+  payloadOf,
   readCheckedLines,
+  readSignedHead,
+  type SignedHead,
   verifyEntries,
   verifyEntry,
 } from '../../load/releases/audit-log.ts';
@@ -74,6 +81,19 @@ export const appendEntries = (
   now: Date,
 ): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, entries, now));
 
+/**
+ * Appends changes that the log does not have. While its checkpoint signs the head that the caller knows, only the segments that grow are
+ * read: the others were checked when that head was known first, and every reader of the log checks them again.
+ * @param known newest entry of a log that has none of these changes, as far as the caller knows
+ * @throws FleetError as appendEntry
+ */
+export const appendNew = (
+  releases: Releases,
+  keys: KeyDirectory,
+  changes: readonly NewEntry[],
+  { known, now }: { readonly known: Digest; readonly now: Date },
+): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, changes, now, known));
+
 /** One queue for each opened layout: its lock keeps out other processes, not other calls of this one. */
 const queues = new WeakMap<Releases, Limit>();
 
@@ -88,42 +108,99 @@ const append = async (
   keys: KeyDirectory,
   added: readonly NewEntry[],
   now: Date,
+  known?: Digest,
 ): Promise<readonly Appended[]> => {
   // Opened before anything is read, so that a missing key is the first error.
   const key = await keys.key('audit');
   const layout = await releases.open();
-  const lines = [...(await readCheckedLines(layout, keys.roots))];
-  const entries = [...verifyEntries(lines, keys.roots)];
-  const before = lines.length;
-  if (before === 0) await checkNoneNamed(layout, keys.roots);
+  const log = await openLog(layout, keys.roots, known);
+  if (log.count === 0) await checkNoneNamed(layout, keys.roots);
+  // Only the number of a promotion depends on the entries before it.
+  const before = added.some(({ kind }) => kind === 'promotion') ? verifyEntries(log.lines, keys.roots) : [];
+  const entries = [...before];
+  const lines = [...log.lines];
+  let { head, count } = log;
   const results: Appended[] = [];
   for (const { kind, statement } of added) {
     const line: AuditLine = {
-      number: lines.length + 1,
-      previous: lines.at(-1)?.digest ?? null,
+      number: count + 1,
+      previous: head,
       at: formatTime(now),
       kind,
       statement: toJson(statement, kind),
     };
     const read = { ...line, digest: digestOf(encodeAuditLine(line)) };
     const entry = verifyEntry(read, [keys.root]);
-    const known = entries.find(({ payload }) => payload === entry.payload);
-    results.push(known ? { outcome: 'known', entry: known } : { outcome: 'appended', entry });
-    if (known) continue;
+    const same = log.payloads.get(entry.payload);
+    results.push(
+      same ? { outcome: 'known', entry: verifyEntry(same, keys.roots) } : { outcome: 'appended', entry },
+    );
+    if (same) continue;
     checkNumbering(entries, entry, 'NOT_NEWER');
     lines.push(read);
     entries.push(entry);
+    log.payloads.set(entry.payload, read);
+    [head, count] = [read.digest, read.number];
   }
-  const last = lines.at(-1);
-  if (!last || lines.length === before) return results;
-  const checkpoint = await signCheckpoint(last.digest, last.number, key, now);
-  const artifact = await writeArtifact(layout, AUDIT_ARTIFACT, [
-    { role: 'audit', mediaType: SIGSTORE_BUNDLE, version: last.number, bytes: checkpoint },
+  if (head === null || count === log.count) return results;
+  const checkpoint = await signCheckpoint(head, count, key, now);
+  const { blobs, descriptor } = prepareArtifact(AUDIT_ARTIFACT, [
+    { role: 'audit', mediaType: SIGSTORE_BUNDLE, version: count, bytes: checkpoint },
+    ...log.full,
     ...segmentsOf(lines.map(({ digest: _, ...line }) => line)),
     ...rootDocuments(keys),
   ]);
-  await releases.point(new Map([[AUDIT_REFERENCE, artifact]]));
+  await writeBlobs(layout.blobs, blobs);
+  await releases.point(new Map([[AUDIT_REFERENCE, descriptor]]));
   return results;
+};
+
+/** A log that is appended to. */
+type OpenLog = {
+  readonly head: Digest | null;
+  readonly count: number;
+  /** Segments that stay as they are. */
+  readonly full: readonly Document[];
+  /** Entries of the other segments. */
+  readonly lines: readonly ReadAuditLine[];
+  /** Entries by the payload of their statement: all that may be appended again. */
+  readonly payloads: Map<Digest, ReadAuditLine>;
+};
+
+/** Reads the whole log, or the segments that grow if its newest entry is the known one. @throws FleetError as readCheckedLines */
+const openLog = async (
+  layout: Layout,
+  roots: readonly TrustRoot[],
+  known: Digest | undefined,
+): Promise<OpenLog> => {
+  const signed = known !== undefined ? await readSignedHead(layout, roots) : undefined;
+  const split = signed && signed.head === known ? splitSegments(signed) : undefined;
+  if (signed && split) {
+    const { head, count } = signed;
+    const after = split.full.length * SEGMENT_ENTRIES;
+    const lines = await readAuditLines(layout.blobs, split.open, after);
+    if (after + lines.length === count && (lines.at(-1)?.digest ?? head) === head)
+      return { head, count, full: split.full, lines, payloads: new Map() };
+  }
+  const lines = await readCheckedLines(layout, roots);
+  const payloads = new Map<Digest, ReadAuditLine>();
+  for (const line of lines) {
+    const payload = payloadOf(line);
+    if (payload !== undefined) payloads.set(payload, line);
+  }
+  return { head: lines.at(-1)?.digest ?? null, count: lines.length, full: [], lines, payloads };
+};
+
+/** @returns undefined for segments that are not laid out as segmentsOf does */
+const splitSegments = ({
+  documents,
+  count,
+}: SignedHead): { readonly full: readonly Document[]; readonly open: readonly Document[] } | undefined => {
+  const segments = documents.filter(({ role }) => role === 'audit-segment');
+  const complete = Math.floor(count / SEGMENT_ENTRIES);
+  const [full, open] = [segments.slice(0, complete), segments.slice(complete)];
+  const isRegular = full.every(({ version }, at) => version === at * SEGMENT_ENTRIES + 1);
+  return isRegular && full.length === complete ? { full, open } : undefined;
 };
 
 /** A log that releases name and that is gone is not begun anew. @throws FleetError AUDIT_TRUNCATED */
@@ -149,6 +226,7 @@ const toJson = (statement: Uint8Array, kind: AuditKind): AuditLine['statement'] 
  * append writes a small new segment and each entry is rewritten at most eight times.
  */
 const segmentsOf = (lines: readonly AuditLine[]): readonly NewDocument[] => {
+  const after = (lines[0]?.number ?? 1) - 1;
   const segments: NewDocument[] = [];
   for (let start = 0; start < lines.length; ) {
     const size = segmentSize(lines.length - start);
@@ -156,7 +234,7 @@ const segmentsOf = (lines: readonly AuditLine[]): readonly NewDocument[] => {
     segments.push({
       role: 'audit-segment',
       mediaType: AUDIT_NDJSON,
-      version: start + 1,
+      version: after + start + 1,
       bytes: Buffer.from(bytes.join('')),
     });
     start += size;
