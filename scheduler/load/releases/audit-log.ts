@@ -117,7 +117,7 @@ export const readCheckedLines = (
     return lines;
   });
 
-/** What the checkpoint of a log signs: its newest entry, and the number of entries. */
+/** Newest entry and number of entries of a log, as its checkpoint signs them. */
 export type SignedHead = {
   readonly head: Digest;
   readonly count: number;

@@ -39,7 +39,7 @@ const aboutsOf = async (hub: TestHub): Promise<readonly string[]> => {
 const named = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, index) => `change-${index}`);
 
-it('changes are in the log once each and in order, in calls of any size, and a full segment stays as it is', async () => {
+it('changes are in the log once each and in order, in calls of any size, and full segments are unchanged', async () => {
   await using hub = await enrolledHub();
   await append(hub);
   let made = 0;
