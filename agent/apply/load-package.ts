@@ -50,6 +50,7 @@ export const loadPackage = async (
     blobs: ref.blobs ? only(state.blobs, ref.blobs) : undefined,
     secrets: opened.secrets,
     bounds: boundsOf(known),
+    rules: known?.rules,
     siteInputs,
   });
 };

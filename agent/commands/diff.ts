@@ -1,6 +1,10 @@
 import { formatCount } from '#bundles/format-count';
 import { Args, Flags } from '@oclif/core';
 import { lookAtDrift, type PackageDrift } from '../observe/observe.ts';
+import type { Adoption } from '../model/target.ts';
+import { nameSome } from '#bundles/name-some';
+import { lookAtAdoptions, type PackageAdoptions } from '../apply/look-at-adoptions.ts';
+import type { Printed } from '#cli/format-table';
 import { type NextChanges, planNext } from '../apply/plan-next.ts';
 import { AgentCommand, openToRead } from './agent-command.ts';
 import { showNext } from './show-next.ts';
@@ -15,6 +19,7 @@ export default class Diff extends AgentCommand {
     '<%= config.bin %> diff',
     '<%= config.bin %> diff kiosk',
     '<%= config.bin %> diff --release next',
+    '<%= config.bin %> diff --adopt',
     '<%= config.bin %> diff --json',
   ];
   static override args = {
@@ -27,13 +32,29 @@ export default class Diff extends AgentCommand {
       default: 'current',
       description: 'The applied packages, or those that the accepted release has still to apply',
     }),
+    adopt: Flags.boolean({
+      description:
+        'What the packages find on the cluster without an owner of this fleet: whose it is, and what a takeover would change',
+      exclusive: ['release'],
+    }),
   };
 
   async run(): Promise<
     | { readonly packages: readonly PackageDrift[]; readonly drifted: boolean }
     | { readonly next: readonly NextChanges[] }
+    | { readonly adoptions: readonly PackageAdoptions[] }
   > {
     const { flags, args } = await this.parse(Diff);
+    if (flags.adopt) {
+      const adoptions = await this.reading(
+        flags,
+        (agent) => lookAtAdoptions(agent, args.assignment),
+        openToRead,
+      );
+      this.print(showAdoptions(adoptions));
+      if (adoptions.some(isRefused)) process.exitCode = 8;
+      return { adoptions };
+    }
     if (flags.release === 'next') {
       const next = await this.reading(flags, (agent) => planNext(agent, args.assignment), openToRead);
       this.print(next.length === 0 ? 'Nothing is waiting: the accepted release runs here.' : showNext(next));
@@ -57,6 +78,43 @@ export default class Diff extends AgentCommand {
     };
   }
 }
+
+const isRefused = ({ adoptions, error }: PackageAdoptions): boolean =>
+  error !== undefined || adoptions.some(({ verdict }) => verdict === 'refused');
+
+const showAdoptions = (packages: readonly PackageAdoptions[]): Printed => {
+  const rows = packages.flatMap(({ assignment, adoptions, error }) => [
+    ...(error ? [[assignment, '', '', 'not planned', `${error.code}: ${error.message}`]] : []),
+    ...adoptions.map(({ key, owner, verdict, ...found }) => [
+      assignment,
+      key,
+      owner,
+      verdict,
+      describeChanges(found),
+    ]),
+  ]);
+  if (rows.length === 0) return 'The packages find nothing on the cluster that they would take over.';
+  return { head: ['PACKAGE', 'OBJECT', 'OWNER', 'IS', 'CHANGES'], rows };
+};
+
+/** Fields that one row names. */
+const MAX_FIELDS = 8;
+
+const describeChanges = ({
+  changes,
+  removes,
+  managers,
+  why,
+}: Omit<Adoption, 'key' | 'owner' | 'verdict'>): string =>
+  [
+    changes.length > 0 ? `changes ${nameSome(changes, MAX_FIELDS)}` : '',
+    removes.length > 0 ? `removes ${nameSome(removes, MAX_FIELDS)}` : '',
+    managers.length > 0 ? `takes the fields of ${managers.join(', ')}` : '',
+    changes.length + removes.length === 0 ? 'nothing of what it does changes' : '',
+    why ?? '',
+  ]
+    .filter((part) => part !== '')
+    .join('; ');
 
 const describeNoDifference = (packages: number): string =>
   packages === 0

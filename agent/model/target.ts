@@ -1,5 +1,5 @@
 import type { Bounds } from '#bundles/formats/bounds/bounds-of';
-import type { SiteInputField } from '#bundles/formats/bundle/config';
+import type { ApplyRules, SiteInputField } from '#bundles/formats/bundle/config';
 import type { BundleKind } from '#bundles/names';
 import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
@@ -27,6 +27,8 @@ export type DesiredPackage = {
   readonly siteInputs: readonly (SiteInputField & { readonly value: Json })[];
   /** Names that the package may use on the host; absent for a package of the platform team. */
   readonly bounds?: Bounds;
+  /** The platform's rules for applying the package; absent: the defaults. Kubernetes. */
+  readonly rules?: ApplyRules;
   /** The opened secrets of the package; absent if it has none. */
   readonly secrets?: PackageSecrets;
   /** True for a correction and for the way back after a failure: the target ran this package, and does as much of it as it can. */
@@ -109,6 +111,22 @@ export type Drift = {
   readonly unchecked?: true;
 };
 
+/** An object that exists on the target without an owner of ours, and what happens to it. Paths of fields, never values. */
+export type Adoption = {
+  readonly key: string;
+  /** The tool that it belongs to: 'Helm (meta.helm.sh/release-name: shop)', 'nobody'. */
+  readonly owner: string;
+  readonly verdict: 'taken over' | 'refused';
+  /** Why it is refused, and what to do. */
+  readonly why?: string;
+  /** Fields that the package changes. */
+  readonly changes: readonly string[];
+  /** Fields of the tool that deployed it which the package does not have: they are removed. */
+  readonly removes: readonly string[];
+  /** Field managers whose fields become ours. */
+  readonly managers: readonly string[];
+};
+
 /** How many copies of replaced files or objects were removed, and their size. */
 export type Pruned = { readonly files: number; readonly bytes: number };
 
@@ -135,6 +153,13 @@ export type Target = {
     taken: ReadonlyMap<string, string>,
     signal: AbortSignal,
   ) => Promise<Plan>;
+  /** Existing objects that the plan of a package takes over, or refuses to. Absent: this target takes nothing over. Errors as those of `plan`. */
+  readonly adoptions?: (
+    desired: DesiredPackage,
+    owned: readonly OwnedObject[],
+    taken: ReadonlyMap<string, string>,
+    signal: AbortSignal,
+  ) => Promise<readonly Adoption[]>;
   /**
    * Keys that a package will own, without asking the target; a superset where only the target could decide. Absent: packages
    * that stay do not hand objects over to each other. Throws the FleetError of reading the package.

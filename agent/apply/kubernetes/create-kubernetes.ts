@@ -32,7 +32,8 @@ export const createKubernetes = (config: Config, identity: Identity, backups: Ba
     lease: { namespace: config.namespace, who: holderNameOf(identity), place: () => placeHeld(config.state) },
     healthTimeoutMs: durationMs(config.healthTimeout),
     stepTimeoutMs: STEP_MS,
-    adopt: 'ifUnowned',
+    adopt: config.adopt,
+    deployers: config.deployers,
     copies: { ...backups, identity: () => findAgeIdentity(config.state) },
   });
 

@@ -1,4 +1,5 @@
 import type { KubernetesApi } from './api/kubernetes-api.ts';
+import type { Adopt } from './desired/adopt.ts';
 import type { Contender } from './lease/lease-options.ts';
 import type { CopyPlace } from './replaced/copies.ts';
 
@@ -14,6 +15,8 @@ export type KubernetesTargetOptions = {
   readonly stepTimeoutMs: number;
   /** Storage for copies of adopted objects, which are restored when the package is removed. */
   readonly copies: CopyPlace;
-  /** True if existing objects without an owner may be adopted. */
-  readonly adopt: 'ifUnowned' | 'none';
+  /** Which existing objects packages may take over, where neither the release nor an annotation says it. */
+  readonly adopt: Adopt;
+  /** Field managers of this site's own deployment tools, whose fields are taken over with an object. None by default. */
+  readonly deployers?: readonly string[];
 };

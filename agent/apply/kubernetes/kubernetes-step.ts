@@ -16,6 +16,8 @@ export type ApplyDetail = {
   /** True if fields of other managers are taken over first, so that those which the package does not have are removed. */
   readonly migrates: boolean;
   readonly adopts: boolean;
+  /** Field managers of tools that deployed an adopted object: their fields are taken over first. Absent in plans of older agents. */
+  readonly strips?: readonly string[];
   /** Name of the copy to make of an adopted object before the first write. Absent in plans of older agents. */
   readonly copy?: Digest;
   /** Fields to take back first, so that they are removed: we wrote them, and the package no longer has them. */

@@ -14,7 +14,8 @@ import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
 import { stateOf } from './owned-state.ts';
 import { nameRights } from './plan/name-rights.ts';
-import { planKubernetes } from './plan/plan-kubernetes.ts';
+import { planAdoptions } from './plan/plan-adoptions.ts';
+import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 import { policyOf } from './desired/marks.ts';
 import { isRecord } from '#bundles/is-record';
@@ -50,6 +51,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         throw await nameRights(error, open, wanted, signal);
       }
     },
+    adoptions: async (desired, owned, taken, signal) =>
+      planAdoptions(await openPlan({ options, api: await api(), desired, owned, taken, signal })),
     wants: keysWanted,
     claims: keysWanted,
     named: keysNamed,

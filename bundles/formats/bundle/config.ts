@@ -11,6 +11,9 @@ export type BundleAssignment = BundleConfig['assignments'][number];
 /** Names that one package may use on a host (docs/workspaces.md, docs/bundle-format.md section 4). An absent list is empty. */
 export type PackageBounds = NonNullable<BundleAssignment['bounds']>;
 
+/** The platform's rules for applying a package on a cluster. Agents that do not know it use their defaults. */
+export type ApplyRules = NonNullable<BundleAssignment['rules']>;
+
 /** Maps a site value to the one field that takes it. The substitution is typed, never textual. */
 export type SiteInputField = BundleConfig['siteInputs']['fields'][number];
 

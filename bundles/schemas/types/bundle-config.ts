@@ -61,6 +61,15 @@ export type BundleConfig = {
        */
       readonly users?: readonly string[];
     };
+    /**
+     * Rules of the platform for applying the package on a cluster.
+     */
+    readonly rules?: {
+      /**
+       * Which existing objects the package may take over; absent: as the agent is configured.
+       */
+      readonly adopt?: 'never' | 'ifUnowned' | 'ifEqual' | 'always';
+    };
     readonly dependsOn: readonly string[];
     readonly critical: boolean;
     readonly workspace?: string;

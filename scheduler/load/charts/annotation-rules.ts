@@ -13,6 +13,7 @@ export type AnnotationRule = {
 
 /** docs/kubernetes.md, "Annotations for authors", with the values that each takes. */
 const ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
+  'fleet-ferry/adopt': ['never', 'ifUnowned', 'ifEqual', 'always'],
   'fleet-ferry/apply': ['ifNotPresent', 'ignore', 'override'],
   'fleet-ferry/fields': ['strict', 'merge'],
   'fleet-ferry/force': ['enabled', 'with-contents', 'disabled'],

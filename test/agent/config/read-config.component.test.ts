@@ -26,6 +26,8 @@ const DEFAULTS = {
   kubeconfig: '',
   kubeContext: '',
   namespace: 'fleet-agent',
+  adopt: 'ifUnowned',
+  deployers: [],
   healthTimeout: '5m',
   containerd: '',
   imageRegistry: '',
@@ -127,6 +129,8 @@ describe('the configuration', () => {
     const owners = [
       'allowReboot',
       'breakGlass',
+      'adopt',
+      'deployers',
       'imagePolicy',
       'plugIn',
       'plugInFileSystems',

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import type { KubernetesApi } from '../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
-import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
+import {
+  kubernetesTarget,
+  type KubernetesTargetOptions,
+} from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import type { Target } from '../../../agent/model/target.ts';
 import { lookAtDrift } from '../../../agent/observe/observe.ts';
 import { generateAgeIdentity } from '../../../bundles/trust/age/recipient.ts';
@@ -18,6 +21,7 @@ import { leftoversOnCluster } from './kubernetes-compare/leftovers.ts';
 import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
+import { takeoversOnCluster } from './kubernetes-compare/takeovers.ts';
 import { verdictsOnCluster } from './kubernetes-compare/verdicts.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
 import { worldsOnCluster } from './kubernetes-compare/worlds-on-cluster.ts';
@@ -29,7 +33,10 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   let identity: string;
   let namespaces = 0;
 
-  const target = (through: (api: KubernetesApi) => KubernetesApi): Target =>
+  const target = (
+    through: (api: KubernetesApi) => KubernetesApi,
+    options: Partial<KubernetesTargetOptions>,
+  ): Target =>
     kubernetesTarget({
       open: async () => through(api),
       fleet: FLEET,
@@ -37,6 +44,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
       stepTimeoutMs: 20_000,
       adopt: 'ifUnowned',
       copies: copiesIn(folder.path, identity),
+      ...options,
     });
   const ask = async (method: string, path: string, body?: object): Promise<unknown> => {
     const answer = await cluster.request(method, path, body);
@@ -44,7 +52,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
     return answer.body;
   };
   const world: CompareWorld = {
-    newSite: (through = (one) => one) => createSite(target(through)),
+    newSite: (through = (one) => one, options = {}) => createSite(target(through, options)),
     ask,
     at: async (url, path) => {
       const { status, body } = await cluster.request('GET', url);
@@ -90,6 +98,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   numbersOnCluster(world);
   formsOnCluster(world);
   leftoversOnCluster(world);
+  takeoversOnCluster(world);
   owningOnCluster(world);
   verdictsOnCluster(world);
   worldsOnCluster(world);

@@ -1,5 +1,7 @@
+import { defined } from '#bundles/defined';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
+import { type Adopt, ADOPTS } from './adopt.ts';
 import type { ObjectPolicy } from './wanted-object.ts';
 
 /** Our annotations. The first two are on every object and name its owner, for people and for a lost inventory (docs/kubernetes.md). */
@@ -11,6 +13,7 @@ const FORCE = 'fleet-ferry/force';
 const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
+export const ADOPT = 'fleet-ferry/adopt';
 
 /** Annotations of Helm that keep their meaning without it (docs/applications.md, "Meanings of Helm"). Ours win over them. */
 const HELM_POLICY = 'helm.sh/resource-policy';
@@ -59,8 +62,11 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
     recreate: recreateOf(annotations),
     prune: (annotations[PRUNE] ?? (isKeptByHelm(annotations) ? 'disabled' : 'enabled')) !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',
+    ...defined({ adopt: adoptOf(annotations[ADOPT]) }),
   };
 };
+
+const adoptOf = (written: unknown): Adopt | undefined => ADOPTS.find((one) => one === written);
 
 const recreateOf = (annotations: Readonly<Record<string, unknown>>): ObjectPolicy['recreate'] => {
   const force = annotations[FORCE];

@@ -1,6 +1,7 @@
 import type { KeyedHash } from '../../../model/package-secrets.ts';
 import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
+import type { Adopt } from './adopt.ts';
 
 /** The desired state of one object, with site values and owner marks. */
 export type WantedObject = {
@@ -42,6 +43,8 @@ export type ObjectPolicy = {
   readonly prune: boolean;
   /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
+  /** fleet-ferry/adopt: which existing object without an owner of ours may be taken over. undefined: as the platform says. */
+  readonly adopt?: Adopt;
 };
 
 /** True for a Job that the server deletes after its end (ttlSecondsAfterFinished). It must not run again because it is gone. */

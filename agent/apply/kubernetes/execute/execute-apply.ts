@@ -16,7 +16,6 @@ import { noteApplied, versionsAsApplied } from '../health/settle/current-as-appl
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
-import type { FieldSet } from '../live/field-set.ts';
 import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
@@ -50,8 +49,8 @@ export const executeApply = async (
   const { copy, keeps } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await deleteBlocking(options, api, object, detail, signal);
-  const { takes } = detail;
-  if (detail.migrates || takes) await migrate(api, object, takes, signal);
+  const { takes, strips } = detail;
+  if (detail.migrates || takes || strips) await migrate(api, object, detail, signal);
   const definition = wanted.definedBy.get(typeKey(object));
   const isFresh = definition !== undefined && versionsAsApplied(desired).has(definition);
   const applied = await applyOrReplace(options, api, object, { detail, isFresh }, signal);
@@ -60,7 +59,9 @@ export const executeApply = async (
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
   const untouched =
-    !created && live.metadata.resourceVersion === detail.resourceVersion && !detail.migrates && !takes;
+    !created &&
+    live.metadata.resourceVersion === detail.resourceVersion &&
+    !(detail.migrates || takes || strips);
   noteApplied(desired, object, settled, !untouched);
   const notes = [
     ...(replaced && detail.replaces === null ? ['; replaced: a field of it cannot be changed'] : []),
@@ -154,7 +155,7 @@ const applyAndMigrate = async (
   if (!isBuiltIn(object.group) && isCutShort(object.object, applied.live))
     applied = { ...(await apply(options, api, object, signal)), created: applied.created };
   if (toMigrate(applied.live, object.policy.fields).length === 0) return applied;
-  await migrate(api, object, undefined, signal);
+  await migrate(api, object, {}, signal);
   return { ...(await apply(options, api, object, signal)), created: applied.created };
 };
 
@@ -193,12 +194,12 @@ const selectorOf = ({ spec }: LiveObject): string =>
 const migrate = async (
   api: KubernetesApi,
   object: WantedObject,
-  takes: FieldSet | undefined,
+  taken: Pick<ApplyDetail, 'takes' | 'strips'>,
   signal: AbortSignal,
 ): Promise<void> => {
   for (let left = 5; ; left--) {
     const live = await api.read(object, signal);
-    const operations = live && migration(live, object.policy.fields, takes);
+    const operations = live && migration(live, object.policy.fields, taken);
     if (!operations) return;
     try {
       await api.patch(object, operations, signal);

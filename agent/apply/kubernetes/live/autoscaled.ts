@@ -34,19 +34,21 @@ export type Autoscaled = {
 /**
  * Finds the workloads whose replicas a HorizontalPodAutoscaler sets or shall set, of this package or of anybody (checklist S6). Asks only
  * about objects that a controller has scaled, and about those whose replicas leave the package. One that the agent may not ask about
- * counts as autoscaled.
+ * counts as autoscaled. @param deployersIn managers whose fields are taken over with an object
  * @throws FleetError API_*, ABORTED
  */
 export const readAutoscaled = async (
   api: KubernetesApi,
   live: ReadonlyMap<string, LiveObject>,
   wanted: readonly WantedObject[],
+  deployersIn: (live: LiveObject) => readonly string[],
   signal: AbortSignal,
 ): Promise<Autoscaled> => {
   const scaled = [...live].filter(([, object]) => isScaled(object));
   const leaving = wanted.flatMap((object) => {
     const before = live.get(object.key);
-    const count = before && !isScaled(before) ? replicasLeaving(before, object) : undefined;
+    const count =
+      before && !isScaled(before) ? replicasLeaving(before, object, deployersIn(before)) : undefined;
     return before && count !== undefined ? [[object.key, before, count] as const] : [];
   });
   const asked = [...scaled.map(([, object]) => object), ...leaving.map(([, object]) => object)];
@@ -76,13 +78,18 @@ export const readAutoscaled = async (
   };
 };
 
-/** The live replicas that we wrote and the package no longer has. */
-const replicasLeaving = (live: LiveObject, { object }: WantedObject): number | undefined => {
+/** The live replicas that we wrote, or what deployed the object before us, and the package does not have. */
+const replicasLeaving = (
+  live: LiveObject,
+  { object }: WantedObject,
+  deployers: readonly string[],
+): number | undefined => {
   const [before, after] = [live['spec'], object['spec']];
   if (!isRecord(before) || typeof before['replicas'] !== 'number') return undefined;
   if (!isRecord(after) || 'replicas' in after) return undefined;
   const isOwn = (live.metadata.managedFields ?? []).some((entry) => {
-    const spec = isOwnEntry(entry) ? entry.fieldsV1?.['f:spec'] : undefined;
+    const isTaken = isOwnEntry(entry) || (!entry.subresource && deployers.includes(entry.manager ?? ''));
+    const spec = isTaken ? entry.fieldsV1?.['f:spec'] : undefined;
     return isRecord(spec) && 'f:replicas' in spec;
   });
   return isOwn ? before['replicas'] : undefined;

@@ -37,22 +37,3 @@ const sharesField = ({ 'f:metadata': _, ...set }: FieldSet, live: unknown, wante
 /** True for a manager whose fields beside the package's are reported: people, deployment tools and what deployed the object before us. */
 export const isReported = (entry: ManagedFields, before: readonly string[] = []): boolean =>
   isByHand(entry) || isTool(entry) || (!entry.subresource && before.includes(entry.manager ?? ''));
-
-type Mark = readonly [where: 'labels' | 'annotations', key: RegExp, tool: string];
-
-const MARKS: readonly Mark[] = [
-  ['annotations', /^meta\.helm\.sh\/release-name$/, 'Helm'],
-  ['labels', /^(kustomize|helm)\.toolkit\.fluxcd\.io\/name$/, 'Flux'],
-  ['annotations', /^argocd\.argoproj\.io\/tracking-id$/, 'Argo CD'],
-  ['labels', /^argocd\.argoproj\.io\/instance$/, 'Argo CD'],
-  ['annotations', /^objectset\.rio\.cattle\.io\/id$/, 'Rancher Fleet'],
-  ['labels', /^kapp\.k14s\.io\/app$/, 'kapp'],
-];
-
-/** Tools that may still consider an object theirs, by their labels and annotations on it: 'Helm (meta.helm.sh/release-name)'. */
-export const toolMarks = ({ metadata }: LiveObject): readonly string[] =>
-  MARKS.flatMap(([where, pattern, tool]) =>
-    Object.keys(metadata[where] ?? {})
-      .filter((key) => pattern.test(key))
-      .map((key) => `${tool} (${key})`),
-  );

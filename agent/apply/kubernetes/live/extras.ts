@@ -1,12 +1,12 @@
 import { isFleetError } from '#bundles/errors';
 import type { Drift } from '../../../model/target.ts';
 import { isRecord } from '#bundles/is-record';
-import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
+import type { KubernetesApi, LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import { hashText, stableText } from '#bundles/json/stable-hash';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { additionsOf } from './additions.ts';
+import { type Addition, additionsOf } from './additions.ts';
 import { isReported } from './deploy-tools.ts';
 import { formatFields } from './differences.ts';
 import { type FieldSet, isSameItem, memberOf, pathsOf, segmentOf } from './field-set.ts';
@@ -51,11 +51,28 @@ const judgeExtras = async (
   before: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<Drift | undefined> => {
-  const isMeant = (entry: Parameters<typeof isReported>[0]): boolean => isReported(entry, before);
+  const added = await additionsBy(api, wanted, live, (entry) => isReported(entry, before), signal);
+  if (added.length === 0) return undefined;
+  const said = formatFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
+  const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
+  return { key: wanted.key, what: 'extra', message, stays: true };
+};
+
+/**
+ * Fields of some managers beside the package's, besides labels and annotations, without defaults of the server.
+ * @throws FleetError API_*, ABORTED
+ */
+export const additionsBy = async (
+  api: KubernetesApi,
+  wanted: WantedObject,
+  live: LiveObject,
+  isMeant: (entry: ManagedFields) => boolean,
+  signal: AbortSignal,
+): Promise<readonly Addition[]> => {
   const found = additionsOf(live, wanted.object, isMeant).filter(({ fields }) =>
     fields.some((field) => !NOTES.test(field)),
   );
-  if (found.length === 0) return undefined;
+  if (found.length === 0) return [];
   const writers = (live.metadata.managedFields ?? []).filter(
     (entry) => entry.operation === 'Update' && isMeant(entry),
   );
@@ -66,14 +83,10 @@ const judgeExtras = async (
       new Set(asNew && differingPaths(fieldsV1, live, asNew)),
     ]),
   );
-  const added = found.filter(({ manager, fields }) => {
+  return found.filter(({ manager, fields }) => {
     const isOther = others.get(manager);
     return !asNew || !isOther || fields.some((field) => !NOTES.test(field) && isOther.has(field));
   });
-  if (added.length === 0) return undefined;
-  const said = formatFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
-  const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
-  return { key: wanted.key, what: 'extra', message, stays: true };
 };
 
 /** The package's object as the server would store it if there were none yet; undefined if it says nothing about that. */

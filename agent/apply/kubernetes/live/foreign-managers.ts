@@ -4,7 +4,8 @@ import { type FieldSet, pathsOf, subtract, unite } from './field-set.ts';
 import { isOwnEntry } from './fingerprint.ts';
 
 /** Clients that apply without server-side apply. They write whole objects, so all their fields are taken over. */
-const CLIENT_SIDE = new Set(['kubectl-client-side-apply', 'before-first-apply']);
+const BEFORE_APPLY = 'before-first-apply';
+const CLIENT_SIDE = new Set(['kubectl-client-side-apply', BEFORE_APPLY]);
 
 /** Field managers of clients that people use. */
 const BY_HAND = /^(kubectl|oc|helm|k9s|curl|node-fetch|Mozilla|headlamp|dashboard)([-/]|$)/i;
@@ -20,6 +21,32 @@ export const isTool = ({ manager = '', subresource }: ManagedFields): boolean =>
 export const isByHand = ({ manager = '', subresource }: ManagedFields): boolean =>
   !subresource && BY_HAND.test(manager);
 
+/** Field managers of clients that write whole objects: what they wrote is what was to be deployed. */
+const DEPLOYING_CLIENTS = /^(helm|kubectl-(create|replace|run|expose))$/i;
+
+/**
+ * Field managers of the deployment tools of an object that is taken over: known tools, clients that write whole objects, and those that the site
+ * names. People's later edits are not among them.
+ * @param named managers of the site's own tools
+ */
+export const deployersIn = ({ metadata }: LiveObject, named: readonly string[] = []): readonly string[] => [
+  ...new Set(
+    (metadata.managedFields ?? [])
+      .filter((entry) => !entry.subresource && isDeployer(entry, named))
+      .flatMap(({ manager }) => manager ?? []),
+  ),
+];
+
+const isDeployer = (entry: ManagedFields, named: readonly string[]): boolean => {
+  const { manager = '', operation } = entry;
+  return (
+    isTool(entry) ||
+    DEPLOYING_CLIENTS.test(manager) ||
+    (operation === 'Apply' && isByHand(entry)) ||
+    (manager !== FIELD_MANAGER && named.includes(manager))
+  );
+};
+
 /** Managers whose fields we take over, so that fields which the package does not have are removed (checklist S4, S8). */
 export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonly string[] => [
   ...new Set(
@@ -29,9 +56,14 @@ export const toMigrate = (live: LiveObject, fields: 'merge' | 'strict'): readonl
   ),
 ];
 
-const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean => {
+const isMigrated = (
+  entry: ManagedFields,
+  fields: 'merge' | 'strict',
+  strips: readonly string[] = [],
+): boolean => {
   const { manager = '', subresource, operation } = entry;
   if (subresource) return false;
+  if (strips.includes(manager)) return true;
   // Our fields with operation Update come from replacing additions of others (find-conflicts.ts).
   if (operation === 'Update' && (manager === FIELD_MANAGER || CLIENT_SIDE.has(manager))) return true;
   return fields === 'strict' && (isByHand(entry) || isTool(entry));
@@ -39,15 +71,15 @@ const isMigrated = (entry: ManagedFields, fields: 'merge' | 'strict'): boolean =
 
 /**
  * The patch that makes other managers' fields ours, with a test of the resourceVersion. undefined: nothing to do.
- * @param takes fields to take from all managers
+ * @param takes fields to take from all managers @param strips managers to take all fields from
  */
 export const migration = (
   live: LiveObject,
   fields: 'merge' | 'strict',
-  takes: FieldSet = {},
+  { takes = {}, strips = [] }: { readonly takes?: FieldSet; readonly strips?: readonly string[] } = {},
 ): readonly JsonPatch[] | undefined => {
   const entries = live.metadata.managedFields ?? [];
-  const theirs = entries.filter((entry) => isMigrated(entry, fields));
+  const theirs = entries.filter((entry) => isMigrated(entry, fields, strips));
   if (theirs.length === 0 && pathsOf(takes).length === 0) return undefined;
   const ours = entries.find(isOwnEntry);
   const united = [...(ours ? [ours] : []), ...theirs]
@@ -67,6 +99,19 @@ export const migration = (
     { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
     { op: 'replace', path: '/metadata/managedFields', value: [merged, ...rest] },
   ];
+};
+
+/**
+ * The patch that gives an object up for the next tool: our fields get the manager of writers from before server-side apply, which tools
+ * take over with an object, so that nothing of ours stays in it.
+ */
+export const release = (live: LiveObject): readonly JsonPatch[] => {
+  const entries = live.metadata.managedFields ?? [];
+  if (!entries.some(isOwnEntry)) return [];
+  const value = entries.map((entry) =>
+    isOwnEntry(entry) ? { ...entry, manager: BEFORE_APPLY, operation: 'Update' as const } : entry,
+  );
+  return [{ op: 'replace', path: '/metadata/managedFields', value }];
 };
 
 const without = (entry: ManagedFields, takes: FieldSet): readonly ManagedFields[] => {

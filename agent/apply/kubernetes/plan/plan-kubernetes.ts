@@ -8,7 +8,9 @@ import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
-import type { PlanContext } from './plan-context.ts';
+import { ownerOf } from '../desired/marks.ts';
+import type { PackageRules, PlanContext } from './plan-context.ts';
+import { deployersIn } from '../live/foreign-managers.ts';
 import { planRemovals } from './plan-removals.ts';
 
 /**
@@ -24,6 +26,31 @@ export const planKubernetes = async (
   taken: ReadonlyMap<string, string>,
   signal: AbortSignal,
 ): Promise<Plan> => {
+  const context = await openPlan({ options, api, desired, owned, taken, signal });
+  if (desired?.onlyRemovals)
+    return { steps: await planRemovals(context), owns: owned.filter(({ key }) => !context.owned.has(key)) };
+  const applies = await planApplies({ ...context, takeovers: await checkClaims(context) });
+  const removals = await planRemovals(context);
+  return {
+    steps: [...applies.map(({ step }) => step), ...removals],
+    owns: applies.flatMap(({ owns }) => owns ?? []),
+  };
+};
+
+type PlanInput = Pick<PlanContext, 'options' | 'api' | 'taken' | 'signal'> & {
+  readonly desired: DesiredPackage | undefined;
+  readonly owned: readonly OwnedObject[];
+};
+
+/** Reads what a plan needs of the package and the cluster. @throws FleetError OBJECT_*, PRUNE_BUDGET, API_* */
+export const openPlan = async ({
+  options,
+  api,
+  desired,
+  owned,
+  taken,
+  signal,
+}: PlanInput): Promise<PlanContext> => {
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
@@ -38,7 +65,7 @@ export const planKubernetes = async (
     owned.length === 0
       ? await readLiveOfNew(api, compared, signal)
       : await readLive(api, compared, signal, (key, error) => unread.set(key, error));
-  const context: PlanContext = {
+  return {
     options,
     api,
     owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
@@ -49,19 +76,23 @@ export const planKubernetes = async (
     taken,
     live,
     unread,
-    autoscaled: await readAutoscaled(api, live, wanted?.objects ?? [], signal),
+    rules: rulesOf(desired),
+    takeovers: new Map(),
+    autoscaled: await readAutoscaled(
+      api,
+      live,
+      wanted?.objects ?? [],
+      (found) => (ownerOf(found) ? [] : deployersIn(found, options.deployers)),
+      signal,
+    ),
     signal,
   };
-  if (desired?.onlyRemovals)
-    return { steps: await planRemovals(context), owns: owned.filter((object) => !isLeft(object)) };
-  checkClaims(context);
-  const applies = await planApplies(context);
-  const removals = await planRemovals(context);
-  return {
-    steps: [...applies.map(({ step }) => step), ...removals],
-    owns: applies.flatMap(({ owns }) => owns ?? []),
-  };
 };
+
+const rulesOf = (desired: DesiredPackage | undefined): PackageRules => ({
+  isTenant: (desired?.bounds ?? 'platform') !== 'platform',
+  ...desired?.rules,
+});
 
 /** 'Kind/namespace/name': an object that moved to another API group has the same. */
 const nameIn = (key: string): string => key.slice(key.indexOf('/') + 1);

@@ -10,9 +10,9 @@ import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
 import { differences, formatFields, fieldsTakenOver } from '../live/differences.ts';
-import { deployersOf, toolMarks } from '../live/deploy-tools.ts';
+import { deployersOf } from '../live/deploy-tools.ts';
 import { fingerprint } from '../live/fingerprint.ts';
-import { toMigrate } from '../live/foreign-managers.ts';
+import { deployersIn, toMigrate } from '../live/foreign-managers.ts';
 import { tryApply, type TriedApply } from '../live/try-apply.ts';
 import { pathsOf } from '../live/field-set.ts';
 import { orphanedFields, writtenOf } from '../live/written.ts';
@@ -21,7 +21,9 @@ import { recreationFor } from '../live/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from '../desired/kind-order.ts';
-import type { PlanContext } from './plan-context.ts';
+import { mayTake } from './check-claims.ts';
+import { type Comparison, compareTakeover, describeTakeover, refuseTakeover } from './compare-takeover.ts';
+import type { PlanContext, Takeover } from './plan-context.ts';
 
 export type ObjectPlan = {
   readonly step: Step;
@@ -40,6 +42,8 @@ type Planning = {
   readonly detail: ApplyDetail;
   /** Why a dry run of the object is not possible yet; undefined if it is. */
   readonly later: string | undefined;
+  /** Present if the object is there and nobody's of ours. */
+  readonly takeover: Takeover | undefined;
 };
 
 /**
@@ -62,7 +66,8 @@ export const planObject = async (
     return left(context, wanted, 'it is there, and fleet-ferry/apply is ifNotPresent', own, live);
 
   const later = untried ?? dependsOn(context, wanted, changing);
-  const planning = { context, wanted, own, live, later, ...beforeStep(context, wanted, own, live) };
+  const takeover = context.takeovers.get(wanted.key);
+  const planning = { context, wanted, own, live, later, takeover, ...beforeStep(context, wanted, own, live) };
   const unread = context.unread.get(wanted.key);
   if (unread) {
     const cured = own && unblockedBy(context, wanted, unread);
@@ -141,7 +146,7 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
     done(planning, note(wanted.key, outcome, reason, stageOf(wanted)), seen(context, wanted, live));
   if (own && migrated.length === 0 && isUntouched(own, wanted, live))
     return unchanged('unchanged', 'as it shall be');
-  if (later !== undefined) return applied(planning, 'configured', later);
+  if (later !== undefined) return applied(planning, 'configured', later, stripsWhen(planning, live));
   const tried = await tryOver(context, wanted, live);
   if (tried === 'immutable') {
     const reason = 'replaced: a field of it cannot be changed';
@@ -152,7 +157,11 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
       'skipped',
       'it stays as it is: the cluster has stored objects of a version that the package lacks',
     );
-  return planTried(planning, live, migrated, tried);
+  const { takeover } = planning;
+  const taking = takeover && (await compareTakeover({ context, wanted, takeover, dry: tried.dry }));
+  if (takeover && taking && !mayTake(takeover, taking.isEqual))
+    throw refuseTakeover(wanted, takeover, taking);
+  return planTried(planning, live, migrated, { ...tried, taking });
 };
 
 /** Plans an object by what a dry run of it shows. @param migrated managers whose fields become ours */
@@ -160,14 +169,14 @@ const planTried = (
   planning: Planning,
   live: LiveObject,
   migrated: readonly string[],
-  { dry, removes, keeps }: TriedApply,
+  { dry, removes, keeps, taking }: TriedApply & { readonly taking: Comparison | undefined },
 ): ObjectPlan => {
-  const { context, wanted, own, detail } = planning;
+  const { context, wanted, own } = planning;
   const takes = own && orphanedFields(own.written, live, wanted.object, own.before);
   const kept = keeps.length > 0 ? keeps : undefined;
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(detail.adopts ? ['it existed before the package and had no owner', ...describeMarks(live)] : []),
+    ...(planning.takeover && taking ? describeTakeover(planning.takeover, taking) : []),
     ...markChange(live, context),
     ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),
@@ -180,8 +189,15 @@ const planTried = (
     const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', stageOf(wanted));
     return done(planning, unchanged, { ...seen(context, wanted, live), keeps: kept });
   }
-  const more = defined({ migrates: migrated.length > 0, takes, keeps: kept });
+  const strips = taking && taking.strips.length > 0 ? taking.strips : undefined;
+  const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
   return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
+};
+
+/** Managers to strip in the apply of an object that is taken over and cannot be tried before. */
+const stripsWhen = ({ context, takeover }: Planning, live: LiveObject): Partial<ApplyDetail> => {
+  const strips = takeover ? deployersIn(live, context.options.deployers) : [];
+  return strips.length > 0 ? { strips } : {};
 };
 
 /**
@@ -220,7 +236,7 @@ const left = (
 
 /** The state to store before the step, without fields that are only known after it. */
 const stateBefore = (
-  { owner }: PlanContext,
+  { owner, options }: PlanContext,
   wanted: WantedObject,
   own: OwnedState | undefined,
   live: LiveObject | undefined,
@@ -228,8 +244,9 @@ const stateBefore = (
   const isNew = live !== undefined && own?.assignment !== owner.assignment;
   const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
   const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
+  const stripped = live ? deployersIn(live, options.deployers) : [];
   const found = !own && adopts && live ? deployersOf(live, wanted.object) : undefined;
-  const before = own ? own.before : found;
+  const before = own ? own.before : found?.filter((manager) => !stripped.includes(manager));
   return defined({
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
@@ -273,11 +290,6 @@ const ownsSame = (live: LiveObject, dry: LiveObject): boolean => fingerprint(liv
 const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[] => {
   const said = ownerOf(live);
   return said && said.assignment !== owner.assignment ? [`it belonged to ${said.assignment}`] : [];
-};
-
-const describeMarks = (live: LiveObject): readonly string[] => {
-  const marks = toolMarks(live);
-  return marks.length === 0 ? [] : [`${marks.join(', ')} may still consider it its own`];
 };
 
 const describeDifferences = (paths: readonly string[]): readonly string[] =>

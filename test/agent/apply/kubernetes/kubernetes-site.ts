@@ -35,6 +35,9 @@ export type KubernetesPackage = {
   /** Path in the package to YAML. */
   readonly files: Readonly<Record<string, string>>;
   readonly dependsOn?: readonly string[];
+  /** What the bundle says about it: bounds make it a workspace's. */
+  readonly rules?: NonNullable<BundleConfig['assignments'][number]['rules']>;
+  readonly bounds?: NonNullable<BundleConfig['assignments'][number]['bounds']>;
   readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
   /** Mappings that all values of the site complete. */
   readonly configs?: readonly Omit<CompletedConfig, 'assignment'>[];
@@ -181,6 +184,8 @@ const storeBundle = async (
       layer: layer.digest,
       dependsOn: it.dependsOn ?? [],
       critical: false,
+      ...(it.rules && { rules: it.rules }),
+      ...(it.bounds && { bounds: it.bounds }),
     })),
     siteInputs: { schema: { type: 'object' }, fields, ...(configs.length > 0 && { configs }) },
     requirements: {},

@@ -1,11 +1,15 @@
 import type { KubernetesApi } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import type { KubernetesTargetOptions } from '../../../../agent/apply/kubernetes/kubernetes-target.ts';
 import type { Drift } from '../../../../agent/model/target.ts';
 import type { KubernetesSite } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 
 /** What the tests that compare, remove and own have of their cluster. */
 export type CompareWorld = {
   /** @param through what the agent asks of the API server goes through */
-  readonly newSite: (through?: (api: KubernetesApi) => KubernetesApi) => Promise<KubernetesSite>;
+  readonly newSite: (
+    through?: (api: KubernetesApi) => KubernetesApi,
+    options?: Partial<KubernetesTargetOptions>,
+  ) => Promise<KubernetesSite>;
   /** A request that has to succeed; a PATCH is a merge patch. */
   readonly ask: (method: string, path: string, body?: object) => Promise<unknown>;
   /** The value at a path of a live object: 'spec.strategy.type'; undefined if there is no object. */

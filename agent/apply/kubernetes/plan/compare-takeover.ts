@@ -1,0 +1,75 @@
+import { FleetError } from '#bundles/errors';
+import type { LiveObject } from '../api/kubernetes-api.ts';
+import { nameOf } from '../api/open-kubernetes-api.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { differences, formatFields } from '../live/differences.ts';
+import { additionsBy } from '../live/extras.ts';
+import { deployersIn } from '../live/foreign-managers.ts';
+import { HOW_TO_TAKE, whyRefused } from './check-claims.ts';
+import type { PlanContext, Takeover } from './plan-context.ts';
+
+/** Changes that a takeover of one object would make. Paths of fields, never values. */
+export type Comparison = {
+  /** Field managers whose fields become ours, so that those which the package does not have are removed. */
+  readonly strips: readonly string[];
+  /** Fields that the package changes or adds, without our annotations. */
+  readonly changes: readonly string[];
+  /** Fields of those managers that the package does not have, besides labels and annotations. */
+  readonly removes: readonly string[];
+  /** True if nothing but labels and annotations of the object would change: no pod is restarted. */
+  readonly isEqual: boolean;
+};
+
+/** Our marks, and labels and annotations of the tools: they say whose an object is, and not what it does. */
+const MARKS = /^metadata\.(labels|annotations)(\.|$)/;
+
+/** @param dry the object as a dry run of the package's apply shows it @throws FleetError API_*, ABORTED */
+export const compareTakeover = async ({
+  context: { api, options, signal },
+  wanted,
+  takeover: { live },
+  dry,
+}: {
+  readonly context: PlanContext;
+  readonly wanted: WantedObject;
+  readonly takeover: Takeover;
+  readonly dry: LiveObject;
+}): Promise<Comparison> => {
+  const strips = deployersIn(live, options.deployers);
+  const added = await additionsBy(
+    api,
+    wanted,
+    live,
+    ({ manager = '', subresource }) => !subresource && strips.includes(manager),
+    signal,
+  );
+  const removes = [...new Set(added.map(({ path }) => path))];
+  const changes = differences(live, dry).filter((path) => !OURS.test(path));
+  const isEqual = removes.length === 0 && changes.every((path) => MARKS.test(path));
+  return { strips, changes, removes, isEqual };
+};
+
+const OURS = /^metadata\.annotations(\.fleet-ferry\/|$)/;
+
+export const describeTakeover = (
+  { controller, isOwned }: Takeover,
+  { strips, removes }: Comparison,
+): readonly string[] => [
+  'it existed before the package and had no owner of this fleet',
+  ...(controller === undefined
+    ? []
+    : [isOwned ? `${controller} may still consider it its own` : `${controller} no longer manages it`]),
+  ...(strips.length > 0 ? [`fields of ${strips.join(', ')} become ours`] : []),
+  ...(removes.length > 0 ? [`${formatFields(removes)} is removed: the package does not have it`] : []),
+];
+
+export const refuseTakeover = (
+  wanted: WantedObject,
+  takeover: Takeover,
+  { changes, removes }: Comparison,
+): FleetError =>
+  new FleetError(
+    'PATH_CLAIMED',
+    `${nameOf(wanted)} ${whyRefused(takeover)}: ${formatFields([...changes.filter((path) => !MARKS.test(path)), ...removes])}`,
+    { hint: HOW_TO_TAKE },
+  );
