@@ -104,6 +104,9 @@ const FINDERS: readonly Find[] = [byFlux, byArgoCd, byWrangler, byKapp, byHelm, 
 /** 'Argo CD (argocd.argoproj.io/instance: shop)' */
 export const describeController = ({ tool, by }: Controller): string => `${tool} (${by})`;
 
+/** The version of a list whose kind the server no longer has. */
+const UNKNOWN_KIND = '0';
+
 /**
  * Whether the controller still manages the object: false if this cluster has the kind of object by which it does, and that object is gone. One
  * that the agent may not read counts as there. @throws FleetError API_*, ABORTED
@@ -121,7 +124,8 @@ export const isLive = async (
   try {
     if (namespace !== undefined) return (await api.read(ref, signal)) !== undefined;
     const options = { fieldSelector: `metadata.name=${name}`, metadataOnly: true };
-    return (await api.list(ref, options, signal)).items.length > 0;
+    const { items, resourceVersion } = await api.list(ref, options, signal);
+    return items.length > 0 || resourceVersion === UNKNOWN_KIND;
   } catch (error) {
     if (!isFleetError(error, 'API_DENIED')) throw error;
     return true;
