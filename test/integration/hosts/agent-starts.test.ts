@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { isTried, LONG } from '../../harness/run/long.ts';
 import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
@@ -27,7 +27,7 @@ const hostile = (text: string): TestPackage => ({
   units: [{ name: 'press.service', enabled: true, active: false, restartOn: [] }],
 });
 
-describeOnDebians([], 'the service of the agent on a booted host', ({ base, debian, itOnce }) => {
+describeOnDebian(12)([], 'the service of the agent on a booted host', ({ base, debian, itOnce }) => {
   let site: SiteHost;
 
   beforeAll(async () => {

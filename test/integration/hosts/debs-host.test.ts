@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { isTried, LONG } from '../../harness/run/long.ts';
 import type { TestPackage } from '../../harness/fleets/signed-medium.ts';
 import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
@@ -33,7 +33,7 @@ const INIT_SCRIPT = `#!/bin/sh
 `;
 const FAILING = { postinst: 'echo "the licence server does not answer" >&2\nexit 3' };
 
-describeOnDebians([], 'Debian packages on a booted host without a network', ({ base, debian, itOnce }) => {
+describeOnDebian(12)([], 'Debian packages on a booted host without network', ({ base, debian, itOnce }) => {
   let site: SiteHost;
   const exec = (script: string) => site.exec(script);
   const sh = (script: string) => site.sh(script);

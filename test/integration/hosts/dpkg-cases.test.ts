@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { packageFiles, type TestPackage } from '../../harness/fleets/signed-medium.ts';
@@ -21,7 +21,7 @@ const triedOn = (debian: number, cases: readonly DpkgCase[], share: number): rea
   cases.filter((_, index) => LONG || index % share === (debian === 12 ? 0 : share / 2));
 
 /** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours, and what administrators do to a host. */
-describeOnDebians([], 'the plan predicts what dpkg does', ({ base, debian }) => {
+describeOnDebian(12, 13)([], 'the plan predicts what dpkg does', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let folders = 0;

@@ -102,7 +102,7 @@ describe.each(BASES)('%s', (base) =>
       start: () =>
         startFactoryHost(`generated-${base.toLowerCase()}`, { base: paths[base], binds: DAEMON_BINDS }),
       worlds: worldFor('with Ansible'),
-      numRuns: runs(200, 20) / BASES.length,
+      numRuns: runs(200, 40) / BASES.length,
     }),
   ),
 );
@@ -116,6 +116,6 @@ describeWith(['podmanHost', 'busybox'], 'generated packages on a booted host wit
       return startQuadletsHost('generated-podman', { ...paths, media: media.path });
     },
     worlds: worldFor('with Podman'),
-    numRuns: runs(200, 50),
+    numRuns: runs(200, 100),
   });
 });

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -34,7 +34,7 @@ const TASKS = [
 /** One with a module and one with a filter; the large ones are part of the long run. */
 const TRIED = LONG ? TASKS : TASKS.slice(0, 2);
 
-describeOnDebians(
+describeOnDebian(12)(
   ['ansible', 'ansibleCollections'],
   'published collections and a role on a booted host without network',
   ({ base, debian }, { ansibleCollections }) => {

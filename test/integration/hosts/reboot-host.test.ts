@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { nothing, type SiteHost, startSiteHost } from './debs-host/site-host.ts';
 
 /** The hosts' clock is fixed, at eight in the morning. */
@@ -18,7 +18,7 @@ type StatusReboot = {
   readonly last: { readonly judged: string | null; readonly unwell: readonly string[] } | null;
 };
 
-describeOnDebians([], 'a reboot by the agent of a booted host', ({ base, debian, itOnce }) => {
+describeOnDebian(12)([], 'a reboot by the agent of a booted host', ({ base, debian, itOnce }) => {
   let site: SiteHost;
   beforeAll(async () => {
     site = await startSiteHost(`reboots-${debian}`, base);

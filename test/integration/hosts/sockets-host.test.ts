@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { HostUnit } from '../../../bundles/formats/bundle/host-package.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { off, startUnitsHost, SYSTEM, unit, type UnitsHost } from './units-host/world.ts';
 
-describeOnDebians([], 'units that sockets, timers and path units start', ({ base, debian, itOnce }) => {
+describeOnDebian(12)([], 'units that sockets, timers and path units start', ({ base, debian, itOnce }) => {
   let world: UnitsHost;
   beforeAll(async () => {
     world = await startUnitsHost(`sockets-${debian}`, base);

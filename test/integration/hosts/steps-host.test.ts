@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installRestrictedDaemon } from '../../agent/apply/host/restricted-daemon.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeOnDebians([], 'the processes of a step in its unit', ({ base, debian, itOnce }) => {
+describeOnDebian(12)([], 'the processes of a step in its unit', ({ base, debian, itOnce }) => {
   let world: PlaybooksHost;
   let apply: Awaited<ReturnType<typeof installRestrictedDaemon>>;
   beforeAll(async () => {

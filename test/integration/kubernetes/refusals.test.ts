@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kubernetes.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
+import { isTried } from '../../harness/run/long.ts';
 import { hookCases, surroundingCases } from './refusals/admission.ts';
 import { contentCases, definitionCases } from './refusals/content.ts';
 import type { Question, RefusalCase } from './refusals/question.ts';
@@ -59,18 +60,18 @@ describeOnKubernetes(['kwok'], 'refusals of an API server', ({ version, kube }, 
 
   it('are those in the recorded file', { timeout: 300_000 }, async () => {
     const seen: Recorded[] = [];
-    const cases = [
-      ...surroundingCases(),
-      ...contentCases(),
-      ...definitionCases(hooks.at),
-      ...hookCases(hooks.at),
-    ];
-    for (const each of cases) seen.push(await refusalOf(each));
+    const records = process.env['FLEET_RECORD'] === '1';
+    // Of policies and webhooks, for each of which the server takes a while, a usual run asks one of three.
+    const hooked = hookCases(hooks.at);
+    const cases = [...surroundingCases(), ...contentCases(), ...definitionCases(hooks.at), ...hooked];
+    const tried = cases.filter((each) => records || !hooked.includes(each) || isTried(hooked.indexOf(each)));
+    for (const each of tried) seen.push(await refusalOf(each));
     expect(seen.filter(({ code }) => code < 400)).toEqual([]);
-    if (process.env['FLEET_RECORD'] === '1') await record(seen, version);
+    if (records) await record(seen, version);
     const recorded = (await readRecord()).filter(({ versions }) => versions.includes(version));
-    expect(seen.map(({ title }) => title)).toEqual(recorded.map(({ title }) => title));
-    for (const [index, { versions: _, ...one }] of seen.entries()) expect(recorded[index]).toMatchObject(one);
+    expect(cases.map(({ title }) => title)).toEqual(recorded.map(({ title }) => title));
+    for (const { versions: _, ...one } of seen)
+      expect(recorded.find(({ title }) => title === one.title)).toMatchObject(one);
   });
 });
 

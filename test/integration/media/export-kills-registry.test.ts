@@ -22,7 +22,7 @@ import { NOW } from '../../harness/fleets/signed-fleet.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 /** How often each command is killed; docs/reliability.md has a long run. */
-const KILLS = Math.ceil(Number(process.env['FLEET_KILLS'] ?? (LONG ? 20 : 10)) / 5);
+const KILLS = Math.ceil(Number(process.env['FLEET_KILLS'] ?? (LONG ? 20 : 5)) / 5);
 const SEED = Number(process.env['FLEET_SEED'] ?? 1);
 const random = seeded(SEED);
 

@@ -112,7 +112,7 @@ describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegis
     await world.publish(`${base}/whole`, 'first', kiosk);
     expect(await publishAndDie(`${base}/whole`.replace(registry.host, proxy.host), 0)).toBe(false);
     const all = Array.from({ length: proxy.count }, (_, index) => index + 1);
-    const moments = all.filter((at) => at % (LONG ? 3 : 17) === 1 || at > all.length - (LONG ? 10 : 4));
+    const moments = all.filter((at) => at % (LONG ? 3 : 29) === 1 || at > all.length - (LONG ? 10 : 4));
     for (const at of moments) {
       // Each in a place of its own that has release 1.
       const to = `${base}/at${at}`;

@@ -83,7 +83,7 @@ export const definitionWorldsOnCluster = ({
     it(
       `reach the desired state and are restored by their removal (WORLDS_SEED=${WORLDS_SEED})`,
       { timeout: LONG ? 3_600_000 : 180_000 },
-      () => tryWorlds({ worlds: definitionWorld, seed: WORLDS_SEED, numRuns: runs(200, 40) }, goesThrough),
+      () => tryWorlds({ worlds: definitionWorld, seed: WORLDS_SEED, numRuns: runs(200, 100) }, goesThrough),
     );
   });
 };

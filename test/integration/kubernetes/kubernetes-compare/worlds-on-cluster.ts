@@ -110,7 +110,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
       timeout: LONG ? 3_600_000 : 180_000,
     }, async () => {
       await bringKinds();
-      await tryWorlds({ worlds: world, seed: WORLDS_SEED, numRuns: runs(200, 20) }, (one) =>
+      await tryWorlds({ worlds: world, seed: WORLDS_SEED, numRuns: runs(200, 40) }, (one) =>
         goesThrough(one, async (objects, ns) => ({ 'app.yaml': written(objects, ns) })),
       );
     });
@@ -127,7 +127,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
           const kept = keptNames([...one.first, ...one.second], ways);
           await goesThrough(one, (objects, ns) => render(chartOf(objects, ways), ns), kept);
         };
-        await tryWorlds({ worlds: chartWorld, seed: WORLDS_SEED, numRuns: runs(200, 40) }, charted);
+        await tryWorlds({ worlds: chartWorld, seed: WORLDS_SEED, numRuns: runs(200, 100) }, charted);
       },
     );
   });
