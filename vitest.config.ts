@@ -85,6 +85,7 @@ const HEAP = ['--min-semi-space-size=128', '--max-semi-space-size=128', '--singl
 /** Tests with a real neighbour. One that takes longer than five minutes waits for something that will not come. */
 const WITH_NEIGHBOURS = {
   ...ANY,
+  execArgv: HEAP,
   env: { ...ANY.env, ...HUGE_PAGES },
   testTimeout: 300_000,
   hookTimeout: 300_000,
