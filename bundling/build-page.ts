@@ -25,7 +25,7 @@ export const buildPage = async (out: string): Promise<void> => {
       emptyOutDir: true,
       // Data in addresses is content that the policy of the page would have to allow.
       assetsInlineLimit: 0,
-      // At most 300 kB on the line come first, which a test measures: with styles, a chart and answers this script is about 185 of them.
+      // In kB before compression. A test limits what a first visit transfers to 300 kB, of which the largest script is about 185.
       chunkSizeWarningLimit: 650,
       modulePreload: { polyfill: false },
       rolldownOptions: { onLog: (level, log, handle) => (isDirective(log) ? undefined : handle(level, log)) },

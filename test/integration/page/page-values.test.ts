@@ -222,7 +222,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
       .getByRole('alert')
       .filter({ hasText: 'carl changed this value while you edited it' })
       .waitFor();
-    await page.getByRole('button', { name: 'Mine is still meant: line of plant-7' }).click();
+    await page.getByRole('button', { name: 'Keep my edit: line of plant-7' }).click();
     await submit(page, 'Make the change', 'agreed with carl');
     await expect.poll(form.values).toEqual({ line: 8 });
     expect(faults).toEqual([]);

@@ -5,9 +5,10 @@ import type { Hub } from '../../hub.ts';
 import type { ReleasedChannelLayers } from './read-channel-layers.ts';
 
 /**
- * Shows a signer process what the values of some channels' agents are composed from, so that it composes them, too. Nothing is to be done
- * for a key of this machine, and a signer without a rule for values, or of before, needs none of it.
- * @returns the refusals by formatChannel: of another release or statement than the newest that the signer knows, and of what is missing
+ * Sends the signer process the documents and layers from which the hub composed the values of agents, so that the signer composes the
+ * same values before it signs them. Does nothing where the release key is on this machine. A signer that has no rule for values, or that
+ * is too old to ask for layers, is sent nothing more.
+ * @returns the refusal of each channel, by formatChannel: the signer knows a newer release or statement, or a document or layer is missing
  * @throws FleetError SIGNER_UNREACHABLE, PERMISSION
  */
 export const showLayers = async (

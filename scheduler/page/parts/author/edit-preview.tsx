@@ -54,7 +54,7 @@ export const EditPreview = ({ preview }: { readonly preview: PlatformPreview }) 
         </Alert>
       )}
       {known.length > 0 && (
-        <Alert role="status" variant="default" title="Wrong before, and still">
+        <Alert role="status" variant="default" title="Invalid before this edit">
           <Problems of={known} />
         </Alert>
       )}

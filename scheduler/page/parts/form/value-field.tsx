@@ -65,8 +65,8 @@ const Value = ({ children, label, rawErrors = [], schema, value, state }: ValueP
       <About value={value} edit={edit} isOwn={isOwn} />
       <Meanwhile given={given} edit={edit}>
         <Action
-          title="Mine is still meant"
-          what={`Mine is still meant: ${about}`}
+          title="Keep my edit"
+          what={`Keep my edit: ${about}`}
           act={() => state.keep(name)}
         />
       </Meanwhile>
