@@ -25,10 +25,15 @@ export const editDocument = (
       at,
       hint: 'Write it as a YAML document of its own, without mistakes in its syntax',
     });
+  return editDocuments(text, (documents) => change(findDocument(documents, which) as Document));
+};
+
+/** The text of a file after a change of its documents; all lines that the change is not about stay as they are. */
+export const editDocuments = (text: string, change: (documents: readonly Document[]) => void): string => {
   const style = styleOf(text);
   const base = write(parse(text), style);
   const documents = parse(text);
-  change(findDocument(documents, which) as Document);
+  change(documents);
   const changed = write(documents, style);
   if (changed === base) return text;
   const kept = keepLines(text, base, changed);

@@ -122,5 +122,14 @@ test('a kustomization lists one more file', () => {
   expect(
     listResource('# what Flux delivers\nresources:\n- a.yaml   # first\nnamePrefix: x-\n', 'b.yaml'),
   ).toBe('# what Flux delivers\nresources:\n- a.yaml   # first\n- b.yaml\nnamePrefix: x-\n');
-  expect(listResource('namePrefix: x-\n', 'b.yaml')).toBe('namePrefix: x-\nresources:\n- b.yaml\n');
+  expect(listResource('namePrefix: x-\n', 'b.yaml')).toBe('namePrefix: x-\nresources:\n  - b.yaml\n');
+  for (const text of ['', '# none yet\n'])
+    expect(listResource(text, 'b.yaml')).toBe(`${text}resources:\n  - b.yaml\n`);
+  // Kustomize reads the first document alone. What a person wrote behind it stays.
+  expect(
+    listResource(
+      '---\nresources:\n  - a.yaml\n---\n# of before\nresources:\n  - old.yaml   # gone\n',
+      'b.yaml',
+    ),
+  ).toBe('---\nresources:\n  - a.yaml\n  - b.yaml\n---\n# of before\nresources:\n  - old.yaml   # gone\n');
 });
