@@ -64,11 +64,7 @@ const Value = ({ children, label, rawErrors = [], schema, value, state }: ValueP
       )}
       <About value={value} edit={edit} isOwn={isOwn} />
       <Meanwhile given={given} edit={edit}>
-        <Action
-          title="Keep my edit"
-          what={`Keep my edit: ${about}`}
-          act={() => state.keep(name)}
-        />
+        <Action title="Keep my edit" what={`Keep my edit: ${about}`} act={() => state.keep(name)} />
       </Meanwhile>
       <Group gap="xs" mt="xs">
         {editable && !isOwn && (
