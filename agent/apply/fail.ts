@@ -90,21 +90,42 @@ const isRetryableDenial = ({ phase }: Operation, { code }: FleetError): boolean 
 /** Codes retried at each look without a pause: a try is cheap, and the cause ends with the work of another package or agent. */
 const RETRIED_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
 
+type Said = { readonly code: string; readonly message: string };
+
 const failForward = (agent: Agent, operation: Operation, error: FleetError): void => {
   const { state } = agent;
-  const { assignment, kind, to } = operation;
+  const { assignment, kind } = operation;
   const before = findPackage(state, assignment) ?? emptyRow(agent, assignment);
   const row = operation.checks.length > 0 ? { ...before, checks: operation.checks } : before;
-  const said = { code: error.code, message: sentenceOf(error) };
+  const said: Said = { code: error.code, message: sentenceOf(error) };
   const failed = { ...operation, ...said };
-  // Failures with an external cause (a full or read-only disk, systemd or a webhook that does not answer, a permission not
-  // granted yet) and corrections are retried after doubling pauses, and reported again only when the reason changes.
   if (kind === 'prune') {
     // The running package is not concerned; the object stays in the inventory.
     postpone(state, assignment, REMOVAL, agent.edge.now());
     endOperation(agent, failed, 'failed');
     return;
   }
+  planRetry(agent, operation, error, before);
+  const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
+  if (touched && mayRollBack(agent, operation, error)) {
+    savePackage(state, row);
+    saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
+    return;
+  }
+  const between = touched && operation.from !== undefined;
+  savePackage(state, { ...failedRow(row, kind, said, between), since: formatTime(agent.edge.now()) });
+  endOperation(agent, failed, between ? 'broken' : 'failed');
+};
+
+/**
+ * Stores when the package is tried again, and reports the failure. Failures with an external cause (a full or read-only disk, systemd or a
+ * webhook that does not answer, a permission not granted yet) and corrections are retried after doubling pauses, and reported again only
+ * when the reason changes.
+ */
+const planRetry = (agent: Agent, operation: Operation, error: FleetError, before: PackageRow): void => {
+  const { state } = agent;
+  const { assignment, kind, to } = operation;
+  const said: Said = { code: error.code, message: sentenceOf(error) };
   const triedAgain = kind === 'correct' || error.retryable || isRetryableDenial(operation, error);
   if (!triedAgain) {
     const checks = failedOf(operation, error);
@@ -113,25 +134,16 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
   if (kind === 'correct') postpone(state, assignment, HEALTH, agent.edge.now());
   else if (triedAgain && !RETRIED_EACH_LOOK.has(error.code))
     postpone(state, assignment, tryOf(to), agent.edge.now());
-  if (!triedAgain || row.code !== said.code || row.message !== said.message) {
+  if (!triedAgain || before.code !== said.code || before.message !== said.message) {
     recordFailed(agent, operation, said, failedOf(operation, error));
   }
   if (to && operation.checks.length > 0) recordChecks(agent, before, to, operation.checks);
-  const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
-  const fallback = operation.from;
-  if (
-    touched &&
-    !isKeptForRetry(operation, error) &&
-    !(fallback && isRevoked(state, fallback.package, fallback.bundle))
-  ) {
-    savePackage(state, row);
-    saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });
-    return;
-  }
-  const between = touched && fallback !== undefined;
-  savePackage(state, { ...failedRow(row, kind, said, between), since: formatTime(agent.edge.now()) });
-  endOperation(agent, failed, between ? 'broken' : 'failed');
 };
+
+/** False where a rollback would take what the next try needs, or lead to a revoked package. */
+const mayRollBack = ({ state }: Agent, operation: Operation, error: FleetError): boolean =>
+  !isKeptForRetry(operation, error) &&
+  !(operation.from && isRevoked(state, operation.from.package, operation.from.bundle));
 
 /**
  * True for a first installation that failed for a cause which objects of the package may end once their pods run, such as a webhook that
@@ -147,12 +159,7 @@ const failedOf = ({ checks }: Operation, { printed, message }: FleetError): read
 ];
 
 /** @param touched live state may be between two versions, and the previous one was revoked: no version is current */
-const failedRow = (
-  row: PackageRow,
-  kind: Operation['kind'],
-  said: { readonly code: string; readonly message: string },
-  touched: boolean,
-): PackageRow => {
+const failedRow = (row: PackageRow, kind: Operation['kind'], said: Said, touched: boolean): PackageRow => {
   if (touched) return { ...row, ...said, status: 'broken', current: undefined, pinnedRelease: undefined };
   switch (kind) {
     case 'restore':
@@ -186,7 +193,7 @@ const endAsBroken = (agent: Agent, operation: Operation, error: FleetError): voi
 const recordFailed = (
   agent: Agent,
   operation: Operation,
-  said: { readonly code: string; readonly message: string },
+  said: Said,
   failed: readonly CheckResult[],
 ): void => {
   const { assignment, to, from, kind, rollingBack } = operation;

@@ -100,6 +100,18 @@ export const siteFence = (object: Fields, tokens: readonly string[], value?: unk
       : 'a list of objects is not a field of one';
   }
   const group = apiVersion.includes('/') ? (apiVersion.split('/')[0] ?? '') : '';
+  const fenced = kindFence(group, kind, tokens);
+  if (fenced !== undefined) return fenced;
+  const [first, second, third] = tokens;
+  if (first === 'metadata') return markFence(second, third, value);
+  // Keys of a ConfigMap are names of its author's, and nothing that a cluster acts on.
+  if (group === '' && kind === 'ConfigMap')
+    return first === 'data' ? undefined : `only keys of data take values`;
+  return onPath(tokens) ?? inValue(value) ?? pinned(fieldAt(object, tokens));
+};
+
+/** Why no site decides about objects of a kind, or about a field that every kind has. */
+const kindFence = (group: string, kind: string, tokens: readonly string[]): string | undefined => {
   if (FENCED_GROUPS.has(group) || (group === '' && FENCED_KINDS.has(kind)))
     return kind === 'Secret' ? 'secrets come from secret sets' : `a ${kind} gives or limits rights`;
   const [first = '', second] = tokens;
@@ -107,11 +119,7 @@ export const siteFence = (object: Fields, tokens: readonly string[], value?: unk
     return `${first === '' ? 'the whole object' : first} is not decided at a site`;
   if (isFetcher(group, kind) && !(kind === 'HelmRelease' && second === 'values'))
     return `a ${kind} says what another reconciler fetches`;
-  if (first === 'metadata') return markFence(second, tokens[2], value);
-  // Keys of a ConfigMap are names of its author's, and nothing that a cluster acts on.
-  if (group === '' && kind === 'ConfigMap')
-    return first === 'data' ? undefined : `only keys of data take values`;
-  return onPath(tokens) ?? inValue(value) ?? pinned(fieldAt(object, tokens));
+  return undefined;
 };
 
 const markFence = (part: string | undefined, key: string | undefined, value: unknown): string | undefined => {

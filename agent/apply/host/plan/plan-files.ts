@@ -91,24 +91,11 @@ const planFile = (
   const before = context.owned.files.get(file.path);
   if (live.type === 'directory') throw cannotReplace(file.path, 'a directory', 'a file');
   if (live.type === 'other') throw cannotReplace(file.path, 'a device, socket or pipe', 'a file');
-  const ids = ownerOf(context, file);
   const found = !before && isFound(context, file, live);
   // The same content existed before the package with another mode or owner: a copy is kept for the removal of the package.
   const isUnchanged =
     ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
-  const known = before ? [before.digest, ...before.previous] : [];
-  const detail: Omit<FileDetail, 'outdates'> = {
-    path: file.path,
-    ...nameOf(file),
-    largest: Math.max(file.size, before?.largest ?? 0),
-    ...defined({ putsBack }),
-    digest: file.digest,
-    mode: file.mode,
-    owner: context.options.isRoot && ids ? ids : null,
-    ours: [...known, file.digest].filter(
-      (digest) => !((isUnchanged || uncopied) && digest === digestOfFile(live)),
-    ),
-  };
+  const detail = detailOf(context, file, putsBack, isUnchanged || uncopied ? digestOfFile(live) : null);
   const act = (outcome: 'created' | 'configured', reasons: readonly string[], changes = true) => ({
     changes,
     step: (outdates: readonly string[]) =>
@@ -131,6 +118,28 @@ const planFile = (
   const asIs = found ? 'taken over as it is' : 'as it shall be';
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);
   return { changes: false, step: () => step };
+};
+
+/** What the step writes. @param foreign digest of a live file that is not the package's, although the package may know it */
+const detailOf = (
+  context: PlanContext,
+  file: WantedFile,
+  putsBack: Takeover['putsBack'],
+  foreign: Digest | null,
+): Omit<FileDetail, 'outdates'> => {
+  const before = context.owned.files.get(file.path);
+  const known = before ? [before.digest, ...before.previous] : [];
+  const owner = ownerOf(context, file);
+  return {
+    path: file.path,
+    ...nameOf(file),
+    largest: Math.max(file.size, before?.largest ?? 0),
+    ...defined({ putsBack }),
+    digest: file.digest,
+    mode: file.mode,
+    owner: context.options.isRoot && owner ? owner : null,
+    ours: [...known, file.digest].filter((digest) => digest !== foreign),
+  };
 };
 
 /** True if the entry equals the package's before the first apply. */

@@ -39,6 +39,10 @@ export type ExchangeContext = {
   readonly authorizer: Pick<Authorizer, 'header' | 'learn' | 'hide'>;
 };
 
+type Tried<T> =
+  | { readonly wanted: T }
+  | { readonly answer: Answer; readonly authorization: string | undefined };
+
 export const createExchange = ({
   connections,
   options,
@@ -49,30 +53,29 @@ export const createExchange = ({
   const isOurs = (ask: Ask): ask is Ask & { scope: TokenScope } =>
     ask.scope !== undefined && ask.url.origin === origin;
 
-  return async (ask, read) => {
+  /** Sends a request once. `wanted` is what `read` made of an answer that the caller accepts. */
+  const tryOnce = async <T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<Tried<T>> => {
+    const authorization = isOurs(ask) ? await authorizer.header(ask.scope, ask.signal) : undefined;
+    const headers = { ...DEFAULT_HEADERS, ...ask.headers, ...defined({ authorization }) };
+    const answer = await send(connections, { ...ask, headers }, options.plainHttp);
+    const changed = changedAnswer(ask, answer);
+    if (changed) {
+      await discard(answer);
+      throw changed;
+    }
+    if (!ask.accept.includes(answer.status) || answer.status === 401) return { answer, authorization };
+    const wanted = await read(answer);
+    if (!ask.retries) retryBudget.succeeded();
+    return { wanted };
+  };
+
+  return async <T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<T> => {
     const { signal } = ask;
     const retries = ask.retries ?? createRetries(options, retryBudget);
     for (let hasLearned = false; ; ) {
-      let authorization: string | undefined;
-      let answer: Answer;
+      let tried: Tried<T>;
       try {
-        authorization = isOurs(ask) ? await authorizer.header(ask.scope, signal) : undefined;
-        const headers = {
-          ...DEFAULT_HEADERS,
-          ...ask.headers,
-          ...defined({ authorization }),
-        };
-        answer = await send(connections, { ...ask, headers }, options.plainHttp);
-        const changed = changedAnswer(ask, answer);
-        if (changed) {
-          await discard(answer);
-          throw changed;
-        }
-        if (ask.accept.includes(answer.status) && answer.status !== 401) {
-          const wanted = await read(answer);
-          if (!ask.retries) retryBudget.succeeded();
-          return wanted;
-        }
+        tried = await tryOnce(ask, read);
       } catch (error) {
         signal?.throwIfAborted();
         if (error instanceof FleetError) throw error;
@@ -80,6 +83,8 @@ export const createExchange = ({
           continue;
         throw unreachable(ask, ask.url.host, error);
       }
+      if ('wanted' in tried) return tried.wanted;
+      const { answer, authorization } = tried;
       const challenge = answer.header('www-authenticate');
       const refusal = await refusalOf(ask, answer, authorizer.hide);
       signal?.throwIfAborted();

@@ -75,23 +75,24 @@ export const takeTurns = async (hub: Hub, facts: TurnFacts): Promise<Turns> => {
       : await begin(hub, facts, { environment, targets, newest, policy, isPinned });
     if (!current) continue;
     const { stored, units } = current;
-    const { progress, state, rollout } = stored;
+    const { progress, state } = stored;
     const upTo = state === 'running' && progress.paused === null && !isPinned ? progress.started.length : 0;
     if (state === 'running') running.push({ stored, upTo });
     for (const unit of units) {
       if (state === 'running' && (unit.state === 'applied' || unit.stage < upTo)) continue;
       const { names, before } = unit.content;
       kept.set(agentId(unit.site, unit.agent), { names: new Set(names), before: before ?? undefined });
-      const stage = rollout.plan.stages[unit.stage]?.name ?? '';
-      const why =
-        state === 'taken-back'
-          ? `rollout ${shortRollout(stored.id)} of these layers was taken back`
-          : `waits for stage ${stage} of rollout ${shortRollout(stored.id)}${isPinned ? `; the values of ${environment} are pinned` : ''}`;
-      waiting.push({ site: unit.site, agent: unit.agent, why });
+      const pinned = isPinned ? `; the values of ${environment} are pinned` : '';
+      waiting.push({ site: unit.site, agent: unit.agent, why: whyItWaits(stored, unit.stage, pinned) });
     }
   }
   return { kept, waiting, running };
 };
+
+const whyItWaits = ({ id, state, rollout }: StoredRollout, stage: number, pinned: string): string =>
+  state === 'taken-back'
+    ? `rollout ${shortRollout(id)} of these layers was taken back`
+    : `waits for stage ${rollout.plan.stages[stage]?.name ?? ''} of rollout ${shortRollout(id)}${pinned}`;
 
 type Turn = {
   readonly stored: StoredRollout;
