@@ -5,6 +5,7 @@ import { sentenceOf } from '../store/outbox/sentence-of.ts';
 import type { Step, StepResult, DesiredPackage } from '../model/target.ts';
 import type { Operation } from '../store/journal/operations.ts';
 import { isTransient } from './is-transient.ts';
+import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
 import type { Work } from './work.ts';
 
 /** Concurrent steps of one group: enough to hide the latency of a server without overloading it. */
@@ -106,11 +107,16 @@ export const tryStep = async (
   if (needing) return { result: needed(step, needing, operation) };
   try {
     const desired: DesiredPackage | undefined = await load();
-    const result = await target.execute(step, desired, UNINTERRUPTED);
+    const result = await target.execute(
+      step,
+      desired,
+      step.isBarrier ? untilNewRelease(agent) : UNINTERRUPTED,
+    );
     if (result.outcome !== 'failed') return { result };
     return { result, error: new FleetError('APPLY_FAILED', result.reason, { subject: step.key }) };
   } catch (cause) {
     checkAborted(agent.signal);
+    if (step.isBarrier) checkNewRelease(agent);
     const error = toFleetError(cause, step.key);
     // The machine is shutting down or the cluster is unreachable: the step is repeated later.
     if (error.code === 'ABORTED' || error.code === 'API_UNREACHABLE') throw error;

@@ -79,7 +79,7 @@ export const applySteps = async (given: Work): Promise<void> => {
           fail(work, cause, write);
           return;
         }
-        steps = moveBehind(steps, putOff);
+        steps = moveBehind(steps, putOff, end);
         index -= putOff.length;
         operation = { ...operation, plan: { owns: [], ...operation.plan, steps } };
         record(agent, `${name}: steps put off`, () => {
@@ -98,6 +98,13 @@ export const applySteps = async (given: Work): Promise<void> => {
     if (step.outcome === 'unchanged') {
       waiting.push(unchangedResult(step));
       continue;
+    }
+    if (step.isBarrier) {
+      save();
+      if (isSuperseded(work)) {
+        supersede(work);
+        return;
+      }
     }
     const { result, error } = await tryStep(work, step);
     // Executed and not recorded yet: after a crash here, only this step is repeated.
@@ -128,11 +135,12 @@ const endOfPhase = ({ kind, phase, rollingBack, to }: Operation, steps: readonly
 const nextPhase = ({ goal, operation }: Work): 'settle' | 'keep' =>
   goal && operation.phase === 'apply' && operation.kind !== 'prune' ? 'settle' : 'keep';
 
-/** Moves steps behind all others that apply something, before the removals. */
-const moveBehind = (steps: readonly Step[], putOff: readonly Step[]): readonly Step[] => {
+/** Moves steps behind all others that apply something, before the next barrier or the removals. @param from index of the next step */
+const moveBehind = (steps: readonly Step[], putOff: readonly Step[], from: number): readonly Step[] => {
   const moved = new Set(putOff);
   const rest = steps.filter((step) => !moved.has(step));
-  const at = rest.findIndex(({ removal }) => removal);
+  const next = from - putOff.length;
+  const at = rest.findIndex(({ removal, isBarrier }, index) => removal || (isBarrier && index >= next));
   return rest.toSpliced(
     at === -1 ? rest.length : at,
     0,

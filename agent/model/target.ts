@@ -63,6 +63,8 @@ export type Step = {
    * the inventory as `leaving` and the agent tries again; the update stands. All removals follow all other steps of a plan.
    */
   readonly removal?: true;
+  /** Waits for the objects of steps before it: nothing is put off behind it, and a stop or a newer release interrupts it. */
+  readonly isBarrier?: true;
   /** If it fails for a cause that other steps of the plan may end, it is tried again after them, for up to `Target.retryMs`. */
   readonly mayWait?: true;
 };

@@ -43,6 +43,8 @@ export type PutBackDetail = Omit<RemovalDetail, 'uid'> & { readonly copy: Digest
 export type KubernetesStep =
   | { readonly kind: 'note'; readonly detail: object }
   | { readonly kind: 'apply'; readonly detail: ApplyDetail }
+  /** Waits until the objects of these keys are healthy. */
+  | { readonly kind: 'await'; readonly detail: { readonly keys: readonly string[] } }
   | { readonly kind: 'remove'; readonly detail: RemovalDetail }
   | { readonly kind: 'detach'; readonly detail: RemovalDetail }
   | { readonly kind: 'put-back'; readonly detail: PutBackDetail };
@@ -52,7 +54,7 @@ export const toStep = (
   outcome: Outcome,
   reason: string,
   step: KubernetesStep,
-  group: number,
+  group?: number,
 ): Step =>
   defined({
     key,
@@ -62,6 +64,7 @@ export const toStep = (
     detail: asJson(step.detail),
     group,
     mayWait: step.kind === 'apply' ? true : undefined,
+    isBarrier: step.kind === 'await' ? true : undefined,
     removal: REMOVALS.has(step.kind) ? true : undefined,
   });
 

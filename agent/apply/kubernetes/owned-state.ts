@@ -36,6 +36,8 @@ export type OwnedState = {
   readonly keeps?: readonly string[];
   /** Present while its removal waits (StepResult). */
   readonly leaving?: object;
+  /** Rank in the order of the package (ranks-of.ts); absent for 0. Removals go from the highest to the lowest. */
+  readonly rank?: number;
   /** fleet-ferry/prune: disabled. */
   readonly keep?: true;
 };

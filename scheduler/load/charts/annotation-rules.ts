@@ -12,9 +12,12 @@ export type AnnotationRule = {
 };
 
 /** docs/kubernetes.md, "Annotations for authors", with the values that each takes. */
-const ANNOTATIONS: Readonly<Record<string, readonly string[]>> = {
+const ANNOTATIONS: Readonly<Record<string, readonly string[] | RegExp>> = {
   'fleet-ferry/adopt': ['never', 'ifUnowned', 'ifEqual', 'always'],
   'fleet-ferry/apply': ['ifNotPresent', 'ignore', 'override'],
+  'fleet-ferry/depends-on': /^[^/,]*\/[^,]+(?:,[^/,]*\/[^,]+)*$/,
+  'fleet-ferry/hook': ['before', 'after'],
+  'fleet-ferry/wave': /^[-+]?\d{1,9}$/,
   'fleet-ferry/fields': ['strict', 'merge'],
   'fleet-ferry/force': ['enabled', 'with-contents', 'disabled'],
   'fleet-ferry/prune': ['disabled', 'enabled'],
@@ -55,11 +58,12 @@ const checkAnnotation = (target: DeploymentTarget, at: number, key: string, valu
       `objectAnnotations[${at}] sets ${JSON.stringify(key)}, which is not an annotation for authors`,
       `${didYouMean(key, Object.keys(ANNOTATIONS)) ?? ''}It can be ${Object.keys(ANNOTATIONS).join(', ')}`,
     );
-  if (typeof value === 'string' && allowed.includes(value)) return;
+  const isPattern = allowed instanceof RegExp;
+  if (typeof value === 'string' && (isPattern ? allowed.test(value) : allowed.includes(value))) return;
   throw wrong(
     target,
     `objectAnnotations[${at}] sets ${key} to ${JSON.stringify(value)}`,
-    `It can be ${allowed.join(' or ')}`,
+    isPattern ? 'docs/kubernetes.md, "In which order", has its form' : `It can be ${allowed.join(' or ')}`,
   );
 };
 

@@ -43,6 +43,7 @@ import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
 import { leaseOnCluster } from './kubernetes-target/lease.ts';
 import { refusalsOnCluster } from './kubernetes-target/refusals.ts';
 import { secretsOnCluster } from './kubernetes-target/secrets.ts';
+import { orderOnCluster } from './kubernetes-target/order.ts';
 import { stepsOnCluster } from './kubernetes-target/steps.ts';
 
 const signal = new AbortController().signal;
@@ -1045,6 +1046,7 @@ spec:
   healthOnCluster(() => cluster);
   incidentsOnCluster(() => cluster);
   stepsOnCluster(() => cluster);
+  orderOnCluster(() => cluster);
   refusalsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

@@ -1,6 +1,8 @@
 import { defined } from '#bundles/defined';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
+import { orderOf } from './order-of.ts';
+import { words } from './words.ts';
 import { type Adopt, ADOPTS } from './adopt.ts';
 import type { ObjectPolicy } from './wanted-object.ts';
 
@@ -62,6 +64,7 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
     recreate: recreateOf(annotations),
     prune: (annotations[PRUNE] ?? (isKeptByHelm(annotations) ? 'disabled' : 'enabled')) !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',
+    order: orderOf(annotations),
     ...defined({ adopt: adoptOf(annotations[ADOPT]) }),
   };
 };
@@ -73,9 +76,6 @@ const recreateOf = (annotations: Readonly<Record<string, unknown>>): ObjectPolic
   if (force === WITH_CONTENTS) return WITH_CONTENTS;
   return force === undefined ? isReplacedByHelm(annotations) : force === 'enabled';
 };
-
-const words = (value: unknown): readonly string[] =>
-  typeof value === 'string' ? value.split(',').map((word) => word.trim().toLowerCase()) : [];
 
 const isKeptByHelm = (annotations: Readonly<Record<string, unknown>>): boolean =>
   words(annotations[HELM_POLICY]).includes('keep');

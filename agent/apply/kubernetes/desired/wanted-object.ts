@@ -2,6 +2,7 @@ import type { KeyedHash } from '../../../model/package-secrets.ts';
 import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import type { Adopt } from './adopt.ts';
+import type { ObjectOrder } from './order-of.ts';
 
 /** The desired state of one object, with site values and owner marks. */
 export type WantedObject = {
@@ -43,17 +44,23 @@ export type ObjectPolicy = {
   readonly prune: boolean;
   /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
+  readonly order: ObjectOrder;
   /** fleet-ferry/adopt: which existing object without an owner of ours may be taken over. undefined: as the platform says. */
   readonly adopt?: Adopt;
 };
 
-/** True for a Job that the server deletes after its end (ttlSecondsAfterFinished). It must not run again because it is gone. */
-export const removesItself = ({ group, kind, object }: WantedObject): boolean => {
+/** True for a Job or Pod that runs once with each version of the package. */
+export const isHook = ({ group, kind, policy }: WantedObject): boolean =>
+  policy.order.isHook && (`${group}/${kind}` === 'batch/Job' || `${group}/${kind}` === '/Pod');
+
+/** True for a hook, and for a Job that the server deletes after its end (ttlSecondsAfterFinished). It must not run again because it is gone. */
+export const removesItself = (wanted: WantedObject): boolean => {
+  const { group, kind, object } = wanted;
   const { spec } = object;
-  return (
+  const isDeleted =
     group === 'batch' &&
     kind === 'Job' &&
     isRecord(spec) &&
-    typeof spec['ttlSecondsAfterFinished'] === 'number'
-  );
+    typeof spec['ttlSecondsAfterFinished'] === 'number';
+  return isDeleted || isHook(wanted);
 };

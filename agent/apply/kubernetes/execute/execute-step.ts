@@ -4,6 +4,7 @@ import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { fromStep } from '../kubernetes-step.ts';
+import { executeAwait } from './execute-await.ts';
 import { executeApply } from './execute-apply.ts';
 import { executePutBack } from './execute-put-back.ts';
 import { executeDetach, executeRemoval } from './execute-removal.ts';
@@ -25,6 +26,12 @@ export const executeStep = async (
         throw new FleetError('APPLY_FAILED', `${step.key}: a package that is removed applies nothing`);
       const wanted = await resolveWanted(api, options.fleet, desired, signal);
       return executeApply(options, api, wanted, desired, step, own.detail, signal);
+    }
+    case 'await': {
+      const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
+      if (!desired || !wanted) return { key: step.key, outcome: 'unchanged', reason: step.reason };
+      const { keys } = own.detail;
+      return executeAwait(options, api, wanted, desired, { step, keys }, signal);
     }
     case 'remove':
       return executeRemoval(options, api, step, own.detail, signal);

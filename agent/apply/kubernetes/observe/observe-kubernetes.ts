@@ -97,7 +97,7 @@ const isUntouched = (
   own.hash === fingerprint(live, own.secret && secrets?.hash) &&
   toMigrate(live, 'merge').length === 0;
 
-/** True for a Job that ran as the package has it, and that its TTL has removed. */
+/** True for a hook, or a Job with a TTL, that ran as the package has it, and that was removed since. */
 const isDone = (object: WantedObject, own: OwnedState | undefined, live: LiveObject | undefined): boolean =>
   !live && own?.wanted === object.hash && removesItself(object);
 

@@ -6,6 +6,7 @@ import { isDefinition } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { inParallel } from '../api/in-parallel.ts';
+import { nameSome } from '#bundles/name-some';
 import { toStep } from '../kubernetes-step.ts';
 import { asJson } from '../owned-state.ts';
 import { unblockedBy } from './unblocked-by.ts';
@@ -19,7 +20,7 @@ import { type ObjectPlan, planObject } from './plan-object.ts';
  * @throws FleetError API_REFUSED, CLUSTER_LACKS, API_DENIED, FIELD_CONFLICT; API_UNREACHABLE, ABORTED
  */
 export const planApplies = async (context: PlanContext): Promise<readonly ObjectPlan[]> => {
-  const objects = inKindOrder(context.wanted?.objects ?? []);
+  const objects = inRankOrder(context);
   const changing = new Set(objects.filter((wanted) => isChanging(context, wanted)).map(({ key }) => key));
   const refused: { readonly wanted: WantedObject; readonly error: FleetError }[] = [];
   const plans = await inParallel(objects, async (wanted) => {
@@ -35,12 +36,54 @@ export const planApplies = async (context: PlanContext): Promise<readonly Object
     }
   });
   const accepted = plans.filter((plan) => plan !== undefined);
-  if (refused.length === 0) return accepted;
+  if (refused.length === 0) return withWaits(context, accepted);
   // On the way back and in a correction each object is applied on its own.
   const isUseful = context.ranBefore && accepted.some(({ step }) => step.kind === 'apply');
   if (!isUseful) throw combineRefusals(refused.map(({ error }) => error));
-  return [...accepted, ...refused.map(({ wanted, error }) => planRefused(context, wanted, error))];
+  return [
+    ...withWaits(context, accepted),
+    ...refused.map(({ wanted, error }) => planRefused(context, wanted, error)),
+  ];
 };
+
+const inRankOrder = ({ wanted, ranks }: PlanContext): readonly WantedObject[] => {
+  const rankOf = ({ key }: WantedObject): number => ranks.get(key) ?? 0;
+  return inKindOrder(wanted?.objects ?? []).toSorted((a, b) => rankOf(a) - rankOf(b));
+};
+
+/**
+ * Puts a wait before each rank that has changes, for all objects before it. The way back and a correction keep the order, and wait for
+ * nothing: what is broken may be what they repair.
+ */
+const withWaits = (context: PlanContext, plans: readonly ObjectPlan[]): readonly ObjectPlan[] => {
+  if (context.ranBefore) return plans;
+  const { ranks, wanted } = context;
+  const rankOf = ({ step }: ObjectPlan): number => ranks.get(step.key) ?? 0;
+  const changed = new Set(plans.filter(({ step }) => step.kind === 'apply').map(rankOf));
+  let waitedFor = 0;
+  return plans.flatMap((plan, index) => {
+    const rank = rankOf(plan);
+    const isFirst = index > 0 && rankOf(plans[index - 1] as ObjectPlan) < rank;
+    if (!isFirst || !changed.has(rank)) return [plan];
+    const before = plans.slice(waitedFor, index).flatMap(({ step }) => wanted?.byKey.get(step.key) ?? []);
+    waitedFor = index;
+    const keys = before
+      .filter(({ policy }) => policy.apply !== 'ignore' && policy.wait)
+      .map(({ key }) => key);
+    return keys.length === 0 ? [plan] : [waitFor(keys, rank), plan];
+  });
+};
+
+const waitFor = (keys: readonly string[], rank: number): ObjectPlan => {
+  const reason = `${nameSome(keys, MAX_WAITED)} ${keys.length === 1 ? 'is' : 'are'} waited for before the next objects`;
+  return {
+    step: toStep(`order:${rank}`, 'skipped', reason, { kind: 'await', detail: { keys } }),
+    owns: undefined,
+  };
+};
+
+/** Objects that the reason of a wait names. */
+const MAX_WAITED = 3;
 
 /** The group after the applications of all stages and before removals. */
 const REFUSED_GROUP = 900;

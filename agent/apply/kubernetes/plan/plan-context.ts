@@ -1,6 +1,7 @@
 import type { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import type { Adopt } from '../desired/adopt.ts';
+import type { Ranks } from '../desired/ranks-of.ts';
 import type { Owner } from '../desired/marks.ts';
 import type { Wanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
@@ -44,6 +45,7 @@ export type PlanContext = {
   readonly unread: ReadonlyMap<string, FleetError>;
   readonly autoscaled: Autoscaled;
   readonly rules: PackageRules;
+  readonly ranks: Ranks;
   /** The existing objects that the package takes over, by key. */
   readonly takeovers: ReadonlyMap<string, Takeover>;
   readonly signal: AbortSignal;

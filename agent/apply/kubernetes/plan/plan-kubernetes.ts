@@ -8,6 +8,7 @@ import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
+import { ranksOf } from '../desired/ranks-of.ts';
 import { ownerOf } from '../desired/marks.ts';
 import type { PackageRules, PlanContext } from './plan-context.ts';
 import { deployersIn } from '../live/foreign-managers.ts';
@@ -77,6 +78,7 @@ export const openPlan = async ({
     live,
     unread,
     rules: rulesOf(desired),
+    ranks: ranksOf(wanted?.objects ?? []),
     takeovers: new Map(),
     autoscaled: await readAutoscaled(
       api,

@@ -5,7 +5,7 @@ import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
 import { isRecord } from '#bundles/is-record';
-import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
+import { isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
@@ -74,6 +74,7 @@ export const planObject = async (
     if (cured === undefined) throw unread;
     return applied(planning, 'configured', cured);
   }
+  if (isHook(wanted) && context.ranBefore) return planHookOnWayBack(planning);
   if (!live || live.metadata.deletionTimestamp !== undefined) return await planAbsent(planning);
   return await planPresent(planning, live);
 };
@@ -102,6 +103,12 @@ const beforeStep = (
   return { state, detail };
 };
 
+/** Steps of one rank and stage run together. */
+const groupOf = ({ context, wanted }: Pick<Planning, 'context' | 'wanted'>): number =>
+  (context.ranks.get(wanted.key) ?? 0) * STAGES + stageOf(wanted);
+
+const STAGES = 100;
+
 const done = (
   { wanted, state }: Planning,
   step: Step,
@@ -116,8 +123,22 @@ const applied = (
 ): ObjectPlan => {
   const { wanted, detail } = planning;
   const action = { kind: 'apply', detail: { ...detail, ...more } } as const;
-  return done(planning, toStep(wanted.key, outcome, reason, action, stageOf(wanted)));
+  return done(planning, toStep(wanted.key, outcome, reason, action, groupOf(planning)));
 };
+
+/** Hooks run forward only: the state is as after their run, so that a look finds no difference. */
+const planHookOnWayBack = (planning: Planning): ObjectPlan => {
+  const { context, wanted, own, live } = planning;
+  const reason = 'a hook does not run on the way back or in a correction';
+  const ran = live
+    ? seen(context, wanted, live)
+    : defined({ of: context.packageId, wanted: wanted.hash, hash: own?.hash, secret: own?.secret });
+  return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), ran);
+};
+
+/** A hook that ran with this version of the package does not run again, whatever has become of its object. */
+const hasRun = ({ context, wanted, own }: Planning): boolean =>
+  own?.wanted === wanted.hash && (!isHook(wanted) || own.of === context.packageId);
 
 /** Plans an object that is not there, or is being deleted. */
 const planAbsent = async (planning: Planning): Promise<ObjectPlan> => {
@@ -126,11 +147,11 @@ const planAbsent = async (planning: Planning): Promise<ObjectPlan> => {
     const reason = 'it is being deleted: made again when it is gone';
     return applied(planning, 'created', reason, { resourceVersion: null, awaits: live.metadata.uid ?? null });
   }
-  if (later === undefined && own?.wanted === wanted.hash && removesItself(wanted)) {
+  if (later === undefined && own && removesItself(wanted) && hasRun(planning)) {
     const { hash, secret } = own;
-    const reason = 'it ran, and the server removed it after its time';
+    const reason = 'it ran, and was removed since';
     const kept = defined({ of: context.packageId, wanted: wanted.hash, hash, secret });
-    return done(planning, note(wanted.key, 'unchanged', reason, stageOf(wanted)), kept);
+    return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), kept);
   }
   if (later === undefined) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
   return applied(planning, 'created', 'it is not there', { resourceVersion: null, awaits: null });
@@ -143,7 +164,11 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
     return applied(planning, 'configured', 'it is not established yet');
   const migrated = toMigrate(live, wanted.policy.fields);
   const unchanged = (outcome: 'unchanged' | 'skipped', reason: string): ObjectPlan =>
-    done(planning, note(wanted.key, outcome, reason, stageOf(wanted)), seen(context, wanted, live));
+    done(planning, note(wanted.key, outcome, reason, groupOf(planning)), seen(context, wanted, live));
+  if (isHook(wanted) && own && !hasRun(planning))
+    return applied(planning, 'configured', 'it runs again with the new version of the package', {
+      replaces: live.metadata.uid ?? '',
+    });
   if (own && migrated.length === 0 && isUntouched(own, wanted, live))
     return unchanged('unchanged', 'as it shall be');
   if (later !== undefined) return applied(planning, 'configured', later, stripsWhen(planning, live));
@@ -186,7 +211,7 @@ const planTried = (
   ];
   const reason = reasons.join('; ');
   if (reasons.length === keeps.length && ownsSame(live, dry)) {
-    const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', stageOf(wanted));
+    const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', groupOf(planning));
     return done(planning, unchanged, { ...seen(context, wanted, live), keeps: kept });
   }
   const strips = taking && taking.strips.length > 0 ? taking.strips : undefined;
@@ -218,15 +243,15 @@ const asTrial = ({ secret }: WantedObject): ApplyOptions =>
 
 /** An existing object that is not changed; it stays in the inventory if it was ours. */
 const left = (
-  { owner }: PlanContext,
+  context: PlanContext,
   wanted: WantedObject,
   reason: string,
   own: OwnedState | undefined,
   live: LiveObject | undefined,
 ): ObjectPlan => ({
-  step: note(wanted.key, 'skipped', reason, stageOf(wanted)),
+  step: note(wanted.key, 'skipped', reason, groupOf({ context, wanted })),
   owns:
-    own && live && isOwner(live, owner, own.uid)
+    own && live && isOwner(live, context.owner, own.uid)
       ? {
           key: wanted.key,
           state: asJson({ ...own, ...defined({ keep: wanted.policy.prune ? undefined : true }) }),
@@ -236,7 +261,7 @@ const left = (
 
 /** The state to store before the step, without fields that are only known after it. */
 const stateBefore = (
-  { owner, options }: PlanContext,
+  { owner, options, ranks }: PlanContext,
   wanted: WantedObject,
   own: OwnedState | undefined,
   live: LiveObject | undefined,
@@ -257,6 +282,7 @@ const stateBefore = (
     before: before && before.length > 0 ? before : undefined,
     provisional: isNew || own?.provisional ? true : undefined,
     keep: !wanted.policy.prune ? true : undefined,
+    rank: ranks.get(wanted.key) || undefined,
   });
 };
 

@@ -38,7 +38,10 @@ export const planRemovals = async (context: PlanContext): Promise<readonly Step[
   const unread = new Map<string, FleetError>();
   const alive = await readLive(api, found, signal, (key, error) => unread.set(key, error));
   const kept = new Set((wanted?.objects ?? []).flatMap(({ key }) => live.get(key)?.metadata.uid ?? []));
-  const steps = await inParallel(inKindOrder(found).toReversed(), async (one) => {
+  const last = inKindOrder(found)
+    .toReversed()
+    .toSorted((a, b) => rankOf(b) - rankOf(a));
+  const steps = await inParallel(last, async (one) => {
     const error = unread.get(one.key);
     return error ? planUnread(context, one, error) : planRemoval(context, one, alive.get(one.key), kept);
   });
@@ -58,14 +61,13 @@ const planUnread = ({ wanted }: PlanContext, one: Candidate, error: FleetError):
   const mightStay = own.keep || own.adopted || own.provisional || own.replaced || isHolder(one);
   if (!wanted || uid === undefined || mightStay) throw error;
   const detail = { apiVersion, uid, assignment };
-  return toStep(
-    key,
-    'deleted',
-    'no longer in the package',
-    { kind: 'remove', detail },
-    FIRST_GROUP - stageOf(one),
-  );
+  return toStep(key, 'deleted', 'no longer in the package', { kind: 'remove', detail }, groupOfRemoval(one));
 };
+
+const rankOf = ({ own }: Candidate): number => own.rank ?? 0;
+
+/** Groups are consecutive steps of one number: those of another rank or stage differ. */
+const groupOfRemoval = (one: Candidate): number => FIRST_GROUP + rankOf(one) * FIRST_GROUP - stageOf(one);
 
 const planRemoval = async (
   context: PlanContext,
@@ -74,7 +76,7 @@ const planRemoval = async (
   kept: ReadonlySet<string>,
 ): Promise<Step> => {
   const { key, own } = one;
-  const group = FIRST_GROUP - stageOf(one);
+  const group = groupOfRemoval(one);
   const other = context.taken.get(key);
   if (other !== undefined) return note(key, 'unchanged', `now belongs to ${other}`, group);
   if (own.replaced && !own.keep) return planPutBack(context, one, own.replaced.digest, live);
@@ -106,7 +108,7 @@ const planPutBack = (
 ): Step => {
   const { key, own } = one;
   const { assignment } = own;
-  const group = FIRST_GROUP - stageOf(one);
+  const group = groupOfRemoval(one);
   if (live && !isOwner(live, { fleet: owner.fleet, assignment }, own.uid))
     return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
   const why = wanted ? 'no longer in the package' : 'the package goes';

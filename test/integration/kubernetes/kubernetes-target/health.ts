@@ -3,6 +3,7 @@ import { openClusterAccess } from '../../../../agent/apply/kubernetes/api/cluste
 import type { KubernetesApi, LiveObject } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from '../../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { groupOf, keyOf } from '../../../../agent/apply/kubernetes/desired/object-key.ts';
+import { policyOf } from '../../../../agent/apply/kubernetes/desired/marks.ts';
 import type { WantedObject } from '../../../../agent/apply/kubernetes/desired/wanted-object.ts';
 import { awaitDefinition } from '../../../../agent/apply/kubernetes/execute/await-definition.ts';
 import { settleKubernetes } from '../../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
@@ -39,7 +40,7 @@ const wantedOf = (object: LiveObject): WantedObject => {
     object,
     hash: '',
     place: 'app.yaml (document 1)',
-    policy: { apply: 'override', fields: 'merge', recreate: false, prune: true, wait: true },
+    policy: policyOf({}),
   };
 };
 

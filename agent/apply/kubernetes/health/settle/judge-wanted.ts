@@ -49,8 +49,6 @@ export const judgeWanted = (
   return verdict.proven ? verdict : inProgress('its status says nothing yet');
 };
 
-/** A missing Job with ttlSecondsAfterFinished was complete; any other missing object was deleted. */
+/** A missing hook, or Job with ttlSecondsAfterFinished, was complete; any other missing object was deleted. */
 const judgeMissing = (wanted: WantedObject): Verdict =>
-  removesItself(wanted)
-    ? current('it completed and was removed by its TTL')
-    : failed('it is not there any more');
+  removesItself(wanted) ? current('it completed and was removed since') : failed('it is not there any more');

@@ -156,12 +156,13 @@ describe('the objects of a package', () => {
       recreate: false,
       prune: true,
       wait: true,
+      order: { phase: 'main', wave: '0', dependsOn: [], isHook: false },
     });
     expect(
       policy(
         '{fleet-ferry/apply: ignore, fleet-ferry/fields: strict, fleet-ferry/force: enabled, fleet-ferry/prune: disabled, fleet-ferry/wait: disabled}',
       ),
-    ).toEqual({ apply: 'ignore', fields: 'strict', recreate: true, prune: false, wait: false });
+    ).toMatchObject({ apply: 'ignore', fields: 'strict', recreate: true, prune: false, wait: false });
     // Helm's own words, over which ours win.
     expect(policy('{helm.sh/resource-policy: keep}')?.prune).toBe(false);
     expect(policy('{helm.sh/resource-policy: " Keep "}')?.prune).toBe(false);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { LiveObject } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { keyOf } from '../../../../../agent/apply/kubernetes/desired/object-key.ts';
+import { policyOf } from '../../../../../agent/apply/kubernetes/desired/marks.ts';
 import type { WantedObject } from '../../../../../agent/apply/kubernetes/desired/wanted-object.ts';
 import type { SettleOptions } from '../../../../../agent/apply/kubernetes/health/settle/settle-options.ts';
 import { settleKubernetes } from '../../../../../agent/apply/kubernetes/health/settle-kubernetes.ts';
@@ -23,7 +24,7 @@ const wantedOf = (object: Live, wait = true): WantedObject => {
     object: object as unknown as LiveObject,
     hash: '',
     place: 'app.yaml (document 1)',
-    policy: { apply: 'override', fields: 'merge', recreate: false, prune: true, wait },
+    policy: { ...policyOf({}), wait },
   };
 };
 
