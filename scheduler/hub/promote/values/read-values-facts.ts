@@ -7,12 +7,13 @@ import type { StoredRollout } from '../../sites/values-rollout.ts';
 import type { AgentRow, Database, ValuesUnitRow } from '../../store/tables.ts';
 import type { AgentFact } from '../rollout/judge-rollout.ts';
 import { readFacts } from '../rollout/read-facts.ts';
+import { findOtherValues } from './running-values.ts';
 
 type Concerned = Pick<AgentRow, 'id' | 'site' | 'name' | 'environment' | 'cluster_type'>;
 
 /**
  * Facts about the agents that a rollout of values reaches: each is as its reports describe it, and complies once it has reported the statement of its site
- * that brings the change. What failed before its stage began is no failure of the rollout.
+ * that brings the change, and its packages run with the values that they take of it. What failed before its stage began is no failure of the rollout.
  */
 export const readValuesFacts = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
@@ -37,6 +38,10 @@ export const readValuesFacts = async (
   );
   for (const all of facts.values()) for (const one of all) known.set(agentId(one.site, one.agent), one);
   const reached = await readReached(db, id);
+  const others = await findOtherValues(
+    hub,
+    agents.filter((row) => reached.has(row.id)),
+  );
   return agents.flatMap((row): AgentFact[] => {
     const fact = known.get(row.id);
     const own = unitsOf(row, bySite);
@@ -46,7 +51,11 @@ export const readValuesFacts = async (
       {
         ...fact,
         stage,
-        state: stateOf(fact.state, own, { reached: reached.get(row.id), began: progress.started[stage] }),
+        state: stateOf(fact.state, own, {
+          reached: reached.get(row.id),
+          began: progress.started[stage],
+          other: others.get(row.id),
+        }),
       },
     ];
   });
@@ -106,12 +115,14 @@ const readReached = async (
 type Arrival = {
   readonly reached: { readonly at: Timestamp; readonly places: number } | undefined;
   readonly began: Timestamp | undefined;
+  /** An assignment that runs with other values than the site has now. */
+  readonly other: string | undefined;
 };
 
 const stateOf = (
   state: AgentFact['state'],
   units: readonly ValuesUnitRow[],
-  { reached, began }: Arrival,
+  { reached, began, other }: Arrival,
 ): AgentFact['state'] => {
   if (state.kind === 'failed')
     return began !== undefined && state.at >= began
@@ -124,5 +135,6 @@ const stateOf = (
     return { kind: 'pending', why: `did not report statement ${version} of its site yet` };
   }
   if (state.kind === 'pending') return state;
+  if (other !== undefined) return { kind: 'pending', why: `${other} does not run with the values yet` };
   return { kind: 'complies', since: state.since > reached.at ? state.since : reached.at };
 };

@@ -100,6 +100,23 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     expect(await hub.compose({ now: at(93) })).toMatchObject({ changed: [], held: [] });
   });
 
+  test('without a soak waits until the packages run the values, and not only until the agent has the statement', async () => {
+    const stages =
+      '  stages:\n    - {name: pilot, selector: {matchLabels: {ring: pilot}}}\n    - {name: all, percent: 100}\n';
+    const hub = await threeSites({ [POLICY]: policy(stages) });
+    await make(hub, at(10));
+    await hub.runs(at(20), ['plant-1/edge'], 'accepted');
+    expect(await step(hub, at(21))).toEqual([]);
+    expect(await status(hub, at(21))).toEqual([['pilot running 0/1', 'all waiting 0/3', 'wait']]);
+    await hub.runs(at(22), ['plant-1/edge'], 'failed');
+    expect(await step(hub, at(23))).toEqual([
+      ['pause', 0, '1 of 1 agents of stage pilot failed: plant-1/edge'],
+    ]);
+    await decide(hub, 'resume', at(24));
+    await hub.runs(at(25), ['plant-1/edge']);
+    expect(await step(hub, at(26))).toEqual([['advance', 2, 'the stage before it is complete']]);
+  });
+
   test('stops with a stage that fails, names the reason, and continues after a resume', async () => {
     const hub = await threeSites();
     await make(hub, at(10));

@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { digestOf } from '#bundles/digest';
 import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -32,8 +33,15 @@ export const layer = (host: string): string =>
 /** A hub whose environment has stages, with real agents' reports. */
 export type StagedHub = LayeredHub & {
   readonly join: (id: string, labels?: Readonly<Record<string, string>>, now?: Date) => Promise<void>;
-  /** Agents import the newest release and statement of their site, and report: that their packages passed their checks, or failed. */
-  readonly runs: (now: Date, ids: readonly string[], outcome?: 'passed' | 'failed') => Promise<void>;
+  /**
+   * Agents import the newest release and statement of their site, and report: that their packages passed their checks, or failed; `accepted`: nothing
+   * of packages, which they have yet to apply.
+   */
+  readonly runs: (
+    now: Date,
+    ids: readonly string[],
+    outcome?: 'passed' | 'failed' | 'accepted',
+  ) => Promise<void>;
   /** 'gatewayHost/port' of each agent. */
   readonly have: (name?: string) => Promise<Readonly<Record<string, unknown>>>;
 };
@@ -71,10 +79,15 @@ export const stagedHub = async (files: Readonly<Record<string, string>> = {}): P
           release: { ...channel, version: release.predicate.version },
           at: time,
         });
-        for (const digest of bundlesOf(release))
+        const { site_values: document } = await store.db
+          .selectFrom('site')
+          .select('site_values')
+          .where('name', '=', one.agent.site)
+          .executeTakeFirstOrThrow();
+        for (const digest of outcome === 'accepted' ? [] : bundlesOf(release))
           for (const { id: assignment, package: own } of (await readBundle(layout.blobs, digest)).config
             .assignments) {
-            const about = { assignment, package: own, at: time };
+            const about = { assignment, package: own, siteValues: digestOf(document), at: time };
             one.happened.push(
               ...(outcome === 'failed'
                 ? [
