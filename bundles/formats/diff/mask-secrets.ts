@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../../is-record.ts';
+import { namesSecretValue } from '../author-schema/names-secret-value.ts';
 import { mayHoldSecret, parseText } from './read-text.ts';
 import { isPrivate } from './unshown-files.ts';
 
@@ -65,6 +66,7 @@ const mask = (value: unknown, other: unknown, masking: Masking): unknown => {
   const kind = typeof fields['kind'] === 'string' ? fields['kind'].trim().toLowerCase() : '';
   const others = fieldsOf(other) ?? {};
   if (kind === 'secret') return maskSecret(fields, others, masking);
+  if (kind === 'configmap') return maskConfigMap(fields, others, masking);
   if (isPrivate(fields)) return maskPrivate(fields, others, masking);
   const within = kind === '' ? masking : { ...masking, inSecretKind: kind.includes('secret') };
   return mapFields(fields, (field, key) => {
@@ -90,6 +92,23 @@ const maskSecret = (fields: Fields, others: Fields, masking: Masking): Fields =>
     return key === 'metadata' ? maskMetadata(field, others[key], masking) : mask(field, others[key], masking);
   });
 
+/** Hides values of a ConfigMap whose names are those of secrets, as values of sites with these names are withheld. */
+const maskConfigMap = (fields: Fields, others: Fields, masking: Masking): Fields =>
+  mapFields(fields, (field, key) => {
+    const [values, beside] = [fieldsOf(field), others[key]];
+    if (key === 'metadata') return maskMetadata(field, beside, masking, namesSecretIn(fields));
+    if (!values || !VALUE_FIELDS_OF_CONFIG.has(key)) return mask(field, beside, masking);
+    const inside = fieldsOf(beside) ?? {};
+    return mapFields(values, (value, name) =>
+      namesSecretValue(name) ? hidden(value, inside[name], masking) : mask(value, inside[name], masking),
+    );
+  });
+
+const VALUE_FIELDS_OF_CONFIG: ReadonlySet<string> = new Set(['data', 'binaryData']);
+
+const namesSecretIn = (fields: Fields): boolean =>
+  [...VALUE_FIELDS_OF_CONFIG].some((key) => Object.keys(fieldsOf(fields[key]) ?? {}).some(namesSecretValue));
+
 /** Hides digest and size of a file that only its owner may read on the host: they would reveal whether two contents are equal. */
 const maskPrivate = (fields: Fields, others: Fields, masking: Masking): Fields =>
   mapFields(fields, (field, key) =>
@@ -98,11 +117,12 @@ const maskPrivate = (fields: Fields, others: Fields, masking: Masking): Fields =
       : mask(field, others[key], masking),
   );
 
-const maskMetadata = (value: unknown, other: unknown, masking: Masking): unknown => {
+/** @param hidesCopy whether the copy of the object in an annotation is hidden */
+const maskMetadata = (value: unknown, other: unknown, masking: Masking, hidesCopy = true): unknown => {
   const metadata = fieldsOf(value);
   const annotations = fieldsOf(metadata?.['annotations']);
   const masked = mask(value, other, masking);
-  if (!annotations || !(LAST_APPLIED in annotations)) return masked;
+  if (!hidesCopy || !annotations || !(LAST_APPLIED in annotations)) return masked;
   const [shown, before] = [masked as { annotations: Fields }, fieldsOf(fieldsOf(other)?.['annotations'])];
   const copy = hidden(annotations[LAST_APPLIED], before?.[LAST_APPLIED], masking);
   return { ...shown, annotations: { ...shown.annotations, [LAST_APPLIED]: copy } };

@@ -16,16 +16,16 @@ const PLATFORM_CONFIG = 'platform-config';
  * others. Values that may be secrets are withheld.
  */
 export const comparedValues = (before: Items, after: Items): readonly ChangedValue[] => {
-  const [old, now] = [valuesOf(before, after), valuesOf(after, before)];
+  const [old, now] = [valuesOf(before, after, 'old'), valuesOf(before, after, 'new')];
   return changedValues(old, now);
 };
 
-/** @param other for marks of secrets that differ */
-const valuesOf = (items: Items, other: Items): Readonly<Record<string, Json>> =>
+const valuesOf = (before: Items, after: Items, side: 'old' | 'new'): Readonly<Record<string, Json>> =>
   Object.fromEntries(
-    [...items].flatMap(([key, item]) => {
-      const [masked] = maskSecrets(contentOf(item), contentOf(other.get(key)));
-      return (masked ?? []).flatMap((content) => pairsOf(item, content));
+    [...(side === 'old' ? before : after)].flatMap(([key, item]) => {
+      // Masked together: values of secrets that differ are marked.
+      const masked = maskSecrets(contentOf(before.get(key)), contentOf(after.get(key)));
+      return (masked[side === 'old' ? 0 : 1] ?? []).flatMap((content) => pairsOf(item, content));
     }),
   );
 

@@ -161,6 +161,27 @@ describe('the values of a Secret', () => {
     },
   );
 
+  it('hides values of a ConfigMap with the names of secrets, as values of sites are withheld', () => {
+    const of = (adminPassword: string, line: string) => ({
+      kind: 'ConfigMap',
+      metadata: { annotations: { 'kubectl.kubernetes.io/last-applied-configuration': adminPassword } },
+      data: { adminPassword, line, 'db.token': 'same' },
+      binaryData: { 'api-key': adminPassword },
+    });
+    const [before, after] = maskSecrets(of('old', '7'), of('new', '8'));
+    expect(JSON.stringify([before, after])).not.toMatch(/"(?:old|new|same)"/);
+    expect(before).toMatchObject({ data: { adminPassword: '*** (before)', line: '7', 'db.token': '***' } });
+    expect(after).toMatchObject({ data: { adminPassword: '*** (after)', line: '8', 'db.token': '***' } });
+    const plain = {
+      kind: 'ConfigMap',
+      metadata: {
+        annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{"data":{"line":"7"}}' },
+      },
+      data: { line: '7' },
+    };
+    expect(maskSecrets<object>(plain, plain)).toEqual([plain, plain]);
+  });
+
   it('are masked alone: other fields of the Secret and other objects are shown', () => {
     const object = {
       apiVersion: 'v1',
@@ -175,7 +196,7 @@ describe('the values of a Secret', () => {
       { ...object, data: { code: '*** (after)', pin: '***' } },
     ]);
     for (const shown of [
-      { kind: 'ConfigMap', data: { secret: 'kind of', note: 'a kind: of secret sauce\nb: c' } },
+      { kind: 'ConfigMap', data: { sauce: 'kind: Secret? no', note: 'a kind: of secret sauce\nb: c' } },
       { kind: 'SealedSecret', spec: { encryptedData: { a: 'AgB4' } } },
       { kind: 'ExternalSecret', spec: { data: [{ secretKey: 'a', remoteRef: { key: 'b' } }] } },
       { kind: 'Role', rules: [{ resources: ['secrets'], verbs: ['get'] }] },
