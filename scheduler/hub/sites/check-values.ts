@@ -2,20 +2,54 @@ import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-value
 import { numberIn } from '#bundles/formats/author-schema/parse-value';
 import type { Json } from '#bundles/json/canonical';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { FleetError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { type Channel, formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
+import { readReleaseConfigs } from '../../load/releases/read-release-configs.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
-import { agentsWithValues } from './agents-with-values.ts';
 import { siteValuesOf } from './issue-site.ts';
+import { parts } from '../store/parts.ts';
+import type { AgentRow, Database, SiteRow } from '../store/tables.ts';
 import type { ValueChange } from './set-values.ts';
 
 type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>;
+
+/** Records of sites, and the agents there that take values. */
+export type Takers = {
+  readonly rows: ReadonlyMap<string, SiteRow>;
+  readonly agents: ReadonlyMap<string, readonly AgentRow[]>;
+};
+
+/** Facts that checks of several changes share. */
+export type KnownValues = {
+  readonly needs: KnownNeeds;
+  /** Of all sites that the changes name; undefined: each check reads its site. */
+  readonly sites?: Takers;
+};
+
+/** Reads the records of sites, and their agents that take values, in a few statements. */
+export const readTakers = async (db: Database, sites: readonly string[]): Promise<Takers> => {
+  const rows: SiteRow[] = [];
+  const agents: AgentRow[] = [];
+  for (const names of parts([...new Set(sites)])) {
+    rows.push(...(await db.selectFrom('site').selectAll().where('name', 'in', names).execute()));
+    agents.push(
+      ...(await db
+        .selectFrom('agent')
+        .selectAll()
+        .where('site', 'in', names)
+        .where('revoked_at', 'is', null)
+        .execute()),
+    );
+  }
+  return {
+    rows: new Map(rows.map((row) => [row.name, row])),
+    agents: Map.groupBy(agents, ({ site }) => site),
+  };
+};
 
 /** By formatChannel; undefined for a channel without a release. */
 export type KnownNeeds = Map<string, Needs | undefined>;
@@ -31,7 +65,7 @@ export type Needs = {
  * Checks values against the newest releases of the channels that the site's agents follow: a value must match the schema of its
  * site input, and at least one release must have an input of that name. Channels without a release are ignored.
  * @param allowUnknown accepts names that no release asks for, for a future release
- * @param known site inputs of channels, read for other sites
+ * @param known what was read for other sites, or for all of them
  * @returns the values to set: text like 0.5 is the number where every site input of that name takes a number and no text
  * @throws FleetError SITE_VALUES, without the value in the message
  */
@@ -39,19 +73,19 @@ export const checkValues = async (
   hub: Hub,
   { site, agent, set, terms }: ValueChange,
   allowUnknown: boolean,
-  known: KnownNeeds = new Map(),
+  known: KnownValues = { needs: new Map() },
 ): Promise<ValueChange['set']> => {
   const { db } = hub.store;
-  const row = await db.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
-  const agents = await agentsWithValues(db, site);
-  const own = siteValuesOf(row, hub.keys.root.fleet, site).agents;
+  const facts = known.sites ?? (await readTakers(db, [site]));
+  const agents = facts.agents.get(site) ?? [];
+  const own = siteValuesOf(facts.rows.get(site), hub.keys.root.fleet, site).agents;
   const readers = agents
     .filter(({ name }) => agent === undefined || name === agent)
     .map((it) => ({ name: it.name, channel: terms?.channel ?? channelOf(it) }));
   const needs = await readNeeds(
     hub,
     readers.map(({ channel }) => channel),
-    known,
+    known.needs,
   );
   const fitted: Record<string, Json> = {};
   for (const [name, value] of Object.entries(set)) {
@@ -80,15 +114,17 @@ export const readNeeds = async (
   for (const channel of channels) {
     const name = formatChannel(channel);
     if (needs.has(name)) continue;
-    const found = await readRelease(layout, channel, keys.roots);
+    const found = await readReleaseConfigs(layout, channel, keys.roots);
     const inputs: Record<string, Properties[string]> = {};
-    const configs: BundleConfig[] = [];
-    for (const digest of found ? bundlesOf(found) : []) {
-      const { config } = await readBundle(layout.blobs, digest);
-      Object.assign(inputs, config.siteInputs.schema['properties']);
-      configs.push(config);
-    }
-    needs.set(name, found && { release: `release ${found.predicate.version} of ${name}`, inputs, configs });
+    for (const config of found?.configs ?? []) Object.assign(inputs, config.siteInputs.schema['properties']);
+    needs.set(
+      name,
+      found && {
+        release: `release ${found.release.predicate.version} of ${name}`,
+        inputs,
+        configs: found.configs,
+      },
+    );
   }
   return needs;
 };

@@ -1,7 +1,9 @@
-import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { givenValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import type { Digest } from '#bundles/digest';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
+import { ownValue } from '#bundles/own-value';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Timestamp } from '#bundles/time';
 import type { Database, SiteValuesVersionRow, Tx } from '../store/tables.ts';
@@ -43,33 +45,53 @@ export const valuesAt = async (
   site: string,
   { at, version }: Until = {},
 ): Promise<ValuesAt | undefined> => {
-  let query = db.selectFrom('site_values_version').selectAll().where('site', '=', site).orderBy('version');
+  let query = db
+    .selectFrom('site_values_version')
+    .selectAll()
+    .where('site', '=', site)
+    .orderBy('version', 'desc');
   if (at !== undefined) query = query.where('at', '<=', at);
   if (version !== undefined) query = query.where('version', '<=', version);
-  const rows = await query.execute();
-  const last = rows.at(-1);
+  const last = await query.limit(1).executeTakeFirst();
   if (!last) return undefined;
-  const known = new Map<string, DecidedValue>();
-  let before: SiteValues = { ...documentOf(last), values: {}, agents: {} };
-  for (const row of rows) {
-    const document = documentOf(row);
-    for (const { agent = null, name, new: value } of valueDifferences(before, document)) {
-      const key = JSON.stringify([agent, name]);
-      if (value === undefined) known.delete(key);
-      else {
-        const { at: since, person, reason } = row;
-        const atLeast = row === rows[0] && person === null;
-        known.set(key, { agent, name, value, since, version: row.version, person, reason, atLeast });
-      }
-    }
-    before = document;
-  }
-  const values = valueDifferences({ ...before, values: {}, agents: {} }, before).flatMap(
-    ({ agent = null, name }) => known.get(JSON.stringify([agent, name])) ?? [],
+  const document = documentOf(last);
+  const open = new Map(
+    valueDifferences({ ...document, values: {}, agents: {} }, document).map(
+      ({ agent = null, name, new: value = null }) => [
+        JSON.stringify([agent, name]),
+        { agent, name, value } as const,
+      ],
+    ),
   );
-  const { version: newest, digest, at: since } = last;
-  return { site, version: newest, digest, since, document: before, values };
+  const order = [...open.keys()];
+  const found = new Map<string, DecidedValue>();
+  const settle = (key: string, row: SiteValuesVersionRow, isFirst: boolean): void => {
+    const one = open.get(key);
+    if (!one) return;
+    const { at: since, person, reason } = row;
+    const atLeast = isFirst && person === null;
+    found.set(key, { ...one, since, version: row.version, person, reason, atLeast });
+    open.delete(key);
+  };
+  // Backwards, until the last change of each value is found.
+  let after = last;
+  for (let skip = 1; open.size > 0; skip += PAGE) {
+    const rows = await query.offset(skip).limit(PAGE).execute();
+    for (const row of rows) {
+      const before = documentOf(row);
+      for (const [key, { agent, name, value }] of open)
+        if (!isSameJson(ownValue(givenValues(before, agent ?? undefined), name), value))
+          settle(key, after, false);
+      after = row;
+    }
+    if (rows.length < PAGE) for (const key of open.keys()) settle(key, after, true);
+  }
+  const values = order.flatMap((key) => found.get(key) ?? []);
+  return { site, version: last.version, digest: last.digest, since: last.at, document, values };
 };
+
+/** Documents that are read at a time: most values of a site changed lately. */
+const PAGE = 20;
 
 const documentOf = ({ document }: SiteValuesVersionRow): SiteValues => parseJson(document) as SiteValues;
 

@@ -4,7 +4,7 @@ import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { ownValue } from '#bundles/own-value';
 import type { Hub } from '../../hub.ts';
-import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
+import { checkValues, readTakers } from '../../sites/check-values.ts';
 import { siteValuesOf, type SiteSigner } from '../../sites/issue-site.ts';
 import { changeSites, readSites, toChange } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
@@ -200,7 +200,11 @@ const holds = (
 
 /** @throws FleetError SITE_VALUES with all places whose values do not fit */
 const checkUnits = async (hub: Hub, units: readonly Unit[], allowUnknown: boolean): Promise<void> => {
-  const known: KnownNeeds = new Map();
+  const sites = await readTakers(
+    hub.store.db,
+    units.map(({ site }) => site),
+  );
+  const known = { needs: new Map(), sites };
   const wrong: string[] = [];
   for (const unit of units)
     try {

@@ -182,7 +182,10 @@ const applyProposal = async (
   const changes = [];
   for (const change of changesOf(proposed)) {
     await findSite(hub.store.db, change.site, change.agent);
-    changes.push({ ...change, set: await checkValues(hub, change, proposed.allowUnknown === true, known) });
+    changes.push({
+      ...change,
+      set: await checkValues(hub, change, proposed.allowUnknown === true, { needs: known }),
+    });
   }
   const approved = [...(await approvalFiles(hub, approvals)), Buffer.from(row.document)];
   const names = approvals.map(({ person }) => person).join(', ');

@@ -1,9 +1,9 @@
 import { FleetError, type Place } from '#bundles/errors';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import type { Hub } from '../../hub.ts';
-import { checkValues, type KnownNeeds } from '../../sites/check-values.ts';
+import { checkValues, readTakers, type Takers } from '../../sites/check-values.ts';
 import { setManyValues } from '../../sites/set-many-values.ts';
-import { findSite, type ValueChange } from '../../sites/set-values.ts';
+import { agentUnknown, siteMissing, type ValueChange } from '../../sites/set-values.ts';
 import { policiesFor } from '../../sites/values-policies.ts';
 import type { StoredRollout } from '../../sites/values-rollout.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
@@ -28,12 +28,16 @@ export const checkChanges = async (
   asked: readonly AskedChange[],
   allowUnknown: boolean,
 ): Promise<CheckedChanges> => {
-  const known: KnownNeeds = new Map();
+  const sites = await readTakers(
+    hub.store.db,
+    asked.map(({ change }) => change.site),
+  );
+  const known = { needs: new Map(), sites };
   const problems: FleetError[] = [];
   const changes: ValueChange[] = [];
   for (const { change, at } of asked) {
     try {
-      await findSite(hub.store.db, change.site, change.agent);
+      requireTaker(sites, change);
       changes.push({ ...change, set: await checkValues(hub, change, allowUnknown, known) });
     } catch (error) {
       if (!(error instanceof FleetError)) throw error;
@@ -43,6 +47,13 @@ export const checkChanges = async (
     }
   }
   return { changes, problems };
+};
+
+/** @throws FleetError SITE_MISSING, AGENT_UNKNOWN */
+const requireTaker = ({ rows, agents }: Takers, { site, agent }: ValueChange): void => {
+  if (!rows.has(site)) throw siteMissing(site);
+  if (agent !== undefined && !agents.get(site)?.some(({ name }) => name === agent))
+    throw agentUnknown(site, agent);
 };
 
 export type ChangeTerms = {

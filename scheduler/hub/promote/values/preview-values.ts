@@ -90,7 +90,7 @@ const checkEach = async (
   for (const [name, value] of Object.entries(change.set)) {
     const one = { ...change, set: { [name]: value }, unset: [] };
     try {
-      fitting.push({ ...one, set: await checkValues(hub, one, false, known) });
+      fitting.push({ ...one, set: await checkValues(hub, one, false, { needs: known }) });
     } catch (error) {
       faults.push({ site, agent, name, ...toFault(error) });
     }

@@ -1,13 +1,12 @@
 import { FleetError } from '#bundles/errors';
-import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
 import { readManifest } from '#bundles/formats/layout/read-manifest';
 import { readBlob } from '#bundles/formats/layout/verified';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { type Channel, formatChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/transport/registry/references';
 import { type Digest, shortDigest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import {
@@ -15,9 +14,10 @@ import {
   type StatedRelease,
   withNewestStatement,
 } from '../../../load/releases/newest-statement.ts';
-import { bundlesOf, readRelease } from '../../../load/releases/read-release.ts';
+import { bundlesOf } from '../../../load/releases/read-release.ts';
+import { readReleaseConfigs } from '../../../load/releases/read-release-configs.ts';
+import { readOnce } from '../../../load/releases/read-once.ts';
 import { readLayersFile, readSiteLayers } from '../../../load/releases/read-site-layers.ts';
-import type { ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
 import { type ChannelLayers, channelLayers } from '../../../plan/validate/sites/channel-layers.ts';
 import { toProblem } from '../../../model/problems.ts';
 import type { Hub } from '../../hub.ts';
@@ -50,19 +50,16 @@ export const readChannelLayers = async (
   readonly faults: readonly FleetError[];
 }> => {
   const layout = await openOrStartLayout(directory);
-  const documents = new Map<Digest, ReleasedLayers>();
   const found = new Map<string, ReleasedChannelLayers>();
   const faults: FleetError[] = [];
-  const readOne = async (channel: Channel): Promise<void> => {
-    const own = await readRelease(layout, channel, keys.roots);
-    if (!own) return;
-    const release = await withNewestStatement(layout, own);
-    const configs: BundleConfig[] = [];
+  const readOne = async (channel: Channel): Promise<ReleasedChannelLayers | undefined> => {
+    const own = await readReleaseConfigs(layout, channel, keys.roots);
+    if (!own) return undefined;
+    const release = await withNewestStatement(layout, own.release);
     const statements: ReleasedChannelLayers['statements'][number][] = [];
     let digest: Digest | undefined;
     let stated: BundlePredicate | undefined;
     for (const bundle of bundlesOf(release)) {
-      configs.push((await readBundle(layout.blobs, bundle)).config);
       const said = await readStatement(layout, release, release.documents, bundle);
       // Without it nobody knows the layers: it was removed, and the values of its sites would go with it.
       if (!said)
@@ -78,20 +75,23 @@ export const readChannelLayers = async (
       digest ??= said.siteLayers;
       stated ??= said;
     }
-    const released = digest && (documents.get(digest) ?? (await readSiteLayers(layout, channel, digest)));
-    if (released && digest) documents.set(digest, released);
-    found.set(formatChannel(channel), {
-      ...channelLayers(channel, configs, released),
+    const released = digest && (await readSiteLayers(layout, channel, digest));
+    return {
+      ...channelLayers(channel, own.configs, released),
       digest,
       release: release.predicate.version,
       statements,
       stated,
       readEvidence: () => readEvidence(layout, release, digest),
-    });
+    };
   };
   for (const channel of channels) {
     try {
-      await readOne(channel);
+      const repository = channelRepository(channel);
+      const one = await readOnce({ layout, roots: keys.roots, repository, what: 'layers' }, () =>
+        readOne(channel),
+      );
+      if (one) found.set(formatChannel(channel), one);
     } catch (error) {
       faults.push(toProblem(error, `reading the layers of ${formatChannel(channel)}`));
     }

@@ -44,6 +44,22 @@ describe('the values of a site at a past time', () => {
     ]);
   });
 
+  it('have the last change of each value in a long record, whatever changed since', async () => {
+    await using hub = await enrolledHub();
+    await set(hub, { set: { line: 7, gate: 'a' } }, day(1));
+    await set(hub, { agent: 'press-1', set: { line: 8 } }, day(2), 'bob');
+    await set(hub, { set: { line: 9 } }, day(3), 'eve');
+    await set(hub, { set: { line: 7 } }, day(4), 'eve');
+    for (let count = 5; count < 50; count += 1)
+      await set(hub, { set: { counter: count } }, day(count), 'max');
+    expect(await at(hub)).toEqual([
+      [null, 'counter', 49, 'max', formatTime(day(49))],
+      [null, 'gate', 'a', 'ann', formatTime(day(1))],
+      [null, 'line', 7, 'eve', formatTime(day(4))],
+      ['press-1', 'line', 8, 'bob', formatTime(day(2))],
+    ]);
+  });
+
   it('get no version where a statement is signed with the same values', async () => {
     await using hub = await enrolledHub();
     await set(hub, { set: { line: 7 } }, day(1));
