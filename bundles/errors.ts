@@ -180,6 +180,8 @@ export const CODES = {
   GATE_CLOSED: waits,
   VALUES_CHANGED: attention,
   EDIT_CONFLICT: attention,
+  ALARM_MISSING: missing,
+  ALARM_HANDLED: attention,
   CHECK_REFUSED: refused,
   WAIT_TIMED_OUT: waits,
   WILL_NOT_COMPLY: failed,

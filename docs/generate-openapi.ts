@@ -60,6 +60,8 @@ const QUERY: Readonly<Record<string, Json>> = {
   right: { ...text('Environment to compare it with.', NAME), required: true },
   kind: text('Only alarms of this kind, such as AGENT_LATE.'),
   severity: text('Only alarms of this severity.', { enum: ['info', 'warning', 'critical'] }),
+  cause: text('Only alarms of this cause: `causeId` of an alarm.'),
+  workspace: text('Only alarms of assignments of this workspace.', NAME),
   show: text('All assignments, or those that differ.', { enum: ['all', 'differing'] }),
   wait: text(
     'How long the answer may wait for an end: 1s to 50s. Without it the state is answered at once.',

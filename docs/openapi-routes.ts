@@ -143,6 +143,7 @@ export const decidesBelow =
 const ENVIRONMENT: Below = { base: '/v1/environments/{environment}', tag: 'decisions' };
 const look = looksBelow(ENVIRONMENT);
 const decide = decidesBelow(ENVIRONMENT);
+const handle = decidesBelow({ base: '/v1/alarms', tag: 'readers' });
 const edit = decidesBelow({ base: '/v1/platform', tag: 'authoring' }, ['X-Fleet-Csrf']);
 
 const VALUES_STEPS = {
@@ -248,7 +249,33 @@ export const ROUTES: readonly Route[] = [
   },
   lookup(
     ['alarms', '/v1/alarms', 'Open alarms, the worst first, with the last notice'],
-    ['environment', 'site', 'kind', 'severity', 'limit', 'cursor'],
+    ['environment', 'site', 'kind', 'severity', 'cause', 'workspace', 'limit', 'cursor'],
+  ),
+  lookup(
+    ['alarm-causes', '/v1/alarms/causes', 'Open alarms grouped by cause, the worst first'],
+    ['environment', 'site', 'kind', 'severity', 'cause', 'workspace', 'limit', 'cursor'],
+  ),
+  lookup(
+    ['alarms-past', '/v1/alarms/past', 'Alarms that are over, the one that ended last first'],
+    ['environment', 'site', 'limit', 'cursor'],
+  ),
+  handle(
+    ['acknowledge-alarms', '/acknowledge', 'Notes that a person works on an alarm, or on all of a cause'],
+    'alarms',
+    'alarm-handle',
+    'alarm-handled',
+  ),
+  handle(
+    ['silence-alarms', '/silence', 'Stops notices about an alarm, or about a cause, until a time'],
+    'alarms',
+    'alarm-silence',
+    'alarm-handled',
+  ),
+  handle(
+    ['end-alarm-handling', '/end', 'Takes back acknowledgements and the silence of an alarm or cause'],
+    'alarms',
+    'alarm-handle',
+    'alarm-handled',
   ),
   lookup(['audit', '/v1/audit', 'The audit log, newest entry first'], ['environment', 'limit', 'cursor']),
   lookup(

@@ -13,7 +13,7 @@ import type { HostPackage } from './types/host-package.ts';
 import type { Hosts } from './types/hosts.ts';
 import type { HubCertificateAnswer } from './types/hub-certificate-answer.ts';
 import type { HubCertificateRequest } from './types/hub-certificate-request.ts';
-import type { Approve, BreakGlass, PlatformEdit, PlatformSave, Promote, Reason, RecordMedium, Reject, ReleaseRollback, Submit, ValuesChange, ValuesReject } from './types/hub-decisions.ts';
+import type { Approve, BreakGlass, PlatformEdit, PlatformSave, Promote, Reason, RecordMedium, AlarmHandle, AlarmSilence, Reject, ReleaseRollback, Submit, ValuesChange, ValuesReject } from './types/hub-decisions.ts';
 import type { HubEnrollAnswer } from './types/hub-enroll-answer.ts';
 import type { HubEnrollRequest } from './types/hub-enroll-request.ts';
 import type { HubError } from './types/hub-error.ts';
@@ -65,6 +65,8 @@ export type Documents = {
   readonly 'hub-decisions#promote': Promote;
   readonly 'hub-decisions#reason': Reason;
   readonly 'hub-decisions#record-medium': RecordMedium;
+  readonly 'hub-decisions#alarm-handle': AlarmHandle;
+  readonly 'hub-decisions#alarm-silence': AlarmSilence;
   readonly 'hub-decisions#reject': Reject;
   readonly 'hub-decisions#release-rollback': ReleaseRollback;
   readonly 'hub-decisions#submit': Submit;

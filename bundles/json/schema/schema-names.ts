@@ -21,6 +21,8 @@ export const SCHEMA_NAMES = [
   'hub-decisions#promote',
   'hub-decisions#reason',
   'hub-decisions#record-medium',
+  'hub-decisions#alarm-handle',
+  'hub-decisions#alarm-silence',
   'hub-decisions#reject',
   'hub-decisions#release-rollback',
   'hub-decisions#submit',

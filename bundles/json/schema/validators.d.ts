@@ -23,6 +23,8 @@ export declare const HUB_DECISIONS_PLATFORM_SAVE: PublishedDocument<'hub-decisio
 export declare const HUB_DECISIONS_PROMOTE: PublishedDocument<'hub-decisions#promote'>;
 export declare const HUB_DECISIONS_REASON: PublishedDocument<'hub-decisions#reason'>;
 export declare const HUB_DECISIONS_RECORD_MEDIUM: PublishedDocument<'hub-decisions#record-medium'>;
+export declare const HUB_DECISIONS_ALARM_HANDLE: PublishedDocument<'hub-decisions#alarm-handle'>;
+export declare const HUB_DECISIONS_ALARM_SILENCE: PublishedDocument<'hub-decisions#alarm-silence'>;
 export declare const HUB_DECISIONS_REJECT: PublishedDocument<'hub-decisions#reject'>;
 export declare const HUB_DECISIONS_RELEASE_ROLLBACK: PublishedDocument<'hub-decisions#release-rollback'>;
 export declare const HUB_DECISIONS_SUBMIT: PublishedDocument<'hub-decisions#submit'>;

@@ -123,6 +123,21 @@ export type ChangedValues = readonly {
   readonly old?: string;
   readonly new?: string;
 }[];
+export type AlarmAct = {
+  readonly person: string;
+  readonly reason: string;
+  readonly at: Timestamp;
+} | null;
+export type AlarmSilenceAct = {
+  /**
+   * The alarm, or its cause.
+   */
+  readonly target: string;
+  readonly person: string;
+  readonly reason: string;
+  readonly at: Timestamp;
+  readonly until: Timestamp;
+} | null;
 
 /**
  * Bodies of requests and answers of the routes for people, pipelines and notifications. docs/hub-api.md.
@@ -1361,6 +1376,16 @@ export type CheckAnswer = {
 export type Stored = {
   readonly stored: true;
 };
+export type AlarmSubject = {
+  readonly site?: string;
+  readonly agent?: string;
+  readonly environment?: string;
+  readonly clusterType?: string;
+  readonly workspace?: string;
+  readonly workload?: string;
+  readonly assignment?: string;
+  readonly name?: string;
+};
 export type Alarms = {
   readonly at: Timestamp;
   /**
@@ -1371,21 +1396,19 @@ export type Alarms = {
     readonly id: string;
     readonly kind: string;
     readonly severity: 'info' | 'warning' | 'critical';
-    readonly subject: {
-      readonly site?: string;
-      readonly agent?: string;
-      readonly environment?: string;
-      readonly clusterType?: string;
-      readonly workspace?: string;
-      readonly workload?: string;
-      readonly assignment?: string;
-      readonly name?: string;
-    };
+    readonly subject: AlarmSubject;
     readonly since: Timestamp;
     readonly summary: string;
     readonly openedAt: Timestamp;
     readonly action: string;
     readonly noticedAt: Timestamp | null;
+    /**
+     * What it shares with other alarms, such as code and failed checks.
+     */
+    readonly cause: string;
+    readonly causeId: string;
+    readonly acknowledged: AlarmAct;
+    readonly silenced: AlarmSilenceAct;
   }[];
   /**
    * Receivers that did not take their last notices; for readers of everything.
@@ -1398,6 +1421,106 @@ export type Alarms = {
     readonly message: string;
   }[];
   readonly next: string | null;
+};
+export type AlarmCauses = {
+  readonly at: Timestamp;
+  /**
+   * Causes that fit, on all pages.
+   */
+  readonly total: number;
+  /**
+   * Their alarms.
+   */
+  readonly alarms: number;
+  readonly causes: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly cause: string;
+    /**
+     * The worst of its alarms.
+     */
+    readonly severity: 'info' | 'warning' | 'critical';
+    readonly environment: string | null;
+    /**
+     * The workspace of its assignment; null: none.
+     */
+    readonly owner: string | null;
+    readonly assignment: string | null;
+    readonly alarms: number;
+    readonly sites: number;
+    readonly firstSites: readonly string[];
+    readonly since: Timestamp;
+    readonly newest: Timestamp;
+    /**
+     * Of the newest alarm.
+     */
+    readonly summary: string;
+    readonly action: string;
+    /**
+     * Alarms that a person acknowledged.
+     */
+    readonly acknowledged: number;
+    /**
+     * Alarms without notices at present.
+     */
+    readonly silenced: number;
+    readonly by: AlarmAct;
+    readonly silence: AlarmSilenceAct;
+  }[];
+  readonly next: string | null;
+};
+export type AlarmsPast = {
+  readonly at: Timestamp;
+  readonly alarms: readonly {
+    readonly id: string;
+    readonly kind: string;
+    readonly severity: 'info' | 'warning' | 'critical';
+    readonly subject: AlarmSubject;
+    readonly since: Timestamp;
+    readonly summary: string;
+    readonly cause: string;
+    readonly openedAt: Timestamp;
+    readonly goneAt: Timestamp;
+    /**
+     * Person who had acknowledged it; null: it resolved without one.
+     */
+    readonly acknowledgedBy: string | null;
+  }[];
+  readonly next: string | null;
+};
+export type AlarmHandle = {
+  /**
+   * Id of an open alarm, or of a cause.
+   */
+  readonly target: string;
+  readonly reason: string;
+};
+export type AlarmSilence = {
+  /**
+   * Id of an open alarm, or of a cause.
+   */
+  readonly target: string;
+  readonly reason: string;
+  /**
+   * End of the silence, at most 90 days ahead.
+   */
+  readonly until: Timestamp;
+};
+export type AlarmHandled = {
+  readonly target: string;
+  readonly kind: string;
+  readonly cause: string;
+  readonly environment: string | null;
+  readonly workspace: string | null;
+  readonly assignment: string | null;
+  /**
+   * Alarms that it reached.
+   */
+  readonly alarms: number;
+  /**
+   * Of a silence.
+   */
+  readonly until?: string;
 };
 export type PlatformEdit = {
   /**

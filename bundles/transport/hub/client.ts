@@ -578,6 +578,29 @@ export type RecordedMedium = {
     releases: string[];
     sites: string[];
 };
+export type AlarmSubject = {
+    site?: string;
+    agent?: string;
+    environment?: string;
+    clusterType?: string;
+    workspace?: string;
+    workload?: string;
+    assignment?: string;
+    name?: string;
+};
+export type AlarmAct = {
+    person: string;
+    reason: string;
+    at: Time;
+} | null;
+export type AlarmSilenceAct = {
+    /** The alarm, or its cause. */
+    target: string;
+    person: string;
+    reason: string;
+    at: Time;
+    until: Time;
+} | null;
 export type Alarms = {
     at: Time;
     /** Open alarms that fit, on all pages. */
@@ -586,21 +609,17 @@ export type Alarms = {
         id: string;
         kind: string;
         severity: "info" | "warning" | "critical";
-        subject: {
-            site?: string;
-            agent?: string;
-            environment?: string;
-            clusterType?: string;
-            workspace?: string;
-            workload?: string;
-            assignment?: string;
-            name?: string;
-        };
+        subject: AlarmSubject;
         since: Time;
         summary: string;
         openedAt: Time;
         action: string;
         noticedAt: Time | null;
+        /** What it shares with other alarms, such as code and failed checks. */
+        cause: string;
+        causeId: string;
+        acknowledged: AlarmAct;
+        silenced: AlarmSilenceAct;
     }[];
     /** Receivers that did not take their last notices; for readers of everything. */
     failing: {
@@ -611,6 +630,80 @@ export type Alarms = {
         message: string;
     }[];
     next: string | null;
+};
+export type AlarmCauses = {
+    at: Time;
+    /** Causes that fit, on all pages. */
+    total: number;
+    /** Their alarms. */
+    alarms: number;
+    causes: {
+        id: string;
+        kind: string;
+        cause: string;
+        /** The worst of its alarms. */
+        severity: "info" | "warning" | "critical";
+        environment: string | null;
+        /** The workspace of its assignment; null: none. */
+        owner: string | null;
+        assignment: string | null;
+        alarms: number;
+        sites: number;
+        firstSites: string[];
+        since: Time;
+        newest: Time;
+        /** Of the newest alarm. */
+        summary: string;
+        action: string;
+        /** Alarms that a person acknowledged. */
+        acknowledged: number;
+        /** Alarms without notices at present. */
+        silenced: number;
+        by: AlarmAct;
+        silence: AlarmSilenceAct;
+    }[];
+    next: string | null;
+};
+export type AlarmsPast = {
+    at: Time;
+    alarms: {
+        id: string;
+        kind: string;
+        severity: "info" | "warning" | "critical";
+        subject: AlarmSubject;
+        since: Time;
+        summary: string;
+        cause: string;
+        openedAt: Time;
+        goneAt: Time;
+        /** Person who had acknowledged it; null: it resolved without one. */
+        acknowledgedBy: string | null;
+    }[];
+    next: string | null;
+};
+export type AlarmHandle = {
+    /** Id of an open alarm, or of a cause. */
+    target: string;
+    reason: string;
+};
+export type AlarmHandled = {
+    target: string;
+    kind: string;
+    cause: string;
+    environment: string | null;
+    workspace: string | null;
+    assignment: string | null;
+    /** Alarms that it reached. */
+    alarms: number;
+    /** Of a silence. */
+    until?: string;
+};
+export type AlarmSilence = {
+    /** Id of an open alarm, or of a cause. */
+    target: string;
+    reason: string;
+    /** End of the silence, at most 90 days ahead. */
+    until: string;
 };
 export type Audit = {
     at: Time;
@@ -1789,11 +1882,13 @@ export function recordMedium({ xFleetCsrf, recordMedium }: {
 /**
  * Open alarms, the worst first, with the last notice
  */
-export function alarms({ environment, site, kind, severity, limit, cursor, ifNoneMatch }: {
+export function alarms({ environment, site, kind, severity, cause, workspace, limit, cursor, ifNoneMatch }: {
     environment?: string;
     site?: string;
     kind?: string;
     severity?: "info" | "warning" | "critical";
+    cause?: string;
+    workspace?: string;
     limit?: number;
     cursor?: string;
     ifNoneMatch?: string;
@@ -1811,6 +1906,8 @@ export function alarms({ environment, site, kind, severity, limit, cursor, ifNon
         site,
         kind,
         severity,
+        cause,
+        workspace,
         limit,
         cursor
     }))}`, {
@@ -1819,6 +1916,146 @@ export function alarms({ environment, site, kind, severity, limit, cursor, ifNon
             "If-None-Match": ifNoneMatch
         })
     });
+}
+/**
+ * Open alarms grouped by cause, the worst first
+ */
+export function alarmCauses({ environment, site, kind, severity, cause, workspace, limit, cursor, ifNoneMatch }: {
+    environment?: string;
+    site?: string;
+    kind?: string;
+    severity?: "info" | "warning" | "critical";
+    cause?: string;
+    workspace?: string;
+    limit?: number;
+    cursor?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AlarmCauses;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/alarms/causes${QS.query(QS.explode({
+        environment,
+        site,
+        kind,
+        severity,
+        cause,
+        workspace,
+        limit,
+        cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Alarms that are over, the one that ended last first
+ */
+export function alarmsPast({ environment, site, limit, cursor, ifNoneMatch }: {
+    environment?: string;
+    site?: string;
+    limit?: number;
+    cursor?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AlarmsPast;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/alarms/past${QS.query(QS.explode({
+        environment,
+        site,
+        limit,
+        cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Notes that a person works on an alarm, or on all of a cause
+ */
+export function acknowledgeAlarms({ idempotencyKey, xFleetCsrf, alarmHandle }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    alarmHandle: AlarmHandle;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AlarmHandled;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/alarms/acknowledge", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: alarmHandle,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Stops notices about an alarm, or about a cause, until a time
+ */
+export function silenceAlarms({ idempotencyKey, xFleetCsrf, alarmSilence }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    alarmSilence: AlarmSilence;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AlarmHandled;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/alarms/silence", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: alarmSilence,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
+}
+/**
+ * Takes back acknowledgements and the silence of an alarm or cause
+ */
+export function endAlarmHandling({ idempotencyKey, xFleetCsrf, alarmHandle }: {
+    idempotencyKey?: string;
+    xFleetCsrf?: string;
+    alarmHandle: AlarmHandle;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: AlarmHandled;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/alarms/end", oazapfts.json({
+        ...opts,
+        method: "POST",
+        body: alarmHandle,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "Idempotency-Key": idempotencyKey,
+            "X-Fleet-Csrf": xFleetCsrf
+        })
+    }));
 }
 /**
  * The audit log, newest entry first

@@ -57,6 +57,8 @@ export type Trouble = {
     readonly at: Timestamp;
     readonly code: string | null;
     readonly message: string | null;
+    /** Names of the checks that failed. */
+    readonly checks: readonly string[];
   } | null;
   readonly drifted: { readonly at: Timestamp; readonly message: string | null } | null;
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
 import type { Timestamp } from '#bundles/time';
@@ -75,6 +76,8 @@ export type Alarm = {
   readonly since: Timestamp;
   /** One plain sentence. */
   readonly summary: string;
+  /** What it shares with other alarms that one act may end, such as code and failed checks; '': kind and subject say it. */
+  readonly cause: string;
 };
 
 /** Fields of the subject that do not name it: a workload that moves to another workspace is the same one. */
@@ -83,10 +86,20 @@ const idOf = (kind: AlarmKind, { workspace: _, workload: __, ...subject }: Alarm
   return `alarm_${hexOf(digest).slice(0, 40)}`;
 };
 
+/**
+ * Names the group of an alarm: one kind, cause, environment, owner and assignment, wherever it is. So whoever may handle one alarm of a group
+ * may handle all of them.
+ */
+export const causeIdOf = ({ kind, cause, subject }: Pick<Alarm, 'kind' | 'cause' | 'subject'>): string => {
+  const { environment, workspace, assignment } = subject;
+  const named = defined({ kind, cause, environment, workspace, assignment });
+  return `cause_${hexOf(digestOf(canonicalJson(named))).slice(0, 40)}`;
+};
+
 export const createAlarm = (
   kind: AlarmKind,
   severity: Severity,
   subject: AlarmSubject,
   since: Timestamp,
   summary: string,
-): Alarm => ({ id: idOf(kind, subject), kind, severity, subject, since, summary });
+): Alarm => ({ id: idOf(kind, subject), kind, severity, subject, since, summary, cause: '' });

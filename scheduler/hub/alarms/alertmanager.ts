@@ -14,6 +14,7 @@ const KEPT_MS = 30 * 60_000;
 export const alertmanager = ({ url, tokenFile }: AlertmanagerSettings, access: Access): Carrier => ({
   batch: 200,
   repeatMs: REPEAT_MS,
+  silences: 'own',
   deliver: async (notices, { fleet, now, signal }) => {
     const token = tokenFile === undefined ? undefined : await readSecretLine(tokenFile);
     const body = Buffer.from(JSON.stringify(notices.map((one) => alertOf(one, { fleet, now }))));

@@ -1,4 +1,5 @@
 import { defined } from '#bundles/defined';
+import { compareBytes } from '#bundles/digest';
 import { formatCount } from '#bundles/format-count';
 import { formatChannel } from '#bundles/names';
 import { plainText } from '#bundles/errors';
@@ -10,7 +11,7 @@ import { isReached } from '../questions/state/what-runs-where.ts';
 import { nextVisit } from '../questions/state/next-visit.ts';
 import { silentSince } from '../questions/state/silent-since.ts';
 import { type Alarm, type AlarmKind, type AlarmSubject, createAlarm } from './alarm.ts';
-import type { AgentFacts, AlarmFacts, End } from './alarm-facts.ts';
+import type { AgentFacts, AlarmFacts, End, Trouble } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */
 const MIN_CORRECTIONS = 3;
@@ -66,7 +67,8 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
     const summary = `${agent.id} is ${freshness}: ${word}, and its FreshnessPolicy allows ${formatSpan(limit * 1000)}`;
     const severity = freshness === 'late' ? 'warning' : 'critical';
-    alarms.push(createAlarm('AGENT_LATE', severity, subject, formatTime(since), summary));
+    const alarm = createAlarm('AGENT_LATE', severity, subject, formatTime(since), summary);
+    alarms.push(agent.reported ? alarm : { ...alarm, cause: 'never reported' });
   }
   if (agent.onlineAt !== null && agent.onlineAt < silentSince(now)) {
     const summary = `${agent.id} is silent: it was online, and the hub last heard it at ${agent.onlineAt}`;
@@ -131,7 +133,8 @@ const packageAlarms = (facts: AlarmFacts, agents: Agents): readonly Alarm[] => {
     if (failed) {
       const code = failed.code === null ? '' : ` (${failed.code})`;
       const summary = `${assignment} failed at ${id}${code}${reasonSuffix(failed.message)}`;
-      alarms.push(createAlarm('PACKAGE_FAILED', 'critical', subject, notAfter(failed.at, now), summary));
+      const alarm = createAlarm('PACKAGE_FAILED', 'critical', subject, notAfter(failed.at, now), summary);
+      alarms.push({ ...alarm, cause: failureCause(failed) });
     }
     if (drifted && !agent.held) {
       const summary = `${assignment} at ${id} differs from what was applied${reasonSuffix(drifted.message)}`;
@@ -340,6 +343,10 @@ const hubAlarms = ({ trouble, receivers, now }: AlarmFacts): readonly Alarm[] =>
     ];
   }),
 ];
+
+/** 'CHECK_FAILED every-program-has-a-limit' */
+const failureCause = ({ code, checks }: NonNullable<Trouble['failed']>): string =>
+  plainText([code ?? '', checks.toSorted(compareBytes).join(', ')].join(' ').trim()).slice(0, MAX_TEXT);
 
 /** ': <why>' on one line without control characters; nothing without a reason. */
 const reasonSuffix = (why: string | null): string => {

@@ -1,10 +1,12 @@
 import { canonicalJson } from '#bundles/json/canonical';
+import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime } from '#bundles/time';
 import { bySeverity, type Severity } from '../../model/severity.ts';
 import type { Store } from '../store/open-store.ts';
 import { parts } from '../store/parts.ts';
-import type { Database, OpenAlarmRow, Tx } from '../store/tables.ts';
-import { type Alarm, createAlarm } from './alarm.ts';
+import type { OpenAlarmRow } from '../store/alarm-rows.ts';
+import type { Database, Tx } from '../store/tables.ts';
+import { type Alarm, type AlarmKind, type AlarmSubject, causeIdOf, createAlarm } from './alarm.ts';
 
 /** Alarms that are open at a time. Past it they are counted, and a single alarm says so. */
 const MAX_OPEN = 10_000;
@@ -12,6 +14,8 @@ const MAX_OPEN = 10_000;
 export const GONE_MS = 5 * 60_000;
 /** After this time an alarm that is over is deleted although a receiver does not know it. */
 const KEPT_MS = 7 * 86_400_000;
+/** How long an alarm that is over is listed. */
+const PAST_MS = 90 * 86_400_000;
 
 export type Changes = { readonly opened: readonly Alarm[]; readonly over: readonly OpenAlarmRow[] };
 
@@ -30,10 +34,12 @@ export const keepAlarms = async (
   const present = new Set(alarms.map(({ id }) => id));
   const opened: Alarm[] = [];
   const rows: OpenAlarmRow[] = [];
+  const back: OpenAlarmRow[] = [];
   for (const alarm of alarms) {
     const before = known.get(alarm.id);
     const isOver = before !== undefined && overSince(before, now);
     if (!before || isOver) opened.push(alarm);
+    else if (before.gone_at !== null) back.push(before);
     const row = rowOf(alarm, before && !isOver ? before : undefined, at);
     if (JSON.stringify(row) !== JSON.stringify(before)) rows.push(row);
   }
@@ -50,8 +56,10 @@ export const keepAlarms = async (
       for (const part of parts(rows)) await tx.insertInto('open_alarm').values(part).execute();
       for (const part of parts(gone.map(({ id }) => id)))
         await tx.updateTable('open_alarm').set({ gone_at: at }).where('id', 'in', part).execute();
+      await keepPast(tx, { gone, back, now });
       for (const part of parts(old.map(({ id }) => id)))
-        await tx.deleteFrom('alarm_sent').where('alarm', 'in', part).execute();
+        for (const table of ['alarm_sent', 'alarm_acknowledged'] as const)
+          await tx.deleteFrom(table).where('alarm', 'in', part).execute();
     });
   return { opened, over: absent.filter((row) => overSince(row, now)) };
 };
@@ -84,11 +92,53 @@ export const forgetAlarms = async (store: Store, receivers: readonly string[], n
   await store.transact(async (tx) => {
     await tx.deleteFrom('alarm_sent').where('receiver', 'not in', names).execute();
     await tx.deleteFrom('alarm_receiver').where('name', 'not in', names).execute();
-    await deleteAlarms(
-      tx,
-      (await over(tx).execute()).map(({ id }) => id),
-    );
+    const ended = (await over(tx).execute()).map(({ id }) => id);
+    await deleteAlarms(tx, ended);
+    for (const part of parts(ended))
+      await tx.deleteFrom('alarm_acknowledged').where('alarm', 'in', part).execute();
   });
+};
+
+/**
+ * Notes alarms whose condition is gone, with who had acknowledged them, and takes the note of those back whose condition returned before
+ * they were over.
+ */
+const keepPast = async (
+  tx: Tx,
+  {
+    gone,
+    back,
+    now,
+  }: { readonly gone: readonly OpenAlarmRow[]; readonly back: readonly OpenAlarmRow[]; readonly now: Date },
+): Promise<void> => {
+  for (const { id, opened_at: openedAt } of back)
+    await tx.deleteFrom('past_alarm').where('id', '=', id).where('opened_at', '=', openedAt).execute();
+  for (const part of parts(gone)) {
+    const acknowledged = await tx
+      .selectFrom('alarm_acknowledged')
+      .select(['alarm', 'opened_at', 'person'])
+      .where(
+        'alarm',
+        'in',
+        part.map(({ id }) => id),
+      )
+      .execute();
+    const rows = part.map((row) => ({
+      ...row,
+      gone_at: formatTime(now),
+      acknowledged_by:
+        acknowledged.find(({ alarm, opened_at: at }) => alarm === row.id && at === row.opened_at)?.person ??
+        null,
+    }));
+    await tx
+      .insertInto('past_alarm')
+      .values(rows)
+      .onConflict((conflict) => conflict.columns(['id', 'opened_at']).doNothing())
+      .execute();
+  }
+  const old = formatTime(new Date(now.getTime() - PAST_MS));
+  await tx.deleteFrom('past_alarm').where('gone_at', '<', old).execute();
+  await tx.deleteFrom('alarm_silence').where('until_at', '<', old).execute();
 };
 
 export const readOpenAlarms = (db: Database): Promise<readonly OpenAlarmRow[]> =>
@@ -108,6 +158,8 @@ const rowOf = (alarm: Alarm, before: OpenAlarmRow | undefined, at: string): Open
   summary: alarm.summary,
   opened_at: before?.opened_at ?? at,
   gone_at: null,
+  cause: alarm.cause,
+  cause_id: causeIdOf(alarm),
 });
 
 /** Those that are open stay, then the worst, then the oldest. */
@@ -132,5 +184,16 @@ const boundAlarms = (
 const deleteAlarms = async (tx: Tx, ids: readonly string[]): Promise<void> => {
   for (const part of parts(ids)) await tx.deleteFrom('open_alarm').where('id', 'in', part).execute();
 };
+
+/** The alarm of a row. Rows of an earlier version have no cause until the next round. */
+export const alarmOf = (row: OpenAlarmRow): Alarm => ({
+  id: row.id,
+  kind: row.kind as AlarmKind,
+  severity: severityOf(row),
+  subject: parseJson(row.subject) as AlarmSubject,
+  since: row.since,
+  summary: row.summary,
+  cause: row.cause ?? '',
+});
 
 export const severityOf = ({ severity }: Pick<OpenAlarmRow, 'severity'>): Severity => severity as Severity;

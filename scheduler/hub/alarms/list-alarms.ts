@@ -1,19 +1,32 @@
-import { parseJson } from '#bundles/json/parse-json';
+import { defined } from '#bundles/defined';
 import type { Timestamp } from '#bundles/time';
 import { SEVERITIES, type Severity } from '../../model/severity.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import { seesAssignment, seesWhole, type Visible } from '../people/visible.ts';
-import type { Database, OpenAlarmRow } from '../store/tables.ts';
-import { type Alarm, type AlarmKind, ALARMS, type AlarmSubject } from './alarm.ts';
-import { readOpenAlarms, severityOf } from './keep-alarms.ts';
+import type { OpenAlarmRow } from '../store/alarm-rows.ts';
+import type { Database } from '../store/tables.ts';
+import { type Alarm, ALARMS, type AlarmSubject } from './alarm.ts';
+import { alarmOf, readOpenAlarms, severityOf } from './keep-alarms.ts';
+import { type Handling, readHandling } from './read-handling.ts';
 
-/** An open alarm with its notices. */
+/** A person's act: who, why, when. */
+export type Act = { readonly person: string; readonly reason: string; readonly at: Timestamp };
+export type Silence = Act & {
+  /** What it is about: this alarm, or its cause. */
+  readonly target: string;
+  readonly until: Timestamp;
+};
+
+/** An open alarm with its notices and what people did about it. */
 export type ListedAlarm = Alarm & {
+  readonly causeId: string;
   readonly openedAt: Timestamp;
   /** Advice for the person who reads it. */
   readonly action: string;
   /** Time of the last notice to any receiver; null: no receiver took one. */
   readonly noticedAt: Timestamp | null;
+  readonly acknowledged: Act | null;
+  readonly silenced: Silence | null;
 };
 
 /** A receiver that did not take its last notices. */
@@ -30,6 +43,10 @@ export type AlarmsAsked = {
   readonly site?: string | undefined;
   readonly kind?: string | undefined;
   readonly severity?: Severity | undefined;
+  /** Id of a cause. */
+  readonly cause?: string | undefined;
+  /** Owner. */
+  readonly workspace?: string | undefined;
   /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;
 };
@@ -42,16 +59,15 @@ export const listAlarms = async (
   db: Database,
   asked: AlarmsAsked,
   { limit, cursor }: Page,
+  now: Date,
 ): Promise<{
   readonly total: number;
   readonly alarms: readonly ListedAlarm[];
   readonly failing: readonly FailingReceiver[];
   readonly next: string | null;
 }> => {
-  const open = (await readOpenAlarms(db))
-    .filter(({ gone_at: gone }) => gone === null)
-    .map((row) => ({ row, subject: parseJson(row.subject) as AlarmSubject, key: keyOf(row) }))
-    .filter(({ row, subject }) => isSelected(asked, row, subject))
+  const open = (await readSelected(db, asked))
+    .map((one) => ({ ...one, key: keyOf(one.row) }))
     .toSorted((a, b) => order(a.key, b.key));
   const after = cursor === undefined ? undefined : decodeCursor(cursor, [0, '', ''] as const);
   const rest = open.filter(({ key }) => after === undefined || order(key, after) > 0);
@@ -60,21 +76,50 @@ export const listAlarms = async (
     db,
     rows.map(({ row }) => row.id),
   );
+  const handling = await readHandling(db, now);
   return {
     total: open.length,
-    alarms: rows.map(({ row, subject }) => ({
-      id: row.id,
-      kind: row.kind as AlarmKind,
-      severity: severityOf(row),
-      subject,
-      since: row.since,
-      summary: row.summary,
+    alarms: rows.map(({ row, alarm }) => ({
+      ...alarm,
+      ...handledBy(handling, row),
+      causeId: row.cause_id ?? '',
       openedAt: row.opened_at,
-      action: ALARMS[row.kind as AlarmKind] ?? '',
+      action: ALARMS[alarm.kind] ?? '',
       noticedAt: noticed.get(row.id) ?? null,
     })),
     failing: asked.visible === undefined ? await readFailing(db) : [],
     next,
+  };
+};
+
+/** The open alarms that fit, in no order. */
+export const readSelected = async (
+  db: Database,
+  asked: AlarmsAsked,
+): Promise<readonly { readonly row: OpenAlarmRow; readonly alarm: Alarm }[]> =>
+  (await readOpenAlarms(db))
+    .filter(({ gone_at: gone }) => gone === null)
+    .map((row) => ({ row, alarm: alarmOf(row) }))
+    .filter(({ row, alarm }) => isSelected(asked, row, alarm.subject));
+
+/** What people did about an alarm. */
+export const handledBy = (
+  handling: Handling,
+  row: OpenAlarmRow,
+): { readonly acknowledged: Act | null; readonly silenced: Silence | null } => {
+  const act = handling.acknowledgementOf(row);
+  const silence = handling.silenceOf(row);
+  return {
+    acknowledged: act ? { person: act.person, reason: act.reason, at: act.at } : null,
+    silenced: silence
+      ? {
+          target: silence.target,
+          person: silence.person,
+          reason: silence.reason,
+          at: silence.at,
+          until: silence.until_at,
+        }
+      : null,
   };
 };
 
@@ -90,22 +135,29 @@ const compare = <T extends string | number>(a: T, b: T): number => {
 };
 
 const isSelected = (
-  { environment, site, kind, severity, visible }: AlarmsAsked,
-  row: OpenAlarmRow,
+  { environment, site, kind, severity, cause, workspace, visible }: AlarmsAsked,
+  row: Pick<OpenAlarmRow, 'kind' | 'severity' | 'cause_id'>,
   subject: AlarmSubject,
 ): boolean =>
-  (environment === undefined || subject.environment === environment) &&
-  (site === undefined || subject.site === site) &&
-  (kind === undefined || row.kind === kind) &&
-  (severity === undefined || row.severity === severity) &&
-  (visible === undefined || isSeen(visible, subject));
+  Object.entries(
+    defined({
+      environment: environment === undefined ? undefined : subject.environment === environment,
+      site: site === undefined ? undefined : subject.site === site,
+      kind: kind === undefined ? undefined : row.kind === kind,
+      severity: severity === undefined ? undefined : row.severity === severity,
+      cause: cause === undefined ? undefined : row.cause_id === cause,
+      workspace: workspace === undefined ? undefined : subject.workspace === workspace,
+      visible: visible === undefined ? undefined : isSeen(visible, subject),
+    }),
+  ).every(([, fits]) => fits);
 
-const isSeen = (visible: Visible, { environment, assignment }: AlarmSubject): boolean =>
+/** Whether a limited reader may know of alarms with this subject. */
+export const isSeen = (visible: Visible, { environment, assignment }: AlarmSubject): boolean =>
   environment !== undefined &&
   (seesWhole(visible, environment) ||
     (assignment !== undefined && seesAssignment(visible, environment, assignment)));
 
-const readNoticed = async (
+export const readNoticed = async (
   db: Database,
   alarms: readonly string[],
 ): Promise<ReadonlyMap<string, Timestamp>> => {

@@ -1,12 +1,12 @@
 import { digestOf, hexOf } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
-import { parseJson } from '#bundles/json/parse-json';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { bySeverity, isWorse, type Severity } from '../../model/severity.ts';
 import type { Selectable } from 'kysely';
-import type { AlarmSentRow as Stored, OpenAlarmRow } from '../store/tables.ts';
-import { ALARMS, type Alarm, type AlarmKind, type AlarmSubject } from './alarm.ts';
-import { overSince, severityOf } from './keep-alarms.ts';
+import type { AlarmSentRow as Stored, OpenAlarmRow } from '../store/alarm-rows.ts';
+import { ALARMS, type Alarm } from './alarm.ts';
+import { alarmOf, overSince, severityOf } from './keep-alarms.ts';
+import { type Handling, NOT_HANDLED } from './read-handling.ts';
 
 /** `worsened`: its severity has risen. `repeated`: it is still there. */
 export type NoticeKind = 'opened' | 'worsened' | 'repeated' | 'resolved';
@@ -33,6 +33,13 @@ export type AlarmFilter = {
   readonly workspaces: readonly string[] | undefined;
 };
 
+export type NoticeOptions = {
+  readonly now: Date;
+  readonly repeatMs: number;
+  /** Acknowledgements and silences; default: none. */
+  readonly handling?: Handling;
+};
+
 /** Longer than any stored pause: a later time is of a clock that was ahead and has been set back since. */
 const MAX_MS = 8 * 3_600_000;
 
@@ -50,12 +57,12 @@ export const pendingNotices = (
   filter: AlarmFilter,
   rows: readonly OpenAlarmRow[],
   sent: ReadonlyMap<string, AlarmSentRow>,
-  { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
+  options: NoticeOptions,
 ): readonly Notice[] =>
   rows
     .flatMap((row) => {
       const before = sent.get(row.id);
-      const what = noticeKindOf(filter, row, before, { now, repeatMs });
+      const what = noticeKindOf(filter, row, before, options);
       return what === undefined ? [] : [noticeOf(what, row, before)];
     })
     .toSorted((a, b) => bySeverity(a.alarm.severity, b.alarm.severity));
@@ -64,21 +71,24 @@ const noticeKindOf = (
   filter: AlarmFilter,
   row: OpenAlarmRow,
   before: AlarmSentRow | undefined,
-  { now, repeatMs }: { readonly now: Date; readonly repeatMs: number },
+  { now, repeatMs, handling = NOT_HANDLED }: NoticeOptions,
 ): NoticeKind | undefined => {
   const isDue = !isPaused(before?.next_at, now);
   if (overSince(row, now))
     return before && (isDue || before.refused_what !== 'resolved') ? 'resolved' : undefined;
+  // A receiver that has the alarm hears of its end also during a silence: nothing else would close it there.
+  if (handling.silenceOf(row)) return undefined;
   if (!before) return row.gone_at === null && isWanted(filter, row) ? 'opened' : undefined;
   if (before.opened_at !== row.opened_at) return 'opened';
   if (row.gone_at !== null) return undefined;
   if (isWorse(severityOf(row), severityOf(before))) return 'worsened';
   if (before.refused_what !== null) return isDue ? (before.refused_what as NoticeKind) : undefined;
+  if (handling.acknowledgementOf(row)) return undefined;
   return Math.abs(now.getTime() - parseTime(before.sent_at).getTime()) >= repeatMs ? 'repeated' : undefined;
 };
 
 const isWanted = ({ severity, environments, workspaces }: AlarmFilter, row: OpenAlarmRow): boolean => {
-  const { environment, workspace } = subjectOf(row);
+  const { environment, workspace } = alarmOf(row).subject;
   return (
     !isWorse(severity, severityOf(row)) &&
     (environments === undefined || (environment !== undefined && environments.includes(environment))) &&
@@ -86,12 +96,10 @@ const isWanted = ({ severity, environments, workspaces }: AlarmFilter, row: Open
   );
 };
 
-const subjectOf = ({ subject }: OpenAlarmRow): AlarmSubject => parseJson(subject) as AlarmSubject;
-
 const noticeOf = (what: NoticeKind, row: OpenAlarmRow, before: AlarmSentRow | undefined): Notice => {
-  const { id, since, summary, opened_at: openedAt, gone_at: goneAt } = row;
-  const kind = row.kind as AlarmKind;
-  const severity = severityOf(row);
+  const { opened_at: openedAt, gone_at: goneAt } = row;
+  const alarm = alarmOf(row);
+  const { id, kind, severity } = alarm;
   const name = canonicalJson({
     id,
     openedAt,
@@ -102,7 +110,7 @@ const noticeOf = (what: NoticeKind, row: OpenAlarmRow, before: AlarmSentRow | un
   return {
     id: `msg_${hexOf(digestOf(name)).slice(0, 40)}`,
     what,
-    alarm: { id, kind, severity, subject: subjectOf(row), since, summary },
+    alarm,
     action: ALARMS[kind],
     openedAt,
     resolvedAt: what === 'resolved' ? goneAt : null,

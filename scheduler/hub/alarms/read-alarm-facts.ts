@@ -4,6 +4,8 @@ import { readFreshness } from '../questions/state/freshness-policies.ts';
 import { formatChannel } from '#bundles/names';
 import { channelOf, labelsOf } from '../sites/agent-record.ts';
 import type { RebootState } from '../store/reboot-state.ts';
+import { agentAssignment, readFailedChecks, WITH_CHECKS } from '../questions/state/read-failed-checks.ts';
+import type { FailedCheck } from '../questions/state/what-runs-where.ts';
 import { readLinkStates } from '../questions/state/link-states.ts';
 import { parts } from '../store/parts.ts';
 import type { Database } from '../store/tables.ts';
@@ -20,6 +22,8 @@ const HOUR_MS = 3_600_000;
 const CORRECTIONS_WINDOW_MS = 24 * HOUR_MS;
 /** Assignments in trouble that are read: of more than these each alarm would be one of thousands. */
 const MAX_TROUBLES = 20_000;
+/** Agents whose failed checks are read by one statement. */
+const AGENTS_AT_ONCE = 200;
 
 /** Reads the agents and the assignments in trouble, not all assignments. @param receivers names in the configuration */
 export const readAlarmFacts = async (
@@ -125,13 +129,22 @@ const readTroubles = async (db: Database): Promise<readonly Trouble[]> => {
     .orderBy('state.assignment')
     .limit(MAX_TROUBLES)
     .execute();
+  const checks = new Map<string, readonly FailedCheck[]>();
+  const failing = rows.filter(({ code }) => (WITH_CHECKS as readonly (string | null)[]).includes(code));
+  for (const agents of parts([...new Set(failing.map(({ agent }) => agent))], AGENTS_AT_ONCE))
+    for (const [key, failed] of await readFailedChecks(db, { agents })) checks.set(key, failed);
   return rows.map((row) => ({
     agent: row.agent,
     assignment: row.assignment,
     runs: row.package !== null,
     failed:
       (row.outcome === 'failed' || row.outcome_type === 'rolled-back') && row.outcome_at !== null
-        ? { at: row.outcome_at, code: row.code, message: row.message }
+        ? {
+            at: row.outcome_at,
+            code: row.code,
+            message: row.message,
+            checks: (checks.get(agentAssignment(row.agent, row.assignment)) ?? []).map(({ name }) => name),
+          }
         : null,
     drifted:
       row.drifted === 1 && row.drift_at !== null ? { at: row.drift_at, message: row.drift_message } : null,

@@ -21,6 +21,8 @@ export type Carrier = {
   readonly batch: number;
   /** Instead of the configured interval: the receiver forgets alarms that are not said again. */
   readonly repeatMs?: number;
+  /** `own`: the receiver has silences of its own, and would take an alarm that is withheld for resolved. */
+  readonly silences?: 'own';
   /** Does not throw, except FleetError CONFIG_INVALID for its secret, and when the signal aborts. */
   readonly deliver: (notices: readonly Notice[], options: DeliverOptions) => Promise<Outcome>;
 };

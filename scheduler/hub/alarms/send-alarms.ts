@@ -9,6 +9,7 @@ import { alertmanager } from './alertmanager.ts';
 import { email } from './email.ts';
 import { readOpenAlarms } from './keep-alarms.ts';
 import { type AlarmSentRow, isPaused, type Notice, pendingNotices, refusedOf, sentOf } from './notice.ts';
+import { NOT_HANDLED, readHandling } from './read-handling.ts';
 import type { Access, Carrier, Outcome } from './receiver.ts';
 import { webhook } from './webhook.ts';
 
@@ -48,7 +49,9 @@ export const createAlarmSender = (
     const rows = await readOpenAlarms(store.db);
     const sent = new Map((await readSent(store, name)).map((row) => [row.alarm, row]));
     const filter = { severity, environments, workspaces };
-    const notices = pendingNotices(filter, rows, sent, { now: clock(), repeatMs });
+    const now = clock();
+    const handling = carrier.silences === 'own' ? NOT_HANDLED : await readHandling(store.db, now);
+    const notices = pendingNotices(filter, rows, sent, { now, repeatMs, handling });
     for (let start = 0; start < notices.length && !signal.aborted; start += carrier.batch) {
       const part = notices.slice(start, start + carrier.batch);
       const outcome = await carrier

@@ -39,6 +39,7 @@ import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
 import type { Verdict } from '../promote/judge/verdict.ts';
 import type { Authoring } from './authoring/authoring.ts';
+import { alarmRoutes } from './decisions/alarm-routes.ts';
 import type { DecisionOptions } from './decisions/decision-server.ts';
 
 declare module 'fastify' {
@@ -181,6 +182,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
   mediaRoutes(server, context, gate);
+  alarmRoutes(server, context, gate);
   const { keys } = context.hub;
   valuesRoutes(server, context, options.values ?? { review: undefined, readKeys: async () => keys }, gate);
   await notificationRoutes(server, context, gate, options.followerQuota);

@@ -13,7 +13,7 @@ export type Role = (typeof ROLES)[number];
 /** Allowances of each role. An approval is signed by its person's own key, regardless of the role. */
 const VERBS_OF: Readonly<Record<Role, readonly Verb[]>> = {
   viewer: ['read'],
-  operator: ['read', 'promote', 'pause', 'resume', 'rollback', 'rollout', 'record', 'wait'],
+  operator: ['read', 'promote', 'pause', 'resume', 'rollback', 'rollout', 'record', 'wait', 'alarms'],
   approver: ['read', 'approve', 'reject', 'wait'],
   // Values of sites alone.
   editor: [],

@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 import { addAgentState } from './add-agent-state.ts';
+import { addAlarmHandling } from './add-alarm-handling.ts';
 import { addAlarms, addRefusals } from './add-alarms.ts';
 import { addCompliance } from './add-compliance.ts';
 import { addHistory } from './add-history.ts';
@@ -460,4 +461,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   },
   '0039-values-rollouts': { up: addValuesRollouts },
   '0040-local-edits': { up: addLocalEdits },
+  '0041-alarm-handling': { up: addAlarmHandling },
 };

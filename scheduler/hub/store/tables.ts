@@ -2,6 +2,14 @@ import type { Generated, Kysely, Transaction } from 'kysely';
 import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Timestamp } from '#bundles/time';
+import type {
+  AlarmAcknowledgedRow,
+  AlarmReceiverRow,
+  AlarmSentRow,
+  AlarmSilenceRow,
+  OpenAlarmRow,
+  PastAlarmRow,
+} from './alarm-rows.ts';
 import type { HistoryRow } from './history-row.ts';
 import type { LocalEditRow } from './local-edit-row.ts';
 
@@ -37,6 +45,9 @@ export type Tables = {
   open_alarm: OpenAlarmRow;
   alarm_sent: AlarmSentRow;
   alarm_receiver: AlarmReceiverRow;
+  alarm_acknowledged: AlarmAcknowledgedRow;
+  alarm_silence: AlarmSilenceRow;
+  past_alarm: PastAlarmRow;
   session: SessionRow;
   sign_in: SignInRow;
   compliance: ComplianceRow;
@@ -457,50 +468,6 @@ export type CommitStatusRow = {
   readonly candidates: string;
   readonly state: 'pending' | 'success' | 'failure';
   readonly set_at: Timestamp;
-};
-
-/** A condition that the hub raises an alarm about (hub/alarms), kept until every receiver knows that it is over. */
-export type OpenAlarmRow = {
-  /** Alarm.id: names kind and subject. */
-  readonly id: string;
-  readonly kind: string;
-  readonly severity: string;
-  /** AlarmSubject, canonical JSON. */
-  readonly subject: string;
-  readonly since: Timestamp;
-  readonly summary: string;
-  /** When the hub first saw it. Another time is another episode, which has notices of its own. */
-  readonly opened_at: Timestamp;
-  /** Since when it is not seen any more; null: it is there. */
-  readonly gone_at: Timestamp | null;
-};
-
-/** The last notice about an alarm that a receiver took, so that each is sent once. */
-export type AlarmSentRow = {
-  readonly receiver: string;
-  readonly alarm: string;
-  /** The episode that it was about. */
-  readonly opened_at: Timestamp;
-  readonly severity: string;
-  /** Of the last one that it took. */
-  readonly sent_at: Timestamp;
-  /** Change in the notice that it refused and that is sent again at `next_at`; null: it accepted the last one. */
-  readonly refused_what: string | null;
-  readonly refused_at: Timestamp | null;
-  readonly refusals: Generated<number>;
-  readonly next_at: Timestamp | null;
-  /** Its answer. */
-  readonly refusal: string | null;
-};
-
-/** A receiver that takes no notices at present; the others have no row. */
-export type AlarmReceiverRow = {
-  readonly name: string;
-  readonly failing_since: Timestamp;
-  /** In a row. */
-  readonly failures: number;
-  readonly next_at: Timestamp;
-  readonly message: string;
 };
 
 /** A medium that came back with reports, and its contents by its unsigned table of contents. */

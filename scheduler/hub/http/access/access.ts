@@ -15,7 +15,12 @@ export type Access =
   /** Callers that may see or change values of some sites, or read something; the route judges about which ones (values-access.ts). */
   | { readonly for: 'values' }
   /** Callers that may use this verb in some environment; the route judges about which ones (`checkAllowed`). */
-  | { readonly for: 'verb'; readonly verb: Verb }
+  | {
+      readonly for: 'verb';
+      readonly verb: Verb;
+      /** Admits also callers that may use it for a workspace; the route judges about which ones. */
+      readonly byWorkspace?: boolean;
+    }
   /** Callers that may decide with this verb about the environment in the path; without one those that may read about it. */
   | {
       readonly for: 'environment';

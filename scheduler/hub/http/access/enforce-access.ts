@@ -75,7 +75,8 @@ const judge = (
     case 'verb':
       if (
         environmentAllowances(principal.allowances).some(
-          ({ verb, workspace }) => verb === access.verb && workspace === undefined,
+          ({ verb, workspace }) =>
+            verb === access.verb && (access.byWorkspace === true || workspace === undefined),
         )
       )
         return;
@@ -125,6 +126,22 @@ const judgeAssignment = async (
   if (team?.workspace !== undefined && workspaces.includes(team.workspace)) return;
   const what = typeof assignment === 'string' ? `this assignment` : 'a whole channel';
   throw notAllowed(principalOf(request), `deciding about ${what} of ${formatChannel(channel)}`);
+};
+
+/**
+ * Judges whether the caller may handle alarms of an environment, or of a workspace in it; those of the fleet itself are for callers of all
+ * environments. @throws FleetError TOKEN_SCOPE, ROLE_MISSING
+ */
+export const checkAlarms = (
+  principal: Principal,
+  { environment, workspace }: { readonly environment?: string; readonly workspace?: string },
+): void => {
+  const { allowances } = principal;
+  if (isAllowed(allowances, 'alarms', environment ?? '*')) return;
+  const own = environment === undefined ? [] : workspacesOf(allowances, 'alarms', environment);
+  if (workspace !== undefined && own.includes(workspace)) return;
+  const about = workspace === undefined ? (environment ?? '*') : `${environment ?? '*'}/${workspace}`;
+  throw notAllowed(principal, `alarms:${about}`);
 };
 
 const describeRight = (verb: Verb | undefined, environment: string): string =>

@@ -1,6 +1,5 @@
 import type { FastifyRequest } from 'fastify';
 import {
-  ALARMS_PATH,
   AUDIT_PATH,
   COMPLIANCE_PATH,
   MEDIA_PATH,
@@ -8,10 +7,7 @@ import {
   SEARCH_PATH,
   SITES_PATH,
 } from '#bundles/formats/events/hub-api';
-import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
-import { SEVERITIES } from '../../../model/severity.ts';
-import { listAlarms } from '../../alarms/list-alarms.ts';
 import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
@@ -70,23 +66,6 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
   server.get(MEDIA_PATH, forReaders, async (request, reply) => {
     const { filter, page } = await readPlaces(request);
     return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
-  });
-
-  server.get(ALARMS_PATH, forReaders, async (request, reply) => {
-    const query = readQuery(request, ['environment', 'site', 'kind', 'severity', 'limit', 'cursor']);
-    const { environment, site, kind, limit, cursor } = query;
-    const severity = SEVERITIES.find((one) => one === query.severity);
-    if (query.severity !== undefined && severity === undefined)
-      throw new FleetError('USAGE', `severity is ${SEVERITIES.join(', ')}`);
-    const asked = {
-      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
-      site: site === undefined ? undefined : parseName(site, 'site'),
-      kind,
-      severity,
-      visible: await visibleTo(request, context),
-    };
-    const answer = await listAlarms(hub.store.db, asked, { limit: parseLimit(limit), cursor });
-    return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
   });
 
   server.get(AUDIT_PATH, forReaders, async (request, reply) => {

@@ -7,7 +7,8 @@ import type { Labels } from '../agent-record.ts';
 /**
  * Verbs that a caller may use, each in named environments. `read` is for questions about sites. Every other verb but `record`, `wait`
  * alone, too, lets its holder read what concerns decisions in the environment. `rollout` is for the decisions about rollouts inside an
- * environment, `record` for saying that a medium with its releases leaves the office, `author` for edits of the platform in its repository.
+ * environment, `record` for saying that a medium with its releases leaves the office, `author` for edits of the platform in its repository,
+ * `alarms` for acknowledging and silencing alarms.
  */
 export const VERBS = [
   'read',
@@ -22,6 +23,7 @@ export const VERBS = [
   'record',
   'wait',
   'author',
+  'alarms',
 ] as const;
 export type Verb = (typeof VERBS)[number];
 
@@ -45,9 +47,9 @@ export type Allowance = EnvironmentAllowance | ValuesAllowance;
 
 /**
  * Verbs that an allowance may limit to a workspace: `rollback` is then about single assignments, `approve` and `reject` about candidates by
- * what they change.
+ * what they change, `alarms` about alarms of its assignments.
  */
-export const WORKSPACE_VERBS: readonly Verb[] = ['read', 'approve', 'reject', 'rollback'];
+export const WORKSPACE_VERBS: readonly Verb[] = ['read', 'approve', 'reject', 'rollback', 'alarms'];
 
 /** @param text 'promote:qa', 'wait:*', 'read:prod/production', 'values:site=plant-7:network' @throws FleetError USAGE, NAME_INVALID */
 export const parseAllowance = (text: string): Allowance => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import type { AgentFacts, AlarmFacts, End } from '../../../../scheduler/hub/alarms/alarm-facts.ts';
+import { causeIdOf } from '../../../../scheduler/hub/alarms/alarm.ts';
 import { deriveAlarms } from '../../../../scheduler/hub/alarms/derive-alarms.ts';
 import type { LinkState } from '../../../../scheduler/hub/questions/state/link-states.ts';
 import type { Desired } from '../../../../scheduler/hub/questions/state/what-runs-where.ts';
@@ -180,7 +181,12 @@ describe('an alarm about a package', () => {
     agent: AGENT.id,
     assignment: 'kiosk-web',
     runs: true,
-    failed: { at: ago(2), code: 'CHECK_FAILED', message: 'GET /: 503\n\u001b[31mred' },
+    failed: {
+      at: ago(2),
+      code: 'CHECK_FAILED',
+      message: 'GET /: 503\n\u001b[31mred',
+      checks: ['page', 'door'],
+    },
     drifted: null,
   };
   const drift = { ...trouble, failed: null, drifted: { at: ago(2), message: 'replicas 3, not 2' } };
@@ -213,6 +219,22 @@ describe('an alarm about a package', () => {
       desired: new Map([['prod/factory-host', { ...RELEASE, teams }]]),
     });
     expect(moved.map(({ id }) => id)).toEqual(alarms({ troubles: [trouble] }).map(({ id }) => id));
+  });
+
+  it('has code and failed checks as its cause, so that the same failure at other sites is one group', () => {
+    const other = { ...AGENT, id: 'plant-8/press-1', site: 'plant-8' };
+    const same = { ...trouble, agent: other.id, failed: { ...trouble.failed, message: 'GET /: 404' } };
+    const both = alarms({ agents: [AGENT, other], troubles: [trouble, same] });
+    expect(both.map(({ cause }) => cause)).toEqual(['CHECK_FAILED door, page', 'CHECK_FAILED door, page']);
+    expect(new Set(both.map(causeIdOf)).size).toBe(1);
+    const [another] = alarms({ troubles: [{ ...trouble, failed: { ...trouble.failed, checks: ['page'] } }] });
+    expect(another && causeIdOf(another)).not.toBe(both[0] && causeIdOf(both[0]));
+  });
+
+  it('is raised for a first installation that failed: nothing of it ever ran', () => {
+    expect(told({ troubles: [{ ...trouble, runs: false }] }).map(([kind]) => kind)).toEqual([
+      'PACKAGE_FAILED',
+    ]);
   });
 
   it('is not raised when the package neither runs nor is wanted', () => {
@@ -412,7 +434,7 @@ it('each alarm has a unique id, which is the same in the next round', () => {
       agent: AGENT.id,
       assignment,
       runs: true,
-      failed: { at: ago(1), code: null, message: null },
+      failed: { at: ago(1), code: null, message: null, checks: [] },
       drifted: { at: ago(1), message: null },
     })),
   };

@@ -29,7 +29,7 @@ const open = async () => {
     await tx.insertInto('alarm_receiver').values(failing).execute();
   });
   const see = async (visible: Visible | undefined, limit = 100, cursor?: string) => {
-    const { alarms: seen, ...rest } = await listAlarms(hub.store.db, { visible }, { limit, cursor });
+    const { alarms: seen, ...rest } = await listAlarms(hub.store.db, { visible }, { limit, cursor }, NOW);
     const words = seen.map(({ kind, subject: { environment = '', assignment = '' } }) =>
       [kind, environment, assignment].filter(Boolean).join(' '),
     );

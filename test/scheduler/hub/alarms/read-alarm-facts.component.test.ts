@@ -41,6 +41,7 @@ test('failures, drift and repeated drift are read from reports of enrolled agent
     outcome: 'failed',
     code: 'CHECK_FAILED',
     message: 'no answer',
+    detail: { checks: [{ name: 'answers', outcome: 'failed', message: 'no answer' }] },
     at: at(2),
   };
   const lines = chain(agent, [
@@ -62,7 +63,7 @@ test('failures, drift and repeated drift are read from reports of enrolled agent
       agent: agent.id,
       assignment: 'db',
       runs: true,
-      failed: { at: at(2), code: 'CHECK_FAILED', message: 'no answer' },
+      failed: { at: at(2), code: 'CHECK_FAILED', message: 'no answer', checks: ['answers'] },
       drifted: null,
     },
     {

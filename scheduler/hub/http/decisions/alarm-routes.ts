@@ -1,0 +1,144 @@
+import type { FastifyRequest } from 'fastify';
+import { FleetError } from '#bundles/errors';
+import { ALARMS_PATH } from '#bundles/formats/events/hub-api';
+import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import { parseName } from '#bundles/names';
+import type { Documents } from '#bundles/schemas/documents';
+import { formatTime, parseTime } from '#bundles/time';
+import { SEVERITIES } from '../../../model/severity.ts';
+import {
+  acknowledgeAlarms,
+  endHandling,
+  type HandleRequest,
+  silenceAlarms,
+} from '../../alarms/handle-alarms.ts';
+import { type AlarmsAsked, isSeen, listAlarms } from '../../alarms/list-alarms.ts';
+import { listCauses } from '../../alarms/list-causes.ts';
+import { listPast } from '../../alarms/list-past.ts';
+import { type Page, parseLimit } from '../../page.ts';
+import { READERS } from '../access/access.ts';
+import { auditedCaller, checkAlarms, principalOf, visibleTo } from '../access/enforce-access.ts';
+import { admitBody, type BodyGate } from '../admit-body.ts';
+import type { Context } from '../context.ts';
+import type { HubServer } from '../hub-server.ts';
+import { readQuery, sendFacts } from '../readers/history-routes.ts';
+import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
+import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
+
+const PER_MINUTE = { max: 300, timeWindow: 60_000 };
+
+/** Adds the routes for reading alarms, and for acknowledging and silencing them (docs/hub-api.md). */
+export const alarmRoutes = (server: HubServer, context: Context, gate: BodyGate): void => {
+  const { hub, clock } = context;
+  const { db } = hub.store;
+  const forReaders = { config: { rateLimit: UNAUTHENTICATED_RATE, access: READERS } };
+  const answerOnce = createAnswerOnce(hub.store, clock);
+
+  server.get(ALARMS_PATH, forReaders, async (request, reply) => {
+    const { asked, page } = await readAsked(request, context);
+    const now = clock();
+    return sendFacts(request, reply, { at: formatTime(now), ...(await listAlarms(db, asked, page, now)) });
+  });
+
+  server.get(`${ALARMS_PATH}/causes`, forReaders, async (request, reply) => {
+    const { asked, page } = await readAsked(request, context);
+    const now = clock();
+    return sendFacts(request, reply, { at: formatTime(now), ...(await listCauses(db, asked, page, now)) });
+  });
+
+  server.get(`${ALARMS_PATH}/past`, forReaders, async (request, reply) => {
+    const { environment, site, limit, cursor } = readQuery(request, [
+      'environment',
+      'site',
+      'limit',
+      'cursor',
+    ]);
+    const asked = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      site: site === undefined ? undefined : parseName(site, 'site'),
+      visible: await visibleTo(request, context),
+    };
+    const answer = await listPast(db, asked, { limit: parseLimit(limit), cursor });
+    return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
+  });
+
+  const decide = <Name extends DocumentName>(
+    path: string,
+    schema: Name,
+    work: (request: HandleRequest, body: Documents[Name]) => Promise<object>,
+  ): void => {
+    server.post(
+      `${ALARMS_PATH}${path}`,
+      {
+        config: { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'alarms', byWorkspace: true } },
+        preParsing: admitBody(gate),
+      },
+      async (request) => {
+        const body = parseDocument(schema, request.body ?? {}, 'the request');
+        const caller = principalOf(request);
+        const { id, person = id } = caller;
+        const visible = await visibleTo(request, context);
+        const { target, reason } = body as { readonly target: string; readonly reason: string };
+        const run = (): Promise<object> =>
+          work(
+            {
+              target,
+              reason,
+              person,
+              now: clock(),
+              sees: (subject) => visible === undefined || isSeen(visible, subject),
+              check: (subject) => checkAlarms(caller, subject),
+            },
+            body,
+          );
+        const key = parseKey(request.headers['idempotency-key']);
+        const keyed = requestDigest(request.method, request.url, body);
+        const answer =
+          key === undefined ? await run() : await answerOnce({ tokenId: id, key, request: keyed }, run);
+        // The entry goes to the audit log with the next round of the leader.
+        context.onSiteChange();
+        request.log.info({ ...auditedCaller(caller), target, route: path }, 'alarms handled');
+        return answer;
+      },
+    );
+  };
+
+  decide('/acknowledge', 'hub-decisions#alarm-handle', (request) => acknowledgeAlarms(hub.store, request));
+  decide('/silence', 'hub-decisions#alarm-silence', (request, { until }) =>
+    silenceAlarms(hub.store, { ...request, until: parseTime(until) }),
+  );
+  decide('/end', 'hub-decisions#alarm-handle', (request) => endHandling(hub.store, request));
+};
+
+/** @throws FleetError USAGE, NAME_INVALID */
+const readAsked = async (
+  request: FastifyRequest,
+  context: Context,
+): Promise<{ readonly asked: AlarmsAsked; readonly page: Page }> => {
+  const query = readQuery(request, [
+    'environment',
+    'site',
+    'kind',
+    'severity',
+    'cause',
+    'workspace',
+    'limit',
+    'cursor',
+  ]);
+  const { environment, site, kind, cause, workspace, limit, cursor } = query;
+  const severity = SEVERITIES.find((one) => one === query.severity);
+  if (query.severity !== undefined && severity === undefined)
+    throw new FleetError('USAGE', `severity is ${SEVERITIES.join(', ')}`);
+  return {
+    asked: {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      site: site === undefined ? undefined : parseName(site, 'site'),
+      kind,
+      severity,
+      cause,
+      workspace: workspace === undefined ? undefined : parseName(workspace, 'workspace'),
+      visible: await visibleTo(request, context),
+    },
+    page: { limit: parseLimit(limit), cursor },
+  };
+};
