@@ -1403,7 +1403,7 @@ export type Alarms = {
     readonly action: string;
     readonly noticedAt: Timestamp | null;
     /**
-     * What it shares with other alarms, such as code and failed checks.
+     * Text shared with other alarms of one cause, such as code and failed checks.
      */
     readonly cause: string;
     readonly causeId: string;

@@ -615,7 +615,7 @@ export type Alarms = {
         openedAt: Time;
         action: string;
         noticedAt: Time | null;
-        /** What it shares with other alarms, such as code and failed checks. */
+        /** Text shared with other alarms of one cause, such as code and failed checks. */
         cause: string;
         causeId: string;
         acknowledged: AlarmAct;

@@ -49,7 +49,7 @@ export default class AlarmsList extends FleetCommand {
       const past = await listPast(db, asked, page);
       for (const { kind, summary, openedAt, goneAt, acknowledgedBy } of past.alarms)
         this.log(
-          `${goneAt}  ${kind}  open since ${openedAt}${acknowledgedBy === null ? ', resolved by itself' : `, acknowledged by ${acknowledgedBy}`}\n    ${summary}`,
+          `${goneAt}  ${kind}  open since ${openedAt}${acknowledgedBy === null ? ', resolved without a person' : `, acknowledged by ${acknowledgedBy}`}\n    ${summary}`,
         );
       if (past.alarms.length === 0) this.log('No alarm of the last 90 days is over.');
       this.#next(past.next);

@@ -12,7 +12,7 @@ import { personFlags, personOf, reasonFlag } from '../person-flags.ts';
 
 export default class AlarmsSilence extends FleetCommand {
   static override description =
-    'Stop notices about an alarm, or about all present and later alarms of a cause, until a time.\n\nThe silence ends by itself. Alarms stay visible. A receiver that has an alarm still hears of its end.';
+    'Stop notices about an alarm, or about all present and later alarms of a cause, until a time.\n\nThe silence ends at that time. Alarms stay visible. A receiver that has an alarm still hears of its end.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> cause_7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1f --until 4h --reason "line 3 is being rebuilt"',
   ];
@@ -50,7 +50,8 @@ const LENGTH = /^[1-9]\d{0,4}[mhd]$/;
 /** A time, or a length from now. @throws FleetError USAGE */
 const parseUntil = (text: string, now: Date): Date => {
   if (LENGTH.test(text)) return new Date(now.getTime() + durationMs(text));
-  if (isTime(text)) return parseTime(text);
+  const isExact: boolean = isTime(text);
+  if (isExact) return parseTime(text);
   throw new FleetError('USAGE', `${JSON.stringify(text.slice(0, 40))} is not the end of a silence`, {
     subject: '--until',
     hint: 'Write a length such as 4h or 7d, or a time such as 2026-11-21T18:00:00Z',

@@ -76,7 +76,7 @@ export type Alarm = {
   readonly since: Timestamp;
   /** One plain sentence. */
   readonly summary: string;
-  /** What it shares with other alarms that one act may end, such as code and failed checks; '': kind and subject say it. */
+  /** Text shared with other alarms that one act may end, such as code and failed checks; '': kind and subject say it. */
   readonly cause: string;
 };
 
@@ -87,7 +87,7 @@ const idOf = (kind: AlarmKind, { workspace: _, workload: __, ...subject }: Alarm
 };
 
 /**
- * Names the group of an alarm: one kind, cause, environment, owner and assignment, wherever it is. So whoever may handle one alarm of a group
+ * Names the group of an alarm: one kind, cause, environment, owner and assignment, wherever it is. A person who may handle one alarm of a group
  * may handle all of them.
  */
 export const causeIdOf = ({ kind, cause, subject }: Pick<Alarm, 'kind' | 'cause' | 'subject'>): string => {

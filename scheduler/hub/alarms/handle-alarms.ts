@@ -16,7 +16,7 @@ import { readHandling, readSilences } from './read-handling.ts';
 /** Longest silence: what is to be silent for ever is not an alarm. */
 const MAX_DAYS = 90;
 
-/** What a target is about, for people and for the audit log. */
+/** Description of a target, for people and for the audit log. */
 export type AboutAlarms = {
   readonly kind: string;
   readonly cause: string;

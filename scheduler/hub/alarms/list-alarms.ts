@@ -12,7 +12,7 @@ import { type Handling, readHandling } from './read-handling.ts';
 /** A person's act: who, why, when. */
 export type Act = { readonly person: string; readonly reason: string; readonly at: Timestamp };
 export type Silence = Act & {
-  /** What it is about: this alarm, or its cause. */
+  /** Id of this alarm, or of its cause. */
   readonly target: string;
   readonly until: Timestamp;
 };
@@ -102,7 +102,7 @@ export const readSelected = async (
     .map((row) => ({ row, alarm: alarmOf(row) }))
     .filter(({ row, alarm }) => isSelected(asked, row, alarm.subject));
 
-/** What people did about an alarm. */
+/** Acknowledgement and silence of an alarm. */
 export const handledBy = (
   handling: Handling,
   row: OpenAlarmRow,

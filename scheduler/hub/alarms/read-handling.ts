@@ -5,7 +5,7 @@ import type { Database, Tx } from '../store/tables.ts';
 
 type Asked = Pick<OpenAlarmRow, 'id' | 'opened_at' | 'cause_id'>;
 
-/** What people did about open alarms, at one time. */
+/** Acknowledgements and silences in force at one time. */
 export type Handling = {
   readonly acknowledgementOf: (row: Asked) => AlarmAcknowledgedRow | undefined;
   /** The silence that is in force: of the alarm, otherwise of its cause. */

@@ -1,38 +1,123 @@
-import { Anchor, Button, Group, NativeSelect, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { type Alarms, alarms } from '#bundles/transport/hub/client';
+import {
+  Anchor,
+  Badge,
+  Button,
+  Card,
+  Group,
+  NativeSelect,
+  SegmentedControl,
+  Stack,
+  Text,
+  Title,
+} from '@mantine/core';
+import {
+  Form,
+  Link,
+  type LoaderFunctionArgs,
+  useLoaderData,
+  useNavigate,
+  useSearchParams,
+} from 'react-router';
+import {
+  acknowledgeAlarms,
+  type AlarmCauses,
+  alarmCauses,
+  type Alarms,
+  alarms,
+  type AlarmsPast,
+  alarmsPast,
+  endAlarmHandling,
+  silenceAlarms,
+} from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
+import { alarmAddress } from '../parts/alarm-address.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { type Tone, State } from '../parts/state.tsx';
-import { Wide } from '../parts/wide.tsx';
+import { State, type Tone } from '../parts/state.tsx';
+import { Decide, type Decision } from './decide.tsx';
 
-const ALARMS = 50;
-
+const SHOWN = 50;
 const SEVERITIES = ['critical', 'warning', 'info'] as const;
 
-export const readAlarms = async ({ request }: LoaderFunctionArgs): Promise<Alarms> => {
-  const query = new URL(request.url).searchParams;
+type Cause = AlarmCauses['causes'][number];
+type Alarm = Alarms['alarms'][number];
+
+type AlarmsAnswer =
+  | { readonly kind: 'past'; readonly past: AlarmsPast }
+  | {
+      readonly kind: 'open';
+      readonly causes: AlarmCauses;
+      readonly failing: Alarms['failing'];
+      /** Of the cause in the address. */
+      readonly members: readonly Alarm[];
+    };
+
+export const readAlarms = async ({ request: { url, signal } }: LoaderFunctionArgs): Promise<AlarmsAnswer> => {
+  const query = new URL(url).searchParams;
+  const places = given({ environment: query.get('environment'), site: query.get('site') });
+  const page = given({ limit: SHOWN, cursor: query.get('cursor') });
+  if (query.get('show') === 'past')
+    return {
+      kind: 'past',
+      past: await ask((options) => alarmsPast({ ...places, ...page }, options), signal),
+    };
   const severity = SEVERITIES.find((one) => one === query.get('severity'));
-  const asked = given({
-    environment: query.get('environment'),
-    site: query.get('site'),
-    kind: query.get('kind'),
-    severity,
-    cursor: query.get('cursor'),
-  });
-  return ask((options) => alarms({ ...asked, limit: ALARMS }, options), request.signal);
+  const asked = {
+    ...places,
+    ...given({ kind: query.get('kind'), workspace: query.get('workspace'), severity }),
+  };
+  const cause = query.get('cause');
+  const [causes, members] = await Promise.all([
+    ask((options) => alarmCauses({ ...asked, ...page }, options), signal),
+    // The receivers are in every answer about alarms.
+    ask(
+      (options) => alarms({ ...asked, ...given({ cause }), limit: cause === null ? 1 : 200 }, options),
+      signal,
+    ),
+  ]);
+  return { kind: 'open', causes, failing: members.failing, members: cause === null ? [] : members.alarms };
 };
 
-/** Open alarms, the worst first: subject, begin, last notice and advice. */
+/** Open alarms by cause, with what people did about them; and those that are over. */
 export const AlarmsView = () => {
-  const { at, total, alarms: open, failing, next } = useLoaderData<Alarms>();
+  const answer = useLoaderData<AlarmsAnswer>();
   const [query] = useSearchParams();
+  const navigate = useNavigate();
   return (
     <>
       <title>Alarms - Fleet Ferry</title>
-      <Title order={1}>Alarms</Title>
-      <Text>{total === 0 ? 'No alarm is open.' : `${total} open.`}</Text>
+      <Group justify="space-between">
+        <Title order={1}>Alarms</Title>
+        <SegmentedControl
+          aria-label="Which alarms"
+          value={answer.kind}
+          onChange={(show) => void navigate(show === 'past' ? '?show=past' : '.')}
+          data={[
+            { value: 'open', label: 'Open' },
+            { value: 'past', label: 'Over' },
+          ]}
+        />
+      </Group>
+      {answer.kind === 'past' ? <Past of={answer.past} /> : <Open of={answer} query={query} />}
+    </>
+  );
+};
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+type OpenProps = {
+  readonly of: Extract<AlarmsAnswer, { readonly kind: 'open' }>;
+  readonly query: URLSearchParams;
+};
+
+const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
+  const { at, total, alarms: count, next } = causes;
+  const owners = [...new Set([...causes.causes.map(({ owner }) => owner), query.get('workspace')])]
+    .filter((owner) => owner !== null && owner !== '')
+    .toSorted();
+  return (
+    <>
+      <Text>{total === 0 ? 'No alarm is open.' : `${count} open, of ${plural(total, 'cause')}.`}</Text>
       {failing.map(({ receiver, since, failures, message, nextAt }) => (
         <Text key={receiver}>
           <State mood="bad">{`${receiver} fails`}</State> Since <Age at={since} now={at} /> it took no notice,
@@ -40,85 +125,286 @@ export const AlarmsView = () => {
         </Text>
       ))}
       <Form role="search" aria-label="Filters" key={query.toString()}>
+        {query.has('environment') && (
+          <input type="hidden" name="environment" value={query.get('environment') ?? ''} />
+        )}
+        {query.has('site') && <input type="hidden" name="site" value={query.get('site') ?? ''} />}
         <Group align="end" my="md">
-          <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
-          <TextInput name="site" label="Site" defaultValue={query.get('site') ?? ''} />
-          <TextInput name="kind" label="Kind" defaultValue={query.get('kind') ?? ''} />
           <NativeSelect
             name="severity"
             label="Severity"
             data={[{ value: '', label: 'all' }, ...SEVERITIES]}
             defaultValue={query.get('severity') ?? ''}
           />
-          <Button type="submit">Filter</Button>
+          <NativeSelect
+            name="workspace"
+            label="Owner"
+            data={[
+              { value: '', label: 'all' },
+              ...owners.map((owner) => ({ value: owner ?? '', label: owner ?? '' })),
+            ]}
+            defaultValue={query.get('workspace') ?? ''}
+          />
+          <Button type="submit" variant="default">
+            Filter
+          </Button>
+          {query.get('site') !== null && (
+            <Text>
+              At {query.get('site')}.{' '}
+              <Anchor component={Link} to=".">
+                Everywhere
+              </Anchor>
+            </Text>
+          )}
         </Group>
       </Form>
-      <Wide
-        label="Open alarms"
-        headings={['Kind', 'Severity', 'Subject', 'Since', 'Last notice', 'What and what to do']}
-      >
-        {open.map(({ id, kind, severity, subject, since, noticedAt, summary, action }) => (
-          <Table.Tr key={id}>
-            <Table.Th scope="row">{kind}</Table.Th>
-            <Table.Td>
-              <State mood={TONES[severity]}>{severity}</State>
-            </Table.Td>
-            <Table.Td>
-              <Subject kind={kind} of={subject} />
-            </Table.Td>
-            <Table.Td>
-              <Age at={since} now={at} />
-            </Table.Td>
-            <Table.Td>
-              {noticedAt === null ? 'no receiver took one' : <Age at={noticedAt} now={at} />}
-            </Table.Td>
-            <Table.Td>
-              {summary}
-              <Text size="sm">{action}.</Text>
-            </Table.Td>
-          </Table.Tr>
+      <Stack gap="sm" component="ul" className="causes">
+        {causes.causes.map((cause) => (
+          <li key={cause.id}>
+            <CauseCard
+              cause={cause}
+              now={at}
+              members={query.get('cause') === cause.id ? members : undefined}
+            />
+          </li>
         ))}
-      </Wide>
+      </Stack>
       <Pages next={next} />
     </>
   );
 };
 
-const TONES: Readonly<Record<Alarms['alarms'][number]['severity'], Tone>> = {
-  critical: 'bad',
-  warning: 'late',
-  info: 'quiet',
+const TONES: Readonly<Record<Alarm['severity'], Tone>> = { critical: 'bad', warning: 'late', info: 'quiet' };
+
+type CauseProps = {
+  readonly cause: Cause;
+  readonly now: string;
+  /** Its alarms, where it is open. */
+  readonly members: readonly Alarm[] | undefined;
 };
 
-type Subject = Alarms['alarms'][number]['subject'];
-
-const Subject = ({ kind, of }: { readonly kind: string; readonly of: Subject }) => {
-  const { environment, clusterType, agent, site, assignment, workload, name } = of;
-  const channel = clusterType === undefined ? environment : `${environment ?? ''}/${clusterType}`;
-  const words = [agent ?? site, assignment ?? workload, channel, name].filter((word) => word !== undefined);
-  const link = linkTo(kind, of);
-  const text = words.length === 0 ? 'the hub' : words.join(', ');
-  return link === undefined ? (
-    text
-  ) : (
-    <Anchor component={Link} to={link}>
-      {text}
-    </Anchor>
+const CauseCard = ({ cause, now, members }: CauseProps) => {
+  const { id, kind, severity, sites, firstSites, since, newest, owner, environment, assignment } = cause;
+  const [query] = useSearchParams();
+  const toggled = new URLSearchParams(query);
+  if (members === undefined) toggled.set('cause', id);
+  else toggled.delete('cause');
+  const where = sites === 0 ? '' : ` at ${plural(sites, 'site')}`;
+  const title = [kind, cause.cause].filter((word) => word !== '').join(' ');
+  return (
+    <Card withBorder padding="sm" className={cause.silenced === cause.alarms ? 'cause silent' : 'cause'}>
+      <Group justify="space-between" align="start" wrap="nowrap" className="cause-head">
+        <div>
+          <Group gap="xs">
+            <State mood={TONES[severity]}>{severity}</State>
+            <Title order={2} size="h4" m={0}>
+              <Anchor
+                component={Link}
+                to={`?${toggled.toString()}`}
+                preventScrollReset
+                aria-expanded={members !== undefined}
+              >
+                {title}
+                {where}
+              </Anchor>
+            </Title>
+          </Group>
+          <Text size="sm" c="dimmed">
+            {[environment, assignment, owner === null ? 'no owner' : `owner ${owner}`]
+              .filter((word) => word !== null)
+              .join(', ')}
+            {', since '}
+            <Age at={since} now={now} />
+            {newest !== since && (
+              <>
+                , newest <Age at={newest} now={now} />
+              </>
+            )}
+          </Text>
+        </div>
+        <Acts cause={cause} />
+      </Group>
+      <Text mt={4} lineClamp={3}>
+        {cause.summary}
+      </Text>
+      <Text size="sm">{cause.action}.</Text>
+      {firstSites.length > 0 && (
+        <Group gap={6} mt={4}>
+          {firstSites.map((site) => (
+            <Badge
+              key={site}
+              component={Link}
+              to={`/sites/${encodeURIComponent(site)}`}
+              variant="default"
+              tt="none"
+              className="site-link"
+            >
+              {site}
+            </Badge>
+          ))}
+          {sites > firstSites.length && <Text size="sm">and {sites - firstSites.length} more</Text>}
+        </Group>
+      )}
+      {cause.by !== null && (
+        <Text size="sm" mt={4}>
+          Acknowledged by {cause.by.person} <Age at={cause.by.at} now={now} />
+          {cause.acknowledged < cause.alarms && ` (${cause.acknowledged} of ${cause.alarms})`}:{' '}
+          {cause.by.reason}
+        </Text>
+      )}
+      {cause.silence !== null && (
+        <Text size="sm" mt={4}>
+          Silenced by {cause.silence.person} until{' '}
+          <time dateTime={cause.silence.until}>{cause.silence.until}</time>: {cause.silence.reason}
+        </Text>
+      )}
+      {members !== undefined && (
+        <ul className="members">
+          {members.map((alarm) => (
+            <Member key={alarm.id} alarm={alarm} now={now} />
+          ))}
+        </ul>
+      )}
+    </Card>
   );
 };
 
-/** Address of the most detailed view of the subject; undefined if no view shows it. */
-const linkTo = (
-  kind: string,
-  { environment, agent, site, assignment, workload }: Subject,
-): string | undefined => {
-  const of = encodeURIComponent;
-  if (kind === 'GATE_WAITS') return '/pipeline';
-  const [place = site, machine] = (agent ?? '').split('/').filter((part) => part !== '');
-  if (place !== undefined && kind === 'MEDIUM_OVERDUE') return `/media?site=${of(place)}`;
-  if (place !== undefined && machine !== undefined && assignment !== undefined)
-    return `/sites/${of(place)}/${of(machine)}/${of(assignment)}`;
-  if (place !== undefined) return `/sites/${of(place)}`;
-  if (workload !== undefined) return `/workloads/${of(workload)}`;
-  return environment === undefined ? undefined : `/workloads?environment=${of(environment)}`;
+const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string }) => {
+  const { kind, subject, since, summary, noticedAt, acknowledged, silenced } = alarm;
+  const to = alarmAddress(kind, subject);
+  const name = subject.agent ?? subject.site ?? subject.name ?? 'the hub';
+  return (
+    <li>
+      <Group gap="xs">
+        {to === undefined ? (
+          name
+        ) : (
+          <Anchor component={Link} to={to}>
+            {name}
+          </Anchor>
+        )}
+        <Text size="sm" c="dimmed">
+          since <Age at={since} now={now} />,{' '}
+          {noticedAt === null ? (
+            'no receiver took a notice'
+          ) : (
+            <>
+              last notice <Age at={noticedAt} now={now} />
+            </>
+          )}
+          {acknowledged !== null && `, acknowledged by ${acknowledged.person}`}
+          {silenced !== null && `, silent until ${silenced.until}`}
+        </Text>
+      </Group>
+      <Text size="sm">{summary}</Text>
+    </li>
+  );
 };
+
+/** Ends of a silence, counted from when the hub hears of it. */
+const LENGTHS = [
+  { value: '1', label: '1 hour' },
+  { value: '4', label: '4 hours' },
+  { value: '24', label: '1 day' },
+  { value: '168', label: '7 days' },
+  { value: '720', label: '30 days' },
+] as const;
+
+const Acts = ({ cause }: { readonly cause: Cause }) => {
+  const { id: target, kind, environment, owner, alarms: count, acknowledged, silence } = cause;
+  const about = {
+    allowance: `alarms:${environment ?? '*'}`,
+    byWorkspace: owner !== null,
+  };
+  const acts: readonly Decision[] = [
+    ...(acknowledged < count
+      ? [
+          {
+            ...about,
+            title: 'Acknowledge',
+            what: `Acknowledge ${kind}`,
+            preview: (
+              <Text size="sm">No repeated notices about {plural(count, 'open alarm')} of this cause.</Text>
+            ),
+            decide: (reason: string, options) =>
+              acknowledgeAlarms({ alarmHandle: { target, reason } }, options),
+          } satisfies Decision,
+        ]
+      : []),
+    ...(silence === null
+      ? [
+          {
+            ...about,
+            title: 'Silence',
+            what: `Silence ${kind}`,
+            preview: (
+              <Text size="sm">
+                No notices about this cause, also at sites where it begins later. It ends at its time.
+              </Text>
+            ),
+            choices: { label: 'For', options: LENGTHS },
+            decide: (reason: string, options, hours: string) =>
+              silenceAlarms({ alarmSilence: { target, reason, until: timeIn(Number(hours)) } }, options),
+          } satisfies Decision,
+        ]
+      : []),
+    ...(acknowledged > 0 || silence !== null
+      ? [
+          {
+            ...about,
+            title: 'Take back',
+            what: `Take back what was done about ${kind}`,
+            decide: (reason: string, options) =>
+              endAlarmHandling({ alarmHandle: { target, reason } }, options),
+          } satisfies Decision,
+        ]
+      : []),
+  ];
+  return (
+    <Group gap="xs" className="acts">
+      {acts.map((decision) => (
+        <Decide key={decision.title} decision={decision} />
+      ))}
+    </Group>
+  );
+};
+
+const timeIn = (hours: number): string =>
+  `${new Date(Date.now() + hours * 3_600_000).toISOString().slice(0, 19)}Z`;
+
+const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) => (
+  <>
+    <Text mb="md">
+      {over.length === 0
+        ? 'No alarm of the last 90 days is over.'
+        : 'Alarms of the last 90 days, the newest end first.'}
+    </Text>
+    <ul className="members">
+      {over.map(({ id, kind, severity, subject, summary, openedAt, goneAt, acknowledgedBy }) => {
+        const to = alarmAddress(kind, subject);
+        const name = subject.agent ?? subject.site ?? subject.environment ?? subject.name ?? 'the hub';
+        return (
+          <li key={`${id} ${openedAt}`}>
+            <Group gap="xs">
+              <State mood="good">over</State>
+              <Text fw={600}>{kind}</Text>
+              {to === undefined ? (
+                name
+              ) : (
+                <Anchor component={Link} to={to}>
+                  {name}
+                </Anchor>
+              )}
+              <Text size="sm" c="dimmed">
+                {severity}, over <Age at={goneAt} now={at} />, opened <Age at={openedAt} now={at} />,{' '}
+                {acknowledgedBy === null ? 'resolved without a person' : `acknowledged by ${acknowledgedBy}`}
+              </Text>
+            </Group>
+            <Text size="sm">{summary}</Text>
+          </li>
+        );
+      })}
+    </ul>
+    <Pages next={next} />
+  </>
+);

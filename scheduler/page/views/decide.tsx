@@ -1,6 +1,6 @@
 import { Button, NativeSelect, PasswordInput } from '@mantine/core';
 import type { ApiResponse } from '@oazapfts/runtime';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, mayInWorkspace, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
@@ -28,6 +28,8 @@ export type Decision = {
     readonly options: readonly { readonly value: string; readonly label: string }[];
   };
   readonly isMain?: boolean;
+  /** What the decision does, above the reason. */
+  readonly preview?: ReactNode;
 };
 
 /** A button that asks for a reason, and, where the tab has only a reader's token, for the token of a person who may decide. */
@@ -86,9 +88,12 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
       decide={decide}
       close={close}
       above={
-        choices !== undefined && (
-          <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
-        )
+        <>
+          {decision.preview}
+          {choices !== undefined && (
+            <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
+          )}
+        </>
       }
       below={
         !isPerson &&

@@ -27,6 +27,7 @@ const VERBS = [
   'record',
   'wait',
   'author',
+  'alarms',
 ];
 
 /** What an answer is judged by. Whether a request was refused is the hub's affair: the document says less than its rules. */

@@ -128,20 +128,23 @@ const judgeAssignment = async (
   throw notAllowed(principalOf(request), `deciding about ${what} of ${formatChannel(channel)}`);
 };
 
-/**
- * Judges whether the caller may handle alarms of an environment, or of a workspace in it; those of the fleet itself are for callers of all
- * environments. @throws FleetError TOKEN_SCOPE, ROLE_MISSING
- */
-export const checkAlarms = (
-  principal: Principal,
-  { environment, workspace }: { readonly environment?: string; readonly workspace?: string },
-): void => {
-  const { allowances } = principal;
-  if (isAllowed(allowances, 'alarms', environment ?? '*')) return;
-  const own = environment === undefined ? [] : workspacesOf(allowances, 'alarms', environment);
-  if (workspace !== undefined && own.includes(workspace)) return;
-  const about = workspace === undefined ? (environment ?? '*') : `${environment ?? '*'}/${workspace}`;
-  throw notAllowed(principal, `alarms:${about}`);
+type AlarmOwner = { readonly environment?: string; readonly workspace?: string };
+
+/** Whether the caller may handle alarms of an environment, or of a workspace in it. Those of the fleet itself are for callers of all environments. */
+export const mayHandleAlarms = ({ allowances }: Principal, { environment, workspace }: AlarmOwner): boolean =>
+  isAllowed(allowances, 'alarms', environment ?? '*') ||
+  (environment !== undefined &&
+    workspace !== undefined &&
+    workspacesOf(allowances, 'alarms', environment).includes(workspace));
+
+/** @throws FleetError TOKEN_SCOPE, ROLE_MISSING */
+export const checkAlarms = (principal: Principal, owner: AlarmOwner): void => {
+  if (mayHandleAlarms(principal, owner)) return;
+  const { environment = '*', workspace } = owner;
+  throw notAllowed(
+    principal,
+    `alarms:${[environment, workspace].filter((one) => one !== undefined).join('/')}`,
+  );
 };
 
 const describeRight = (verb: Verb | undefined, environment: string): string =>

@@ -17,7 +17,13 @@ import { listCauses } from '../../alarms/list-causes.ts';
 import { listPast } from '../../alarms/list-past.ts';
 import { type Page, parseLimit } from '../../page.ts';
 import { READERS } from '../access/access.ts';
-import { auditedCaller, checkAlarms, principalOf, visibleTo } from '../access/enforce-access.ts';
+import {
+  auditedCaller,
+  checkAlarms,
+  mayHandleAlarms,
+  principalOf,
+  visibleTo,
+} from '../access/enforce-access.ts';
 import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -86,7 +92,8 @@ export const alarmRoutes = (server: HubServer, context: Context, gate: BodyGate)
               reason,
               person,
               now: clock(),
-              sees: (subject) => visible === undefined || isSeen(visible, subject),
+              sees: (subject) =>
+                visible === undefined || isSeen(visible, subject) || mayHandleAlarms(caller, subject),
               check: (subject) => checkAlarms(caller, subject),
             },
             body,

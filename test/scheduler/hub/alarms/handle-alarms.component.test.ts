@@ -176,7 +176,7 @@ test('an acknowledgement stops repetitions, is in the notes for the audit log, a
   expect(past.alarms[0]).toMatchObject({ acknowledgedBy: 'mara', goneAt: formatTime(minutes(1)) });
 });
 
-test('a silence stops notices of a cause, also at sites where it begins later, and ends by itself', async () => {
+test('a silence stops notices of a cause, also at sites where it begins later, and ends at its time', async () => {
   await using hub = await openAlarms();
   const cause = await hub.causeId();
   await silenceAlarms(hub.store, { ...hub.by('mara', cause), until: minutes(60) });

@@ -91,13 +91,14 @@ describe('roles', () => {
       'rollout:prod',
       'record:prod',
       'wait:prod',
+      'alarms:prod',
       'read:qa/production',
     ]);
     expect(may('otto@example.com', 'line-33')).toEqual([]);
     expect(may('line-3')).toEqual([]);
   });
 
-  test('limit an operator of a workspace to rolling back its assignments', () => {
+  test('limit an operator of a workspace to its assignments and their alarms', () => {
     const operator = {
       role: 'operator',
       groups: ['bakers'],
@@ -107,6 +108,7 @@ describe('roles', () => {
     expect(allowancesOf([operator]).map(formatAllowance)).toEqual([
       'read:prod/bakery',
       'rollback:prod/bakery',
+      'alarms:prod/bakery',
     ]);
     expect(parseAllowance('rollback:prod/bakery')).toEqual({
       verb: 'rollback',
