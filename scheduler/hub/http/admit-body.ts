@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest, RequestPayload } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { createAdmission, type AdmissionLimits, type Place } from './admit.ts';
 import { type AgentQuota, createQuota } from './quota.ts';
@@ -14,19 +14,11 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
 /** Admits requests before their bodies are read. */
 export type BodyGate = {
-  /** For callers without a certificate. The hook rejects with FleetError BUSY, TOO_LARGE. */
+  /** For callers without a certificate, and paths that do not exist. The hook rejects with FleetError BUSY, TOO_LARGE. */
   readonly unauthenticated: Hook;
   /** For the agent in `request.caller`. The hook rejects with FleetError TOO_MANY, BUSY, TOO_LARGE. */
   readonly agent: Hook;
 };
-
-/** Hook for preParsing, which runs after the rate limit of the address: admits a caller without a certificate. */
-export const admitBody =
-  ({ unauthenticated }: BodyGate) =>
-  async (request: FastifyRequest, reply: FastifyReply, payload: RequestPayload): Promise<RequestPayload> => {
-    await unauthenticated(request, reply);
-    return payload;
-  };
 
 /**
  * Three separate queues, so that short requests of agents wait neither for unauthenticated callers nor for long reports.
@@ -74,8 +66,10 @@ export const createBodyGate = ({ requestsPerMinute, bytesPerMinute }: AgentQuota
   };
 
   return {
-    unauthenticated: (request, reply) =>
-      enter(strangers, request.ip, { request, reply, bytes: announced(request) }),
+    unauthenticated: async (request, reply) => {
+      const bytes = announced(request);
+      if (bytes > 0) await enter(strangers, request.ip, { request, reply, bytes });
+    },
     agent: async (request, reply) => {
       const id = request.caller?.agent.id ?? '';
       const bytes = announced(request);

@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import type { Socket } from 'node:net';
 import cookie from '@fastify/cookie';
 import rateLimit from '@fastify/rate-limit';
@@ -29,10 +30,11 @@ import { checkRoutes, type CheckRoutes } from './hooks/check-routes.ts';
 import { type HookRoutes, hookRoutes } from './hooks/hook-routes.ts';
 import { type HttpRefusal, PROBLEM_TYPE, toHttpRefusal, toProblem } from './http-status.ts';
 import type { HubServer } from './hub-server.ts';
-import { limitWaiting, WAITING } from './limit-waiting.ts';
+import { CONNECTIONS, limitConnections } from './limit-connections.ts';
 import { AGENT_QUOTA, type AgentQuota } from './quota.ts';
 import { type FollowerQuota, notificationRoutes } from './hooks/notification-routes.ts';
 import { readBody } from './read-body.ts';
+import { sendInChunks } from './send-in-chunks.ts';
 import { type ValuesOptions, valuesRoutes } from './values/values-routes.ts';
 import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
@@ -92,17 +94,23 @@ const CHECK_MS = 5_000;
 const MAX_HEAD_BYTES = 16 << 10;
 const ENROLMENTS_PER_MINUTE = 300;
 
+const TIMEOUTS = {
+  maxHeaderSize: MAX_HEAD_BYTES,
+  headersTimeout: HEAD_MS,
+  requestTimeout: REQUEST_MS,
+  keepAliveTimeout: IDLE_MS,
+  connectionsCheckingInterval: CHECK_MS,
+};
+
 /** Creates the hub's HTTP server with all routes (docs/hub-api.md). It does not listen yet. */
 export const createServer = async (options: ServerOptions): Promise<HubServer> => {
   const { context, log, tls } = options;
+  const connections = limitConnections(CONNECTIONS);
   const server: HubServer = fastify(
     defined({
       loggerInstance: log,
       logController: new LogController({ disableRequestLogging: true }),
       bodyLimit: BODY_BYTES,
-      requestTimeout: REQUEST_MS,
-      connectionTimeout: IDLE_MS,
-      keepAliveTimeout: IDLE_MS,
       forceCloseConnections: 'idle',
       // Requests that arrive before the server stops are answered with 'connection: close'.
       return503OnClosing: false,
@@ -112,18 +120,19 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
       requestIdHeader: false,
       clientErrorHandler: refuseBytes,
       frameworkErrors: refuse,
-      https: tls
-        ? {
-            maxHeaderSize: MAX_HEAD_BYTES,
-            headersTimeout: HEAD_MS,
-            connectionsCheckingInterval: CHECK_MS,
-            ...tls,
-          }
-        : undefined,
+      serverFactory: (handle: RequestListener) => {
+        const listener: RequestListener = (request, response) => {
+          if (connections.admit(request, response)) handle(request, response);
+        };
+        const made = tls
+          ? createHttpsServer({ ...TIMEOUTS, ...tls }, listener)
+          : createHttpServer(TIMEOUTS, listener);
+        connections.watch(made.setTimeout(IDLE_MS));
+        return made;
+      },
     }) as Parameters<typeof fastify>[0],
   ) as unknown as HubServer;
 
-  limitWaiting(server, WAITING);
   // Our strict parser rejects duplicate keys and deep nesting, as for all documents (security: "caps first").
   server.removeAllContentTypeParsers();
   // One reusable buffer for long bodies: garbage collection would free separate ones too late.
@@ -149,6 +158,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   server.setNotFoundHandler((_, reply) => {
     send(reply, 404, { code: 'USAGE', message: 'the hub has no such path' });
   });
+  server.addHook('onSend', async (_, reply, payload) => sendInChunks(reply, payload));
   let closing = false;
   server.addHook('preClose', async () => {
     closing = true;
@@ -161,6 +171,12 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
 
   const peopleContext = { ...context, people: options.people ?? NO_PEOPLE };
   enforceAccess(server, peopleContext);
+  const gate = createBodyGate(options.agentQuota ?? AGENT_QUOTA);
+  // After access was judged, and before any body is read, of whichever path.
+  server.addHook('preParsing', async (request, reply) => {
+    if (request.caller ?? request.principal) connections.know(request.raw);
+    if (request.place === undefined) await gate.unauthenticated(request, reply);
+  });
   await server.register(cookie);
   await server.register(rateLimit, {
     global: false,
@@ -172,31 +188,30 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
         },
       ),
   });
-  const gate = createBodyGate(options.agentQuota ?? AGENT_QUOTA);
   agentRoutes(server, context, {
     gate,
     certificateOf: options.certificateOf ?? peerCertificate,
     enrolmentsPerMinute: options.enrolmentsPerMinute ?? ENROLMENTS_PER_MINUTE,
   });
-  sessionRoutes(server, peopleContext, gate);
+  sessionRoutes(server, peopleContext);
   signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
-  mediaRoutes(server, context, gate);
-  alarmRoutes(server, context, gate);
+  mediaRoutes(server, context);
+  alarmRoutes(server, context);
   const { keys } = context.hub;
-  valuesRoutes(server, context, options.values ?? { review: undefined, readKeys: async () => keys }, gate);
-  await notificationRoutes(server, context, gate, options.followerQuota);
+  valuesRoutes(server, context, options.values ?? { review: undefined, readKeys: async () => keys });
+  await notificationRoutes(server, context, options.followerQuota);
   if (options.decisions) {
     // Imported on demand: a hub without a platform does not load the modules that read one.
     const { decisionRoutes } = await import('./decisions/decision-routes.ts');
-    decisionRoutes(server, context, options.decisions, gate);
+    decisionRoutes(server, context, options.decisions);
   }
   if (options.authoring) {
     const { platformRoutes } = await import('./authoring/platform-routes.ts');
-    platformRoutes(server, options.authoring, gate);
+    platformRoutes(server, options.authoring);
   }
-  if (options.hooks) await hookRoutes(server, options.hooks, gate);
-  if (options.checks) await checkRoutes(server, options.checks, gate);
+  if (options.hooks) await hookRoutes(server, options.hooks);
+  if (options.checks) await checkRoutes(server, options.checks);
   return server;
 };
 

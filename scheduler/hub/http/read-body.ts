@@ -25,12 +25,10 @@ export const readBody = (
 ): Promise<Buffer> => {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const announced = Number(payload.headers['content-length'] ?? 0);
-  /** If the length is announced, one buffer of that size is used: joining chunks would need the memory twice. */
-  const isAnnounced = announced > 0 && announced <= maxBytes;
   const isRoom = room !== undefined && room.byteLength >= announced;
   const allocate = (): Buffer => (isRoom ? room.subarray(0, announced) : Buffer.allocUnsafeSlow(announced));
-  const bytes = isAnnounced ? allocate() : undefined;
-  const chunks: Buffer[] = [];
+  /** One buffer, which grows where no length is announced: chunks that are kept take up to a hundred times their bytes if they have one each. */
+  let bytes = announced <= maxBytes ? allocate() : Buffer.alloc(0);
   const since = performance.now();
   let size = 0;
   const tooLarge = (): FleetError =>
@@ -38,11 +36,18 @@ export const readBody = (
 
   const onData = (chunk: Buffer): void => {
     size += chunk.byteLength;
-    if (size > maxBytes) end(() => reject(tooLarge()));
-    else if (bytes) chunk.copy(bytes, size - chunk.byteLength);
-    else chunks.push(chunk);
+    if (size > maxBytes) {
+      end(() => reject(tooLarge()));
+      return;
+    }
+    if (size > bytes.byteLength) {
+      const longer = Buffer.allocUnsafeSlow(Math.min(maxBytes, Math.max(size, 2 * bytes.byteLength)));
+      bytes.copy(longer, 0, 0, size - chunk.byteLength);
+      bytes = longer;
+    }
+    chunk.copy(bytes, size - chunk.byteLength);
   };
-  const onEnd = (): void => end(() => resolve(bytes ?? Buffer.concat(chunks, size)));
+  const onEnd = (): void => end(() => resolve(bytes.subarray(0, size)));
   const onGone = (): void =>
     end(() => reject(new FleetError('ABORTED', 'the caller disconnected in the middle of a request')));
   const onSlow = (): void => end(() => reject(place?.signal.reason as FleetError));
@@ -58,7 +63,6 @@ export const readBody = (
     place?.signal.removeEventListener('abort', onSlow);
     place?.arrived();
     settle();
-    chunks.length = 0;
     // The connection closes after the response; until then further data is discarded.
     if (!payload.readableEnded) payload.on('error', () => {}).resume();
   };

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect as connectTls, type SecureContext, createSecureContext } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ENROLL_PATH, PRESENCE_PATH, REPORTS_PATH } from '#bundles/formats/events/hub-api';
 import { chain, happenings, reportOf } from '../../scheduler/hub/test-hub.ts';
 import {
@@ -19,7 +19,8 @@ import {
   startOffice,
 } from './hub-process.ts';
 
-const MOST_MB = 300;
+/** 200 to 215 MB are usual. */
+const MOST_MB = 250;
 const SLOW = 1_000;
 const HOSTILE = 100;
 const HOSTILE_KEYS = 10;
@@ -60,7 +61,13 @@ const SLOWNESS: readonly (string | undefined)[] = [
   '',
   'GET /healthz HTTP/1.1\r\nx-slow: ',
   `${head(ENROLL_PATH, 60_000)}{"token":"`,
+  `${head('/no-such-path', 65_000)}${'x'.repeat(64_000)}`,
 ];
+/** Every so many of them read no answer. */
+const DEAF = 3;
+/** Address of clients that do not begin TLS, and connect again as soon as they are closed. */
+const ELSEWHERE = '127.0.0.2';
+const AGAIN_MS = 500;
 
 /** Some at a time, or the hub would not get to accept them before they give up. */
 const AT_ONCE = 100;
@@ -68,11 +75,18 @@ const AT_ONCE = 100;
 const startSlow = async (secureContext: SecureContext): Promise<Disposable> => {
   const drips: NodeJS.Timeout[] = [];
   const sockets: Socket[] = [];
+  let isOver = false;
   const start = async (words: string | undefined): Promise<void> => {
     const where = { host: '127.0.0.1', port: hub.port };
-    const socket = words === undefined ? connectTcp(where) : connectTls({ ...where, secureContext });
+    const socket =
+      words === undefined
+        ? connectTcp({ ...where, localAddress: ELSEWHERE })
+        : connectTls({ ...where, secureContext });
     sockets.push(socket);
-    socket.on('error', () => {}).resume();
+    socket.on('error', () => {});
+    if (words === undefined)
+      socket.on('close', () => setTimeout(() => isOver || void start(words), AGAIN_MS).unref());
+    if (sockets.length % DEAF > 0) socket.resume();
     // The hub may close it meanwhile.
     await Promise.race([
       once(socket, words === undefined ? 'connect' : 'secureConnect'),
@@ -86,6 +100,7 @@ const startSlow = async (secureContext: SecureContext): Promise<Disposable> => {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, one) => start(SLOWNESS[one % SLOWNESS.length])));
   return {
     [Symbol.dispose]: () => {
+      isOver = true;
       for (const drip of drips) clearInterval(drip);
       for (const socket of sockets) socket.destroy();
     },
@@ -130,7 +145,7 @@ const asAnAgent = async <T>(send: () => Promise<T>): Promise<T> => {
 };
 
 describe('a hub under a flood', () => {
-  it('F4: serves the others, with memory below 300 MB, when 1,000 are slow and 100 hostile -> TOO_MANY', async () => {
+  it('F4: serves the others, with memory below 250 MB, when 1,000 are slow and 100 hostile -> TOO_MANY', async () => {
     const healthy = await Promise.all([1, 2, 3].map((at) => admit(`plant-7/press-${at}`)));
     const thieves = await Promise.all(
       Array.from({ length: HOSTILE_KEYS }, (_, at) => admit(`plant-8/stolen-${at}`)),
@@ -155,11 +170,10 @@ describe('a hub under a flood', () => {
         waits.push(Math.round(performance.now() - started));
       }
     }
+    await vi.waitUntil(() => answers.has('TOO_MANY'), { timeout: 120_000, interval: 500 });
     stop.abort();
     await Promise.all(attacks);
     for (const client of hostile) await client[Symbol.asyncDispose]();
-    const refused = [...answers.keys()].find((code) => code === 'TOO_MANY');
-    expect(refused).toBe('TOO_MANY');
     expect(peakMb(), JSON.stringify({ waits, answers: [...answers] })).toBeLessThan(MOST_MB);
   });
 });

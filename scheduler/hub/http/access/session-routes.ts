@@ -6,7 +6,6 @@ import { breakGlass } from '../../people/break-glass.ts';
 import { listBreakGlass, listSessions } from '../../people/list-sessions.ts';
 import { endSession, findSession, type OpenSession, rotateSession } from '../../people/session.ts';
 import { formatAllowance } from '../../sites/tokens/allowance.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { PeopleContext } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { type Access, ANYONE } from './access.ts';
@@ -24,7 +23,7 @@ const CODES_PER_MINUTE = { max: 30, timeWindow: 60_000 };
 const SIGNED_IN: Access = { for: 'signed in' };
 
 /** Adds the routes about the caller's own account, and about sessions (docs/hub-api.md). */
-export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: BodyGate): void => {
+export const sessionRoutes = (server: HubServer, context: PeopleContext): void => {
   const { hub, clock, people } = context;
   const { store } = hub;
   const forAll = { config: { rateLimit: PER_MINUTE, access: SIGNED_IN } };
@@ -90,7 +89,6 @@ export const sessionRoutes = (server: HubServer, context: PeopleContext, gate: B
     BREAK_GLASS_PATH,
     {
       config: { rateLimit: CODES_PER_MINUTE, access: ANYONE },
-      preParsing: admitBody(gate),
     },
     async (request, reply) => {
       // Another page must not put its own session into this browser.

@@ -21,7 +21,7 @@ import { MAX_SUPPORT_BYTES } from '#bundles/trust/reports/support';
 import { takeSupport } from '../../support/take-support.ts';
 import { noteRoom } from '../refused-reports.ts';
 import { checkTimes, MAX_REPORT_BYTES } from '#bundles/trust/reports/report';
-import { admitBody, type BodyGate } from '../admit-body.ts';
+import type { BodyGate } from '../admit-body.ts';
 import { authenticateAgent, checkCurrentKey } from './authenticate-agent.ts';
 import type { Caller } from './caller.ts';
 import { ANYONE, OWN_PROOF } from '../access/access.ts';
@@ -68,7 +68,6 @@ export const agentRoutes = (server: HubServer, context: Context, options: AgentR
   server.post(
     ENROLL_PATH,
     {
-      preParsing: admitBody(gate),
       config: { rateLimit: { max, timeWindow: 60_000 }, access: OWN_PROOF },
     },
     answerEnrolment(context),

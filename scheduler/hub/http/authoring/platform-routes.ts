@@ -3,7 +3,6 @@ import { FleetError } from '#bundles/errors';
 import { parseDocument } from '#bundles/json/validate';
 import type { PlatformEdit } from '#bundles/schemas/types/hub-decisions';
 import { isAllowed } from '../../sites/tokens/allowance.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import { auditedCaller, checkAllowed, principalOf } from '../access/enforce-access.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readQuery } from '../readers/history-routes.ts';
@@ -18,12 +17,11 @@ const BODY_BYTES = 1 << 20;
  * Adds the routes for edits of the platform. What environments share is for callers that may edit in all of them, and what is one
  * environment's own for those that may edit there; nothing else of the repository is answered.
  */
-export const platformRoutes = (server: HubServer, authoring: Authoring, gate: BodyGate): void => {
+export const platformRoutes = (server: HubServer, authoring: Authoring): void => {
   const config = { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'author' } } as const;
   const guarded = {
     config,
     bodyLimit: BODY_BYTES,
-    preParsing: admitBody(gate),
   };
 
   server.get(PLATFORM_PATH, { config }, answerPlatform(authoring));

@@ -24,7 +24,6 @@ import {
   principalOf,
   visibleTo,
 } from '../access/enforce-access.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
@@ -34,7 +33,7 @@ import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
 const PER_MINUTE = { max: 300, timeWindow: 60_000 };
 
 /** Adds the routes for reading alarms, and for acknowledging and silencing them (docs/hub-api.md). */
-export const alarmRoutes = (server: HubServer, context: Context, gate: BodyGate): void => {
+export const alarmRoutes = (server: HubServer, context: Context): void => {
   const { hub, clock } = context;
   const { db } = hub.store;
   const forReaders = { config: { rateLimit: UNAUTHENTICATED_RATE, access: READERS } };
@@ -77,7 +76,6 @@ export const alarmRoutes = (server: HubServer, context: Context, gate: BodyGate)
       `${ALARMS_PATH}${path}`,
       {
         config: { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'alarms', byWorkspace: true } },
-        preParsing: admitBody(gate),
       },
       async (request) => {
         const body = parseDocument(schema, request.body ?? {}, 'the request');

@@ -16,7 +16,6 @@ import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
 import { limitVerdict } from '../../promote/judge/judge-limits.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import { auditedCaller, environmentOf, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
@@ -34,12 +33,7 @@ const BODY_BYTES = 64 << 10;
 const CANDIDATE_BYTES = 2 << 20;
 
 /** Adds the routes for deciding about environments (docs/hub-api.md). They exist where a platform is configured. */
-export const decisionRoutes = (
-  server: HubServer,
-  context: Context,
-  options: DecisionOptions,
-  gate: BodyGate,
-): void => {
+export const decisionRoutes = (server: HubServer, context: Context, options: DecisionOptions): void => {
   const answerOnce = createAnswerOnce(context.hub.store, context.clock);
   const rateLimit = { max: PER_MINUTE, timeWindow: 60_000 };
   const routes: DecisionServer = {
@@ -62,7 +56,6 @@ export const decisionRoutes = (
         {
           config: { rateLimit, access: { for: 'environment', verb, byAssignment, byWorkspace } },
           bodyLimit: maxBytes,
-          preParsing: admitBody(gate),
         },
         async (request) => {
           const body = parseDocument(schema, request.body ?? {}, 'the request');

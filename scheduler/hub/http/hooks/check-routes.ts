@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { CHECKS_PATH } from '../../promote/checks/describe-question.ts';
 import { MAX_ANSWER_BYTES } from '../../promote/checks/check-answer.ts';
-import type { BodyGate } from '../admit-body.ts';
 import { type HubServer } from '../hub-server.ts';
 import { signedRoute } from './hook-routes.ts';
 
@@ -13,10 +12,9 @@ export type CheckRoutes = {
 const PER_MINUTE = 120;
 
 /** Adds the path where webhook checks answer later (docs/hub-api.md). */
-export const checkRoutes = async (server: HubServer, checks: CheckRoutes, gate: BodyGate): Promise<void> =>
+export const checkRoutes = async (server: HubServer, checks: CheckRoutes): Promise<void> =>
   signedRoute(
     server,
-    gate,
     { path: `${CHECKS_PATH}/:id`, bodyBytes: MAX_ANSWER_BYTES, perMinute: PER_MINUTE },
     async (request, body) => {
       const { id } = request.params as { readonly id: string };

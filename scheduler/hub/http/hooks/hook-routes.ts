@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 import { OWN_PROOF } from '../access/access.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readBody } from '../read-body.ts';
 
@@ -20,10 +19,9 @@ const BODY_BYTES = 1 << 20;
 const PER_MINUTE = 120;
 
 /** Adds the webhook route. */
-export const hookRoutes = async (server: HubServer, hooks: HookRoutes, gate: BodyGate): Promise<void> =>
+export const hookRoutes = async (server: HubServer, hooks: HookRoutes): Promise<void> =>
   signedRoute(
     server,
-    gate,
     { path: HOOKS_PATH, bodyBytes: BODY_BYTES, perMinute: hooks.perMinute ?? PER_MINUTE },
     async (request, body) => {
       await hooks.verify(request.headers, body);
@@ -42,7 +40,6 @@ export type SignedRoute = {
 /** Adds a path for signed messages in a scope of its own, because only such a path reads its body as raw bytes. */
 export const signedRoute = async (
   server: HubServer,
-  gate: BodyGate,
   { path, bodyBytes, perMinute }: SignedRoute,
   take: (
     request: FastifyRequest,
@@ -58,7 +55,6 @@ export const signedRoute = async (
       path,
       {
         bodyLimit: bodyBytes,
-        preParsing: admitBody(gate),
         config: { rateLimit: { max: perMinute, timeWindow: 60_000 }, access: OWN_PROOF },
       },
       async (request, reply) => {

@@ -9,7 +9,6 @@ import { readFlux } from '../../ingest/followers/read-flux.ts';
 import { takeNotification } from '../../ingest/followers/take-notification.ts';
 import type { FollowerKind } from '../../store/tables.ts';
 import { OWN_PROOF } from '../access/access.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { createQuota } from '../quota.ts';
@@ -33,7 +32,6 @@ const QUOTA: FollowerQuota = { perMinute: 600, burst: 3000 };
 export const notificationRoutes = async (
   server: HubServer,
   context: Context,
-  gate: BodyGate,
   limit: FollowerQuota = QUOTA,
 ): Promise<void> => {
   const quota = createQuota(limit);
@@ -49,7 +47,6 @@ export const notificationRoutes = async (
         `${FOLLOWERS_PATH}/:site/:name/${kind}`,
         {
           bodyLimit: MAX_NOTIFICATION_BYTES,
-          preParsing: admitBody(gate),
           config: { rateLimit: UNAUTHENTICATED_RATE, access: OWN_PROOF },
         },
         async (request, reply) => {

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { MEDIA_PATH } from '#bundles/formats/events/hub-api';
 import { parseDocument } from '#bundles/json/validate';
 import { recordDeparture, type RecordedMedium } from '../../sites/medium/note-medium.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import { auditedCaller, checkAllowed, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -12,13 +11,12 @@ const PER_MINUTE = { max: 300, timeWindow: 60_000 };
 const BODY_BYTES = 256 << 10;
 
 /** Adds the route by which fleet-export says that a medium leaves the office. A repetition changes nothing. */
-export const mediaRoutes = (server: HubServer, { hub, clock }: Context, gate: BodyGate): void => {
+export const mediaRoutes = (server: HubServer, { hub, clock }: Context): void => {
   server.post(
     MEDIA_PATH,
     {
       config: { rateLimit: PER_MINUTE, access: { for: 'verb', verb: 'record' } },
       bodyLimit: BODY_BYTES,
-      preParsing: admitBody(gate),
     },
     answerRecord({ hub, clock }),
   );

@@ -33,7 +33,6 @@ import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import { parseSelect } from '../../sites/select-sites.ts';
 import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
 import { auditedCaller, notAllowed, principalOf } from '../access/enforce-access.ts';
-import { admitBody, type BodyGate } from '../admit-body.ts';
 import type { Context } from '../context.ts';
 import { createAnswerOnce, parseKey, requestDigest } from '../decisions/answer-once.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -67,7 +66,6 @@ export const valuesRoutes = (
   server: HubServer,
   context: Context,
   { review, readKeys }: ValuesOptions,
-  gate: BodyGate,
 ): void => {
   const { clock, onSiteChange } = context;
   const answerOnce = createAnswerOnce(context.hub.store, clock);
@@ -90,7 +88,6 @@ export const valuesRoutes = (
       {
         config,
         bodyLimit: BODY_BYTES,
-        preParsing: admitBody(gate),
       },
       async (request) => {
         const body = parseDocument(schema, request.body ?? {}, 'the request');

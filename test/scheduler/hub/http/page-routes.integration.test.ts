@@ -1,7 +1,9 @@
+import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { gunzipSync } from 'node:zlib';
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { testServer } from '../serve/test-server.ts';
 
@@ -44,6 +46,25 @@ it('serves the page for every view, without a token and with a strict content se
       ),
     });
   }
+});
+
+it('holds little of a file for a caller that does not read it', async () => {
+  await using page = await builtPage();
+  await writeFile(join(page.path, 'assets/long-b2.js'), Buffer.alloc(8 << 20, ' '));
+  await using made = await testServer({ page: page.path });
+  const held: Socket[] = [];
+  made.server.server.on('connection', (socket: Socket) => held.push(socket));
+  await made.server.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = made.server.server.address() as AddressInfo;
+  const reader = connect(port, '127.0.0.1');
+  reader.write('GET /ui/assets/long-b2.js HTTP/1.1\r\nhost: hub\r\n\r\n');
+  // The kernel takes some megabytes first.
+  const [first] = (await once(reader, 'data')) as [Buffer];
+  reader.pause();
+  expect(first.toString()).toContain(`content-length: ${8 << 20}`);
+  await vi.waitUntil(() => (held[0]?.writableLength ?? 0) > 0, { timeout: 20_000 });
+  expect(held[0]?.writableLength).toBeLessThan(128 << 10);
+  reader.destroy();
 });
 
 it('serves assets with a cache lifetime of a year, compressed on request', async () => {
