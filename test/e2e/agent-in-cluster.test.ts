@@ -207,6 +207,30 @@ describeWith(
       await expectRepair();
     });
 
+    it('is restarted by the kubelet, through its probe, when it hangs', async () => {
+      // The probe that is shipped, asked more often. A stopped process does not end on SIGTERM.
+      const timing = { initialDelaySeconds: 10, periodSeconds: 5, failureThreshold: 2 };
+      const containers = [{ name: 'agent', livenessProbe: timing }];
+      const patch = { spec: { template: { spec: { terminationGracePeriodSeconds: 5, containers } } } };
+      const inNamespace = ['--namespace=fleet-agent', 'deploy/fleet-agent'];
+      succeed(await node.kubectl(['patch', ...inNamespace, `--patch=${JSON.stringify(patch)}`]));
+      succeed(await node.kubectl(['rollout', 'status', ...inNamespace, '--timeout=180s']));
+      const hung = await agentPod('status.containerStatuses[0].containerID');
+      const restarts = () => agentPod('status.containerStatuses[*].restartCount');
+      expect(await restarts()).toBe('0');
+      succeed(await node.ctr(['tasks', 'kill', '--signal=SIGSTOP', hung.replace('containerd://', '')]));
+      // Stopped, it writes the file no more; now it was five minutes ago.
+      const age = 'fs.utimesSync(process.env.ALIVE_FILE, 0, Date.now() / 1000 - 301)';
+      succeed(await inContainer('node', '-e', age));
+      await expect.poll(restarts, { timeout: 120_000, interval: 1000 }).toBe('1');
+      await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
+      expect(await agentPod('status.containerStatuses[0].containerID')).not.toBe(hung);
+      const events = ['get', 'events', '--namespace=fleet-agent', '--output=jsonpath={.items[*].reason}'];
+      expect((await node.kubectl(events)).stdout).toContain('Unhealthy');
+      // The agent that was started writes the file again, so that the probe is content.
+      await expect.poll(async () => (await probe()).code, { timeout: 60_000, interval: 1000 }).toBe(0);
+    });
+
     it('imports a medium without the images it has, while containerd has another socket', async () => {
       succeed(await agent('reports', 'export', '/media/fleet'));
       await makeImages('two\n', [LINE_CONTROL]);
