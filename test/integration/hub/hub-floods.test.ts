@@ -67,7 +67,7 @@ const SLOWNESS: readonly (string | undefined)[] = [
 const DEAF = 3;
 /** Address of clients that do not begin TLS, and connect again as soon as they are closed. */
 const ELSEWHERE = '127.0.0.2';
-const AGAIN_MS = 500;
+const AGAIN_MS = 2_000;
 
 /** Some at a time, or the hub would not get to accept them before they give up. */
 const AT_ONCE = 100;
