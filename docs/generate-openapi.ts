@@ -71,6 +71,9 @@ const QUERY: Readonly<Record<string, Json>> = {
   person: { ...text('The person who is going to sign.', { minLength: 1 }), required: true },
   reason: text('Why the person approves.'),
   select: text('Labels that an agent of the site has, like region=north,line=a.'),
+  agents: text('true: values of the agents with these labels, not of their sites.', {
+    enum: ['true', 'false'],
+  }),
   proposal: { ...text('Id of the proposal, or its first digits.', { minLength: 4 }), required: true },
   to: text('View of the page that it leads to in the end.'),
   stage: text('Stage of a rollout that the approval is for.', NAME),

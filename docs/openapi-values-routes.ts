@@ -17,6 +17,11 @@ export const VALUES_ROUTES: readonly Route[] = [
     'values-of-site',
   ),
   look(
+    ['values-selection', '/selection', 'The values of all sites with some labels, for one change of all'],
+    'values-selection',
+    ['select', 'agents'],
+  ),
+  look(
     ['values-versions', '/sites/{site}/versions', 'The versions of the values of a site'],
     'values-versions',
     ['limit'],

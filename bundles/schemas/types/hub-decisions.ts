@@ -176,6 +176,12 @@ export type ValuesChange = {
    */
   readonly agents?: boolean;
   /**
+   * With select: only these of the sites, each with the version that the change was made from. A value that changed since is refused, with the name of who changed it.
+   */
+  readonly sites?: {
+    readonly [k: string]: number;
+  };
+  /**
    * Values by name.
    */
   readonly set?: { readonly [key: string]: Json };
@@ -263,6 +269,67 @@ export type ValuesTree = {
     readonly held: boolean;
   }[];
   readonly next: string | null;
+};
+export type ValuesSelection = {
+  readonly at: Timestamp;
+  readonly select: {
+    readonly [k: string]: string;
+  };
+  /**
+   * The values of the agents with these labels, not of their sites.
+   */
+  readonly agents: boolean;
+  readonly sites: readonly {
+    readonly site: string;
+    readonly version: number;
+    /**
+     * With these labels.
+     */
+    readonly agents: readonly string[];
+    /**
+     * Values that the caller may not change here.
+     */
+    readonly refused: readonly string[];
+  }[];
+  /**
+   * How many sites have such an agent and are not shown to the caller.
+   */
+  readonly unseen: number;
+  /**
+   * <site>/<agent> without these labels, which a value of the site reaches, too. None with agents.
+   */
+  readonly others: readonly string[];
+  readonly values: readonly {
+    readonly name: string;
+    /**
+     * JSON Schema of the site input, with x-unit and x-editable-by.
+     */
+    readonly schema: Json;
+    /**
+     * Channels whose release has another schema for this value.
+     */
+    readonly others: readonly string[];
+    readonly editableBy: string | null;
+    /**
+     * The caller may change it at one site at least.
+     */
+    readonly editable: boolean;
+    /**
+     * Its text is withheld.
+     */
+    readonly hidden: boolean;
+    /**
+     * How many of the sites, or agents, take it.
+     */
+    readonly places: number;
+    /**
+     * Values given there, the most frequent first, at most 10.
+     */
+    readonly given: readonly {
+      readonly value: Json;
+      readonly places: number;
+    }[];
+  }[];
 };
 export type ValuesOfSite = {
   readonly at: Timestamp;

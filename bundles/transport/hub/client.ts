@@ -1325,6 +1325,45 @@ export type ValuesOfSite = {
         name: string;
     }[];
 };
+export type ValuesSelection = {
+    at: Time;
+    select: {
+        [key: string]: string;
+    };
+    /** The values of the agents with these labels, not of their sites. */
+    agents: boolean;
+    sites: {
+        site: string;
+        version: number;
+        /** With these labels. */
+        agents: string[];
+        /** Values that the caller may not change here. */
+        refused: string[];
+    }[];
+    /** How many sites have such an agent and are not shown to the caller. */
+    unseen: number;
+    /** <site>/<agent> without these labels, which a value of the site reaches, too. None with agents. */
+    others: string[];
+    values: {
+        name: string;
+        /** JSON Schema of the site input, with x-unit and x-editable-by. */
+        schema: unknown;
+        /** Channels whose release has another schema for this value. */
+        others: string[];
+        editableBy: string | null;
+        /** The caller may change it at one site at least. */
+        editable: boolean;
+        /** Its text is withheld. */
+        hidden: boolean;
+        /** How many of the sites, or agents, take it. */
+        places: number;
+        /** Values given there, the most frequent first, at most 10. */
+        given: {
+            value: unknown;
+            places: number;
+        }[];
+    }[];
+};
 export type ShownChange = {
     /** null: of the site. */
     agent: string | null;
@@ -1354,6 +1393,10 @@ export type ValuesChange = {
     };
     /** With select: the values of the agents, not of their sites. */
     agents?: boolean;
+    /** With select: only these of the sites, each with the version that the change was made from. A value that changed since is refused, with the name of who changed it. */
+    sites?: {
+        [key: string]: number;
+    };
     /** Values by name. */
     "set"?: object;
     /** Values to remove. */
@@ -3148,6 +3191,32 @@ export function valuesOfSite({ site, ifNoneMatch }: {
         status: number;
         data: Problem;
     }>(`/v1/values/sites/${encodeURIComponent(site)}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * The values of all sites with some labels, for one change of all
+ */
+export function valuesSelection({ select, agents, ifNoneMatch }: {
+    select?: string;
+    agents?: "true" | "false";
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesSelection;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/selection${QS.query(QS.explode({
+        select,
+        agents
+    }))}`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "If-None-Match": ifNoneMatch

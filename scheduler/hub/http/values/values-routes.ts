@@ -13,6 +13,7 @@ import type { Hub } from '../../hub.ts';
 import { parseLimit } from '../../page.ts';
 import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
+import { answerSelection } from '../../promote/values/answer-selection.ts';
 import { answerSiteValues, seesSite } from '../../promote/values/answer-site-values.ts';
 import { answerValuesTree } from '../../promote/values/answer-values-tree.ts';
 import {
@@ -20,14 +21,14 @@ import {
   rejectValues,
   takeValuesApproval,
 } from '../../promote/values/approve-values.ts';
-import { refuseConflicts, resolveAsked } from '../../promote/values/asked-values.ts';
+import { type Conflict, refuseConflicts, resolveAsked } from '../../promote/values/asked-values.ts';
 import { checkChanges, decideValues } from '../../promote/values/change-values.ts';
 import { listProposals, rightsOver } from '../../promote/values/list-proposals.ts';
 import { listVersions } from '../../promote/values/list-versions.ts';
-import { previewValues } from '../../promote/values/preview-values.ts';
+import { previewValues, toFault } from '../../promote/values/preview-values.ts';
 import { findProposal, shortId } from '../../promote/values/propose-values.ts';
 import { editorsOf, placesOf } from '../../promote/values/rules-for.ts';
-import { mayChange, toValuesAgent } from '../../promote/values/values-access.ts';
+import { mayChange, seesValues, toValuesAgent } from '../../promote/values/values-access.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import { parseSelect } from '../../sites/select-sites.ts';
@@ -40,8 +41,8 @@ import { readQuery, sendFacts } from '../readers/history-routes.ts';
 
 const VALUES_PATH = '/v1/values';
 const PER_MINUTE = 600;
-/** 256 values, some of them lists. */
-const BODY_BYTES = 256 << 10;
+/** 256 values, some of them lists, or the versions of 10,000 sites. */
+const BODY_BYTES = 1 << 20;
 /** Longer than the hub's own writes of the layout take. */
 const LOG_WAIT_MS = 5_000;
 const MAX_VERSIONS = 100;
@@ -124,6 +125,15 @@ export const valuesRoutes = (
     return { at: formatTime(clock()), ...answer };
   });
 
+  read('/selection', async (request) => {
+    const { select, agents } = readQuery(request, ['select', 'agents']);
+    if (select === undefined)
+      throw new FleetError('USAGE', 'a selection names labels', { hint: 'Add ?select=region=north' });
+    const asked = { select: parseSelect([select]), agents: agents === 'true' };
+    const answer = await answerSelection(context.hub, asked, principalOf(request).allowances);
+    return { at: formatTime(clock()), ...answer };
+  });
+
   read('/sites/:site', async (request) => {
     const [site, principal] = [siteOf(request), principalOf(request)];
     const answer = await answerSiteValues(context.hub, site, principal.allowances);
@@ -144,8 +154,13 @@ export const valuesRoutes = (
     'hub-decisions#values-change',
     async ({ hub, body: { reason: _, ...asked }, caller }) => {
       const changes = await resolveAsked(hub, asked);
-      await checkRights(hub, changes, caller);
-      return previewValues(hub, changes, { version: asked.version, review });
+      const refused = await findRefused(hub, changes, { caller, ofMany: asked.select !== undefined });
+      const [first] = refused;
+      if (first && asked.select === undefined) throw first.error;
+      const preview = await previewValues(hub, changes, { seen: asked.sites ?? asked.version, review });
+      // Of many sites each one that is refused is named, so that the others can be changed without them.
+      const faults = refused.map(({ error, ...place }) => ({ ...place, ...toFault(error) }));
+      return { ...preview, faults: [...faults, ...preview.faults] };
     },
     false,
   );
@@ -157,7 +172,8 @@ export const valuesRoutes = (
       const by = { person, reason: checkReason(reason ?? '') };
       const hub: Hub = { ...own, store: { ...own.store, by } };
       const wanted = await resolveAsked(hub, asked);
-      await checkRights(hub, wanted, caller);
+      const [refused] = await findRefused(hub, wanted, { caller, ofMany: asked.select !== undefined });
+      if (refused) throw refused.error;
       const { changes, problems } = await checkChanges(
         hub,
         wanted.map((change) => ({ change })),
@@ -165,7 +181,7 @@ export const valuesRoutes = (
       );
       const [problem] = problems;
       if (problem) throw problem;
-      const within = refuseConflicts(changes, asked.version);
+      const within = refuseConflicts(changes, asked.sites ?? asked.version);
       const change = asked.to === undefined ? 'sites set' : 'sites values rollback';
       // A rollback changes what the hub decided, also where the repository decides now, and withdraws changes that wait for a stage.
       const back = asked.to !== undefined && asked.site !== undefined;
@@ -256,21 +272,33 @@ const siteNotSeen = (principal: Principal, site: string): FleetError =>
     ? siteMissing(site)
     : notAllowed(principal, `seeing values of ${site}`);
 
-/** @throws FleetError TOKEN_SCOPE, ROLE_MISSING: for the first value that the caller may not change there */
-const checkRights = async (hub: Hub, changes: readonly ValueChange[], caller: Principal): Promise<void> => {
+/**
+ * The values that the caller may not change where they are to change: TOKEN_SCOPE, ROLE_MISSING.
+ * @param ofMany the sites were selected by labels: those that the caller does not see are counted, and not named
+ * @throws FleetError TOKEN_SCOPE, ROLE_MISSING for sites that the caller does not see
+ */
+const findRefused = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+  { caller, ofMany }: { readonly caller: Principal; readonly ofMany: boolean },
+): Promise<readonly Conflict[]> => {
   const editors = await editorsOf(hub, placesOf(changes));
   const rows = editors.flatMap(({ agents }) => agents);
   const channels = new Map(rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]));
   const { layers } = await readChannelLayers(hub, [...channels.values()]);
-  for (const { place, agents, roles } of editors) {
+  const unseen = new Set<string>();
+  const refused = editors.flatMap(({ place, agents, roles }) => {
     const { site, agent, name } = place;
     const reached = agents.map((row) => toValuesAgent(row, layers));
-    if (mayChange(caller.allowances, { site, agents: reached }, roles)) continue;
+    if (!reached.some((one) => seesValues(caller.allowances, one))) unseen.add(site);
+    if (mayChange(caller.allowances, { site, agents: reached }, roles)) return [];
     const role = roles.find((one) => one !== undefined);
     const whose = agent === null ? `${site}, which reaches all its agents` : `${site}/${agent}`;
-    throw notAllowed(
-      caller,
-      `changing the value ${name} of ${whose}${role === undefined ? '' : ` (editableBy: ${role})`}`,
-    );
-  }
+    const what = `changing the value ${name} of ${whose}${role === undefined ? '' : ` (editableBy: ${role})`}`;
+    return [{ ...place, error: notAllowed(caller, what) }];
+  });
+  const hidden = new Set(refused.map(({ site }) => site).filter((site) => unseen.has(site)));
+  if (ofMany && hidden.size > 0)
+    throw notAllowed(caller, `changing values of ${hidden.size} more sites with these labels`);
+  return refused;
 };

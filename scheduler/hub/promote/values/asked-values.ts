@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { parseName } from '#bundles/names';
+import { ownValue } from '#bundles/own-value';
 import type { Documents } from '#bundles/schemas/documents';
 import type { Hub } from '../../hub.ts';
 import { selectAgents } from '../../sites/select-sites.ts';
@@ -18,11 +19,13 @@ export type AskedValues = Omit<Documents['hub-decisions#values-change'], 'reason
  * labels, and as changesBackTo
  */
 export const resolveAsked = async (hub: Hub, asked: AskedValues): Promise<readonly ValueChange[]> => {
-  const { site, agent, select, agents = false, set = {}, unset = [], to } = asked;
+  const { site, agent, select, agents = false, sites, set = {}, unset = [], to } = asked;
   if ((site === undefined) === (select === undefined) || (site === undefined && agent !== undefined))
     throw new FleetError('USAGE', 'the request names a site, or select, and not both', {
       hint: 'Write site with or without agent for one site, or select for all that have some labels',
     });
+  if (sites !== undefined && select === undefined)
+    throw new FleetError('USAGE', 'sites belongs to select', { hint: 'For one site write site and version' });
   const both = Object.keys(set).find((name) => unset.includes(name));
   if (both !== undefined) throw new FleetError('USAGE', `the request sets and removes the value ${both}`);
   if (to !== undefined) {
@@ -45,7 +48,14 @@ export const resolveAsked = async (hub: Hub, asked: AskedValues): Promise<readon
       },
     ];
   const { bySite } = await selectAgents(hub.store.db, select ?? {});
-  return [...bySite].flatMap(([one, names]) =>
+  const gone = Object.keys(sites ?? {}).find((one) => !bySite.has(one));
+  if (gone !== undefined)
+    throw new FleetError('VALUES_CHANGED', `${gone} has no agent with these labels any more`, {
+      subject: gone,
+      hint: 'Look at the sites again that have them',
+    });
+  const wanted = [...bySite].filter(([one]) => sites === undefined || Object.hasOwn(sites, one));
+  return wanted.flatMap(([one, names]) =>
     agents ? names.map((name) => ({ site: one, agent: name, set, unset })) : [{ site: one, set, unset }],
   );
 };
@@ -58,11 +68,14 @@ export type Conflict = {
   readonly error: FleetError;
 };
 
-/** Values of these changes that are not as they were with this version of the site, and those that wait in a proposal. */
+/** The version of the site that the asker saw, or of each of several sites. */
+export type SeenVersions = number | Readonly<Record<string, number>> | undefined;
+
+/** Values of these changes that are not as they were with the versions that the asker saw, and those that wait in a proposal. */
 export const findConflicts = async (
   db: Database | Tx,
   changes: readonly ValueChange[],
-  version: number | undefined,
+  seen: SeenVersions,
 ): Promise<readonly Conflict[]> => {
   const conflicts: Conflict[] = [];
   const waiting = new Map(
@@ -71,8 +84,18 @@ export const findConflicts = async (
     ),
   );
   const known = new Map<string, readonly [ValuesAt | undefined, ValuesAt | undefined]>();
+  const newest =
+    seen === undefined
+      ? []
+      : await db
+          .selectFrom('site')
+          .select(['name', 'version'])
+          .where('name', 'in', [...new Set(changes.map(({ site }) => site))])
+          .execute();
+  const versions = new Map(newest.map(({ name, version }) => [name, version]));
   for (const { site, agent = null, set, unset } of changes) {
-    if (version !== undefined && !known.has(site))
+    const version = typeof seen === 'object' ? ownValue(seen, site) : seen;
+    if (version !== undefined && version !== versions.get(site) && !known.has(site))
       known.set(site, [await valuesAt(db, site, { version }), await valuesAt(db, site)]);
     const [then, now] = known.get(site) ?? [];
     for (const name of [...Object.keys(set), ...unset]) {
@@ -97,9 +120,9 @@ export const findConflicts = async (
 
 /** Ends a transaction that would overwrite what somebody else decided. The function throws FleetError VALUES_CHANGED. */
 export const refuseConflicts =
-  (changes: readonly ValueChange[], version: number | undefined) =>
+  (changes: readonly ValueChange[], seen: SeenVersions) =>
   async (tx: Tx): Promise<void> => {
-    const [first] = await findConflicts(tx, changes, version);
+    const [first] = await findConflicts(tx, changes, seen);
     if (first) throw first.error;
   };
 

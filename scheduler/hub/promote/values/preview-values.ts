@@ -18,7 +18,7 @@ import { siteValuesOf } from '../../sites/issue-site.ts';
 import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
 import type { AgentRow } from '../../store/tables.ts';
-import { findConflicts } from './asked-values.ts';
+import { findConflicts, type SeenVersions } from './asked-values.ts';
 import { hiddenNames, showChange } from './describe-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
 
@@ -26,19 +26,19 @@ type ValueFault = ValuesPreview['faults'][number];
 
 /**
  * Effect of changes, without making them: the sites and packages that they reach, and why values would be refused.
- * @param version of the site that the asker saw, for findConflicts
+ * @param seen versions that the asker saw, for findConflicts
  */
 export const previewValues = async (
   hub: Hub,
   changes: readonly ValueChange[],
-  { version, review }: { readonly version: number | undefined; readonly review: ValuesReview | undefined },
+  { seen, review }: { readonly seen: SeenVersions; readonly review: ValuesReview | undefined },
 ): Promise<ValuesPreview> => {
   const { db, fleet } = hub.store;
   const known: KnownNeeds = new Map();
   const faults: ValueFault[] = [];
   const fitting: ValueChange[] = [];
   for (const change of changes) fitting.push(...(await checkEach(hub, change, known, faults)));
-  for (const { error, ...place } of await findConflicts(db, changes, version))
+  for (const { error, ...place } of await findConflicts(db, changes, seen))
     faults.push({ ...place, ...toFault(error) });
   const sites: ValuesPreview['sites'][number][] = [];
   const warnings: ValuesPreview['warnings'][number][] = [];
@@ -98,7 +98,8 @@ const checkEach = async (
   return fitting;
 };
 
-const toFault = (error: unknown): Pick<ValueFault, 'code' | 'message' | 'hint'> => {
+/** Why a value is refused, for a preview. */
+export const toFault = (error: unknown): Pick<ValueFault, 'code' | 'message' | 'hint'> => {
   if (!isFleetError(error)) throw error;
   const { code, message, hint } = error;
   return { code, message, ...defined({ hint }) };

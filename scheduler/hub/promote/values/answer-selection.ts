@@ -1,0 +1,137 @@
+import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
+import { compareBytes } from '#bundles/digest';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
+import { type Channel, formatChannel } from '#bundles/names';
+import { ownValue } from '#bundles/own-value';
+import type { ValuesSelection } from '#bundles/schemas/types/hub-decisions';
+import type { Labels } from '../../../model/model.ts';
+import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { readNeeds } from '../../sites/check-values.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
+import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { selectAgents } from '../../sites/select-sites.ts';
+import type { Allowance } from '../../sites/tokens/allowance.ts';
+import { hiddenNames } from './describe-values.ts';
+import { editableBy } from './rules-for.ts';
+import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
+
+type Selected = ValuesSelection['values'][number];
+
+/** Values given at places, the most frequent first: more of them help nobody. */
+const MAX_GIVEN = 10;
+
+/** An agent of a selected site, and whether it has the labels. */
+type Reached = ValuesAgent & { readonly channel: string; readonly fits: boolean };
+
+/**
+ * The values that agents with these labels take: what a form needs to change one at all their sites, or at the agents themselves.
+ * @param agents the values of the agents, not of their sites
+ * @throws FleetError SITE_MISSING if no agent has the labels; the codes of the layout
+ */
+export const answerSelection = async (
+  hub: Hub,
+  { select, agents }: { readonly select: Labels; readonly agents: boolean },
+  allowances: readonly Allowance[],
+): Promise<Omit<ValuesSelection, 'at'>> => {
+  const { db, fleet } = hub.store;
+  const { bySite } = await selectAgents(db, select);
+  const rows = (await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute()).filter(
+    ({ site }) => bySite.has(site),
+  );
+  const channels = new Map<string, Channel>(
+    rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]),
+  );
+  const { layers } = await readChannelLayers(hub, [...channels.values()]);
+  const needs = await readNeeds(hub, [...channels.values()], new Map());
+  const reached = rows.map(
+    (row): Reached => ({
+      ...toValuesAgent(row, layers),
+      channel: formatChannel(channelOf(row)),
+      fits: bySite.get(row.site)?.includes(row.name) === true,
+    }),
+  );
+  const agentsOf = Map.groupBy(reached, ({ site }) => site);
+  const seen = [...bySite.keys()]
+    .filter((site) => agentsOf.get(site)?.some((one) => seesValues(allowances, one)))
+    .toSorted(compareBytes);
+  const siteRows = new Map(
+    (await db.selectFrom('site').selectAll().execute()).map((row) => [row.name, row] as const),
+  );
+
+  /** Where a value is given, and the agents that it reaches. */
+  const places = seen.flatMap((site) => {
+    const own = siteValuesOf(siteRows.get(site), fleet, site);
+    const all = agentsOf.get(site) ?? [];
+    if (!agents) return [{ site, reached: all, given: own.values }];
+    return all
+      .filter(({ fits }) => fits)
+      .map((one) => ({ site, reached: [one], given: own.agents[one.agent] ?? {} }));
+  });
+  const inputsOf = (channel: string) => needs.get(channel)?.inputs ?? {};
+  const takes = (place: (typeof places)[number], name: string): readonly string[] => [
+    ...new Set(
+      place.reached.map(({ channel }) => channel).filter((channel) => Object.hasOwn(inputsOf(channel), name)),
+    ),
+  ];
+  const isHidden = hiddenNames(needs);
+  const refused = new Map<string, Set<string>>(seen.map((site) => [site, new Set()]));
+  const names = [
+    ...new Set(
+      places.flatMap(({ reached: own }) => own.flatMap(({ channel }) => Object.keys(inputsOf(channel)))),
+    ),
+  ].toSorted(compareBytes);
+  const values = names.map((name): Selected => {
+    const taking = places.filter((place) => takes(place, name).length > 0);
+    for (const place of taking) {
+      const roles = takes(place, name).map((channel) => editableBy(inputsOf(channel), name));
+      if (!mayChange(allowances, { site: place.site, agents: place.reached }, roles))
+        refused.get(place.site)?.add(name);
+    }
+    const asking = [...new Set(taking.flatMap((place) => takes(place, name)))].toSorted(compareBytes);
+    const [schema = {}, ...rest] = asking.map((channel) => inputsOf(channel)[name] as Json);
+    return {
+      name,
+      schema,
+      others: asking.slice(1).filter((_, index) => !isSameJson(rest[index], schema)),
+      editableBy: editableBy(inputsOf(asking[0] ?? ''), name) ?? null,
+      editable: taking.some(({ site }) => refused.get(site)?.has(name) !== true),
+      hidden: isHidden(name),
+      places: taking.length,
+      given: countGiven(
+        taking.map(({ given }) => ownValue(given, name)),
+        isHidden(name),
+      ),
+    };
+  });
+  return {
+    select,
+    agents,
+    sites: seen.map((site) => ({
+      site,
+      version: siteRows.get(site)?.version ?? 0,
+      agents: [...(bySite.get(site) ?? [])],
+      refused: [...(refused.get(site) ?? [])],
+    })),
+    unseen: bySite.size - seen.length,
+    others: agents
+      ? []
+      : seen.flatMap((site) =>
+          (agentsOf.get(site) ?? [])
+            .filter((one) => !one.fits && seesValues(allowances, one))
+            .map((one) => `${site}/${one.agent}`)
+            .toSorted(compareBytes),
+        ),
+    values,
+  };
+};
+
+const countGiven = (given: readonly (Json | undefined)[], isHidden: boolean): Selected['given'] => {
+  const shown = given.filter((one) => one !== undefined).map((one) => (isHidden ? WITHHELD : one));
+  const counted = Map.groupBy(shown, (one) => canonicalBytes(one).toString());
+  return [...counted]
+    .map(([text, { length }]) => ({ value: JSON.parse(text) as Json, places: length }))
+    .toSorted((a, b) => b.places - a.places)
+    .slice(0, MAX_GIVEN);
+};
