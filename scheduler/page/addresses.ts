@@ -14,6 +14,7 @@ export const ADDRESSES = [
   'search',
   'values',
   'values/:site',
+  'values/select/sites',
   'platform',
   'platform/edit',
   'sites/:site/:agent/:assignment',

@@ -6,6 +6,7 @@ import { createRoot } from 'react-dom/client';
 import { createBrowserRouter, type RouteObject } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { ADDRESSES, type Address } from './addresses.ts';
+import { orAllowedView } from './api/home.ts';
 import { readMe, SHELL } from './api/me.ts';
 import { applyPreferences } from './api/preferences.ts';
 import { Fault, NotFound } from './parts/fault.tsx';
@@ -25,6 +26,7 @@ import { Shell } from './views/shell.tsx';
 import { readSignIn, SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
 import { readValues, ValuesView } from './views/values.tsx';
+import { ManyValuesView, readManyValues } from './views/values-many.tsx';
 import { readSiteValues, SiteValuesView } from './views/values-site.tsx';
 import { readWhere, WhereView } from './views/where.tsx';
 import { readWorkload, WorkloadView } from './views/workload.tsx';
@@ -32,7 +34,7 @@ import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
 const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> = {
-  '': { element: <Overview />, loader: readOverview },
+  '': { element: <Overview />, loader: orAllowedView(readOverview) },
   workloads: { element: <WorkloadsView />, loader: readWorkloads },
   'workloads/:workload': { element: <WorkloadView />, loader: readWorkload },
   where: { element: <WhereView />, loader: readWhere },
@@ -47,6 +49,7 @@ const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> 
   'platform/edit': { element: <PlatformEditView />, loader: readPlatformEdit },
   search: { element: <SearchView />, loader: readSearch },
   values: { element: <ValuesView />, loader: readValues },
+  'values/select/sites': { element: <ManyValuesView />, loader: readManyValues },
   'values/:site': { element: <SiteValuesView />, loader: readSiteValues },
   'sites/:site/:agent/:assignment': { element: <PackageView />, loader: readPackage },
   'sites/:site': { element: <SiteView />, loader: readSite },

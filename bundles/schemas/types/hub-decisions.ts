@@ -1693,6 +1693,21 @@ export type PlatformObject = {
    * Digest of the file, for the edit.
    */
   readonly seen: string;
+  /**
+   * Edits of the same file that were proposed and are open, newest first; null if the repository or forge does not answer about them.
+   */
+  readonly proposals:
+    | readonly {
+        readonly person: string;
+        readonly at: string;
+        readonly title: string;
+        readonly branch: string;
+        /**
+         * Its address.
+         */
+        readonly pullRequest: string | null;
+      }[]
+    | null;
 };
 export type PlatformProblem = {
   readonly code: string;

@@ -1074,6 +1074,15 @@ export type PlatformObject = {
     value: object | null;
     /** Digest of the file, for the edit. */
     seen: string;
+    /** Edits of the same file that were proposed and are open, newest first; null if the repository or forge does not answer about them. */
+    proposals: {
+        person: string;
+        at: string;
+        title: string;
+        branch: string;
+        /** Its address. */
+        pullRequest: string | null;
+    }[] | null;
 };
 export type PlatformEdit = {
     /** Name of a layer of GET /v1/platform. */

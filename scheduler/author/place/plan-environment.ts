@@ -8,13 +8,17 @@ import { chooseLayer } from './choose-layer.ts';
 import type { Layer } from './layer.ts';
 import { planChange, type PlannedEdit } from './plan-edit.ts';
 
-type Entry = { readonly name: string; readonly promotedFrom?: string | undefined };
+/** An environment as fleet.yaml has it. */
+export type Entry = {
+  readonly name: string;
+  readonly promotedFrom?: string | undefined;
+  /** Other fields; loading the edited platform judges them. */
+  readonly [field: string]: unknown;
+};
 
 /** One more environment in fleet.yaml, behind the others. @throws FleetError NAME_CLASH if the fleet has it already */
-export const planFleetEnvironment = (
-  layers: readonly Layer[],
-  { name, promotedFrom }: Entry,
-): PlannedEdit => {
+export const planFleetEnvironment = (layers: readonly Layer[], entry: Entry): PlannedEdit => {
+  const { name } = entry;
   const root = chooseLayer(layers, 'Environment', undefined);
   const fleet = root.objects.find(({ kind }) => kind === 'Fleet');
   const text = root.files.find(({ path }) => path === fleet?.file)?.bytes.toString();
@@ -30,7 +34,7 @@ export const planFleetEnvironment = (
       at: fleet.at,
       hint: 'Choose another name',
     });
-  const added = defined({ name, promotedFrom });
+  const added = defined({ ...entry });
   const set = [
     [
       ['spec', 'environments'],

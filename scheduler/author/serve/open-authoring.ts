@@ -1,5 +1,6 @@
 import { digestOf } from '#bundles/digest';
-import { FleetError } from '#bundles/errors';
+import type { Json } from '#bundles/json/canonical';
+import { FleetError, isFleetError } from '#bundles/errors';
 import type {
   Platform,
   PlatformEdit,
@@ -10,6 +11,7 @@ import type {
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { identityOf } from '../../deliver/git/commit-identity.ts';
 import { TOKEN_VARIABLE } from '../../deliver/git/forge/forge.ts';
+import { openEdits } from '../../deliver/git/open-edits.ts';
 import type { Authoring } from '../../hub/http/authoring/authoring.ts';
 import { sourcesOf } from '../../load/load-platform.ts';
 import { platformOptions } from '../../load/platform/platform-options.ts';
@@ -30,6 +32,7 @@ import {
   planText,
   type PlannedEdit,
 } from '../place/plan-edit.ts';
+import { planFleetEnvironment } from '../place/plan-environment.ts';
 import { readLayers } from '../place/read-layers.ts';
 import { prepareEdit, type PreparedEdit, refuseMistakes } from '../prepare-edit.ts';
 import { branchOf, conflictOf, saveEdit } from '../save/save-edit.ts';
@@ -72,7 +75,9 @@ export const openAuthoring = ({
           stale = { layer, file: target.path };
           throw new FleetError('EDIT_CONFLICT', 'the file was changed meanwhile');
         }
-        const planned = planOf(layer, edit, target !== undefined);
+        const planned = isFleetEnvironment(layer, edit)
+          ? planFleetEnvironment(layers, entryOf(edit))
+          : planOf(layer, edit, target !== undefined);
         for (const { path, was } of planned.files)
           if (was && isWithheld(was.toString())) throw hasSecrets(path);
         return planned;
@@ -100,6 +105,25 @@ export const openAuthoring = ({
     return await conflictOf({ git, repo: location.repo, branch, cacheDirectory }, file, { file });
   };
 
+  /** Proposed edits of a file. That they cannot be read keeps nobody from reading the file. */
+  const proposalsOf = async ({ location }: Layer, file: string): Promise<PlatformObject['proposals']> => {
+    if (location.kind === 'directory') return [];
+    const git = { env: withoutRepository(env), signal };
+    const { repo, revision } = location;
+    const connection = registryOptions({ ...configuration, env });
+    try {
+      const { chooseForge } = await import('../../deliver/git/forge/choose-forge.ts');
+      await using forge = chooseForge(repo, { forge: configuration.forge, env, connection, signal });
+      const branch = await branchOf(git, repo, revision);
+      const { cacheDirectory } = options;
+      const open = await openEdits({ git, repo, branch, cacheDirectory }, file, forge);
+      return open.map(({ author, pullRequest = null, ...one }) => ({ ...one, person: author, pullRequest }));
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      return null;
+    }
+  };
+
   return {
     describePlatform: async () => {
       const layers = await layersNow();
@@ -107,7 +131,8 @@ export const openAuthoring = ({
     },
     readObject: async ({ layer: name, kind, name: object }) => {
       const layer = findLayer(await layersNow(), name);
-      return describeObject(layer, kind, object);
+      const found = describeObject(layer, kind, object);
+      return { ...found, proposals: await proposalsOf(layer, found.file) };
     },
     preview: (edit) => queue(async () => describePreview(await prepare(edit))),
     save: (edit, person) =>
@@ -148,6 +173,15 @@ const targetOf = (layer: Layer, { object, file }: PlatformEdit): SourceFile | un
 const nameOf = (object: ObjectValue): readonly [kind: string, name: string] => {
   const { metadata } = object as { readonly metadata?: { readonly name?: unknown } | null };
   return [String(object['kind']), String(metadata?.name)];
+};
+
+/** An environment of our form is an entry of the Fleet in fleet.yaml, and no object of its own. */
+const isFleetEnvironment = ({ form }: Layer, { object }: PlatformEdit): boolean =>
+  form === 'fleet' && object?.['kind'] === 'Environment';
+
+const entryOf = ({ object = {} }: PlatformEdit): Parameters<typeof planFleetEnvironment>[1] => {
+  const { spec = {} } = object as { readonly spec?: Readonly<Record<string, Json>> };
+  return { ...spec, name: nameOf(object)[1] };
 };
 
 /** @throws FleetError NAME_CLASH for something new that is there already, EDIT_CONFLICT for what is no longer there */
@@ -203,7 +237,7 @@ const describeLayers = (layers: readonly Layer[], opensPullRequests: boolean): P
   };
 };
 
-const describeObject = (layer: Layer, kind: string, name: string): PlatformObject => {
+const describeObject = (layer: Layer, kind: string, name: string): Omit<PlatformObject, 'proposals'> => {
   const object = findObject(layer, kind, name);
   const bytes = layer.files.find(({ path }) => path === object?.file)?.bytes;
   if (!object || !bytes)

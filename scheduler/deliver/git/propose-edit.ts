@@ -4,8 +4,11 @@ import { type BranchDelivery, planDelivery, pushChanges, untilPushed } from './d
 import type { Forge, PullRequest } from './forge/forge.ts';
 import type { Changes } from './plan-changes.ts';
 
+/** Branches of proposed edits begin with it. */
+export const EDIT_BRANCH = 'fleet-ferry/edit-';
+
 /** Name of the branch for the proposal of one person's edit. */
-const editBranch = (name: string): string => `fleet-ferry/edit-${name}`;
+const editBranch = (name: string): string => `${EDIT_BRANCH}${name}`;
 
 export type EditProposal = {
   readonly outcome: 'proposed' | 'unchanged' | 'planned';

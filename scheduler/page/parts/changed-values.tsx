@@ -1,7 +1,7 @@
 import { Table } from '@mantine/core';
 import type { ShownChange } from '#bundles/transport/hub/client';
 import { JsonText } from './json-text.tsx';
-import { Wide } from './wide.tsx';
+import { LongTable } from './long-table.tsx';
 
 type Props = {
   readonly label: string;
@@ -10,9 +10,14 @@ type Props = {
 
 /** Old and new of each value. */
 export const ChangedValues = ({ label, changes }: Props) => (
-  <Wide label={label} headings={['Where', 'Value', 'Old', 'New']}>
-    {changes.map(({ site, agent, name, old, new: next }) => (
-      <Table.Tr key={`${site} ${agent} ${name}`}>
+  <LongTable
+    label={label}
+    headings={['Where', 'Value', 'Old', 'New']}
+    rows={changes}
+    textOf={({ site, agent, name }) => `${site} ${agent ?? ''} ${name}`}
+  >
+    {({ site, agent, name, old, new: next }, row) => (
+      <Table.Tr key={`${site} ${agent} ${name}`} {...row}>
         <Table.Th scope="row">{agent === null ? site : `${site}/${agent}`}</Table.Th>
         <Table.Td>{name}</Table.Td>
         <Table.Td>
@@ -22,6 +27,6 @@ export const ChangedValues = ({ label, changes }: Props) => (
           <JsonText value={next} />
         </Table.Td>
       </Table.Tr>
-    ))}
-  </Wide>
+    )}
+  </LongTable>
 );

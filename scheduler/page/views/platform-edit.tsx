@@ -51,7 +51,7 @@ export const PlatformEditView = () => {
         <NotAuthor why={edited} />
       ) : (
         <>
-          {edited.object === undefined && (
+          {edited.object === undefined && edited.about?.layer === undefined && (
             <NativeSelect
               label="Where"
               description="base is shared by all environments; an environment's own folder is for it alone"

@@ -26,6 +26,12 @@ const editAddress = (query: Readonly<Record<string, string>>): string =>
 
 const Layers = ({ platform: { form, advice, layers } }: { readonly platform: Platform }) => {
   const first = layers.find(({ name }) => name.startsWith('base')) ?? layers.at(-1);
+  const creatable = AUTHOR_KINDS.filter(
+    (one) =>
+      one.form === form &&
+      one.isOne !== true &&
+      (one.layer === undefined || layers.some(({ name }) => name === one.layer)),
+  );
   return (
     <>
       {advice !== null && (
@@ -39,8 +45,8 @@ const Layers = ({ platform: { form, advice, layers } }: { readonly platform: Pla
       )}
       {first !== undefined && (
         <Group my="md" aria-label="Create">
-          {AUTHOR_KINDS.filter((one) => one.form === form).map(({ kind, title }) => (
-            <Anchor key={kind} component={Link} to={editAddress({ layer: first.name, kind })}>
+          {creatable.map(({ kind, title, layer = first.name }) => (
+            <Anchor key={kind} component={Link} to={editAddress({ layer, kind })}>
               Create: {title.toLowerCase()}
             </Anchor>
           ))}

@@ -1,7 +1,6 @@
-import { Alert, Button, Group, List, Text, Textarea, Title } from '@mantine/core';
-import type { ErrorSchema, RJSFSchema, UiSchema } from '@rjsf/utils';
+import { Button, Group, Textarea, Title } from '@mantine/core';
 import { type FormEvent, useEffect, useMemo, useState } from 'react';
-import { useNavigate, useRevalidator } from 'react-router';
+import { useRevalidator } from 'react-router';
 import { defined } from '#bundles/defined';
 import {
   valuesChange,
@@ -11,13 +10,14 @@ import {
   type ValuesOfSite,
   type ValuesPreview,
 } from '#bundles/transport/hub/client';
-import { Refusal, send, signInAddress } from '../api/ask.ts';
+import { send } from '../api/ask.ts';
 import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
-import { ChangedValues } from '../parts/changed-values.tsx';
-import { shortDigest } from '../parts/digest.tsx';
+import { useSending } from '../api/sending.ts';
 import { SchemaForm } from '../parts/form/theme.ts';
 import { findFaults, validator } from '../parts/form/validator.ts';
+import { Done, Previewed } from '../parts/form/value-preview.tsx';
+import { schemaOf, toErrors, uiOf } from '../parts/form/value-schema.ts';
 import { type FormState, type FormValue, isOverridden, ValueField } from '../parts/form/value-field.tsx';
 import { Refused } from '../parts/with-reason.tsx';
 
@@ -33,7 +33,6 @@ type Data = Readonly<Record<string, unknown>>;
 /** The form of a place: the site, or one of its agents. What is typed outlives the session. */
 export default function ValuesForm({ site, place }: Props) {
   const me = useMe();
-  const navigate = useNavigate();
   const { revalidate } = useRevalidator();
   const key = useMemo(
     () => [me?.person ?? null, site.site, place.agent],
@@ -41,9 +40,8 @@ export default function ValuesForm({ site, place }: Props) {
   );
   const [draft, setDraft] = useState<Draft>(() => readDraft(key) ?? empty(site.version));
   const [preview, setPreview] = useState<ValuesPreview>();
-  const [fault, setFault] = useState<Refusal>();
   const [done, setDone] = useState<ValuesChanged>();
-  const [isSending, setSending] = useState(false);
+  const { isSending, fault, clear, ask } = useSending();
   /** The Idempotency-Key of this change: a request that is repeated after a lost answer takes effect once. */
   const [request, setRequest] = useState(() => crypto.randomUUID());
   const { edits } = draft;
@@ -86,7 +84,7 @@ export default function ValuesForm({ site, place }: Props) {
     });
     setPreview(undefined);
     setDone(undefined);
-    setFault(undefined);
+    clear();
   };
   const wasOf = (name: string): unknown => edits[name]?.was ?? values.get(name)?.given?.value ?? null;
   const state: FormState = {
@@ -130,20 +128,6 @@ export default function ValuesForm({ site, place }: Props) {
     );
   };
 
-  /** Sends a request, and leads to the sign-in and back when the session has ended meanwhile. */
-  const ask = async (work: () => Promise<void>): Promise<void> => {
-    setSending(true);
-    setFault(undefined);
-    try {
-      await work();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      if (error.status === 401) await navigate(signInAddress(true));
-      else setFault(error);
-    } finally {
-      setSending(false);
-    }
-  };
   const body = (): ChangeBody => ({
     site: site.site,
     ...defined({ agent: place.agent ?? undefined }),
@@ -231,80 +215,6 @@ export default function ValuesForm({ site, place }: Props) {
 
 const empty = (version: number): Draft => ({ version, edits: {}, reason: '' });
 
-const Done = ({ changed }: { readonly changed: ValuesChanged }) => (
-  <Alert
-    role="status"
-    variant="default"
-    mt="md"
-    title={changed.outcome === 'proposed' ? 'Submitted for review' : 'Done'}
-  >
-    {describeDone(changed)}
-  </Alert>
-);
-
-const describeDone = ({ outcome, sites, rollouts, proposal }: ValuesChanged): string => {
-  switch (outcome) {
-    case 'proposed':
-      return `The change waits for approval as ${shortDigest(proposal ?? '')}. Nothing was changed yet.`;
-    case 'unchanged':
-      return 'Nothing differed.';
-    case 'made': {
-      const signed = sites.map(({ site, version }) => `${site} is at statement ${version}`).join(', ');
-      const staged = rollouts.length > 0 ? ' A rollout brings the change to agents in stages.' : '';
-      return `${signed === '' ? '' : `${signed}. Agents take it from the network or the next medium.`}${staged}`;
-    }
-  }
-};
-
-/** The sites and packages that a change reaches, old and new, and what speaks against it. */
-const Previewed = ({ preview: { sites, faults, warnings, review } }: { readonly preview: ValuesPreview }) => (
-  <>
-    {faults.length > 0 && (
-      <Alert role="alert" variant="outline" color="red" title="It cannot be made like this">
-        <List>
-          {faults.map(({ name, code, message }) => (
-            <List.Item key={`${name} ${message}`}>
-              {code}: {message}
-            </List.Item>
-          ))}
-        </List>
-      </Alert>
-    )}
-    {sites.length === 0 && faults.length === 0 && <Text>Nothing differs from what is there.</Text>}
-    {sites.length > 0 && (
-      <ChangedValues
-        label="Values that change"
-        changes={sites.flatMap(({ site, changes }) => changes.map((one) => ({ site, ...one })))}
-      />
-    )}
-    {sites.map(({ site, packages }) => (
-      <Text key={site}>
-        {packages.length === 0
-          ? `No package at ${site} takes a value that changes.`
-          : `Applied again at ${site}: ${packages.map(({ agent, assignment, names }) => `${assignment} on ${agent} (${names.join(', ')})`).join('; ')}.`}
-      </Text>
-    ))}
-    {warnings.map(({ agent, assignment, name, message }) => (
-      <Alert
-        key={`${agent} ${assignment} ${name}`}
-        role="status"
-        variant="outline"
-        color="red"
-        my="xs"
-        title={`${assignment} on ${agent} would not be applied any more`}
-      >
-        {message}
-      </Alert>
-    ))}
-    {review.map(({ name, required }) => (
-      <Text key={name}>
-        It needs {required} {required === 1 ? 'approval' : 'approvals'} of others
-        {name === 'approvals' ? '' : ` (${name})`}.
-      </Text>
-    ))}
-  </>
-);
-
 const pick = (data: Data, values: readonly FormValue[]): Data =>
   Object.fromEntries(values.flatMap(({ name }) => (Object.hasOwn(data, name) ? [[name, data[name]]] : [])));
 
@@ -317,62 +227,3 @@ const dataOf = (values: readonly FormValue[], edits: Draft['edits']): Data =>
       return one.hidden || one.given === null ? [] : [[one.name, one.given.value]];
     }),
   );
-
-/** Without defaults: an inherited value is shown as such, and not filled in. */
-const schemaOf = (values: readonly FormValue[]): RJSFSchema => ({
-  type: 'object',
-  properties: Object.fromEntries(
-    values.map(({ name, schema }) => {
-      const { default: _, ...own } = schema as RJSFSchema;
-      const unit = (own as { readonly 'x-unit'?: unknown })['x-unit'];
-      const title = `${own.title ?? name}${typeof unit === 'string' ? ` (${unit})` : ''}`;
-      const [example] = Array.isArray(own.examples) ? own.examples : [];
-      const description = [
-        own.description,
-        example === undefined ? undefined : `Example: ${JSON.stringify(example)}`,
-      ]
-        .filter((part) => part !== undefined)
-        .join(' ');
-      return [
-        name,
-        { ...own, title, ...defined({ description: description === '' ? undefined : description }) },
-      ];
-    }),
-  ),
-});
-
-const uiOf = (values: readonly FormValue[]): UiSchema =>
-  Object.fromEntries(
-    values.map(({ name, schema, hidden }) => {
-      const ui = optionsOf(schema as RJSFSchema);
-      return [name, hidden ? { ...ui, 'ui:options': { inputType: 'password' } } : ui];
-    }),
-  );
-
-/** The buttons of number fields cannot be reached by keyboard, and the arrow keys do the same. What is typed stays, also outside of the limits. */
-const NUMBER = { hideControls: true, clampBehavior: 'none' };
-
-const optionsOf = ({ type, properties = {}, items }: RJSFSchema): UiSchema => ({
-  ...defined({
-    'ui:options': type === 'number' || type === 'integer' ? NUMBER : undefined,
-    items: items === undefined || Array.isArray(items) ? undefined : optionsOf(items as RJSFSchema),
-  }),
-  ...Object.fromEntries(
-    Object.entries(properties).map(([name, one]) => [name, optionsOf(one as RJSFSchema)]),
-  ),
-});
-
-const toErrors = (
-  faults: readonly { readonly path: readonly string[]; readonly message: string }[],
-): ErrorSchema => {
-  const root: Record<string, unknown> = {};
-  for (const { path, message } of faults) {
-    let at = root;
-    for (const part of path) {
-      at[part] ??= {};
-      at = at[part] as Record<string, unknown>;
-    }
-    at['__errors'] = [...((at['__errors'] as string[] | undefined) ?? []), message];
-  }
-  return root as ErrorSchema;
-};

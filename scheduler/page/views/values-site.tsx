@@ -10,6 +10,7 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, send } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
+import { BAD } from '../parts/bad.ts';
 import { ChangedValues } from '../parts/changed-values.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { WithReason } from '../parts/with-reason.tsx';
@@ -50,8 +51,8 @@ export const SiteValuesView = () => {
       {held !== null && (
         <Alert
           role="status"
-          variant="outline"
-          color="red"
+          variant="default"
+          classNames={BAD}
           title="This site keeps the values that it has"
           my="md"
         >

@@ -72,7 +72,10 @@ export const ValuesView = () => {
           </Group>
         </Form>
         <Text>
-          {tree.total} {tree.total === 1 ? 'site' : 'sites'}
+          {tree.total} {tree.total === 1 ? 'site' : 'sites'}.{' '}
+          <Anchor component={Link} to={`/values/select/sites?select=${encodeURIComponent(select)}`}>
+            {select === '' ? 'Change values of many sites' : 'Change values of all sites with these labels'}
+          </Anchor>
         </Text>
         <Wide label="Sites" headings={['Site', 'Labels', 'Agents']}>
           {tree.sites.map(({ site, labels, agents, held }) => (

@@ -39,6 +39,7 @@ const VIEWS: Readonly<Record<Address, string>> = {
   search: '/search?q=scale',
   values: '/values',
   'values/:site': '/values/plant-005',
+  'values/select/sites': '/values/select/sites',
   'sites/:site/:agent/:assignment': '/sites/plant-007/press-1/label-printer-host',
   'sites/:site': '/sites/plant-005',
 };

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import type { Browser } from 'playwright-core';
+import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { addDays } from '#bundles/time';
 import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts';
@@ -72,6 +73,14 @@ const startOffice = async (browser: Browser, page: string) => {
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 };
+
+/** As a person does: Playwright's fill makes Chromium write style attributes into a field of several lines. */
+const paste = (field: Locator, text: string): Promise<void> =>
+  field.evaluate((element, pasted) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData('text/plain', pasted);
+    element.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+  }, text);
 
 describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
   const world = new AsyncDisposableStack();
@@ -149,7 +158,8 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'Cluster type edge' }).waitFor();
     await page.getByText('Text', { exact: true }).click();
     const text = page.getByLabel('platform/base/edge.yaml', { exact: true });
-    const before = await text.inputValue();
+    const before = await readFile(join(office.folder, 'platform/base/edge.yaml'), 'utf8');
+    expect(await text.textContent()).toContain('region: eu');
     await text.fill(before.replace('region: eu', 'region: 7'));
     await page.getByRole('button', { name: 'Preview' }).click();
     const alert = page.getByRole('alert');
@@ -168,5 +178,80 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByRole('button', { name: 'Save as commit' }).click();
     await alert.waitFor();
     expect(await alert.textContent()).toMatch(/EDIT_CONFLICT.*Fleet Ferry changed it meanwhile.*A comment/);
+  });
+
+  test('the editor of text completes fields and values by the schema of the object, and describes them', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    const sizes: Promise<number>[] = [];
+    page.on('requestfinished', (request) => sizes.push(request.sizes().then((one) => one.responseBodySize)));
+    await page.reload();
+    await page.getByLabel('Token of a person').fill(office.author);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('link', { name: 'edge', exact: true }).click();
+    await page.getByText('Text', { exact: true }).click();
+    const text = page.getByLabel('platform/base/edge.yaml', { exact: true });
+    await text.press('Control+a');
+    await paste(
+      text,
+      'apiVersion: fleet-ferry/v1alpha1\nkind: ClusterType\nmetadata:\n  name: edge\nspec:\n  off',
+    );
+    await text.press('Control+Space');
+    const options = page.getByRole('option');
+    await options.first().waitFor();
+    expect(await options.allTextContents()).toEqual([expect.stringMatching(/^offlineboolean/)]);
+    await options.first().click();
+    await expect.poll(() => text.textContent()).toContain('offline: ');
+    await text.press('Control+Space');
+    await expect.poll(() => options.allTextContents()).toEqual(['true', expect.stringMatching(/^false/)]);
+    await options.first().click();
+    await expect.poll(() => text.textContent()).toContain('offline: true');
+    await page.getByText('offline', { exact: true }).hover();
+    await expect
+      .poll(() => page.locator('.cm-tooltip-hover').allTextContents())
+      .toEqual([expect.stringContaining('offline: boolean')]);
+    // From the first byte on, with the libraries of forms, YAML and text together.
+    const bytes = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
+    expect(bytes).toBeLessThanOrEqual(400_000);
+    expect(faults).toEqual([]);
+  });
+
+  test('an environment by the form; a proposal of somebody else on the same file is announced until it is merged', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    await page.getByLabel('Token of a person').fill(office.author);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('link', { name: 'Create: environment' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Create: environment' }).waitFor();
+    await page.getByLabel('name', { exact: false }).first().fill('trial');
+    await page.getByLabel('promotedFrom').fill('qa');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    const diff = page.getByRole('region', { name: 'Difference of platform/fleet.yaml' });
+    await expect.poll(() => diff.textContent()).toMatch(/\+.*name: trial/);
+    await page.getByLabel('Reason').fill('trials of the north');
+    await page.getByRole('button', { name: 'Save as pull request' }).click();
+    const address = page.getByRole('link', { name: /pulls\/1$/ });
+    await address.waitFor();
+
+    const open = async (): Promise<void> => {
+      await page.getByRole('link', { name: 'Platform' }).click();
+      await page
+        .getByRole('row', { name: /^Fleet / })
+        .getByRole('link')
+        .click();
+      await page.getByRole('heading', { level: 1, name: /^Fleet and its environments/ }).waitFor();
+      await page.getByRole('button', { name: 'Preview' }).waitFor();
+    };
+    await open();
+    const waiting = page.getByRole('status').filter({ hasText: 'waits to be merged' });
+    await waiting.waitFor();
+    expect(await waiting.textContent()).toMatch(/Mara.*environment trial.*pulls\/1/);
+    const [pull] = office.forge.pulls;
+    if (pull) Object.assign(pull, { state: 'closed', merged: false });
+    await open();
+    expect(await waiting.count()).toBe(0);
+    expect(faults).toEqual([]);
   });
 });

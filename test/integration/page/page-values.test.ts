@@ -228,6 +228,52 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('sets one value at all sites with a label, names the site where the person may not, and leaves it out', async () => {
+    await using form = await startForm(browser, built, { allow: ['read:*', 'values:site=plant-8'] });
+    await form.made.hub.store.db.updateTable('agent').set({ labels: '{"country":"no"}' }).execute();
+    await using tab = await form.open('/values', { bypassCSP: true });
+    const { page } = tab;
+    await page.getByLabel('Labels').fill('country=no');
+    await page.getByRole('button', { name: 'Show' }).click();
+    await page.getByRole('link', { name: 'Change values of all sites with these labels' }).click();
+    await page.getByText('3 sites', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Set at all: gate' }).click();
+    await page.getByLabel('gate', { exact: true }).fill('10.7.0.1');
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    const preview = page.getByRole('region', { name: 'Preview' });
+    const refusals = preview.getByRole('alert').getByRole('listitem');
+    await expect.poll(() => refusals.count()).toBe(2);
+    expect(await refusals.allTextContents()).toEqual([
+      expect.stringMatching(/^plant-7, TOKEN_SCOPE: .*gate of plant-7/),
+      expect.stringMatching(/^plant-9, TOKEN_SCOPE: .*gate of plant-9/),
+    ]);
+    expect(await page.getByRole('button', { name: 'Make the change' }).count()).toBe(0);
+    expect(await axeFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 320, height: 640 });
+    await expect.poll(() => scrollsSideways(page)).toBe(false);
+    expect(await unreachedByTab(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Leave out these 2 sites' }).click();
+    await page.getByText('Left out: plant-7, plant-9').waitFor();
+    await page.getByLabel('Reason').fill('one gateway for all');
+    await preview.getByRole('row', { name: 'plant-8 gate no value "10.7.0.1"' }).waitFor();
+    await page.getByRole('button', { name: 'Make the change' }).click();
+    await page.getByRole('status').filter({ hasText: 'plant-8 is at statement' }).waitFor();
+    const given = async (site: string) => (await valuesAt(form.made.hub.store.db, site))?.document.values;
+    expect(await given('plant-8')).toEqual({ gate: '10.7.0.1' });
+    expect(await given('plant-9')).toEqual({});
+    await page.getByText(/at 1; others or none at 2/).waitFor();
+  });
+
+  test('an editor, whom the overview refuses, begins at the values', async () => {
+    await using form = await startForm(browser, built, { allow: ['values:site=plant-7:network'] });
+    await using tab = await form.open('/values');
+    const { page, faults } = tab;
+    await page.goto(`${form.url}/ui/`);
+    await page.getByRole('heading', { level: 1, name: 'Values of sites' }).waitFor();
+    expect(page.url()).toMatch(/\/ui\/values$/);
+    expect(faults).toEqual([]);
+  });
+
   test('fits three sizes in both schemes, works by keyboard, and has no serious finding of axe', async () => {
     await using form = await startForm(browser, built, { review: ONE });
     await release(form.made.hub, 2, SHOWN);

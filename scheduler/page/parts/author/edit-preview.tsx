@@ -1,9 +1,7 @@
 import { Alert, Code, List, Table, Text, Title } from '@mantine/core';
 import type { PlatformPreview } from '#bundles/transport/hub/client';
+import { BAD } from '../bad.ts';
 import { Wide } from '../wide.tsx';
-
-/** Class of the titles of errors: red with enough contrast. */
-export const BAD = { title: 'bad-text' };
 
 const WORDS = {
   created: 'added',

@@ -1,6 +1,6 @@
 import { Alert, Anchor, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
 import type { RJSFSchema } from '@rjsf/utils';
-import { type FormEvent, useMemo, useState } from 'react';
+import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react';
 import type {
   Platform,
   PlatformEdit,
@@ -13,9 +13,14 @@ import { Refusal } from '../../api/ask.ts';
 import { sendAsAuthor } from '../../api/author.ts';
 import { SchemaForm } from '../form/theme.ts';
 import { validator } from '../form/validator.ts';
-import type { AuthorKind } from './author-kinds.ts';
-import { BAD, EditPreview } from './edit-preview.tsx';
+import { At } from '../age.tsx';
+import { BAD } from '../bad.ts';
+import { type AuthorKind, schemasOf } from './author-kinds.ts';
+import { EditPreview } from './edit-preview.tsx';
 import { formOf, objectOf, YamlFault } from './form-of.ts';
+
+/** CodeMirror is loaded when somebody edits text. */
+const YamlEditor = lazy(() => import('./yaml-editor.tsx'));
 
 type Props = {
   readonly platform: Platform;
@@ -45,6 +50,8 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
   const [isSending, setSending] = useState(false);
   const [reason, setReason] = useState('');
   const [way, setWay] = useState<'pull request' | 'commit'>('pull request');
+
+  const schemas = useMemo(() => schemasOf(platform.form), [platform.form]);
 
   const edit = (): PlatformEdit => {
     const seen = object?.seen ?? null;
@@ -85,6 +92,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
 
   return (
     <>
+      {object !== undefined && <Proposals of={object.proposals} />}
       {form !== undefined && object !== undefined && (
         <SegmentedControl
           my="md"
@@ -99,18 +107,17 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
         />
       )}
       {asText || form === undefined ? (
-        <Textarea
-          label={object?.file ?? 'YAML'}
-          description="The whole file. The preview names mistakes by line."
-          autosize={false}
-          rows={24}
-          value={text}
-          spellCheck={false}
-          onChange={({ currentTarget: { value } }) => {
-            setText(value);
-            changed();
-          }}
-        />
+        <Suspense fallback={<Text>The editor is loading.</Text>}>
+          <YamlEditor
+            label={object?.file ?? 'YAML'}
+            initial={text}
+            schemas={schemas}
+            onChange={(next) => {
+              setText(next);
+              changed();
+            }}
+          />
+        </Suspense>
       ) : (
         <SchemaForm
           schema={form.schema}
@@ -176,6 +183,33 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
     </>
   );
 }
+
+/** Open proposals of the same file: who merges second has the conflict. */
+const Proposals = ({ of }: { readonly of: PlatformObject['proposals'] }) => {
+  if (of === null)
+    return <Text size="sm">Whether somebody has proposed an edit of this file is not known now.</Text>;
+  return of.map(({ person, at, title, branch, pullRequest }) => (
+    <Alert
+      key={branch}
+      role="status"
+      mt="md"
+      variant="outline"
+      title="An edit of this file waits to be merged"
+    >
+      <Text>
+        {person}, <At at={at} />: {title}.{' '}
+        {pullRequest === null ? (
+          `Branch ${branch}.`
+        ) : (
+          <Anchor href={pullRequest} rel="noreferrer" target="_blank" underline="always">
+            {pullRequest}
+          </Anchor>
+        )}
+      </Text>
+      <Text>An edit that you save now begins without it: build on it, or agree who merges first.</Text>
+    </Alert>
+  ));
+};
 
 const Saved = ({
   saved: { outcome, place, commit, proposal, pullRequest },

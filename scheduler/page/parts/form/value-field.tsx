@@ -5,6 +5,7 @@ import type { ComponentType, ReactNode } from 'react';
 import type { PlacedValue, ValuesOfSite } from '#bundles/transport/hub/client';
 import type { Edit } from '../../api/drafts.ts';
 import { At } from '../age.tsx';
+import { BAD } from '../bad.ts';
 import { JsonText } from '../json-text.tsx';
 
 export type FormValue = ValuesOfSite['places'][number]['values'][number];
@@ -172,7 +173,7 @@ const Meanwhile = ({ given, edit, children }: MeanwhileProps) => {
   if (edit === undefined) return null;
   if (JSON.stringify(edit.was ?? null) === JSON.stringify(given?.value ?? null)) return null;
   return (
-    <Alert role="alert" variant="outline" color="red" title="VALUES_CHANGED" my="xs">
+    <Alert role="alert" variant="default" classNames={BAD} title="VALUES_CHANGED" my="xs">
       {given === null ? (
         'Somebody removed this value while you edited it.'
       ) : (
