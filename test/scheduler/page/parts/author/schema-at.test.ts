@@ -31,7 +31,12 @@ describe('the place of a line', () => {
     ['half a key', 'kind: Config\nspec:\n  sel|', ['spec'], []],
     ['an empty line by its cursor', 'spec:\n  fixed: true\n  |\n  values: {}', ['spec'], ['fixed', 'values']],
     ['a list below its key', 'spec:\n  list:\n    - name: a\n      |', ['spec', 'list', '*'], ['name']],
-    ['a list at the column of its key', 'spec:\n  list:\n  - name: a\n    |', ['spec', 'list', '*'], ['name']],
+    [
+      'a list at the column of its key',
+      'spec:\n  list:\n  - name: a\n    |',
+      ['spec', 'list', '*'],
+      ['name'],
+    ],
     ['the next item', 'list:\n- name: a\n- |', ['list', '*'], []],
     ['lists in lists', 'list:\n- - a: 1\n    |', ['list', '*', '*'], ['a']],
     ['the key after a list', 'spec:\n  list:\n  - a: 1\n  |', ['spec'], ['list']],
@@ -57,7 +62,9 @@ test('keys of a Config: those that are missing, required ones first, without fie
     'spec',
   ]);
   const spec = keysOf(schemasAt(root, ['spec']), [], 2);
-  expect(spec.map(({ text }) => text)).toEqual(expect.arrayContaining(['selector', 'siteSelector', 'values']));
+  expect(spec.map(({ text }) => text)).toEqual(
+    expect.arrayContaining(['selector', 'siteSelector', 'values']),
+  );
   expect(spec.find(({ text }) => text === 'values')).toMatchObject({
     rest: ':\n    ',
     detail: expect.stringMatching(/^object/),
