@@ -236,7 +236,7 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await address.waitFor();
 
     const open = async (): Promise<void> => {
-      await page.getByRole('link', { name: 'Platform' }).click();
+      await page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Platform' }).click();
       await page
         .getByRole('row', { name: /^Fleet / })
         .getByRole('link')

@@ -396,7 +396,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     expect(await line()).toBe(7);
 
     // The second person reads the diff on the page, and approves with their own key.
-    await page.getByRole('link', { name: 'Values', exact: true }).click();
+    await page.getByRole('navigation', { name: 'Breadcrumb' }).getByRole('link', { name: 'Values' }).click();
     const proposal = await waiting();
     const shown = page.getByRole('region', { name: `Proposal ${proposal}` });
     await shown.getByRole('row', { name: 'plant-7 lineNumber 7 12' }).waitFor();
