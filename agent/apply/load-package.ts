@@ -4,6 +4,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
+import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readIdentity } from '../store/identity.ts';
@@ -13,7 +14,7 @@ import type { State } from '../store/state.ts';
 import { boundsOf } from '#bundles/formats/bounds/bounds-of';
 import { resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import { withLocal } from '../acquire/offers/local-values.ts';
-import type { DesiredPackage } from '../model/target.ts';
+import type { DesiredPackage, Tenant } from '../model/target.ts';
 import { filesOf, packageFiles, unpackedLayer } from '../store/unpacked-layer.ts';
 
 /**
@@ -51,8 +52,22 @@ export const loadPackage = async (
     secrets: opened.secrets,
     bounds: boundsOf(known),
     rules: known?.rules,
+    tenant: tenantOf(known, bundle.config.assignments),
     siteInputs,
   });
+};
+
+const tenantOf = (
+  known: BundleAssignment | undefined,
+  all: readonly BundleAssignment[],
+): Tenant | undefined => {
+  if (!known || boundsOf(known) === 'platform') return undefined;
+  const { workspace = '' } = known;
+  const isOwn = (one: BundleAssignment): boolean => (one.workspace ?? '') === workspace;
+  const namespaces = (some: readonly BundleAssignment[]): ReadonlySet<string> =>
+    new Set(some.flatMap(({ namespace }) => namespace ?? []));
+  const own = namespaces(all.filter(isOwn));
+  return { workspace, foreign: namespaces(all.filter((one) => !isOwn(one))).difference(own) };
 };
 
 /** @throws FleetError STORE_CORRUPT for a local value that this agent did not sign */

@@ -29,12 +29,21 @@ export type DesiredPackage = {
   readonly bounds?: Bounds;
   /** The platform's rules for applying the package; absent: the defaults. Kubernetes. */
   readonly rules?: ApplyRules;
+  /** The workspace of a package on a cluster; absent for a package of the platform team. */
+  readonly tenant?: Tenant;
   /** The opened secrets of the package; absent if it has none. */
   readonly secrets?: PackageSecrets;
   /** True for a correction and for the way back after a failure: the target ran this package, and does as much of it as it can. */
   readonly ranBefore?: true;
   /** True to plan nothing but the removal of objects that the package no longer has. */
   readonly onlyRemovals?: true;
+};
+
+/** Whose a package is, and where it must not reach. */
+export type Tenant = {
+  readonly workspace: string;
+  /** Namespaces that the bundle gives to packages of other workspaces, and to none of this one. */
+  readonly foreign: ReadonlySet<string>;
 };
 
 /** One thing that an applied package owns. `key` is unique on the target ('file:/etc/x', 'unit:x.service'). */

@@ -261,6 +261,34 @@ export const POISON: readonly AttackRow[] = [
   ),
 ];
 
+/** Tenants on one cluster, whatever the scheduler has let through (N80 to N83). */
+export const ON_ONE_CLUSTER: readonly AttackRow[] = [
+  row(
+    'N80',
+    'the neighbour',
+    'a signed bundle, made by hand, with objects of a tenant in the namespace of another: 100 each way, every kind, in lists, with marks of the other',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N81',
+    'the whole cluster',
+    'the same with objects of kinds that have no namespace, also of kinds that only the cluster knows, or in a namespace of nobody',
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N82',
+    'the agent itself',
+    "any package, the platform's too, with objects in the namespace of the agent, of the accounts, of the system, or with rights for their accounts",
+    'OUT_OF_BOUNDS',
+  ),
+  row(
+    'N83',
+    'forged bounds',
+    'a signed bundle whose bounds allow a tenant everything, where the agent acts by the account of the workspace',
+    'API_DENIED',
+  ),
+];
+
 /** Secret values and image names of an application repository (N30 to N39). */
 export const SHOWN_SECRETS: readonly AttackRow[] = [
   rowOf(

@@ -34,6 +34,11 @@ export const createKubernetes = (config: Config, identity: Identity, backups: Ba
     stepTimeoutMs: STEP_MS,
     adopt: config.adopt,
     deployers: config.deployers,
+    reach: {
+      reserved: new Set([config.namespace, config.workspaceAccounts].filter((name) => name !== '')),
+      systemNamespaces: config.systemNamespaces,
+    },
+    accounts: config.workspaceAccounts === '' ? undefined : config.workspaceAccounts,
     copies: { ...backups, identity: () => findAgeIdentity(config.state) },
   });
 

@@ -1,5 +1,6 @@
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import type { Adopt } from './desired/adopt.ts';
+import type { Reach } from './desired/check-reach.ts';
 import type { Contender } from './lease/lease-options.ts';
 import type { CopyPlace } from './replaced/copies.ts';
 
@@ -19,4 +20,8 @@ export type KubernetesTargetOptions = {
   readonly adopt: Adopt;
   /** Field managers of this site's own deployment tools, whose fields are taken over with an object. None by default. */
   readonly deployers?: readonly string[];
+  /** Limits of this cluster for every package; undefined: none. */
+  readonly reach?: Reach | undefined;
+  /** Namespace of the workspaces' accounts; undefined: everything is applied by the agent's own account. */
+  readonly accounts?: string | undefined;
 };

@@ -35,6 +35,8 @@ export type RemovalDetail = {
   readonly uid: string;
   /** The owner mark that the object must have; otherwise the step leaves it alone. */
   readonly assignment: string;
+  /** OwnedState. */
+  readonly by?: string;
 };
 
 export type PutBackDetail = Omit<RemovalDetail, 'uid'> & { readonly copy: Digest };

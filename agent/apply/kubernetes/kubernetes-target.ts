@@ -1,6 +1,6 @@
 import { defined } from '#bundles/defined';
 import { pruneBackups } from '../host/backups/ensure-room.ts';
-import type { DesiredPackage, Target } from '../../model/target.ts';
+import type { DesiredPackage, OwnedObject, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { keyOf, refOf } from './desired/object-key.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
@@ -16,6 +16,7 @@ import { stateOf } from './owned-state.ts';
 import { nameRights } from './plan/name-rights.ts';
 import { planAdoptions } from './plan/plan-adoptions.ts';
 import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
+import { accountsOf, throughAccounts } from './through-accounts.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 import { policyOf } from './desired/marks.ts';
 import { isRecord } from '#bundles/is-record';
@@ -39,10 +40,20 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     opened = opening;
     return opening;
   };
+  /** The cluster as the accounts of a package see it. */
+  const apiFor = async (
+    desired: DesiredPackage | undefined,
+    owned: readonly OwnedObject[],
+  ): Promise<KubernetesApi> => {
+    const open = await api();
+    return options.accounts === undefined
+      ? open
+      : throughAccounts(open, accountsOf(options.accounts, desired, owned));
+  };
   return {
     kind: 'kubernetes',
     plan: async (desired, owned, taken, signal) => {
-      const open = await api();
+      const open = await apiFor(desired, owned);
       try {
         return await planKubernetes(options, open, desired, owned, taken, signal);
       } catch (error) {
@@ -52,23 +63,33 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       }
     },
     adoptions: async (desired, owned, taken, signal) =>
-      planAdoptions(await openPlan({ options, api: await api(), desired, owned, taken, signal })),
+      planAdoptions(
+        await openPlan({ options, api: await apiFor(desired, owned), desired, owned, taken, signal }),
+      ),
     wants: keysWanted,
     claims: keysWanted,
     named: keysNamed,
     retryMs: options.healthTimeoutMs,
     seconds: options.healthTimeoutMs / 1000,
-    execute: async (step, desired, signal) => executeStep(options, await api(), step, desired, signal),
+    execute: async (step, desired, signal) =>
+      executeStep(
+        options,
+        await apiFor(desired, [{ key: step.key, state: step.detail }]),
+        step,
+        desired,
+        signal,
+      ),
     settle: async (desired, signal) => {
-      const { objects } = await resolveWanted(await api(), options.fleet, desired, signal);
+      const open = await apiFor(desired, []);
+      const { objects } = await resolveWanted(open, options.fleet, desired, signal);
       const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
       const current = currentAsApplied(desired);
       const changed = versionsAsApplied(desired);
-      return settleKubernetes(await api(), waited, options.healthTimeoutMs, signal, { current, changed });
+      return settleKubernetes(open, waited, options.healthTimeoutMs, signal, { current, changed });
     },
     observe: async (desired, owned, signal) => {
       wellness.delete(desired.assignment);
-      return observeKubernetes(options, await api(), desired, owned, signal, (live) => {
+      return observeKubernetes(options, await apiFor(desired, owned), desired, owned, signal, (live) => {
         wellness.set(desired.assignment, allCurrent(live.values()));
       });
     },
@@ -81,8 +102,14 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         : undefined,
     }),
     watch: async (owned, onChange, signal) => {
-      const refs = owned.map((one) => refOf(one.key, stateOf(one).apiVersion));
-      await watchOwned(await api(), refs, onChange, signal);
+      const open = await api();
+      const byAccount = Map.groupBy(owned, (one) => stateOf(one).by ?? '');
+      await Promise.all(
+        [...byAccount].map(([by, some]) => {
+          const refs = some.map((one) => refOf(one.key, stateOf(one).apiVersion));
+          return watchOwned(by === '' ? open : open.as(by), refs, onChange, signal);
+        }),
+      );
     },
   };
 };

@@ -34,6 +34,8 @@ export type OwnedState = {
   readonly provisional?: true;
   /** Fields that kept the values of somebody else, because the server does not let them go back. Looked at each time. */
   readonly keeps?: readonly string[];
+  /** The user that it is applied as; '': the agent's own account, for what the platform's templates brought into a tenant's package. */
+  readonly by?: string;
   /** Present while its removal waits (StepResult). */
   readonly leaving?: object;
   /** Rank in the order of the package (ranks-of.ts); absent for 0. Removals go from the highest to the lowest. */

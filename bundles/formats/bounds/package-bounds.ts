@@ -11,7 +11,7 @@ const HOMES = ['/etc', '/opt', '/run', SECRETS_IN_MEMORY, '/srv', '/var/cache', 
 /** Default destinations of a package's contents (docs/content.md). */
 const CONTENT_HOMES = ['ansible', 'apt', 'charts'].map((kind) => `/var/lib/fleet-ferry/${kind}`);
 
-export type TenantBounds = Required<Omit<PackageBounds, 'platform' | 'seconds' | 'siteValues'>> &
+export type TenantBounds = Required<Pick<PackageBounds, 'paths' | 'secretSets' | 'units' | 'users'>> &
   Pick<PackageBounds, 'seconds'>;
 
 type Grants = Required<Pick<PackageBounds, 'paths' | 'secretSets' | 'units' | 'users'>>;

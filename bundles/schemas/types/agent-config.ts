@@ -73,6 +73,14 @@ export type AgentConfig = {
    */
   readonly namespace?: string;
   /**
+   * Namespace of service accounts, one for each workspace and named after it. The agent applies the manifests of a workspace as its account (impersonation). Empty: as the agent's own account.
+   */
+  readonly workspaceAccounts?: string;
+  /**
+   * Namespaces of the system, such as kube-system, in which packages may have objects. Nothing in a bundle replaces this permission.
+   */
+  readonly systemNamespaces?: readonly string[];
+  /**
    * Which objects that exist on the cluster without an owner of this fleet a package may take over, where neither its release nor an annotation says it. ifUnowned: not those of Helm, Flux, Argo CD, Rancher Fleet or kapp. ifEqual: those that already are as the package has them. In this file only.
    */
   readonly adopt?: 'never' | 'ifUnowned' | 'ifEqual' | 'always';

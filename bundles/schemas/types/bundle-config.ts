@@ -33,6 +33,14 @@ export type BundleConfig = {
      */
     readonly bounds?: {
       /**
+       * Kubernetes: kinds without a namespace that its manifests may have, * for any.
+       */
+      readonly clusterScoped?: readonly string[];
+      /**
+       * Kubernetes: namespaces of its manifests, its own included, * for any; absent: a bundle from before there were such bounds.
+       */
+      readonly namespaces?: readonly string[];
+      /**
        * Absolute paths, and all below each.
        */
       readonly paths?: readonly string[];

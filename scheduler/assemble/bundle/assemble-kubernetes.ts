@@ -115,7 +115,7 @@ export const assembleKubernetes = (
       needsSecrets: secrets.some((one) => one.encrypted.length + one.filled.length > 0) ? true : undefined,
     }),
     plainSecrets: secrets.flatMap(({ plain }) => plain),
-    bounds: kubernetesBoundsOf(assignment.target, platforms),
+    bounds: kubernetesBoundsOf(assignment.target, namespace, platforms),
     ...defined({
       reads:
         read.length > 0 && assignment.target.registration !== undefined

@@ -44,9 +44,14 @@ export const boundsOf = (target: DeploymentTarget): ObjectBounds => {
     : UNBOUNDED;
 };
 
-/** Bounds of a package of a cluster. @param platforms secret sets that templates of the platform name in it */
+/**
+ * Bounds of a package of a cluster, which agents check again.
+ * @param namespace of the assignment
+ * @param platforms secret sets that templates of the platform name in it
+ */
 export const kubernetesBoundsOf = (
   target: DeploymentTarget,
+  namespace: string,
   platforms: readonly string[],
 ): PackageBounds | undefined => {
   const own = packageBoundsOf(target);
@@ -55,7 +60,13 @@ export const kubernetesBoundsOf = (
   const { siteInputs = [], siteConfig = false, siteValues = [] } = target;
   // The names that it reads are allowed by now; grants beyond them would change bundles that do not use them.
   const values = sorted([...siteInputs.map(({ name }) => name), ...(siteConfig ? siteValues : [])]);
-  return defined({ secretSets: sets, siteValues: siteInputs.length > 0 || siteConfig ? values : undefined });
+  const { clusterScoped = [], namespaces = [] } = target.bounds ?? {};
+  return defined({
+    clusterScoped: clusterScoped.length > 0 ? sorted(clusterScoped) : undefined,
+    namespaces: sorted([namespace, ...namespaces]),
+    secretSets: sets,
+    siteValues: siteInputs.length > 0 || siteConfig ? values : undefined,
+  });
 };
 
 const sorted = (texts: readonly string[]): readonly string[] => [...new Set(texts)].toSorted(compareBytes);

@@ -5,6 +5,7 @@ export type AuditEvent = {
   readonly verb: string;
   readonly requestURI: string;
   readonly user: { readonly username: string };
+  readonly impersonatedUser?: { readonly username: string };
   readonly userAgent?: string;
   readonly objectRef?: {
     readonly resource?: string;

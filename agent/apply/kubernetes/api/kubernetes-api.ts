@@ -153,6 +153,11 @@ export type KubernetesApi = {
    * the watch or the signal fires.
    */
   readonly watch: (type: TypeRef, options: WatchOptions, signal: AbortSignal) => AsyncIterable<WatchEvent>;
+  /**
+   * The same cluster as another user sees it (impersonation); connections and discovery are shared.
+   * @param user 'system:serviceaccount:fleet-workspaces:shop'
+   */
+  readonly as: (user: string) => KubernetesApi;
   /** Closes idle connections. */
   readonly close: () => Promise<void>;
 };

@@ -16,7 +16,7 @@ import type {
 } from './kubernetes-api.ts';
 import { pathOf, selectors } from './request-path.ts';
 import { listRights, rightsFor } from './request-rights.ts';
-import { createSender, type RetryLimits, type Sender } from './send.ts';
+import { actingAs, createSender, type RetryLimits, type Sender } from './send.ts';
 import { watchEvents } from './watch-events.ts';
 
 /** Our field manager. Never change it: under another name the agent would conflict with its own fields. */
@@ -33,6 +33,13 @@ const PARTIAL_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 /** Creates a client of one cluster. It connects with the first request. */
 export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits): KubernetesApi => {
   const sender = createSender(access, patience);
+  const discovery = createDiscovery(sender);
+  return apiOf(access, sender, discovery);
+};
+
+type Discovery = Pick<KubernetesApi, 'typeOf' | 'types' | 'forgetTypes'>;
+
+const createDiscovery = (sender: Sender): Discovery => {
   let known: { readonly types: Types; readonly at: number; readonly isWhole: boolean } | undefined;
 
   const typesNow = async (signal: AbortSignal): Promise<Types> => {
@@ -61,6 +68,17 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
       { hint: 'The agent tries again automatically, with growing pauses; restart what serves it' },
     );
   };
+  return {
+    typeOf,
+    types: async (signal) => (await allTypes(signal, TYPES_MS)).all,
+    forgetTypes: () => {
+      known = undefined;
+    },
+  };
+};
+
+const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): KubernetesApi => {
+  const { typeOf, forgetTypes } = discovery;
   const needType = async (ref: TypeRef & { readonly name?: string }, signal: AbortSignal) => {
     const type = await typeOf(ref, signal);
     if (type) return type;
@@ -114,11 +132,8 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
       const { body } = await sender.send(request, signal);
       return (JSON.parse(body) as { gitVersion: string }).gitVersion.replace(/^v/, '');
     },
-    typeOf,
-    types: async (signal) => (await allTypes(signal, TYPES_MS)).all,
-    forgetTypes: () => {
-      known = undefined;
-    },
+    ...discovery,
+    as: (user) => apiOf(access, actingAs(sender, user), discovery),
     read: async (ref, signal) => {
       const type = await typeOf(ref, signal);
       return type && readOne(sender, type, ref, signal);
@@ -130,7 +145,7 @@ export const openKubernetesApi = (access: ClusterAccess, patience: RetryLimits):
       const found = await listAll(sender, type, ref, options, signal);
       if (found) return found;
       // The definition was removed since the last discovery.
-      known = undefined;
+      forgetTypes();
       if (!(await typeOf(ref, signal))) return nothing;
       throw failsWith(404, {}, { verb: 'list', what: type.plural, secret: false });
     },

@@ -26,6 +26,8 @@ export type Request = RequestSubject & {
   readonly accept?: string;
   /** Status codes that the caller handles as results and not as errors, unless a policy or webhook answered with them. */
   readonly expect?: readonly number[];
+  /** User to act as (impersonation); absent: the account of the credentials. */
+  readonly as?: string;
   /** Rights that the request needs, to tell a missing one from a refusal by admission. Without them a 403 counts as the former. */
   readonly rights?: readonly ResourceRight[];
 };
@@ -138,7 +140,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
     bodyTimeout: number | undefined,
   ): Promise<Dispatcher.ResponseData> => {
     const who = await credentials(fresh);
-    const { method, path, query, body, contentType, accept = 'application/json' } = request;
+    const { method, path, query, body, contentType, accept = 'application/json', as } = request;
     return await dispatcher(who).request(
       defined({
         origin: access.server,
@@ -150,6 +152,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
           'user-agent': 'fleet-agent',
           ...defined({
             'content-type': body !== undefined ? (contentType ?? 'application/json') : undefined,
+            'impersonate-user': as,
           }),
         },
         body,
@@ -171,14 +174,15 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
   };
 
   /** Asks the server whether the account lacks one of the rights (SelfSubjectAccessReview). True if that cannot be asked. */
-  const lacksAny = async ({ rights = [] }: Request, signal: AbortSignal): Promise<boolean> => {
+  const lacksAny = async ({ rights = [], as }: Request, signal: AbortSignal): Promise<boolean> => {
     for (const resourceAttributes of rights) {
       const body = JSON.stringify({
         apiVersion: 'authorization.k8s.io/v1',
         kind: 'SelfSubjectAccessReview',
         spec: { resourceAttributes },
       });
-      const response = await once({ ...REVIEW, body }, false, signal, undefined);
+      const review = defined({ ...REVIEW, body, as });
+      const response = await once(review, false, signal, undefined);
       const text = await response.body.text();
       if (response.statusCode !== 201) return true;
       if ((JSON.parse(text) as { status?: { allowed?: boolean } }).status?.allowed !== true) return true;
@@ -278,6 +282,13 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
     },
   };
 };
+
+/** A sender whose requests act as another user. */
+export const actingAs = (sender: Sender, user: string): Sender => ({
+  ...sender,
+  send: (request, signal) => sender.send({ ...request, as: user }, signal),
+  open: (request, signal) => sender.open({ ...request, as: user }, signal),
+});
 
 const pathOf = (server: string, path: string, query: Request['query']): string => {
   const prefix = new URL(server).pathname.replace(/\/+$/, '');

@@ -1,4 +1,7 @@
 import { defined } from '#bundles/defined';
+import { compareBytes } from '#bundles/digest';
+import { isFleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
 import { apiVersionOf } from '../api/discover.ts';
 import type { KubernetesApi, LiveObject, ResourceType } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
@@ -7,12 +10,14 @@ import { isRecord } from '#bundles/is-record';
 import { isDefinition } from '../desired/resolve-wanted.ts';
 import { inParallel } from '../api/in-parallel.ts';
 
+const MAX_HIDDEN = 4;
+
 /** Kinds that controllers create in every namespace, or derive from other objects. */
 const FOLLOWERS = new Set(['Event', 'Endpoints', 'EndpointSlice', 'Lease', 'ControllerRevision']);
 
 /**
  * Returns the name of an object of another owner that the deletion of a namespace or CRD would delete as well (checklist I5), or
- * undefined. @throws FleetError API_*, ABORTED
+ * undefined. Kinds that the account may not list might have such an object. @throws FleetError API_*, ABORTED
  */
 export const findForeignDependent = async (
   api: KubernetesApi,
@@ -21,18 +26,24 @@ export const findForeignDependent = async (
   signal: AbortSignal,
 ): Promise<string | undefined> => {
   const places = await placesIn(api, holder, signal);
+  const hidden: string[] = [];
   const found = await inParallel(places, async (type) => {
-    const { items } = await api.list(
-      { apiVersion: apiVersionOf(type), kind: type.kind },
-      defined({
-        metadataOnly: true,
-        namespace: holder.kind === 'Namespace' ? holder.metadata.name : undefined,
-      }),
-      signal,
-    );
-    return items.find((item) => isForeign(item, owner));
+    const place = defined({
+      metadataOnly: true,
+      namespace: holder.kind === 'Namespace' ? holder.metadata.name : undefined,
+    });
+    try {
+      const ref = { apiVersion: apiVersionOf(type), kind: type.kind };
+      return (await api.list(ref, place, signal)).items.find((item) => isForeign(item, owner));
+    } catch (error) {
+      if (!isFleetError(error, 'API_DENIED')) throw error;
+      hidden.push(type.plural);
+      return undefined;
+    }
   });
   const foreign = found.find((item) => item !== undefined);
+  if (!foreign && hidden.length > 0)
+    return `perhaps objects that the agent's account may not list (${nameSome(hidden.toSorted(compareBytes), MAX_HIDDEN)})`;
   return (
     foreign && nameOf({ ...foreign, name: foreign.metadata.name, namespace: foreign.metadata.namespace })
   );

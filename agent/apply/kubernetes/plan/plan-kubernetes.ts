@@ -1,11 +1,13 @@
 import { FleetError } from '#bundles/errors';
 import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import { checkReach } from '../desired/check-reach.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { readAutoscaled } from '../live/autoscaled.ts';
 import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
+import { accountsOf } from '../through-accounts.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
 import { ranksOf } from '../desired/ranks-of.ts';
@@ -55,6 +57,8 @@ export const openPlan = async ({
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
+  if (desired && wanted && options.reach && !desired.ranBefore)
+    checkReach(options.reach, desired, wanted.objects);
   const isLeft = ({ key, state }: OwnedObject): boolean => 'leaving' in state && !wanted?.byKey.has(key);
   const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
   const names = new Set(left.map(({ key }) => nameIn(key)));
@@ -69,6 +73,7 @@ export const openPlan = async ({
   return {
     options,
     api,
+    accounts: options.accounts === undefined ? undefined : accountsOf(options.accounts, desired, owned),
     owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
     wanted,
     packageId: desired ? packageId(desired) : '',

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import type { Step } from '../../../model/target.ts';
@@ -60,7 +61,7 @@ const planUnread = ({ wanted }: PlanContext, one: Candidate, error: FleetError):
   const { uid, assignment } = own;
   const mightStay = own.keep || own.adopted || own.provisional || own.replaced || isHolder(one);
   if (!wanted || uid === undefined || mightStay) throw error;
-  const detail = { apiVersion, uid, assignment };
+  const detail = { apiVersion, uid, assignment, ...defined({ by: own.by }) };
   return toStep(key, 'deleted', 'no longer in the package', { kind: 'remove', detail }, groupOfRemoval(one));
 };
 
@@ -89,7 +90,7 @@ const planRemoval = async (
   const owner = { fleet: context.owner.fleet, assignment: own.assignment };
   if (!isOwner(live, owner, own.uid))
     return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
-  const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment };
+  const detail = { apiVersion: one.apiVersion, uid, assignment: own.assignment, ...defined({ by: own.by }) };
   const stays = await whyKept(context, one, owner, live);
   if (stays !== undefined) {
     const reason = `${stays}: it is kept, and the agent no longer manages it`;
@@ -112,7 +113,7 @@ const planPutBack = (
   if (live && !isOwner(live, { fleet: owner.fleet, assignment }, own.uid))
     return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
   const why = wanted ? 'no longer in the package' : 'the package goes';
-  const detail = { apiVersion: one.apiVersion, assignment, copy };
+  const detail = { apiVersion: one.apiVersion, assignment, copy, ...defined({ by: own.by }) };
   const reason = `${why}: the state before the package is restored`;
   return toStep(key, 'configured', reason, { kind: 'put-back', detail }, group);
 };

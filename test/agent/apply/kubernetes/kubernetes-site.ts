@@ -4,7 +4,12 @@
  */
 import { join } from 'node:path';
 import { packLayer } from '#bundles/formats/archive/pack-layer';
-import type { BundleConfig, CompletedConfig, SiteInputField } from '#bundles/formats/bundle/config';
+import type {
+  BundleConfig,
+  CompletedConfig,
+  PackageBounds,
+  SiteInputField,
+} from '#bundles/formats/bundle/config';
 import { bundleManifest, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
@@ -39,6 +44,12 @@ export type KubernetesPackage = {
   readonly rules?: NonNullable<BundleConfig['assignments'][number]['rules']>;
   readonly bounds?: NonNullable<BundleConfig['assignments'][number]['bounds']>;
   readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
+  /** A tenant's package; absent: the platform's. */
+  readonly tenant?: {
+    readonly workspace: string;
+    readonly namespace: string;
+    readonly bounds?: PackageBounds;
+  };
   /** Mappings that all values of the site complete. */
   readonly configs?: readonly Omit<CompletedConfig, 'assignment'>[];
 };
@@ -186,6 +197,7 @@ const storeBundle = async (
       critical: false,
       ...(it.rules && { rules: it.rules }),
       ...(it.bounds && { bounds: it.bounds }),
+      ...it.tenant,
     })),
     siteInputs: { schema: { type: 'object' }, fields, ...(configs.length > 0 && { configs }) },
     requirements: {},

@@ -104,6 +104,9 @@ export const memoryApi = (): MemoryApi => {
     typeOf: () => Promise.resolve(undefined),
     types: () => Promise.resolve([]),
     forgetTypes: () => {},
+    as: () => {
+      throw new FleetError('INTERNAL', 'the API in memory has no accounts');
+    },
     read: async (ref) => {
       guard('get');
       return objects.get(keyOf(ref));

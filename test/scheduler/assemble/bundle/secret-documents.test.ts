@@ -203,6 +203,9 @@ test.for([
   expect(said).toContain('host: {secretSets: [payroll]}');
 });
 
-test('the package lists the secret sets that its workspace may read, which agents check again', () => {
-  expect(assemble({ 'a.yaml': secret('') }).bounds).toEqual({ secretSets: ['mqtt', 'shop', 'team'] });
+test('the package lists the namespaces and the secret sets of its workspace, which agents check again', () => {
+  expect(assemble({ 'a.yaml': secret('') }).bounds).toEqual({
+    namespaces: ['shop'],
+    secretSets: ['mqtt', 'shop', 'team'],
+  });
 });
