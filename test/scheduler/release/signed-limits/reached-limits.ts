@@ -317,7 +317,16 @@ const SAME = 'judged by the same rule as in the candidate';
 
 export const UNREACHED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ['paths', 'platform', 'secretSets', 'siteValues', 'units', 'users'].flatMap((list) => [
+    [
+      'clusterScoped',
+      'namespaces',
+      'paths',
+      'platform',
+      'secretSets',
+      'siteValues',
+      'units',
+      'users',
+    ].flatMap((list) => [
       [config(`/assignments[]/bounds/${list} maxItems`), PLATFORM],
       [config(`/assignments[]/bounds/${list}[] maxLength`), PLATFORM],
     ]),
