@@ -44,12 +44,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   const apiFor = async (
     desired: DesiredPackage | undefined,
     owned: readonly OwnedObject[],
-  ): Promise<KubernetesApi> => {
-    const open = await api();
-    return options.accounts === undefined
-      ? open
-      : throughAccounts(open, accountsOf(options.accounts, desired, owned));
-  };
+  ): Promise<KubernetesApi> => throughAccounts(await api(), accountsOf(options.accounts, desired, owned));
   return {
     kind: 'kubernetes',
     plan: async (desired, owned, taken, signal) => {

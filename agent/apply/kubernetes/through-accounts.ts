@@ -35,13 +35,15 @@ export type Accounts = {
 /**
  * Accounts of the objects of a package: the agent's own for what the platform's templates brought, the workspace's for the manifests
  * of a tenant.
+ * @param namespace of the accounts; undefined: the agent acts by its own account alone
  * @param owned its inventory; a package that is removed is known by it alone
  */
 export const accountsOf = (
-  namespace: string,
+  namespace: string | undefined,
   desired: DesiredPackage | undefined,
   owned: readonly OwnedObject[],
 ): Accounts | undefined => {
+  if (namespace === undefined) return undefined;
   const recorded = new Map(
     owned.flatMap((one) => (stateOf(one).by === undefined ? [] : [[one.key, stateOf(one).by] as const])),
   );
@@ -61,6 +63,12 @@ export const accountsOf = (
     agents: () => new Set([...recorded.keys(), ...wanted().keys()].filter(isAgents).map(placeOf)),
   };
 };
+
+/** The account of an object as its inventory record names it (OwnedState). */
+export const recordedAccounts =
+  (accounts: Accounts | undefined) =>
+  (key: string): string | undefined =>
+    accounts && (accounts.of(key) ?? '');
 
 /** Key, with and without its namespace because the kind may have none, to whether the object is the tenant's own. */
 const readPlaces = (desired: DesiredPackage): ReadonlyMap<string, boolean> => {

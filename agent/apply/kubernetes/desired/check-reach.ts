@@ -24,10 +24,13 @@ const MAX_NAMED = 5;
  * @throws FleetError OUT_OF_BOUNDS
  */
 export const checkReach = (
-  reach: Reach,
-  { assignment, bounds = 'platform', tenant }: Pick<DesiredPackage, 'assignment' | 'bounds' | 'tenant'>,
+  reach: Reach | undefined,
+  desired: Pick<DesiredPackage, 'assignment' | 'bounds' | 'tenant' | 'ranBefore'> | undefined,
   objects: readonly WantedObject[],
 ): void => {
+  // A correction or rollback restores a package that passed this check when it was applied.
+  if (!reach || !desired || desired.ranBefore) return;
+  const { assignment, bounds = 'platform', tenant } = desired;
   const found = objects
     .filter(({ policy }) => policy.apply !== 'ignore')
     .flatMap((object) => {

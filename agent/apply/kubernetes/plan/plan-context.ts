@@ -5,7 +5,6 @@ import type { Ranks } from '../desired/ranks-of.ts';
 import type { Owner } from '../desired/marks.ts';
 import type { Wanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
-import type { Accounts } from '../through-accounts.ts';
 import type { Autoscaled } from '../live/autoscaled.ts';
 import type { OwnedState } from '../owned-state.ts';
 
@@ -30,8 +29,8 @@ export type PackageRules = {
 export type PlanContext = {
   readonly options: KubernetesTargetOptions;
   readonly api: KubernetesApi;
-  /** Accounts of a tenant's package, where the agent acts by them. */
-  readonly accounts: Accounts | undefined;
+  /** OwnedState.by of an object. */
+  readonly appliedBy: (key: string) => string | undefined;
   /** The owner mark of the desired objects; the assignment is '' for a removal, whose inventory has the owner. */
   readonly owner: Owner;
   /** undefined: the package is removed. */

@@ -7,7 +7,7 @@ import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { readAutoscaled } from '../live/autoscaled.ts';
 import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
-import { accountsOf } from '../through-accounts.ts';
+import { accountsOf, recordedAccounts } from '../through-accounts.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
 import { ranksOf } from '../desired/ranks-of.ts';
@@ -57,8 +57,7 @@ export const openPlan = async ({
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
-  if (desired && wanted && options.reach && !desired.ranBefore)
-    checkReach(options.reach, desired, wanted.objects);
+  checkReach(options.reach, desired, wanted?.objects ?? []);
   const isLeft = ({ key, state }: OwnedObject): boolean => 'leaving' in state && !wanted?.byKey.has(key);
   const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
   const names = new Set(left.map(({ key }) => nameIn(key)));
@@ -73,7 +72,7 @@ export const openPlan = async ({
   return {
     options,
     api,
-    accounts: options.accounts === undefined ? undefined : accountsOf(options.accounts, desired, owned),
+    appliedBy: recordedAccounts(accountsOf(options.accounts, desired, owned)),
     owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
     wanted,
     packageId: desired ? packageId(desired) : '',

@@ -261,7 +261,7 @@ const left = (
 
 /** The state to store before the step, without fields that are only known after it. */
 const stateBefore = (
-  { owner, accounts, options, ranks }: PlanContext,
+  { owner, appliedBy, options, ranks }: PlanContext,
   wanted: WantedObject,
   own: OwnedState | undefined,
   live: LiveObject | undefined,
@@ -283,7 +283,7 @@ const stateBefore = (
     provisional: isNew || own?.provisional ? true : undefined,
     keep: !wanted.policy.prune ? true : undefined,
     rank: ranks.get(wanted.key) || undefined,
-    by: accounts && (accounts.of(wanted.key) ?? ''),
+    by: appliedBy(wanted.key),
   });
 };
 
