@@ -24,6 +24,7 @@ import {
   savePackage,
 } from '../store/applied/packages.ts';
 import { recordLook } from '../store/last-look.ts';
+import { foughtDrift, noteCorrection } from './fight.ts';
 import { judgeHealth } from './judge-health.ts';
 
 export type PackageDrift = {
@@ -102,14 +103,17 @@ export const observe = async (
   for (const row of running) {
     if (except.has(row.assignment)) continue;
     if (row.status === 'broken') broken.add(row.assignment);
-    const { seen, isOpen } = await lookAt(agent, row);
+    const { seen: looked, isOpen } = await lookAt(agent, row);
+    const fought = foughtDrift(agent, row.assignment, looked.drift);
+    const seen = fought ? { ...looked, drift: fought } : looked;
     noteDrift(agent, noteUnchecked(agent, row, seen), seen);
     if (isOpen && row.status === 'healthy' && !settled.has(row.assignment)) open.push(row.assignment);
     if (!isWrong(agent, row, seen, waits)) {
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
       if (mayBeGone(agent, row)) await finishRemoval(agent, row);
-    } else if (policy.onDrift === 'correct') found.push({ ...seen, ...(await correct(agent, row)) });
+    } else if (policy.onDrift === 'correct' && !(fought && hasCorrectable(seen)))
+      found.push({ ...seen, ...(await correct(agent, row)) });
     else found.push({ ...seen, corrected: false });
   }
   noteLook(agent, running, found);
@@ -169,6 +173,8 @@ const isWrong = (
   const attempt = findAttempt(state, assignment, HEALTH);
   return attempt === undefined || isDue(attempt, edge.now());
 };
+
+const hasCorrectable = ({ drift }: PackageDrift): boolean => drift.some(({ stays }) => !stays);
 
 /** Adds the failure of a package that is broken after the look, or `corrected` if it was broken before and no longer is. */
 const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): PackageDrift => {
@@ -301,7 +307,10 @@ const correct = async (
   const current = findPackage(agent.state, assignment)?.current;
   const id = begin(agent, { assignment, kind: 'correct', from: current, to: current });
   const { outcome, code, message } = await perform(agent, id);
-  if (outcome === 'kept') return { corrected: true };
+  if (outcome === 'kept') {
+    noteCorrection(agent, assignment);
+    return { corrected: true };
+  }
   const said = code !== undefined && message !== undefined;
   return defined({ corrected: false, failure: said ? { code, message } : undefined });
 };

@@ -12,6 +12,8 @@ export type Attempt = { readonly tries: number; readonly next: Timestamp };
 /** Names of retries other than an apply: judging health, and removing objects that a finalizer holds. */
 export const HEALTH = 'health';
 export const REMOVAL = 'removal';
+/** Corrections that somebody undoes. */
+export const FIGHT = 'fight';
 
 const POLICY: RetryPolicy = { firstMs: 5000, longestMs: 600_000, jitter: 'none' };
 
@@ -40,16 +42,32 @@ export const makeDue = ({ db }: State, assignment: string, what: string, now: Da
 };
 
 /** Records another failed try and schedules the next one. */
-export const postpone = (state: State, assignment: string, what: string, now: Date): void => {
+export const postpone = (state: State, assignment: string, what: string, now: Date): void =>
+  postponeAfter(state, { assignment, what, free: 0 }, now);
+
+/** As postpone, with a number of tries without a pause. */
+export const postponeAfter = (
+  state: State,
+  { assignment, what, free }: { readonly assignment: string; readonly what: string; readonly free: number },
+  now: Date,
+): void => {
   const tries = (findAttempt(state, assignment, what)?.tries ?? 0) + 1;
+  const pause = tries > free ? pauseAfter(tries - free) : 0;
   state.db
     .prepare('INSERT OR REPLACE INTO attempt VALUES (?, ?, ?, ?)')
-    .run(assignment, what, tries, formatTime(new Date(now.getTime() + pauseAfter(tries))));
+    .run(assignment, what, tries, formatTime(new Date(now.getTime() + pause)));
 };
 
-/** Deletes all retries of a package that came up, except the removal of leftovers, which may still be under way. */
+/**
+ * Deletes all retries of a package that came up, except the removal of leftovers, which may still be under way, and the count of its
+ * corrections.
+ */
 export const forgetTries = ({ db }: State, assignment: string): void => {
-  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what <> ?').run(assignment, REMOVAL);
+  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what NOT IN (?, ?)').run(
+    assignment,
+    REMOVAL,
+    FIGHT,
+  );
 };
 
 /** Deletes a retry that has succeeded or is no longer wanted. */

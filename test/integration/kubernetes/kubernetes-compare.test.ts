@@ -21,6 +21,7 @@ import { leftoversOnCluster } from './kubernetes-compare/leftovers.ts';
 import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
+import { rulesOnCluster } from './kubernetes-compare/rules.ts';
 import { takeoversOnCluster } from './kubernetes-compare/takeovers.ts';
 import { verdictsOnCluster } from './kubernetes-compare/verdicts.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
@@ -99,6 +100,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   formsOnCluster(world);
   leftoversOnCluster(world);
   takeoversOnCluster(world);
+  rulesOnCluster(world);
   owningOnCluster(world);
   verdictsOnCluster(world);
   worldsOnCluster(world);

@@ -15,6 +15,10 @@ const FORCE = 'fleet-ferry/force';
 const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
+const DRIFT = 'fleet-ferry/drift';
+const CONFLICTS = 'fleet-ferry/conflicts';
+const IGNORE = 'fleet-ferry/ignore';
+const IGNORE_MANAGERS = 'fleet-ferry/ignore-managers';
 export const ADOPT = 'fleet-ferry/adopt';
 
 /** Annotations of Helm that keep their meaning without it (docs/applications.md, "Meanings of Helm"). Ours win over them. */
@@ -65,9 +69,21 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
     prune: (annotations[PRUNE] ?? (isKeptByHelm(annotations) ? 'disabled' : 'enabled')) !== 'disabled',
     wait: annotations[WAIT] !== 'disabled',
     order: orderOf(annotations),
+    drift:
+      annotations[DRIFT] === 'report' || annotations[DRIFT] === 'ignore' ? annotations[DRIFT] : 'correct',
+    conflicts: annotations[CONFLICTS] === 'report' ? 'report' : 'force',
+    ignore: { pointers: listIn(annotations[IGNORE]), managers: listIn(annotations[IGNORE_MANAGERS]) },
     ...defined({ adopt: adoptOf(annotations[ADOPT]) }),
   };
 };
+
+const listIn = (written: unknown): readonly string[] =>
+  typeof written === 'string'
+    ? written
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== '')
+    : [];
 
 const adoptOf = (written: unknown): Adopt | undefined => ADOPTS.find((one) => one === written);
 

@@ -45,6 +45,12 @@ export type ObjectPolicy = {
   /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
   readonly order: ObjectOrder;
+  /** fleet-ferry/drift: `report` leaves a difference until the next release, `ignore` does not look for it. */
+  readonly drift: 'correct' | 'report' | 'ignore';
+  /** fleet-ferry/conflicts: report leaves an object unchanged of which another applier owns a field with another value (checklist S5). */
+  readonly conflicts: 'force' | 'report';
+  /** fleet-ferry/ignore, fleet-ferry/ignore-managers: fields that keep their live values (checklist S6). */
+  readonly ignore: { readonly pointers: readonly string[]; readonly managers: readonly string[] };
   /** fleet-ferry/adopt: which existing object without an owner of ours may be taken over. undefined: as the platform says. */
   readonly adopt?: Adopt;
 };

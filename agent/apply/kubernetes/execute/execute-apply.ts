@@ -20,6 +20,7 @@ import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { findConflicts } from '../live/find-conflicts.ts';
+import { asIgnored } from '../live/ignored.ts';
 import { withKept } from '../live/kept-fields.ts';
 import { writtenOf } from '../live/written.ts';
 import { firstTaken, patched } from '../live/try-apply.ts';
@@ -89,8 +90,10 @@ const asPlanned = async (
   detail: ApplyDetail,
   signal: AbortSignal,
 ): Promise<WantedObject> => {
-  const object = withOrWithoutReplicas(whole, detail);
-  const live = detail.keeps && (await api.read(object, signal));
+  const { pointers, managers } = whole.policy.ignore;
+  const isLeft = pointers.length + managers.length > 0;
+  const live = detail.keeps || isLeft ? await api.read(whole, signal) : undefined;
+  const object = asIgnored(withOrWithoutReplicas(whole, detail), live);
   return live && detail.keeps ? withKept(object, live, detail.keeps) : object;
 };
 
@@ -233,7 +236,10 @@ const apply = async (
   signal: AbortSignal,
 ): Promise<Applied> => {
   const { object, secret } = wanted;
-  const options: ApplyOptions = defined({ force: true, secret: secret ? true : undefined });
+  const options: ApplyOptions = defined({
+    force: wanted.policy.conflicts === 'force',
+    secret: secret ? true : undefined,
+  });
   // Later the step is tried again behind all others.
   const until = performance.now() + Math.min(stepTimeoutMs, MAX_RETRY_MS);
   for (let cleared = 0; ; ) {

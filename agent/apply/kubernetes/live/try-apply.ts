@@ -29,7 +29,11 @@ export const tryApply = async (
 ): Promise<TriedApply> => {
   const { object, secret } = wanted;
   try {
-    const options = defined({ dryRun: true, force: true, secret: secret ? true : undefined });
+    const options = defined({
+      dryRun: true,
+      force: wanted.policy.conflicts === 'force',
+      secret: secret ? true : undefined,
+    });
     return { dry: (await api.apply(object, options, signal)).object, removes: [], keeps: [] };
   } catch (error) {
     if (!isFleetError(error, 'API_REFUSED')) throw error;

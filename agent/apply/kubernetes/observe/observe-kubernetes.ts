@@ -9,6 +9,8 @@ import { resolveWanted } from '../desired/resolve-wanted.ts';
 import { removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+import { isFleetError } from '#bundles/errors';
+import { asIgnored } from '../live/ignored.ts';
 import { asAutoscaled, isScaled, readAutoscaled } from '../live/autoscaled.ts';
 import { differences, lastManager, formatFields } from '../live/differences.ts';
 import { isReported } from '../live/deploy-tools.ts';
@@ -60,6 +62,7 @@ export const observeKubernetes = async (
   const doubtful = wanted.objects.filter(
     ({ key, policy }) =>
       policy.apply !== 'ignore' &&
+      policy.drift !== 'ignore' &&
       (suspects.has(key) || !known.has(key) || (policy.fields === 'strict' && handled.has(key))),
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
@@ -67,18 +70,20 @@ export const observeKubernetes = async (
   const autoscaled = await readAutoscaled(api, live, wanted.objects, () => [], signal);
   const judged = await inParallel(doubtful, async (whole) => {
     const { key } = whole;
-    const object = asAutoscaled(whole, autoscaled);
+    const object = asIgnored(asAutoscaled(whole, autoscaled), live.get(key));
     const own = known.get(key);
     const owner = { fleet: options.fleet, assignment: desired.assignment, uid: own?.uid, keeps: own?.keeps };
-    return isDone(object, own, live.get(key)) ? undefined : judge(api, object, live.get(key), owner, signal);
+    if (isDone(object, own, live.get(key))) return undefined;
+    const drift = await judge(api, object, live.get(key), owner, signal);
+    return drift && whole.policy.drift === 'report' ? { ...drift, stays: true as const } : drift;
   });
   const drifts = judged.filter((drift) => drift !== undefined);
   const reported = new Set(drifts.map(({ key }) => key));
   const extended = wanted.objects.filter(({ key }) => handled.has(key) && !reported.has(key));
   const added = await inParallel(extended, async (object) => {
     const live = found.get(object.key) as LiveObject;
-    const { apply, fields } = object.policy;
-    if (apply !== 'override' || toMigrate(live, fields).length > 0) return undefined;
+    const { apply, fields, drift } = object.policy;
+    if (apply !== 'override' || drift === 'ignore' || toMigrate(live, fields).length > 0) return undefined;
     return extrasOf(api, object, live, known.get(object.key)?.before, signal);
   });
   return [...drifts, ...added.filter((drift) => drift !== undefined)];
@@ -114,7 +119,7 @@ const judge = async (
   if (policy.apply === 'ifNotPresent') return undefined;
   if (live.metadata.deletionTimestamp !== undefined)
     return { key, what: 'missing', message: `${name} is being deleted` };
-  if (!isOwner(live, owner, owner.uid))
+  if (policy.conflicts !== 'report' && !isOwner(live, owner, owner.uid))
     return { key, what: 'owner', message: `${name} is not marked as ours` };
   const theirs = toMigrate(live, policy.fields);
   if (theirs.length > 0)
@@ -124,6 +129,8 @@ const judge = async (
   try {
     compared = await compare(api, object, live, signal, owner.keeps);
   } catch (error) {
+    if (policy.conflicts === 'report' && isFleetError(error, 'FIELD_CONFLICT'))
+      return { ...drifts(`it stays as it is: ${error.message}`), what: 'conflict', stays: true };
     if (!isRefusal(error)) throw error;
     // Drift of this object only, so that the agent still corrects the other objects of the package.
     return drifts(`it differs, and the server refuses the package's: ${error.message}`);

@@ -8,6 +8,8 @@ import { isRecord } from '#bundles/is-record';
 import { isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
+import { type FleetError, isFleetError } from '#bundles/errors';
+import { asIgnored } from '../live/ignored.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
 import { differences, formatFields, fieldsTakenOver } from '../live/differences.ts';
 import { deployersOf } from '../live/deploy-tools.ts';
@@ -34,6 +36,8 @@ export type ObjectPlan = {
 /** One object that is being planned. */
 type Planning = {
   readonly context: PlanContext;
+  /** As the package has it. `wanted` lacks what is left to others. */
+  readonly whole: WantedObject;
   readonly wanted: WantedObject;
   readonly own: OwnedState | undefined;
   readonly live: LiveObject | undefined;
@@ -58,8 +62,8 @@ export const planObject = async (
   changing: ReadonlySet<string>,
   untried?: string,
 ): Promise<ObjectPlan> => {
-  const wanted = asAutoscaled(whole, context.autoscaled);
-  const live = context.live.get(wanted.key);
+  const live = context.live.get(whole.key);
+  const wanted = asIgnored(asAutoscaled(whole, context.autoscaled), live);
   const own = ownEntryOf(context.owned.get(wanted.key), live);
   if (wanted.policy.apply === 'ignore') return left(context, wanted, 'fleet-ferry/apply: ignore', own, live);
   if (wanted.policy.apply === 'ifNotPresent' && live)
@@ -67,7 +71,16 @@ export const planObject = async (
 
   const later = untried ?? dependsOn(context, wanted, changing);
   const takeover = context.takeovers.get(wanted.key);
-  const planning = { context, wanted, own, live, later, takeover, ...beforeStep(context, wanted, own, live) };
+  const planning = {
+    context,
+    whole,
+    wanted,
+    own,
+    live,
+    later,
+    takeover,
+    ...beforeStep(context, wanted, own, live),
+  };
   const unread = context.unread.get(wanted.key);
   if (unread) {
     const cured = own && unblockedBy(context, wanted, unread);
@@ -171,8 +184,16 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
     });
   if (own && migrated.length === 0 && isUntouched(own, wanted, live))
     return unchanged('unchanged', 'as it shall be');
+  if (leavesDrift(planning)) {
+    const reason = 'what others changed stays (fleet-ferry/drift)';
+    return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), own);
+  }
   if (later !== undefined) return applied(planning, 'configured', later, stripsWhen(planning, live));
   const tried = await tryOver(context, wanted, live);
+  if (isFleetError(tried)) {
+    const conflict = note(wanted.key, 'skipped', `it stays as it is: ${tried.message}`, groupOf(planning));
+    return done(planning, conflict, { of: context.packageId, wanted: own?.wanted ?? wanted.hash });
+  }
   if (tried === 'immutable') {
     const reason = 'replaced: a field of it cannot be changed';
     return applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' });
@@ -196,8 +217,9 @@ const planTried = (
   migrated: readonly string[],
   { dry, removes, keeps, taking }: TriedApply & { readonly taking: Comparison | undefined },
 ): ObjectPlan => {
-  const { context, wanted, own } = planning;
-  const takes = own && orphanedFields(own.written, live, wanted.object, own.before);
+  const { context, whole, wanted, own } = planning;
+  const isLeft = whole.policy.ignore.pointers.length + whole.policy.ignore.managers.length > 0;
+  const takes = own && orphanedFields(own.written, live, (isLeft ? whole : wanted).object, own.before);
   const kept = keeps.length > 0 ? keeps : undefined;
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
@@ -218,6 +240,13 @@ const planTried = (
   const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
   return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
 };
+
+/** A correction of other objects of the package does not touch one whose differences are only reported, or ignored. */
+const leavesDrift = ({ context, wanted, own }: Planning): boolean =>
+  context.ranBefore &&
+  wanted.policy.drift !== 'correct' &&
+  own?.of === context.packageId &&
+  own.wanted === wanted.hash;
 
 /** Managers to strip in the apply of an object that is taken over and cannot be tried before. */
 const stripsWhen = ({ context, takeover }: Planning, live: LiveObject): Partial<ApplyDetail> => {
@@ -269,9 +298,7 @@ const stateBefore = (
   const isNew = live !== undefined && own?.assignment !== owner.assignment;
   const adopts = own ? own.adopted : isNew && ownerOf(live) === undefined;
   const replaced = own ? own.replaced : adopts && live && { digest: copyName(wanted.key, live) };
-  const stripped = live ? deployersIn(live, options.deployers) : [];
-  const found = !own && adopts && live ? deployersOf(live, wanted.object) : undefined;
-  const before = own ? own.before : found?.filter((manager) => !stripped.includes(manager));
+  const before = own ? own.before : adopts && live && deployersLeft(live, wanted, options.deployers);
   return defined({
     apiVersion: wanted.apiVersion,
     assignment: owner.assignment,
@@ -285,6 +312,16 @@ const stateBefore = (
     rank: ranks.get(wanted.key) || undefined,
     by: appliedBy(wanted.key),
   });
+};
+
+/** Managers of what deployed an object, except those whose fields become ours. */
+const deployersLeft = (
+  live: LiveObject,
+  wanted: WantedObject,
+  named: readonly string[] | undefined,
+): readonly string[] => {
+  const stripped = deployersIn(live, named);
+  return deployersOf(live, wanted.object).filter((manager) => !stripped.includes(manager));
 };
 
 const seen = (
@@ -356,13 +393,14 @@ const tryOver = async (
   { api, ranBefore, owned, signal }: PlanContext,
   wanted: WantedObject,
   live: LiveObject,
-): Promise<TriedApply | 'immutable' | 'stored'> => {
+): Promise<TriedApply | 'immutable' | 'stored' | FleetError> => {
   try {
     const kept = owned.get(wanted.key)?.keeps;
     // A claim that the failed release has grown stays so, and the rest is rolled back.
     const isStuck = ranBefore && (isHolder(wanted) || wanted.policy.recreate === false);
     return await tryApply(api, wanted, live, signal, (path) => isStuck || kept?.includes(path) === true);
   } catch (error) {
+    if (wanted.policy.conflicts === 'report' && isFleetError(error, 'FIELD_CONFLICT')) return error;
     if (!isInvalid(error)) throw error;
     // A definition never goes back behind a version in which objects were stored. The rest of the package does.
     const isStored = (field: string): boolean => field.startsWith('status.storedVersions');
