@@ -112,9 +112,11 @@ export const observe = async (
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
       if (mayBeGone(agent, row)) await finishRemoval(agent, row);
-    } else if (policy.onDrift === 'correct' && !(fought && hasCorrectable(seen)))
-      found.push({ ...seen, ...(await correct(agent, row)) });
-    else found.push({ ...seen, corrected: false });
+    } else if (policy.onDrift === 'correct' && !(fought && hasCorrectable(seen))) {
+      const done = await correct(agent, row);
+      if (done.corrected && hasCorrectable(seen)) noteCorrection(agent, row.assignment);
+      found.push({ ...seen, ...done });
+    } else found.push({ ...seen, corrected: false });
   }
   noteLook(agent, running, found);
   const due = [...new Set([...dueForHealth(state, edge.now()), ...open])].filter(
@@ -307,10 +309,7 @@ const correct = async (
   const current = findPackage(agent.state, assignment)?.current;
   const id = begin(agent, { assignment, kind: 'correct', from: current, to: current });
   const { outcome, code, message } = await perform(agent, id);
-  if (outcome === 'kept') {
-    noteCorrection(agent, assignment);
-    return { corrected: true };
-  }
+  if (outcome === 'kept') return { corrected: true };
   const said = code !== undefined && message !== undefined;
   return defined({ corrected: false, failure: said ? { code, message } : undefined });
 };

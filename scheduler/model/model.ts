@@ -1,3 +1,4 @@
+import type { ApplyRules } from '#bundles/formats/bundle/config';
 import type { FleetError, Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { Declared } from '#bundles/formats/candidate';
@@ -62,6 +63,8 @@ export type Template = {
 /** Kind of target that our agent applies packages of a cluster type to. Kalypso's cluster types are 'kubernetes'. */
 export type Target = 'kubernetes' | 'host';
 
+export type Adopt = NonNullable<ApplyRules['adopt']>;
+
 export type ClusterType = {
   readonly name: string;
   readonly labels: Labels;
@@ -80,6 +83,8 @@ export type ClusterType = {
     readonly kubernetes?: string;
     readonly agent?: string;
   };
+  /** Which existing objects its packages may take over; absent: as each agent is configured. */
+  readonly adopt?: Adopt | undefined;
   /** Lets agents reboot their hosts. */
   readonly reboot?: { readonly windows: readonly string[] } | undefined;
   readonly at: Place;
@@ -108,6 +113,8 @@ export type DeploymentTarget = {
   readonly bounds?: Bounds;
   /** Grants of its workspace; absent without a Workspace object. Only with a registration. */
   readonly grants?: HostGrants;
+  /** The grant of its Workspace. */
+  readonly adopt?: Adopt;
   /** Seconds that its package may take on a host. Only with a registration. */
   readonly packageSeconds?: number;
   /** Patterns of the site values that it may read; absent without Workspace objects. Only with a registration. */
@@ -226,6 +233,8 @@ export type Workspace = {
   readonly host: HostGrants;
   /** Names of site values that its packages may read; `*` matches any characters. */
   readonly siteValues: readonly string[];
+  /** Which existing objects of a cluster its packages may take over; absent: as the cluster type says. */
+  readonly adopt?: Adopt | undefined;
   /** Whether its deployment targets may be critical. */
   readonly critical: boolean;
   /**

@@ -4,7 +4,7 @@ import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/form
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-policy';
-import type { ClusterType, Value } from '../../model/model.ts';
+import type { ClusterType, DeploymentTarget, Value } from '../../model/model.ts';
 import { judgedPart } from '../../model/site-input.ts';
 import { SITE_FIELDS_CRITICAL } from '#bundles/formats/bounds/site-fields';
 import type { AssembledPackage } from './assembled-package.ts';
@@ -102,7 +102,15 @@ const withSiteFields = <T extends Pick<BundleConfig, 'critical'>>(
     : config;
 
 const toAssignment = (
-  { assignment: { target }, id, digest, namespace, contents, imageBlobs, bounds }: AssembledPackage,
+  {
+    assignment: { target, clusterType },
+    id,
+    digest,
+    namespace,
+    contents,
+    imageBlobs,
+    bounds,
+  }: AssembledPackage,
   layer: Digest,
 ): BundleAssignment =>
   defined({
@@ -122,9 +130,16 @@ const toAssignment = (
     namespace,
     package: digest,
     path: id,
+    rules: rulesOf(target, clusterType),
     workload: target.workload,
     workspace: target.workspace,
   });
+
+/** A Workspace says it for its own packages, the cluster type for all others. */
+const rulesOf = (target: DeploymentTarget, clusterType: ClusterType): BundleAssignment['rules'] => {
+  const adopt = target.adopt ?? clusterType.adopt;
+  return adopt === undefined || clusterType.target !== 'kubernetes' ? undefined : { adopt };
+};
 
 /** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */
 const siteInputsOf = (packages: readonly AssembledPackage[]): BundleConfig['siteInputs'] => {

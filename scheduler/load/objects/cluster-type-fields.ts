@@ -51,6 +51,11 @@ export const clusterTypeFields = keeping(
       false,
       'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
     ),
+    adopt: optional(
+      oneOf('never', 'ifUnowned', 'ifEqual', 'always'),
+      undefined,
+      'Which objects that exist on a cluster without an owner of the fleet its packages may take over, unless a Workspace says it. Default: as each agent is configured.',
+    ),
     debianBase: optional(
       name,
       undefined,

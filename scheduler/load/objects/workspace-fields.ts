@@ -6,6 +6,7 @@ import {
   fields,
   flag,
   narrowed,
+  oneOf,
   optional,
   refuse,
   type Shape,
@@ -123,6 +124,11 @@ export const workspaceFields = fields({
     shortList(valuePattern),
     [],
     'Site values that the `siteInputs` of its applications may read. `*` stands for any characters.',
+  ),
+  adopt: optional(
+    oneOf('never', 'ifUnowned', 'ifEqual', 'always'),
+    undefined,
+    'Which objects that exist on a cluster without an owner of the fleet its packages may take over. Default: as the cluster type has it.',
   ),
   critical: optional(
     flag,

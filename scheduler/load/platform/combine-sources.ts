@@ -83,6 +83,7 @@ export const combineSources = async (assembly: CombineInput): Promise<Platform> 
           registration: registration.name,
           bounds: registration.bounds,
           grants: granted?.host,
+          adopt: granted?.adopt,
           siteValues: workspaces.workspaces && (granted?.siteValues ?? []),
           packageSeconds: bound.limits.packageSeconds,
           deliveryLabels: {

@@ -1,6 +1,6 @@
 import { defined } from '#bundles/defined';
 import type { Bounds } from '../../model/bounds.ts';
-import type { DeploymentTarget, HostGrants, Labels } from '../../model/model.ts';
+import type { Adopt, DeploymentTarget, HostGrants, Labels } from '../../model/model.ts';
 import type { ObjectOf } from '../objects/platform-object.ts';
 
 /** How a Workload was delivered into the environment. */
@@ -9,6 +9,7 @@ export type Arrival = {
   readonly registration?: string;
   readonly bounds?: Bounds | undefined;
   readonly grants?: HostGrants | undefined;
+  readonly adopt?: Adopt | undefined;
   readonly packageSeconds?: number | undefined;
   readonly siteValues?: readonly string[] | undefined;
   /** Labels that Kalypso's delivery adds to a Workload; templates can read them. */
@@ -48,6 +49,7 @@ export const toDeploymentTargets = (
         registration: arrival.registration,
         bounds: arrival.bounds,
         grants: arrival.grants,
+        adopt: arrival.adopt,
         packageSeconds: arrival.packageSeconds,
         siteValues: arrival.siteValues,
         siteInputs: target.siteInputs,

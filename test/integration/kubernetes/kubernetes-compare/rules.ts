@@ -111,7 +111,7 @@ export const rulesOnCluster = ({
     });
   });
 
-  it('without force a conflict is named with manager and field, and other objects go on (checklist S5)', async () => {
+  it('without force a conflict names manager and field, and the other objects are applied (checklist S5)', async () => {
     const ns = await newNamespace();
     const own = map(ns, 'm', { a: 'theirs' });
     await kubectl(['apply', '--server-side', '--field-manager=house', '-f', '-'], yaml(own));

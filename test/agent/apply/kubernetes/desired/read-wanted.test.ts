@@ -156,6 +156,9 @@ describe('the objects of a package', () => {
       recreate: false,
       prune: true,
       wait: true,
+      drift: 'correct',
+      conflicts: 'force',
+      ignore: { pointers: [], managers: [] },
       order: { phase: 'main', wave: '0', dependsOn: [], isHook: false },
     });
     expect(
