@@ -223,6 +223,14 @@ export const ROUTES: readonly Route[] = [
     ['environment', 'site', 'limit', 'cursor'],
   ),
   lookup(
+    [
+      'overview',
+      '/v1/overview',
+      'All sites in columns, what is wrong by cause, what waits for a person, and what changed',
+    ],
+    ['environment'],
+  ),
+  lookup(
     ['compliance', '/v1/compliance', 'How many agents of each environment complied, by the hour'],
     ['environment', 'since'],
   ),

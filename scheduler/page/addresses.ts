@@ -17,6 +17,7 @@ export const ADDRESSES = [
   'values/select/sites',
   'platform',
   'platform/edit',
+  'sites',
   'sites/:site/:agent/:assignment',
   'sites/:site',
 ] as const;

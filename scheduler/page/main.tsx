@@ -1,5 +1,6 @@
 import '@mantine/core/styles.css';
 import './theme.css';
+import './fleet.css';
 import { MantineProvider } from '@mantine/core';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
@@ -25,6 +26,7 @@ import { readSessions, SessionsView } from './views/sessions.tsx';
 import { Shell } from './views/shell.tsx';
 import { readSignIn, SignIn } from './views/sign-in.tsx';
 import { readSite, SiteView } from './views/site.tsx';
+import { readSites, SitesView } from './views/sites.tsx';
 import { readValues, ValuesView } from './views/values.tsx';
 import { ManyValuesView, readManyValues } from './views/values-many.tsx';
 import { readSiteValues, SiteValuesView } from './views/values-site.tsx';
@@ -51,6 +53,7 @@ const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> 
   values: { element: <ValuesView />, loader: readValues },
   'values/select/sites': { element: <ManyValuesView />, loader: readManyValues },
   'values/:site': { element: <SiteValuesView />, loader: readSiteValues },
+  sites: { element: <SitesView />, loader: readSites },
   'sites/:site/:agent/:assignment': { element: <PackageView />, loader: readPackage },
   'sites/:site': { element: <SiteView />, loader: readSite },
 };

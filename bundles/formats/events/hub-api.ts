@@ -22,6 +22,8 @@ export const SUPPORT_PATH = '/v1/support';
 export const STATUS_PATH = '/v1/status';
 /** GET the state of all sites in one entry each. Credential: a reader's token. */
 export const SITES_PATH = '/v1/sites';
+/** GET all that the first view of the page shows. Credential: a reader's token. */
+export const OVERVIEW_PATH = '/v1/overview';
 /** GET how many agents of each environment complied over time. Credential: a reader's token. */
 export const COMPLIANCE_PATH = '/v1/compliance';
 /** GET changes, events, running versions by agent, and the comparison of two environments. Credential: a reader's token. */

@@ -410,6 +410,13 @@ export type Workloads = {
     }[];
     next: string | null;
 };
+export type SiteState = {
+    verdict: RowVerdict;
+    silent: boolean;
+    stopped: boolean;
+    freshness: "fresh" | "late" | "stale" | "unknown";
+    count: number;
+};
 export type Sites = {
     fleet: string;
     at: Time;
@@ -435,15 +442,96 @@ export type Sites = {
         /** The oldest time that the words of its agents describe, of those that ever spoke. */
         saidAt: Time | null;
         /** Assignments that are judged alike, the most frequent first. An agent without assignments counts as one. */
-        states: {
-            verdict: RowVerdict;
-            silent: boolean;
-            stopped: boolean;
-            freshness: "fresh" | "late" | "stale" | "unknown";
-            count: number;
-        }[];
+        states: SiteState[];
     }[];
     next: string | null;
+};
+export type Overview = {
+    fleet: string;
+    at: Time;
+    freshness: Freshness;
+    links: LinkState[];
+    /** In the order of the chain. */
+    environments: string[];
+    /** Every site, by name, in columns: the same index is the same site. */
+    sites: {
+        name: string[];
+        /** Index in `judged`. */
+        judged: number[];
+        /** Index in `places`. */
+        place: number[];
+        /** The oldest time that the words of its agents describe, in seconds since 1970; null: none ever spoke. */
+        saidAt: (number | null)[];
+    };
+    /** Judgements of sites, each once. */
+    judged: {
+        agents: number;
+        assignments: number;
+        states: SiteState[];
+        /** The site keeps the values that it has, lacks one, or differs from the repository; null: nothing holds its values. */
+        values: "kept" | "lacking" | "differing" | null;
+    }[];
+    /** Channels and labels of sites, each once. */
+    places: {
+        channels: string[];
+        /** Labels that all agents of the site have. */
+        labels: {
+            [key: string]: string;
+        };
+    }[];
+    /** Causes that need a look, each with all of its sites: the worst first, then the one with the most sites. */
+    causes: {
+        kind: "failed" | "release refused" | "drifted" | "service stopped" | "silent" | "stale" | "missing" | "extra" | "unknown" | "never reported" | "no release" | "behind" | "late";
+        /** Of a failure. */
+        code: string | null;
+        /** The failed check. */
+        check: string | null;
+        assignment: string | null;
+        channel: string | null;
+        /** Of the newest case. */
+        message: string | null;
+        /** Indexes in the columns of `sites`. */
+        sites: number[];
+        agents: number;
+        assignments: number;
+        /** Time of the oldest case. */
+        since: Time | null;
+        newest: Time | null;
+        /** Cases of the last day. */
+        recent: number;
+        /** The newest cases. */
+        examples: {
+            site: string;
+            agent: string;
+            assignment: string | null;
+        }[];
+    }[];
+    /** Decisions and work that wait for a person. */
+    waits: {
+        /** Changes of values that wait for review; null: the reader does not see everything. */
+        values: number | null;
+        /** Enrolment tokens that nobody used yet; null: the reader does not see everything. */
+        enrolments: number | null;
+        /** Channels of which a release is held back, because it would remove what nobody meant to remove. */
+        releases: {
+            channel: string;
+            reasons: string[];
+        }[];
+        /** Agents that only media reach and whose next visit is overdue. */
+        overdue: number;
+        /** Agents that their operators hold. */
+        held: number;
+    };
+    /** Changes that agents reported in the last day. */
+    changed: {
+        since: Time;
+        environments: {
+            environment: string;
+            /** Assignments that got another package, or none any more. */
+            packages: number;
+            sites: number;
+        }[];
+    };
 };
 export type Compliance = {
     at: Time;
@@ -1820,6 +1908,30 @@ export function sites({ environment, site, limit, cursor, ifNoneMatch }: {
         site,
         limit,
         cursor
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * All sites in columns, what is wrong by cause, what waits for a person, and what changed
+ */
+export function overview({ environment, ifNoneMatch }: {
+    environment?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: Overview;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/overview${QS.query(QS.explode({
+        environment
     }))}`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {

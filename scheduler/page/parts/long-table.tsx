@@ -22,6 +22,8 @@ type Props<T> = {
   readonly rows: readonly T[];
   /** The text that the filter looks in. */
   readonly textOf: (row: T) => string;
+  /** Cells of a row for the file. */
+  readonly cellsOf?: ((row: T) => readonly string[]) | undefined;
   /** A Table.Tr with a key and these properties. */
   readonly children: (row: T, props: RowProps) => ReactNode;
 };
@@ -29,7 +31,7 @@ type Props<T> = {
 /** A table with all of its rows, or with the rows in the window and a filter if there are many. */
 export const LongTable = <T,>({ rows, children, ...props }: Props<T>) =>
   rows.length <= ALL ? (
-    <Wide label={props.label} headings={props.headings}>
+    <Wide label={props.label} headings={props.headings} {...csvOf(rows, props)}>
       {rows.map((row) => children(row, {}))}
     </Wide>
   ) : (
@@ -37,6 +39,10 @@ export const LongTable = <T,>({ rows, children, ...props }: Props<T>) =>
       {children}
     </Filtered>
   );
+
+/** All rows, also those that are not in the document. */
+const csvOf = <T,>(rows: readonly T[], { headings, cellsOf }: Pick<Props<T>, 'headings' | 'cellsOf'>) =>
+  cellsOf === undefined ? {} : { csv: () => [headings, ...rows.map(cellsOf)] };
 
 const Filtered = <T,>({ rows, textOf, ...props }: Props<T>) => {
   const [asked, setAsked] = useState('');
@@ -64,7 +70,7 @@ const Filtered = <T,>({ rows, textOf, ...props }: Props<T>) => {
 
 type WindowProps<T> = Omit<Props<T>, 'textOf'>;
 
-const Window = <T,>({ label, headings, rows, children }: WindowProps<T>) => {
+const Window = <T,>({ label, headings, rows, cellsOf, children }: WindowProps<T>) => {
   const frame = useRef<HTMLDivElement>(null);
   const [scrollMargin, setScrollMargin] = useState(0);
   useLayoutEffect(() => {
@@ -82,7 +88,13 @@ const Window = <T,>({ label, headings, rows, children }: WindowProps<T>) => {
   return (
     <div ref={frame}>
       {/* The heading is the first row. */}
-      <Wide label={label} headings={headings} rowCount={rows.length + 1}>
+      <Wide
+        label={label}
+        headings={headings}
+        rowCount={rows.length + 1}
+        csv={null}
+        {...csvOf(rows, { headings, cellsOf })}
+      >
         <Space height={before} columns={headings.length} />
         {drawn.map(({ index }) => {
           const row = rows[index];

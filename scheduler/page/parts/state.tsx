@@ -1,8 +1,9 @@
 import { Badge } from '@mantine/core';
-import { ageMarks, isQuiet } from '../../hub/questions/status/attention.ts';
+import { ageMarks } from '../../hub/questions/status/attention.ts';
 import type { StatusRow as Row } from '#bundles/transport/hub/client';
+import { type Tone, toneOf } from './tone.ts';
 
-export type Tone = 'good' | 'quiet' | 'late' | 'bad';
+export type { Tone } from './tone.ts';
 
 /** Outlines by tone: a disc, a ring, a triangle and a cross differ without their colours. */
 const SHAPES: Readonly<Record<Tone, string>> = {
@@ -31,13 +32,6 @@ export const State = ({ mood, children }: { readonly mood: Tone; readonly childr
     {children}
   </Badge>
 );
-
-export const toneOf = (row: Pick<Row, 'verdict' | 'silent' | 'stopped' | 'freshness'>): Tone => {
-  if (row.verdict === 'failed' || row.verdict === 'drifted' || row.verdict === 'release refused')
-    return 'bad';
-  if (!isQuiet(row) || row.freshness === 'late') return 'late';
-  return row.verdict === 'complies' ? 'good' : 'quiet';
-};
 
 /** The verdict of a row, with its freshness. */
 export const Judgement = ({ row }: { readonly row: Row }) => (

@@ -3,6 +3,7 @@ import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'r
 import { type Audit, audit } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
+import { describeEntry } from '../parts/describe-entry.ts';
 import { ShortDigest } from '../parts/digest.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -71,25 +72,3 @@ export const AuditView = () => {
     </>
   );
 };
-
-const describeEntry = ({
-  what,
-  promotion,
-  stage,
-  only,
-  release,
-  workspaces,
-  ended,
-  about,
-}: Audit['entries'][number]): string =>
-  [
-    ended === undefined || ended === null ? what : 'end of a submission',
-    about ?? '',
-    promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
-    only === null ? '' : `of ${only}`,
-    stage === null ? '' : `of stage ${stage}`,
-    Array.isArray(workspaces) && workspaces.length > 0 ? `for ${workspaces.join(', ')}` : '',
-    release === null ? '' : `to release ${release}`,
-  ]
-    .filter((part) => part !== '')
-    .join(' ');

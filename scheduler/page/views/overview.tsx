@@ -1,145 +1,200 @@
-import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
-import { ageMarks } from '../../hub/questions/status/attention.ts';
+import { Anchor, NativeSelect, Text, Title } from '@mantine/core';
+import { type ReactNode, useMemo } from 'react';
+import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import {
   type Alarms,
   alarms,
+  type Audit,
+  audit,
   type Compliance,
-  type LinkState,
-  type Sites,
-  sites,
+  type Overview as Answer,
+  overview,
 } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
-import { inChainOrder } from '../api/chain.ts';
-import { Age, At } from '../parts/age.tsx';
-import { describeHeld } from '../parts/held-values.tsx';
-import { Pages } from '../parts/pages.tsx';
-import { GateState, type Tone, toneOf, State } from '../parts/state.tsx';
-import { Wide } from '../parts/wide.tsx';
+import { At } from '../parts/age.tsx';
+import { ChainGraph } from '../parts/fleet/chain-graph.tsx';
+import { dividingLabels, type FleetSite, sitesOf, TONES } from '../parts/fleet/fleet-site.ts';
+import { groupSites, SITE_GROUPS } from '../parts/fleet/group-sites.ts';
+import { Problems } from '../parts/fleet/problems.tsx';
+import { SinceYesterday } from '../parts/fleet/since-yesterday.tsx';
+import { SiteGrid } from '../parts/fleet/site-grid.tsx';
+import { WaitsForPerson } from '../parts/fleet/waits-for-person.tsx';
+import { useScope } from '../parts/shell/scope.tsx';
+import { Shape } from '../parts/state.tsx';
+import type { Tone } from '../parts/tone.ts';
 import { ComplianceSection, readCompliance } from './compliance.tsx';
 
-const SITES = 50;
-
 type Answers = {
-  readonly sites: Sites;
+  readonly fleet: Answer;
   readonly alarms: Alarms;
   readonly compliance: Compliance | null;
+  readonly audit: Audit;
 };
+
+const DECISIONS = 5;
 
 export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Answers> => {
   const query = new URL(request.url).searchParams;
-  const filter = given({ environment: query.get('environment'), site: query.get('site') });
-  const page = { ...given({ cursor: query.get('cursor') }), limit: SITES };
-  const [found, open, counted] = await Promise.all([
-    ask((options) => sites({ ...filter, ...page }, options), request.signal),
-    ask((options) => alarms({ ...filter, limit: 1 }, options), request.signal),
-    readCompliance(query, request.signal),
+  const filter = given({ environment: query.get('environment') });
+  const { signal } = request;
+  const [fleet, open, counted, decided] = await Promise.all([
+    ask((options) => overview(filter, options), signal),
+    ask((options) => alarms({ ...filter, limit: 1 }, options), signal),
+    readCompliance(query, signal),
+    ask((options) => audit({ ...filter, limit: DECISIONS }, options), signal),
   ]);
-  return { sites: found, alarms: open, compliance: counted };
+  return { fleet, alarms: open, compliance: counted, audit: decided };
 };
 
-/** All sites, how the environments comply over time, the age of each site's newest report, and the conditions that the environments wait for. */
+/** Is everything fine: what is wrong by cause, every site as a cell, what waits for a person, what changed, and the chain. */
 export const Overview = () => {
-  const {
-    sites: { fleet, at, links, sites: shown, next },
-    alarms: { total },
-    compliance,
-  } = useLoaderData<Answers>();
-  const needing = shown.filter(
-    ({ states, held }) => NEEDS_A_LOOK.has(worstTone(states)) || held !== undefined,
-  ).length;
+  const { fleet: answer, alarms, compliance, audit } = useLoaderData<Answers>();
+  const { fleet, at, links, environments, causes } = answer;
+  const sites = useMemo(() => sitesOf(answer), [answer]);
+  const scope = useScope();
   return (
     <>
       <title>{`Fleet ${fleet} - Fleet Ferry`}</title>
       <Title order={1}>Fleet {fleet}</Title>
-      <Text>
-        {shown.length} sites on this page, {needing} of them need a look.{' '}
-        <Anchor component={Link} to="/alarms" underline="always">
-          {total} open alarms
+      <Totals sites={sites} scope={scope}>
+        <Anchor component={Link} to={`/alarms${scope}`} className="total">
+          <strong>{alarms.total}</strong> open alarms
         </Anchor>
-        . As of <At at={at} />.
+      </Totals>
+      <Text size="sm" c="dimmed">
+        As of <At at={at} />.
       </Text>
-      {links.length > 0 && <Links links={links} now={at} />}
+      <div className="overview">
+        <Part id="problems" title="Problems, by cause">
+          <Problems causes={causes} at={at} scope={scope} />
+        </Part>
+        <div>
+          <Part id="waits" title="Waits for a person">
+            <WaitsForPerson {...answer} />
+          </Part>
+          <Part id="since" title="Since yesterday">
+            <SinceYesterday {...answer} entries={audit.entries} />
+          </Part>
+        </div>
+      </div>
+      <Cells sites={sites} now={Date.parse(at)} />
+      {(links.length > 0 || environments.length > 1) && (
+        <Part id="chain" title="Promotions">
+          <ChainGraph environments={environments} links={links} at={at} />
+        </Part>
+      )}
       {compliance !== null && <ComplianceSection answer={compliance} links={links} />}
-      <Filters />
-      <SiteTable sites={shown} now={at} />
-      <Pages next={next} />
     </>
   );
 };
 
-const Links = ({ links, now }: { readonly links: readonly LinkState[]; readonly now: string }) => (
-  <section aria-labelledby="links">
-    <Title order={2} id="links">
-      Promotions
+type PartProps = { readonly id: string; readonly title: string; readonly children: ReactNode };
+
+const Part = ({ id, title, children }: PartProps) => (
+  <section aria-labelledby={id}>
+    <Title order={2} id={id}>
+      {title}
     </Title>
-    <ul className="links">
-      {inChainOrder(links).map(({ from, to, mode, state, why, since }) => (
-        <li key={to}>
-          <Anchor component={Link} to="/pipeline">
-            {from} to {to}
-          </Anchor>{' '}
-          <GateState state={state} /> {mode}, since <Age at={since} now={now} />
-          {why !== null && <Text>{why}</Text>}
-        </li>
-      ))}
-    </ul>
+    {children}
   </section>
 );
 
-const Filters = () => {
-  const [query] = useSearchParams();
+const WORDS: Readonly<Record<Tone, readonly [one: string, many: string]>> = {
+  bad: ['fails', 'fail'],
+  late: ['late or behind', 'late or behind'],
+  quiet: ['waits or is held', 'wait or are held'],
+  good: ['complies', 'comply'],
+};
+
+type TotalsProps = {
+  readonly sites: readonly FleetSite[];
+  readonly scope: string;
+  readonly children: ReactNode;
+};
+
+/** All sites, counted by their worst state. */
+const Totals = ({ sites, scope, children }: TotalsProps) => {
+  const link = (tone: Tone): string => {
+    const query = new URLSearchParams(scope);
+    query.set('tone', tone);
+    return `/sites?${query}`;
+  };
   return (
-    <Form role="search" aria-label="Filters" key={query.toString()}>
-      {query.has('span') && <input type="hidden" name="span" value={query.get('span') ?? ''} />}
-      <Group align="end" my="md">
-        <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
-        <TextInput name="site" label="Site" defaultValue={query.get('site') ?? ''} />
-        <Button type="submit">Filter</Button>
-        <Button component={Link} to="/" variant="default">
-          Show all
-        </Button>
-      </Group>
-    </Form>
+    <div className="totals">
+      <Anchor component={Link} to={`/sites${scope}`} className="total">
+        <strong>{sites.length}</strong> {sites.length === 1 ? 'site' : 'sites'}
+      </Anchor>
+      {TONES.map((tone) => {
+        const count = sites.filter((site) => site.tone === tone).length;
+        return (
+          <Anchor key={tone} component={Link} to={link(tone)} className={`total ${tone}`}>
+            <Shape tone={tone} /> <strong>{count}</strong> {WORDS[tone][count === 1 ? 0 : 1]}
+          </Anchor>
+        );
+      })}
+      {children}
+    </div>
   );
 };
 
-type Site = Sites['sites'][number];
-
-const SiteTable = ({ sites, now }: { readonly sites: readonly Site[]; readonly now: string }) => (
-  <Wide label="Sites" headings={['Site', 'State', 'Channels', 'Agents', 'Assignments', 'Last word']}>
-    {sites.map(({ site, states, channels, agents, assignments, saidAt, held }) => (
-      <Table.Tr key={site}>
-        <Table.Th scope="row">
-          <Anchor component={Link} to={`/sites/${site}`}>
-            {site}
+/** Every site as a cell, in groups of `?by=`; a group is a link that shows it alone, divided by the next label. */
+const Cells = ({ sites: all, now }: { readonly sites: readonly FleetSite[]; readonly now: number }) => {
+  const [query, setQuery] = useSearchParams();
+  const { sites, groups, by, choices, inside } = useMemo(
+    () => groupSites(all, dividingLabels(all), query),
+    [all, query],
+  );
+  return (
+    <section aria-labelledby="cells">
+      <div className="cells-head">
+        <Title order={2} id="cells">
+          All sites
+        </Title>
+        <NativeSelect
+          aria-label="Group sites by"
+          size="xs"
+          value={by}
+          onChange={({ currentTarget }) => {
+            const next = new URLSearchParams(query);
+            next.set('by', currentTarget.value);
+            setQuery(next);
+          }}
+          data={choices.map((value) => ({
+            value,
+            label: value === SITE_GROUPS.none ? 'not grouped' : `by ${value}`,
+          }))}
+        />
+        <Anchor component={Link} to={inside.table} size="sm">
+          As a table
+        </Anchor>
+        {inside.name !== null && (
+          <Anchor component={Link} to={inside.back} size="sm">
+            {inside.name}: show all sites
           </Anchor>
-        </Table.Th>
-        <Table.Td>
-          <State mood={worstTone(states)}>{describeStates(states)}</State>
-          {held && <State mood="late">{describeHeld(held)}</State>}
-        </Table.Td>
-        <Table.Td>{channels.join(', ')}</Table.Td>
-        <Table.Td>{agents}</Table.Td>
-        <Table.Td>{assignments}</Table.Td>
-        <Table.Td>
-          <Age at={saidAt} now={now} />
-        </Table.Td>
-      </Table.Tr>
-    ))}
-  </Wide>
-);
-
-const NEEDS_A_LOOK: ReadonlySet<Tone> = new Set<Tone>(['bad', 'late']);
-
-const ORDER: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
-
-const worstTone = (states: Site['states']): Tone =>
-  ORDER.find((mood) => states.some((state) => toneOf(state) === mood)) ?? 'quiet';
-
-/** The verdicts of a site with what their age adds, counted, worst first: '2 failed, 5 complies late'. */
-const describeStates = (states: Site['states']): string =>
-  states
-    .toSorted((a, b) => ORDER.indexOf(toneOf(a)) - ORDER.indexOf(toneOf(b)))
-    .map((state) => `${state.count} ${[state.verdict, ...ageMarks(state)].join(' ')}`)
-    .join(', ');
+        )}
+      </div>
+      {groups.map(({ name, to, sites: of }) => (
+        <div key={name} className="cell-group">
+          {name !== '' && (
+            <p>
+              <Anchor component={Link} to={to} size="sm">
+                {name}
+              </Anchor>{' '}
+              {of.length}
+              {TONES.slice(0, 2).map((tone) => {
+                const count = of.filter((site) => site.tone === tone).length;
+                return count === 0 ? null : (
+                  <span key={tone}>
+                    {' '}
+                    <Shape tone={tone} /> {count} {WORDS[tone][count === 1 ? 0 : 1]}
+                  </span>
+                );
+              })}
+            </p>
+          )}
+          <SiteGrid sites={of} now={now} total={sites.length} />
+        </div>
+      ))}
+    </section>
+  );
+};

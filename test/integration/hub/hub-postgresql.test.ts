@@ -32,6 +32,7 @@ const CHOSEN: readonly string[] = [
   'questions/history/changed-values',
   'questions/history/history',
   'questions/history/note-versions',
+  'questions/answers/answer-overview',
   'questions/status/list-media',
   'questions/status/list-sites',
   'serve/commit-statuses',

@@ -40,6 +40,7 @@ const VIEWS: Readonly<Record<Address, string>> = {
   values: '/values',
   'values/:site': '/values/plant-005',
   'values/select/sites': '/values/select/sites',
+  sites: '/sites?tone=bad',
   'sites/:site/:agent/:assignment': '/sites/plant-007/press-1/label-printer-host',
   'sites/:site': '/sites/plant-005',
 };
@@ -146,12 +147,14 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   });
 
   test('has months of history, each kind of problem and a waiting promotion', async () => {
-    await using tab = await open();
+    await using tab = await open({}, '/sites');
     const main = tab.page.getByRole('main');
+    await tab.page.getByRole('row').nth(1).waitFor();
     const words = (await main.textContent()) ?? '';
     for (const word of ['1 failed', '1 drifted', '2 never reported', '2 complies late', '2 stale'])
       expect(words).toContain(word);
-    expect(words).toMatch(/dev to qa promoted.*qa to prod waiting.*soak/);
+    await tab.page.goto(`${demo.url}/ui/`);
+    await expect.poll(() => main.textContent()).toMatch(/promoted.*dev to qa.*waiting.*qa to prod.*soak/);
     await tab.page.goto(`${demo.url}/ui/sites/plant-005`);
     await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
     expect(await main.textContent()).toContain('received 89 d ago');

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { describeWith } from '../../harness/run/describe-with.ts';
@@ -66,36 +67,79 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(new URL(tab.page.url()).origin).toBe(hub.url);
   });
 
-  test('lists sites in pages, with filters in the address and the state of promotions', async () => {
+  test('answers whether everything is fine: totals, problems by cause, every site as a cell, and the chain', async () => {
     await visit('/');
-    const row = (name: string) => page.getByRole('row', { name: new RegExp(`^${name} `) });
-    expect(await row('alpha-failed').textContent()).toContain('1 failed');
-    expect(await row('alpha-drifted').textContent()).toContain('1 drifted');
-    expect(await row('alpha-behind').textContent()).toContain('1 behind');
-    expect(await row('alpha-silent').textContent()).toMatch(/1 never reported.*never$/);
-    expect(await page.getByRole('listitem').textContent()).toContain(
-      'qa to prod waiting manual, since 24 h ago',
+    const main = page.getByRole('main');
+    await main.getByRole('link', { name: '61 sites' }).waitFor();
+    expect(await main.getByRole('link', { name: /fail$/ }).textContent()).toContain('2 fail');
+    const problems = page.getByRole('region', { name: 'Problems, by cause' });
+    const causes = await problems.getByRole('listitem').allTextContents();
+    expect(causes[0]).toMatch(/^CHECK_FAILED oven at alpha-failed/);
+    expect(causes[0]).toContain(HOSTILE);
+    expect(causes[1]).toMatch(/^drifted: oven at alpha-drifted/);
+    expect(await page.getByRole('region', { name: 'Promotions' }).textContent()).toMatch(
+      /waiting.*qa to prod since 24 h ago.*12 of 24 h have passed/,
     );
-    expect(await row('plant-55').count()).toBe(0);
-    await page.getByRole('link', { name: 'Next page' }).click();
-    await row('plant-55').waitFor();
-    expect(page.url()).toContain('cursor=');
+    // Each cell is a site: a click leads to it.
+    const cells = page.getByRole('region', { name: 'All sites' }).locator('canvas');
+    await cells.hover({ position: { x: 5, y: 5 } });
+    expect(await cells.getAttribute('title')).toBe('alpha-behind: 1 behind, lacks values');
+    await cells.click({ position: { x: 5, y: 5 } });
+    await page.getByRole('heading', { level: 1, name: 'Site alpha-behind' }).waitFor();
     await page.goBack();
-    await row('alpha-failed').waitFor();
-    await page.goForward();
-    await page.getByRole('link', { name: 'First page' }).click();
-    await row('alpha-failed').waitFor();
-    await page.getByLabel('Site', { exact: true }).fill('plant-07');
-    await page.keyboard.press('Enter');
-    await expect.poll(() => page.url()).toMatch(/site=plant-07/);
-    await row('plant-07').waitFor();
-    await expect.poll(() => row('alpha-failed').count()).toBe(0);
-    await page.getByRole('link', { name: 'Show all' }).click();
-    await row('alpha-failed').waitFor();
-    expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe('');
+    await problems.getByRole('link', { name: 'drifted: oven' }).click();
+    await page.getByRole('status').getByText('1 of 61 sites').waitFor();
   });
 
-  test.each(['/', '/workloads', '/media', '/audit'])(
+  test('lists all sites, the worst first, filtered by choices with counts in the address', async () => {
+    await visit('/sites');
+    const row = (name: string) => page.getByRole('row', { name: new RegExp(`^(?:Choose \\S+ )?${name} `) });
+    const first = page.getByRole('row').nth(1);
+    expect(await first.textContent()).toMatch(/^alpha-(drifted|failed)/);
+    expect(await row('alpha-failed').textContent()).toContain('1 failed');
+    expect(await row('alpha-silent').textContent()).toMatch(/1 never reported.*never$/);
+    await page.getByLabel('Package').selectOption('drifted (1)');
+    await page.getByRole('status').getByText('1 of 61 sites').waitFor();
+    expect(page.url()).toContain('verdict=drifted');
+    // Choices are counted among what the other filters leave.
+    expect(await page.getByLabel('Site', { exact: true }).locator('option').allTextContents()).toEqual([
+      'any',
+      'fails (1)',
+    ]);
+    await page.goBack();
+    await page.getByLabel('Site', { exact: true }).selectOption('bad');
+    await page.getByLabel('Sort by').selectOption('name');
+    await expect.poll(() => page.getByRole('row').count()).toBe(3);
+    await page.getByRole('button', { name: 'Columns' }).click();
+    await page.getByRole('checkbox', { name: 'Cause' }).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('columnheader', { name: 'Cause' }).waitFor();
+
+    await page.getByRole('button', { name: 'Save this view' }).click();
+    await page.getByLabel('Name of this view').fill('what fails');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'Show all' }).click();
+    await row('plant-07').waitFor();
+    await page.getByRole('link', { name: 'what fails' }).click();
+    await expect.poll(() => page.getByRole('row').count()).toBe(3);
+    await page.getByRole('button', { name: 'Forget the view what fails' }).click();
+    await page.getByRole('link', { name: 'what fails' }).waitFor({ state: 'detached' });
+  });
+
+  test('saves the rows of a table as CSV, and none of its cells is a formula', async () => {
+    await visit('/sites?tone=bad&sort=name');
+    await page.getByRole('row').nth(1).waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Save Sites as CSV' }).click(),
+    ]);
+    expect(file.suggestedFilename()).toBe('sites.csv');
+    const text = await readFile(await file.path(), 'utf8');
+    expect(text.split('\r\n')[0]).toBe('\ufeffSite,State,Channels,Last word');
+    expect(text).toMatch(/\r\nalpha-drifted,1 drifted,prod\/factory-host,2026-11-\d\dT[\d:.]+Z\r\n/);
+  });
+
+  test.each(['/workloads', '/media', '/audit'])(
     'filters by a button, and keeps the filter in the address: %s',
     async (path) => {
       await visit(path);
@@ -116,8 +160,8 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('shows what holds the values of a site, in the list and in its view', async () => {
-    await visit('/?site=alpha-behind');
-    const row = page.getByRole('row', { name: /^alpha-behind / });
+    await visit('/sites?values=lacking');
+    const row = page.getByRole('row', { name: /alpha-behind / });
     expect(await row.textContent()).toContain('lacks values');
     await page.getByRole('link', { name: 'alpha-behind' }).click();
     const values = page.getByRole('region', { name: 'Values of the site' });
@@ -180,7 +224,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByLabel('Token', { exact: true }).fill(token);
     await page.keyboard.press('Enter');
     await page.getByText('The chart is not loaded.').waitFor();
-    await page.getByRole('row', { name: /^alpha-failed / }).waitFor();
+    await page.getByRole('link', { name: 'CHECK_FAILED oven' }).waitFor();
   });
 
   test('draws only the visible rows of a site with many assignments, finds the others by a filter, and by keyboard', async () => {
@@ -286,8 +330,8 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
       await joined.promise;
       await route.continue();
     });
-    await visit('/?site=late-comer');
-    const row = page.getByRole('row', { name: /^late-comer / });
+    await visit('/sites');
+    const row = page.getByRole('row', { name: /late-comer / });
     expect(await row.count()).toBe(0);
     await join(hub.made, testAgent('late-comer/press-1'));
     joined.resolve();
@@ -296,17 +340,15 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   });
 
   test('shows the refusal of the hub, and asks again on request', async () => {
-    await visit('/');
-    await page.getByLabel('Environment').fill('NOT A NAME');
-    await page.keyboard.press('Enter');
+    await visit('/?environment=NOT+A+NAME');
     expect(await page.getByRole('alert').textContent()).toContain('NAME_INVALID');
     // The hub refuses once, and answers when it is asked again.
-    await page.route(/v1\/sites/, (route) =>
+    await page.route(/v1\/overview/, (route) =>
       route.fulfill({ status: 503, json: { code: 'BUSY', detail: 'try later' } }),
     );
     await page.goto(`${hub.url}/ui/`);
     await page.getByText('try later').waitFor();
-    await page.unroute(/v1\/sites/);
+    await page.unroute(/v1\/overview/);
     await page.getByRole('button', { name: 'Ask again' }).click();
     await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
   });
@@ -314,18 +356,18 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
   test('shows that a view failed, with buttons that reload it', async () => {
     await visit('/');
     // As the hub of a later version may answer.
-    await page.route(/v1\/sites/, (route) => route.fulfill({ json: {} }));
+    await page.route(/v1\/overview/, (route) => route.fulfill({ json: {} }));
     await page.goto(`${hub.url}/ui/`);
     await page.getByRole('alert', { name: 'The page failed' }).waitFor();
-    await page.unroute(/v1\/sites/);
+    await page.unroute(/v1\/overview/);
     await page.getByRole('alert').getByRole('button', { name: 'Reload' }).click();
     await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
   });
 
   test('offers a reload after an upgrade of the hub, and keeps typed text', async () => {
-    await visit('/');
+    await visit('/where');
     const reload = page.getByRole('button', { name: 'Reload' });
-    await page.getByLabel('Site', { exact: true }).fill('plant-0');
+    await page.getByLabel('Name').fill('plant-0');
     const asked = page.waitForResponse(`${hub.url}/ui/`);
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await (await asked).finished();
@@ -339,26 +381,26 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await reload.waitFor();
     expect(await page.getByRole('status').textContent()).toContain('The hub was upgraded');
-    expect(await page.getByLabel('Site', { exact: true }).inputValue()).toBe('plant-0');
+    expect(await page.getByLabel('Name').inputValue()).toBe('plant-0');
     await page.unroute(`${hub.url}/ui/`);
     await reload.click();
-    await page.getByRole('heading', { level: 1, name: 'Fleet acme' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'What runs where' }).waitFor();
     await expect.poll(() => reload.count()).toBe(0);
   });
 
   test('works by keyboard alone', async () => {
-    await visit('/?site=alpha-failed');
+    await visit('/');
     const link = page.getByRole('link', { name: 'alpha-failed' });
     await link.waitFor();
-    for (let presses = 0; presses < 30; presses += 1) {
+    for (let presses = 0; presses < 60; presses += 1) {
       await page.keyboard.press('Tab');
       if (await link.evaluate((element) => element === element.ownerDocument.activeElement)) break;
     }
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Site alpha-failed' }).waitFor();
+    await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
   });
 
-  test('transfers at most 300 kB, with the library of charts and the first answers', async () => {
+  test('transfers at most 300 kB for the first view, with the library of charts and the first answers', async () => {
     await using tab = await openTab(browser);
     const { page } = tab;
     const sizes: Promise<number>[] = [];

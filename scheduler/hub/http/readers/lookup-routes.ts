@@ -3,6 +3,7 @@ import {
   AUDIT_PATH,
   COMPLIANCE_PATH,
   MEDIA_PATH,
+  OVERVIEW_PATH,
   PACKAGE_PATH,
   SEARCH_PATH,
   SITES_PATH,
@@ -10,6 +11,7 @@ import {
 import { parseName } from '#bundles/names';
 import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
+import { answerOverview } from '../../questions/answers/answer-overview.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
 import { parseLimit } from '../../page.ts';
@@ -22,7 +24,7 @@ import type { Context } from '../context.ts';
 import { type ForReaders, readQuery, sendFacts } from './history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 
-/** Adds the routes for looking things up: sites, compliance over time, one package at one agent, media, the audit log, and the search. */
+/** Adds the routes for looking things up: the overview, sites, compliance over time, one package at one agent, media, the audit log, and the search. */
 export const lookupRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
   const { hub, clock } = context;
   const readPlaces = async (request: FastifyRequest) => {
@@ -43,6 +45,15 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
   server.get(SITES_PATH, forReaders, async (request, reply) => {
     const { filter, page } = await readPlaces(request);
     return sendFacts(request, reply, await listSites(hub, filter, page, clock()));
+  });
+
+  server.get(OVERVIEW_PATH, forReaders, async (request, reply) => {
+    const { environment } = readQuery(request, ['environment']);
+    const asked = {
+      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
+      visible: await visibleTo(request, context),
+    };
+    return sendFacts(request, reply, await answerOverview(hub, asked, clock()));
   });
 
   server.get(COMPLIANCE_PATH, forReaders, async (request, reply) => {

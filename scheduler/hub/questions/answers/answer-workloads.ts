@@ -6,7 +6,7 @@ import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
-import { readLinkStates } from '../state/link-states.ts';
+import { inChainOrder, readLinkStates } from '../state/link-states.ts';
 import type { Answer } from './answer-history.ts';
 import { namePackage } from '../history/name-value.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
@@ -80,7 +80,7 @@ export const answerWorkloads = async (
       ),
     });
   }
-  const environments = inOrder(
+  const environments = inChainOrder(
     [
       ...new Set([...releases.channels(), ...channelsOf(counts)].map((channel) => channel.environment)),
     ].filter((name) => (environment === undefined || name === environment) && seesEnvironment(visible, name)),
@@ -183,19 +183,6 @@ const cellOf = async (
 
 const channelsOf = ({ agents }: RunningCounts): readonly Pick<Channel, 'environment'>[] =>
   [...agents.keys()].map((name) => ({ environment: name.split('/')[0] ?? '' }));
-
-/** Environments as a candidate passes them; those outside of the chain first, by name. */
-const inOrder = (
-  environments: readonly string[],
-  links: readonly { readonly from: string; readonly to: string }[],
-): readonly string[] => {
-  const before = new Map(links.map(({ from, to }) => [to, from]));
-  const place = (name: string, depth = 0): number => {
-    const from = before.get(name);
-    return from === undefined || depth > links.length ? depth : place(from, depth + 1);
-  };
-  return environments.toSorted((a, b) => place(a) - place(b) || compareBytes(a, b));
-};
 
 const describeWorkload = ({ workload, cells }: WorkloadRow): readonly Printed[] => [
   paragraph(workload),

@@ -1,4 +1,4 @@
-import { type Digest, shortDigest } from '#bundles/digest';
+import { compareBytes, type Digest, shortDigest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { Store } from '../../store/open-store.ts';
 import type { Database, GateLinkRow } from '../../store/tables.ts';
@@ -88,3 +88,16 @@ export const describeLinks = (links: readonly LinkState[]): readonly string[] =>
     const what = candidate === null ? '' : ` candidate ${shortDigest(candidate)}:`;
     return `${from} to ${to}:${what} ${state}${why === null ? '' : `, ${why}`}`;
   });
+
+/** Environments as a candidate passes them; those outside of the chain first, by name. */
+export const inChainOrder = (
+  environments: readonly string[],
+  links: readonly { readonly from: string; readonly to: string }[],
+): readonly string[] => {
+  const before = new Map(links.map(({ from, to }) => [to, from]));
+  const place = (name: string, depth = 0): number => {
+    const from = before.get(name);
+    return from === undefined || depth > links.length ? depth : place(from, depth + 1);
+  };
+  return environments.toSorted((a, b) => place(a) - place(b) || compareBytes(a, b));
+};

@@ -23,6 +23,7 @@ export const PLACES: readonly PlaceGroup[] = [
   {
     title: 'What runs',
     places: [
+      { to: '/sites', title: 'Sites', icon: 'sites', isScoped: true },
       { to: '/workloads', title: 'Workloads', icon: 'workloads', isScoped: true },
       { to: '/where', title: 'What runs where', icon: 'where' },
       { to: '/compare', title: 'Compare', icon: 'compare' },
@@ -55,7 +56,7 @@ export const PLACES: readonly PlaceGroup[] = [
 export const ALL_PLACES: readonly Place[] = PLACES.flatMap(({ places }) => places);
 
 /** Views that only links and the search lead to. */
-const MORE: Readonly<Record<string, string>> = { search: 'Search', sites: 'Sites' };
+const MORE: Readonly<Record<string, string>> = { search: 'Search' };
 
 /** The place that a path is part of. @param path below /ui, '/sites/plant-7' */
 export const placeOf = (path: string): Place | undefined =>

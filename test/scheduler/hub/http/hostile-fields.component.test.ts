@@ -15,6 +15,7 @@ import { chain, digest, type Happening, HOSTS, NOW, reportOf, testAgent } from '
 const QUESTIONS = [
   '/v1/status',
   '/v1/sites',
+  '/v1/overview',
   '/v1/events',
   '/v1/history',
   '/v1/history?at=2026-11-21T07:00:00Z',

@@ -71,6 +71,7 @@ const strings = (value: unknown): readonly string[] => {
 const QUESTIONS = [
   '/v1/status',
   '/v1/sites',
+  '/v1/overview',
   '/v1/events',
   '/v1/history',
   '/v1/where',

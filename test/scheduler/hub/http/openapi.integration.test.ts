@@ -160,6 +160,7 @@ describe('the OpenAPI document', () => {
     await ask('/v1/status', '?limit=1');
     await ask('/v1/status', '', undefined, 'text/plain');
     await ask('/v1/sites');
+    await ask('/v1/overview');
     await made.store.db
       .insertInto('compliance')
       .values({ ...COUNTED, environment: 'prod' })

@@ -1,57 +1,16 @@
 import { expect, test } from 'vitest';
-import { formatTime } from '#bundles/time';
 import { ageMarks } from '../../../../../scheduler/hub/questions/status/attention.ts';
-import { recordFreshness } from '../../../../../scheduler/hub/questions/state/freshness-policies.ts';
 import { listSites, type SiteSummary } from '../../../../../scheduler/hub/questions/status/list-sites.ts';
 import { readStatus } from '../../../../../scheduler/hub/questions/status/read-status.ts';
 import type { Row } from '../../../../../scheduler/hub/questions/state/what-runs-where.ts';
 import type { Visible } from '../../../../../scheduler/hub/people/visible.ts';
-import { applied, days, PROD, QA, shop } from '../history/shop-hub.ts';
-import { chain, enrolled, NOW, report, type TestHub } from '../../test-hub.ts';
+import { NOW, type TestHub } from '../../test-hub.ts';
+import { shopFleet } from './shop-fleet.ts';
 
 type Filter = { readonly environment?: string; readonly site?: string; readonly visible?: Visible };
 
 const list = (hub: TestHub, filter: Filter = {}, limit = 100, cursor?: string) =>
   listSites(hub, filter, { limit, cursor }, NOW);
-
-/** Sites with what can differ at one, among them names that agents and sites sort differently. */
-const fleet = async () => {
-  const hub = await shop();
-  const day = 86_400;
-  await recordFreshness(hub.store, [
-    {
-      name: 'prod',
-      environment: 'prod',
-      clusterTypes: [],
-      lateSeconds: 2 * day,
-      staleSeconds: 20 * day,
-      visitsSeconds: undefined,
-      at: { file: 'promotion/prod.yaml' },
-    },
-  ]);
-  const say = async (
-    name: string,
-    channel: typeof PROD,
-    ago: number,
-    { runs = hub.first, failed = false } = {},
-  ): Promise<void> => {
-    const agent = await enrolled(hub, name, channel);
-    const check = { type: 'check', assignment: 'web', outcome: 'failed', code: 'CHECK_FAILED' } as const;
-    const lines = chain(agent, [
-      applied('web', runs, days(-ago)),
-      ...(failed ? [{ ...check, at: formatTime(days(-ago)) }] : []),
-    ]);
-    const stick = await hub.stick(name.replace('/', '-'));
-    await report(stick, agent, lines);
-    await hub.importFrom(stick, days(-ago));
-  };
-  await say('ship/bridge', PROD, 1);
-  await say('ship/engine', QA, 3, { failed: true });
-  await say('ship-2/bridge', PROD, 5);
-  await say('yard/crane', PROD, 30, { runs: hub.prodSecond });
-  await enrolled(hub, 'zoo/gate', PROD);
-  return hub;
-};
 
 /** The rows of the status of a site, counted as the summary counts them. */
 const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSummary[]> => {
@@ -78,7 +37,7 @@ const summaries = async (hub: TestHub, filter: Filter): Promise<readonly SiteSum
 };
 
 test('a site has one entry with the counts of its status rows, for any filter', async () => {
-  await using hub = await fleet();
+  await using hub = await shopFleet();
   const filters: readonly Filter[] = [
     {},
     { environment: 'prod' },
@@ -105,7 +64,7 @@ test('a site has one entry with the counts of its status rows, for any filter', 
 });
 
 test('sites come in pages, each site complete and once', async () => {
-  await using hub = await fleet();
+  await using hub = await shopFleet();
   const { sites: all } = await list(hub);
   for (const limit of [1, 2, 3]) {
     const seen: SiteSummary[] = [];

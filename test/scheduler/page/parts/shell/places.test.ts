@@ -18,7 +18,7 @@ describe('the breadcrumb', () => {
   test('leads from the overview to a package, the agent by the view of its site', () => {
     expect(crumbsOf('/sites/plant-7/press-1/oven')).toEqual([
       { title: 'Overview', to: '/' },
-      { title: 'Sites' },
+      { title: 'Sites', to: '/sites' },
       { title: 'plant-7', to: '/sites/plant-7' },
       { title: 'press-1', to: '/sites/plant-7' },
       { title: 'oven' },

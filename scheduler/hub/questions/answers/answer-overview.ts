@@ -1,0 +1,228 @@
+import { compareBytes } from '#bundles/digest';
+import { formatChannel } from '#bundles/names';
+import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
+import { seesEnvironment, seesWhole } from '../../people/visible.ts';
+import { type HeldSite, readHeld } from '../../sites/layers/compose-sites.ts';
+import type { Database } from '../../store/tables.ts';
+import { freshnessPolicyFor } from '../state/freshness.ts';
+import { inChainOrder } from '../state/link-states.ts';
+import { nextVisit } from '../state/next-visit.ts';
+import type { ActualFilter } from '../state/read-actual.ts';
+import { channelsOf, readFleet, withoutStates } from '../state/read-agents.ts';
+import { readDesired } from '../state/read-desired.ts';
+import { readFailedChecks } from '../state/read-failed-checks.ts';
+import type { Desired } from '../state/what-runs-where.ts';
+import { type ChangedSince, readChangedSince } from '../status/changed-since.ts';
+import { type Cause, groupCauses } from '../status/group-causes.ts';
+import { wholeSites } from '../status/held-sites.ts';
+import { type Judged, judgeAgents, type SiteState, sumStates } from '../status/judge-agents.ts';
+import { headOf, readBackground, type StatusHub } from '../status/read-status.ts';
+
+/** The judgement that several sites share. */
+export type JudgedSites = {
+  readonly agents: number;
+  readonly assignments: number;
+  readonly states: readonly SiteState[];
+  /** The site keeps the values that it has, lacks one, or differs from the repository; null: nothing holds its values. */
+  readonly values: 'kept' | 'lacking' | 'differing' | null;
+};
+
+/** Where sites are that have the same channels and labels. */
+export type PlaceOfSites = {
+  readonly channels: readonly string[];
+  /** Labels that all agents of the site have. */
+  readonly labels: Readonly<Record<string, string>>;
+};
+
+export type OverviewAnswer = ReturnType<typeof headOf> & {
+  /** In the order of the chain. */
+  readonly environments: readonly string[];
+  /** Every site, in columns: the same index is the same site. By name. */
+  readonly sites: {
+    readonly name: readonly string[];
+    /** Index in `judged`. */
+    readonly judged: readonly number[];
+    /** Index in `places`. */
+    readonly place: readonly number[];
+    /** The oldest time that the words of its agents describe, in seconds since 1970; null: none ever spoke. */
+    readonly saidAt: readonly (number | null)[];
+  };
+  readonly judged: readonly JudgedSites[];
+  readonly places: readonly PlaceOfSites[];
+  readonly causes: readonly Cause[];
+  readonly waits: {
+    /** Changes of values that wait for review, and enrolment tokens that nobody used yet; null: only readers of everything see them. */
+    readonly values: number | null;
+    readonly enrolments: number | null;
+    /** Channels of which a release is held back, with the reasons. */
+    readonly releases: readonly { readonly channel: string; readonly reasons: readonly string[] }[];
+    /** Agents that only media reach and whose next visit is overdue; agents that their operators hold. */
+    readonly overdue: number;
+    readonly held: number;
+  };
+  readonly changed: { readonly since: Timestamp; readonly environments: readonly ChangedSince[] };
+};
+
+/**
+ * All that the first view of the page shows, about every site: the judgement of each, what is wrong grouped by cause, what waits for a person,
+ * and what changed in the last day. Sites that are alike share their entries, so the answer of 10,000 sites has about 300 kB. The states of
+ * assignments are read only of agents that differ from the releases of their channels.
+ */
+export const answerOverview = async (
+  hub: StatusHub,
+  filter: ActualFilter,
+  now: Date,
+): Promise<OverviewAnswer> => {
+  const { db } = hub.store;
+  const { visible } = filter;
+  const background = await readBackground(hub, filter, now, {});
+  const { policies } = background.freshness;
+  const rows = await readFleet(db, filter);
+  const desired = await readDesired(hub.layout, channelsOf(rows.map(withoutStates(now))), hub.keys.root);
+  const agents = await judgeAgents(db, rows, desired, { visible, policies, now });
+  const bySite = Map.groupBy(agents, ({ agent }) => agent.site);
+  const names = [...bySite.keys()].toSorted(compareBytes);
+  const siteAt = new Map(names.map((name, at) => [name, at]));
+  const held = await heldOf(db, agents, filter);
+  const judged = shared<JudgedSites>();
+  const places = shared<PlaceOfSites>();
+  const columns = names.map((name) => {
+    const of = bySite.get(name) ?? [];
+    return {
+      judged: judged.indexOf(judgedSite(of, held.get(name))),
+      place: places.indexOf(placeOf(of)),
+      saidAt: oldestWord(of),
+    };
+  });
+  const since = formatTime(new Date(now.getTime() - DAY_MS));
+  return {
+    ...headOf(background),
+    environments: inChainOrder(
+      [...new Set(agents.map(({ agent }) => agent.channel.environment))].filter((name) =>
+        seesEnvironment(visible, name),
+      ),
+      background.links,
+    ),
+    sites: {
+      name: names,
+      judged: columns.map((one) => one.judged),
+      place: columns.map((one) => one.place),
+      saidAt: columns.map((one) => one.saidAt),
+    },
+    judged: judged.all,
+    places: places.all,
+    causes: groupCauses(agents, { checks: await readFailedChecks(db, filter), siteAt, now }),
+    waits: {
+      ...(visible === undefined ? await readWaiting(db, now) : { values: null, enrolments: null }),
+      releases: heldReleases(desired, filter),
+      overdue: agents.filter(
+        ({ agent }) =>
+          agent.follower === null &&
+          nextVisit(agent, freshnessPolicyFor(policies, agent.channel), now)?.isOverdue,
+      ).length,
+      held: agents.filter(({ agent }) => agent.held !== null).length,
+    },
+    changed: {
+      since,
+      environments: (await readChangedSince(db, filter, since)).filter(({ environment }) =>
+        seesWhole(visible, environment),
+      ),
+    },
+  };
+};
+
+/** Values of which equal ones are kept once, and found by their index. */
+const shared = <T extends object>(): {
+  readonly all: readonly T[];
+  readonly indexOf: (value: T) => number;
+} => {
+  const all: T[] = [];
+  const known = new Map<string, number>();
+  return {
+    all,
+    indexOf: (value) => {
+      const key = JSON.stringify(value);
+      const at = known.get(key) ?? all.push(value) - 1;
+      known.set(key, at);
+      return at;
+    },
+  };
+};
+
+const judgedSite = (agents: readonly Judged[], held: HeldSite | undefined): JudgedSites => ({
+  agents: agents.length,
+  assignments: agents.reduce((sum, { assignments }) => sum + assignments, 0),
+  states: sumStates(agents),
+  values: valuesOf(held),
+});
+
+const valuesOf = (held: HeldSite | undefined): JudgedSites['values'] => {
+  if (held === undefined) return null;
+  if (held.reasons.length > 0) return 'kept';
+  return held.lacking.length > 0 ? 'lacking' : 'differing';
+};
+
+const placeOf = (agents: readonly Judged[]): PlaceOfSites => {
+  const [first, ...others] = agents.map(({ agent }) => agent.labels);
+  const common = Object.entries(first ?? {}).filter(([name, value]) =>
+    others.every(({ [name]: other }) => other === value),
+  );
+  return {
+    channels: [...new Set(agents.map(({ agent }) => formatChannel(agent.channel)))].toSorted(compareBytes),
+    labels: Object.fromEntries(common.toSorted(([a], [b]) => compareBytes(a, b))),
+  };
+};
+
+const oldestWord = (agents: readonly Judged[]): number | null => {
+  const [oldest] = agents.flatMap(({ agent: { saidAt } }) => saidAt ?? []).toSorted();
+  return oldest === undefined ? null : Math.floor(parseTime(oldest).getTime() / 1000);
+};
+
+/** Sites whose values are held, of which the reader sees whole environments. */
+const heldOf = async (
+  db: Database,
+  agents: readonly Judged[],
+  { visible }: ActualFilter,
+): Promise<ReadonlyMap<string, HeldSite>> => {
+  const held = await readHeld(db);
+  if (held.size === 0) return held;
+  const whole = new Set(
+    wholeSites(
+      agents.map(({ agent }) => agent),
+      visible,
+    ),
+  );
+  return new Map([...held].filter(([site]) => whole.has(site)));
+};
+
+const heldReleases = (
+  desired: ReadonlyMap<string, Desired>,
+  { visible }: ActualFilter,
+): OverviewAnswer['waits']['releases'] =>
+  [...desired]
+    .flatMap(([channel, one]) => {
+      const reasons = one.kind === 'release' ? (one.waits ?? []) : [];
+      const isSeen = seesWhole(visible, channel.split('/')[0] ?? '');
+      return reasons.length > 0 && isSeen ? [{ channel, reasons }] : [];
+    })
+    .toSorted((a, b) => compareBytes(a.channel, b.channel));
+
+const readWaiting = async (
+  db: Database,
+  now: Date,
+): Promise<{ readonly values: number; readonly enrolments: number }> => {
+  const proposals = await db
+    .selectFrom('values_proposal')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('state', '=', 'waiting')
+    .executeTakeFirst();
+  const tokens = await db
+    .selectFrom('token')
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .where('scope', '=', 'enroll')
+    .where('used_at', 'is', null)
+    .where('revoked_at', 'is', null)
+    .where('expires_at', '>', formatTime(now))
+    .executeTakeFirst();
+  return { values: proposals?.count ?? 0, enrolments: tokens?.count ?? 0 };
+};

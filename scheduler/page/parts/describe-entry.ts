@@ -1,0 +1,24 @@
+import type { Audit } from '#bundles/transport/hub/client';
+
+/** The decision of an entry of the audit log, in a few words. */
+export const describeEntry = ({
+  what,
+  promotion,
+  stage,
+  only,
+  release,
+  workspaces,
+  ended,
+  about,
+}: Audit['entries'][number]): string =>
+  [
+    ended === undefined || ended === null ? what : 'end of a submission',
+    about ?? '',
+    promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
+    only === null ? '' : `of ${only}`,
+    stage === null ? '' : `of stage ${stage}`,
+    Array.isArray(workspaces) && workspaces.length > 0 ? `for ${workspaces.join(', ')}` : '',
+    release === null ? '' : `to release ${release}`,
+  ]
+    .filter((part) => part !== '')
+    .join(' ');

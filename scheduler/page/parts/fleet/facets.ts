@@ -1,0 +1,119 @@
+import type { Overview } from '#bundles/transport/hub/client';
+import { dividingLabels, type FleetSite, nameCause, TONES, VALUE_STATES } from './fleet-site.ts';
+
+/** A property that sites are filtered by. Its key is the parameter of the address. */
+export type Facet = {
+  readonly key: string;
+  readonly label: string;
+  readonly of: (site: FleetSite) => readonly string[];
+  /** Text of a value, where it is not the value. */
+  readonly names?: Readonly<Record<string, string>>;
+  /** Values in this order before all others, which come by their count. */
+  readonly order?: readonly string[];
+};
+
+export type Choice = { readonly value: string; readonly label: string; readonly count: number };
+
+const TONE_NAMES = {
+  bad: 'fails',
+  late: 'late or behind',
+  quiet: 'waits or is held',
+  good: 'complies',
+} as const;
+
+const HOUR_MS = 3_600_000;
+const AGES = [
+  ['hour', 'an hour', HOUR_MS],
+  ['day', 'a day', 24 * HOUR_MS],
+  ['week', 'a week', 7 * 24 * HOUR_MS],
+  ['month', '30 days', 30 * 24 * HOUR_MS],
+] as const;
+
+const ageOf = (saidAt: number | null, now: number): string =>
+  saidAt === null ? 'never' : (AGES.find(([, , ms]) => now - saidAt <= ms)?.[0] ?? 'older');
+
+/** Prefix of parameters that are labels of sites. */
+const LABEL = 'label-';
+
+/** @param now the hub's time, in ms */
+export const facetsOf = (
+  sites: readonly FleetSite[],
+  causes: Overview['causes'],
+  now: number,
+): readonly Facet[] => [
+  { key: 'tone', label: 'Site', of: ({ tone }) => [tone], names: TONE_NAMES, order: TONES },
+  {
+    key: 'verdict',
+    label: 'Package',
+    of: ({ judged }) => [...new Set(judged.states.map(({ verdict }) => verdict))],
+  },
+  {
+    key: 'cause',
+    label: 'Cause',
+    of: (site) => site.causes.flatMap((at) => (causes[at] ? [nameCause(causes[at])] : [])),
+  },
+  {
+    key: 'values',
+    label: 'Values',
+    of: ({ judged: { values } }) => (values === null ? [] : [values]),
+    names: VALUE_STATES,
+  },
+  { key: 'channel', label: 'Channel', of: ({ place }) => place.channels },
+  ...dividingLabels(sites).map((name) => ({
+    key: `${LABEL}${name}`,
+    label: name,
+    of: ({ place: { labels } }: FleetSite) => (labels[name] === undefined ? [] : [labels[name]]),
+  })),
+  {
+    key: 'word',
+    label: 'Last word',
+    of: ({ saidAt }) => [ageOf(saidAt, now)],
+    names: {
+      ...Object.fromEntries(AGES.map(([key, name]) => [key, `within ${name}`])),
+      older: 'older',
+      never: 'never',
+    },
+    order: [...AGES.map(([key]) => key), 'older', 'never'],
+  },
+];
+
+/** Sites that have every chosen value. */
+export const filterSites = (
+  sites: readonly FleetSite[],
+  facets: readonly Facet[],
+  query: URLSearchParams,
+  except?: Facet,
+): readonly FleetSite[] => {
+  const chosen = facets.flatMap((facet) => {
+    const value = query.get(facet.key);
+    return value === null || value === '' || facet === except ? [] : [{ facet, value }];
+  });
+  return sites.filter((site) => chosen.every(({ facet, value }) => facet.of(site).includes(value)));
+};
+
+/** The values of a facet, counted among the sites that all other filters leave. The chosen one is there even if none has it. */
+export const choicesOf = (
+  facet: Facet,
+  {
+    sites,
+    facets,
+    query,
+  }: {
+    readonly sites: readonly FleetSite[];
+    readonly facets: readonly Facet[];
+    readonly query: URLSearchParams;
+  },
+): readonly Choice[] => {
+  const counts = new Map<string, number>();
+  for (const site of filterSites(sites, facets, query, facet))
+    for (const value of facet.of(site)) counts.set(value, (counts.get(value) ?? 0) + 1);
+  const chosen = query.get(facet.key);
+  if (chosen !== null && chosen !== '' && !counts.has(chosen)) counts.set(chosen, 0);
+  const place = (value: string): number => {
+    const at = facet.order?.indexOf(value) ?? -1;
+    return at < 0 ? Number.MAX_SAFE_INTEGER : at;
+  };
+  return [...counts]
+    .map(([value, count]) => ({ value, count, label: facet.names?.[value] ?? value }))
+    .toSorted((a, b) => place(a.value) - place(b.value) || b.count - a.count || (a.value < b.value ? -1 : 1));
+};

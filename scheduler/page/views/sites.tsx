@@ -1,0 +1,302 @@
+import {
+  Anchor,
+  Button,
+  Checkbox,
+  Code,
+  Group,
+  NativeSelect,
+  Popover,
+  Stack,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { type Overview, overview } from '#bundles/transport/hub/client';
+import { ask, given } from '../api/ask.ts';
+import { Age } from '../parts/age.tsx';
+import { choicesOf, type Facet, facetsOf, filterSites } from '../parts/fleet/facets.ts';
+import {
+  describeSite,
+  dividingLabels,
+  type FleetSite,
+  nameCause,
+  sitesOf,
+  TONES,
+} from '../parts/fleet/fleet-site.ts';
+import { LongTable } from '../parts/long-table.tsx';
+import { SavedViews } from '../parts/saved-views.tsx';
+import { State } from '../parts/state.tsx';
+
+export const readSites = async ({ request }: LoaderFunctionArgs): Promise<Overview> => {
+  const query = new URL(request.url).searchParams;
+  return ask(
+    (options) => overview(given({ environment: query.get('environment') }), options),
+    request.signal,
+  );
+};
+
+const SORTS = {
+  state: (a: FleetSite, b: FleetSite) => TONES.indexOf(a.tone) - TONES.indexOf(b.tone),
+  word: (a: FleetSite, b: FleetSite) => (a.saidAt ?? 0) - (b.saidAt ?? 0),
+  name: () => 0,
+} as const;
+type Sort = keyof typeof SORTS;
+const SORT_NAMES = {
+  state: 'state, the worst first',
+  word: 'last word, the oldest first',
+  name: 'name',
+} as const;
+
+/** Every site, filtered by choices with counts, all of them in the address. */
+export const SitesView = () => {
+  const answer = useLoaderData<Overview>();
+  const [query, setQuery] = useSearchParams();
+  const { causes, at } = answer;
+  const sites = useMemo(() => sitesOf(answer), [answer]);
+  const facets = useMemo(() => facetsOf(sites, causes, Date.parse(at)), [sites, causes, at]);
+  const sort = Object.keys(SORTS).find((one): one is Sort => one === query.get('sort')) ?? 'state';
+  const found = useMemo(
+    () => filterSites(sites, facets, query).toSorted(SORTS[sort]),
+    [sites, facets, query, sort],
+  );
+  const choose = (key: string, value: string): void => {
+    const next = new URLSearchParams(query);
+    if (value === '') next.delete(key);
+    else next.set(key, value);
+    setQuery(next);
+  };
+  const isFiltered = facets.some(({ key }) => query.has(key));
+  return (
+    <>
+      <title>Sites - Fleet Ferry</title>
+      <Title order={1}>Sites</Title>
+      <Text role="status">
+        {found.length === sites.length ? `${sites.length} sites` : `${found.length} of ${sites.length} sites`}
+      </Text>
+      <Group align="end" gap="sm" my="sm" component="search">
+        {facets.map((facet) => (
+          <FacetField key={facet.key} facet={facet} all={{ sites, facets, query }} choose={choose} />
+        ))}
+        <NativeSelect
+          label="Sort by"
+          size="xs"
+          value={sort}
+          onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
+          data={Object.entries(SORT_NAMES).map(([value, label]) => ({ value, label }))}
+        />
+        <Columns labels={dividingLabels(sites)} query={query} choose={choose} />
+        {isFiltered && (
+          <Button component={Link} to="/sites" size="xs" variant="default">
+            Show all
+          </Button>
+        )}
+      </Group>
+      <SavedViews />
+      <SiteTable sites={found} answer={answer} columns={columnsOf(query, dividingLabels(sites))} />
+    </>
+  );
+};
+
+type FieldProps = {
+  readonly facet: Facet;
+  readonly all: Parameters<typeof choicesOf>[1];
+  readonly choose: (key: string, value: string) => void;
+};
+
+const FacetField = ({ facet, all, choose }: FieldProps) => {
+  const choices = choicesOf(facet, all);
+  if (choices.length === 0) return null;
+  return (
+    <NativeSelect
+      label={facet.label}
+      size="xs"
+      className="facet"
+      value={all.query.get(facet.key) ?? ''}
+      onChange={({ currentTarget }) => choose(facet.key, currentTarget.value)}
+      data={[
+        { value: '', label: 'any' },
+        ...choices.map(({ value, label, count }) => ({ value, label: `${label} (${count})` })),
+      ]}
+    />
+  );
+};
+
+type Column = {
+  readonly name: string;
+  readonly cell: (site: FleetSite, answer: Overview) => React.ReactNode;
+  readonly text: (site: FleetSite, answer: Overview) => string;
+};
+
+const causesText = ({ causes }: FleetSite, answer: Overview): string =>
+  causes.flatMap((at) => (answer.causes[at] ? [nameCause(answer.causes[at])] : [])).join(', ');
+
+const plain = (name: string, text: Column['text']): Column => ({ name, text, cell: text });
+
+const COLUMNS: readonly Column[] = [
+  {
+    name: 'State',
+    text: ({ judged }) => describeSite(judged),
+    cell: ({ tone, judged }) => <State mood={tone}>{describeSite(judged)}</State>,
+  },
+  plain('Cause', causesText),
+  plain('Channels', ({ place }) => place.channels.join(', ')),
+  plain('Agents', ({ judged }) => `${judged.agents}`),
+  plain('Assignments', ({ judged }) => `${judged.assignments}`),
+  {
+    name: 'Last word',
+    text: ({ saidAt }) => (saidAt === null ? 'never' : new Date(saidAt).toISOString()),
+    cell: ({ saidAt }, { at }) => (
+      <Age at={saidAt === null ? null : new Date(saidAt).toISOString()} now={at} />
+    ),
+  },
+];
+
+const labelColumn = (name: string): Column => plain(name, ({ place: { labels } }) => labels[name] ?? '');
+
+const DEFAULT_COLUMNS = ['State', 'Channels', 'Last word'];
+
+const allColumns = (labels: readonly string[]): readonly Column[] => [...COLUMNS, ...labels.map(labelColumn)];
+
+/** Columns of `?columns=`, or the usual ones and the labels. */
+const columnsOf = (query: URLSearchParams, labels: readonly string[]): readonly Column[] => {
+  const chosen = query.get('columns')?.split(',') ?? [...DEFAULT_COLUMNS, ...labels.slice(0, 2)];
+  return allColumns(labels).filter(({ name }) => chosen.includes(name));
+};
+
+type ColumnsProps = Omit<FieldProps, 'facet' | 'all'> & {
+  readonly labels: readonly string[];
+  readonly query: URLSearchParams;
+};
+
+const Columns = ({ labels, query, choose }: ColumnsProps) => {
+  const shown = columnsOf(query, labels).map(({ name }) => name);
+  const toggle = (name: string): void => {
+    const next = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
+    choose('columns', next.join(','));
+  };
+  return (
+    <Popover position="bottom-end" trapFocus withinPortal={false}>
+      <Popover.Target>
+        <Button size="xs" variant="default">
+          Columns
+        </Button>
+      </Popover.Target>
+      <Popover.Dropdown>
+        <Stack gap="xs">
+          {allColumns(labels).map(({ name }) => (
+            <Checkbox key={name} label={name} checked={shown.includes(name)} onChange={() => toggle(name)} />
+          ))}
+        </Stack>
+      </Popover.Dropdown>
+    </Popover>
+  );
+};
+
+type TableProps = {
+  readonly sites: readonly FleetSite[];
+  readonly answer: Overview;
+  readonly columns: readonly Column[];
+};
+
+const SiteTable = ({ sites, answer, columns }: TableProps) => {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const toggle = (name: string): void => {
+    const next = new Set(chosen);
+    if (!next.delete(name)) next.add(name);
+    setChosen(next);
+  };
+  return (
+    <>
+      {chosen.size > 0 && <Bulk sites={[...chosen]} clear={() => setChosen(new Set())} />}
+      <LongTable
+        label="Sites"
+        headings={['Site', ...columns.map(({ name }) => name)]}
+        rows={sites}
+        textOf={(site) => [site.name, ...columns.map(({ text }) => text(site, answer))].join(' ')}
+        cellsOf={(site) => [site.name, ...columns.map(({ text }) => text(site, answer))]}
+      >
+        {(site, props) => (
+          <Table.Tr key={site.name} {...props}>
+            <Table.Th scope="row">
+              <Group gap="xs" wrap="nowrap">
+                <Checkbox
+                  size="xs"
+                  aria-label={`Choose ${site.name}`}
+                  checked={chosen.has(site.name)}
+                  onChange={() => toggle(site.name)}
+                />
+                <Anchor component={Link} to={`/sites/${site.name}`}>
+                  {site.name}
+                </Anchor>
+              </Group>
+            </Table.Th>
+            {columns.map((column) => (
+              <Table.Td key={column.name}>{column.cell(site, answer)}</Table.Td>
+            ))}
+          </Table.Tr>
+        )}
+      </LongTable>
+    </>
+  );
+};
+
+/** Commands for several sites. The page has no key of the office, which signs what they do. */
+const VERBS = {
+  fill: [
+    'Fill a medium for them',
+    (sites) => [`fleet-export create --from releases ${named(sites)} --to /media/stick`],
+  ],
+  enrol: [
+    'Enrol their agents from a medium',
+    (sites) => sites.map((site) => `fleet-scheduler sites enroll /media/stick --site ${site}`),
+  ],
+  follow: [
+    'Follow by Flux',
+    (sites) =>
+      sites.map((site) => `fleet-scheduler sites follow ${site}/NAME --by flux --channel ENVIRONMENT/TYPE`),
+  ],
+  values: [
+    'Renew their values and statements',
+    (sites) => [
+      `fleet-export create --from releases ${named(sites)} --values-only --to /media/stick`,
+      'fleet-scheduler sites renew',
+    ],
+  ],
+} as const satisfies Readonly<
+  Record<string, readonly [title: string, commands: (sites: readonly string[]) => readonly string[]]>
+>;
+type Verb = keyof typeof VERBS;
+
+const named = (sites: readonly string[]): string => sites.map((site) => `--site ${site}`).join(' ');
+
+const Bulk = ({ sites, clear }: { readonly sites: readonly string[]; readonly clear: () => void }) => {
+  const [verb, setVerb] = useState<Verb>('fill');
+  const [, commands] = VERBS[verb];
+  return (
+    <section aria-label="Chosen sites" className="bulk">
+      <Group gap="sm" align="end">
+        <NativeSelect
+          label={`${sites.length} chosen`}
+          size="xs"
+          value={verb}
+          onChange={({ currentTarget }) => {
+            const next = Object.keys(VERBS).find((one): one is Verb => one === currentTarget.value);
+            if (next) setVerb(next);
+          }}
+          data={Object.entries(VERBS).map(([value, [label]]) => ({ value, label }))}
+        />
+        <Button size="xs" variant="default" onClick={clear}>
+          Choose none
+        </Button>
+      </Group>
+      <Text size="sm" mt="xs">
+        Signed at the office, so the page names the command:
+      </Text>
+      <Code block tabIndex={0}>
+        {commands(sites).join('\n')}
+      </Code>
+    </section>
+  );
+};
