@@ -129,4 +129,10 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     'a registered repository of configuration has fixed values, so that they override those that the platform fixed, or that people set',
     'OUT_OF_BOUNDS',
   ),
+  row(
+    'N98',
+    'search by the manager',
+    'a path unit whose pattern makes systemd itself search all file systems, or expand braces without end',
+    'OUT_OF_BOUNDS',
+  ),
 ];

@@ -95,6 +95,13 @@ const command: Rule = (value) =>
 /** An absolute path without patterns and specifiers, which systemd would expand. */
 const plainPath = (path: string): boolean => /^\/[A-Za-z0-9._@/+:-]+$/.test(path);
 
+/**
+ * systemd's manager itself looks for the files of such a pattern, and nothing else runs meanwhile: `/{a,b}{a,b}...` has as many spellings as it
+ * likes, and one of folders is a search of all file systems. A pattern in the last component reads one folder.
+ */
+const patternInFolder: Rule = (value) =>
+  /^(?:\/[A-Za-z0-9._@+:-]+)*\/[A-Za-z0-9._@+:*?-]+$/.test(value) && value.split('*').length <= 4;
+
 const directoriesIn =
   (home: string): Rule =>
   (value, { directory }) =>
@@ -182,9 +189,10 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
   ]),
   Path: new Map([
     ...all(
-      'PathExists PathExistsGlob PathChanged PathModified DirectoryNotEmpty TriggerLimitBurst TriggerLimitIntervalSec',
+      'PathExists PathChanged PathModified DirectoryNotEmpty TriggerLimitBurst TriggerLimitIntervalSec',
       anything,
     ),
+    ['PathExistsGlob', patternInFolder],
     ['Unit', units],
   ]),
   Install: new Map([

@@ -46,6 +46,22 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
     expect([await seconds('oneshot'), await seconds('notify')]).toEqual([Number.POSITIVE_INFINITY, 90]);
   });
 
+  it('refuse braces in a pattern, which systemd expands, and patterns of folders, which it searches', async () => {
+    await world.sh('mkdir -p /run/found/b/c && touch /run/found/b/c/job-1.json');
+    const starts = async (pattern: string): Promise<string> => {
+      await world.put(`${SYSTEM}/look.service`, '[Service]\nExecStart=/bin/sleep 1000\n');
+      await world.put(`${SYSTEM}/look.path`, `[Path]\nPathExistsGlob=${pattern}\n`);
+      await world.sh('systemctl daemon-reload; systemctl start look.path; sleep 0.2');
+      const state = await world.sh('systemctl show -P ActiveState look.service');
+      await world.sh('systemctl stop look.path look.service');
+      return state.trim();
+    };
+    expect(await starts('/run/found/{a,b}/{c,d}/job-1.json')).toBe('active');
+    expect(await starts('/run/*/b/*/job-1.json')).toBe('active');
+    expect(await starts('/run/found/b/c/job-*.json')).toBe('active');
+    expect(await starts('/run/found/b/c/job-?.yaml')).toBe('inactive');
+  });
+
   const cycles = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> => {
     for (const [name, text] of Object.entries(files)) await world.put(`${SYSTEM}/${name}`, text);
     const names = Object.keys(files).join(' ');

@@ -332,6 +332,20 @@ describe('a unit file of a registered application', () => {
     expect((await refusal(unit(name, content))).code).toBe('OUT_OF_BOUNDS');
   });
 
+  test.for([
+    '/run/{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}',
+    '/*/*/*/*/*/x',
+    '/run/*/label',
+    '/run/[a-z]/label',
+    '/run/label/a*b*c*d*e*f*g',
+    'run/label/*',
+    '/%t/*',
+  ])('N98: that makes systemd itself search for %s -> OUT_OF_BOUNDS', async (pattern) => {
+    const { code } = await refusal(unit('label.path', `[Path]\nPathExistsGlob=${pattern}`));
+    expect(code).toBe('OUT_OF_BOUNDS');
+    await assemble(unit('label.path', '[Path]\nPathExistsGlob=/run/label/job-*.json'));
+  });
+
   test('N23: with a place for site values -> OUT_OF_BOUNDS', async () => {
     const spec = `  files:\n  - {path: /etc/systemd/system/label.service, content: "[Service]\\nDynamicUser=yes\\nExecStart=/a", format: env}\n  units:\n  - {name: label.service}\n`;
     expect((await refusal(spec)).code).toBe('OUT_OF_BOUNDS');
