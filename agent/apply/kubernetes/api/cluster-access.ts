@@ -113,6 +113,13 @@ const readConfig = (Config: typeof KubeConfig, { kubeconfig, context }: AccessOp
       { hint: names.length > 0 ? `Its contexts: ${names.slice(0, 20).join(', ')}` : 'Name a kubeconfig' },
     );
   }
+  // Calls that avoid a proxy that somebody demanded would avoid what it checks, too.
+  if (cluster.proxyUrl !== undefined && cluster.proxyUrl !== '')
+    throw new FleetError(
+      'CONFIG_INVALID',
+      `${from} has a proxy-url for the cluster ${JSON.stringify(cluster.name)}, and the agent calls API servers without a proxy`,
+      { hint: 'Give the agent a kubeconfig without proxy-url, with an address that it can reach itself' },
+    );
   if (kubeconfig === '' && cluster.server === NOTHING_FOUND) {
     throw new FleetError(
       'CONFIG_INVALID',
