@@ -1,4 +1,6 @@
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { isRecord } from '#bundles/is-record';
@@ -6,19 +8,33 @@ import type { Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import type { SiteEdit } from './local-edits.ts';
 
-/** Local values as the agent uses them: granted to the site by this bundle, and as its schema says. */
+type Schema = BundleConfig['siteInputs']['schema'];
+
+/** Local values as the agent uses them: each granted to the site by all bundles of its release that ask for it, as all their schemas say, and no secret. */
 export const admittedLocal = async (
-  { siteInputs: { schema } }: Pick<BundleConfig, 'siteInputs'>,
+  configs: readonly Pick<BundleConfig, 'siteInputs'>[],
   edits: readonly SiteEdit[],
 ): Promise<SiteValues['values']> => {
+  const schemas = configs.map(({ siteInputs }) => siteInputs.schema);
   const values: Record<string, Json> = {};
-  const { properties } = schema as { readonly properties?: Readonly<Record<string, Json>> };
   for (const { name, value } of edits) {
-    const input = properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
-    if (value === null || !isRecord(input) || input['x-editable-by'] !== 'site') continue;
+    if (value === null || namesSecretValue(name)) continue;
+    const asking = schemas.filter((schema) => inputOf(schema, name) !== undefined);
     const given = parseJson(value) as Json;
-    const { faults } = await judgeSiteValues(schema, { [name]: given }, new Set([name]));
-    if (!faults.has(name)) values[name] = given;
+    const grants = await Promise.all(asking.map((schema) => isGranted(schema, name, given)));
+    if (grants.length > 0 && grants.every(Boolean)) values[name] = given;
   }
   return values;
+};
+
+const inputOf = (schema: Schema, name: string): Json | undefined => {
+  const { properties } = schema as { readonly properties?: Readonly<Record<string, Json>> };
+  return properties && Object.hasOwn(properties, name) ? properties[name] : undefined;
+};
+
+const isGranted = async (schema: Schema, name: string, value: Json): Promise<boolean> => {
+  const input = inputOf(schema, name);
+  if (!isRecord(input) || input['x-editable-by'] !== 'site' || writeOnlyNames(schema).has(name)) return false;
+  const { faults } = await judgeSiteValues(schema, { [name]: value }, new Set([name]));
+  return !faults.has(name);
 };

@@ -111,13 +111,15 @@ export const explainSite = async (
     const { channel: found, composition } = composed.get(name) ?? {};
     const assignments: ExplainedAssignment[] = [];
     const taken = new Set<string>();
-    for (const config of found?.configs ?? [])
+    const configs = found?.configs ?? [];
+    const local = edits.filter((one) => one.agentName === name);
+    const admitted = await admittedLocal(configs, local);
+    for (const config of configs)
       for (const { id } of config.assignments) {
         known.add(id);
         const layered = composition?.assignments.get(id) ?? composition?.whole;
         const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
-        const local = edits.filter((one) => one.agentName === name);
-        const place = { document, decided, agent: name, local, layered, settingsOf };
+        const place = { document, decided, agent: name, local, admitted, layered, settingsOf };
         const inputs = await explainInputs(config, id, place);
         for (const one of inputs) taken.add(one.name);
         if (assignment === undefined || assignment === id) assignments.push({ assignment: id, inputs });
@@ -145,8 +147,9 @@ type Place = {
   readonly document: SiteValues;
   readonly decided: readonly DecidedValue[];
   readonly agent: string;
-  /** Edits of people at the site on this agent that it has not ended. */
+  /** Edits of people at the site on this agent that it has not ended, and those of their values that the release admits. */
   readonly local: readonly SiteEdit[];
+  readonly admitted: SiteValues['values'];
   /** The composition by the layers of the newest release. */
   readonly layered: SiteComposition | undefined;
   readonly settingsOf: (of: {
@@ -161,8 +164,11 @@ const explainInputs = async (
   place: Place,
 ): Promise<readonly ExplainedInput[]> => {
   const { schema } = config.siteInputs;
-  const local = await admittedLocal(config, place.local);
-  const stack = valuePlaces(config, place.document, { agent: place.agent, assignment, local });
+  const stack = valuePlaces(config, place.document, {
+    agent: place.agent,
+    assignment,
+    local: place.admitted,
+  });
   const names = [...new Set(stack.flatMap(({ values }) => Object.keys(values)))];
   const fields = siteFields(config, names).filter((field) => field.assignment === assignment);
   const values = Object.assign({}, ...stack.map((one) => one.values)) as SiteValues['values'];
