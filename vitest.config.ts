@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { availableParallelism, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { LONG } from './test/harness/run/long.ts';
@@ -44,8 +44,13 @@ const READ_ONLY = [
  */
 const IN_MEMORY = existsSync('/dev/shm') ? { TMPDIR: '/dev/shm' } : {};
 
-/** Files of integration and e2e at a time. Four on two cores, of which three lanes used 76 %: files wait for health checks, leases and booting hosts. */
-const LANES = Number(process.env['FLEET_LANES'] ?? Math.max(4, availableParallelism()));
+/**
+ * Files of integration and e2e at a time. The long ones wait most of their time for health checks, leases and booting hosts: a host that
+ * reboots uses 0.2 of a core, a cluster 0.4. Each may need 2 GB.
+ */
+const LANES = Number(
+  process.env['FLEET_LANES'] ?? Math.max(totalmem() < 12 * 2 ** 30 ? 4 : 6, availableParallelism()),
+);
 
 /**
  * Node itself runs the tests and what they import, as it runs the programs, without a transformation by Vite. No test replaces a module

@@ -1,11 +1,17 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FleetError } from '#bundles/errors';
 import { VERSION } from '#bundles/version';
 import type { ReleaseFacts } from './judge-release.ts';
 
-/** Of a checkout of this repository. @throws Error if git cannot read it */
+/** Reads them from a checkout of this repository. @throws FleetError SOURCE_MISSING without one */
 export const readFacts = (repository: string): ReleaseFacts => {
+  // An unpacked source archive may lie in a checkout of something else.
+  if (!existsSync(join(repository, '.git')))
+    throw new FleetError('SOURCE_MISSING', `${repository} is not a git checkout`, {
+      hint: 'A release is built from a commit: clone the repository',
+    });
   const read = (name: string): string => readFileSync(join(repository, name), 'utf8');
   const git = (...words: readonly string[]): readonly string[] =>
     execFileSync('git', words, { cwd: repository, encoding: 'utf8' }).split('\n').filter(Boolean);

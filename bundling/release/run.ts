@@ -114,6 +114,6 @@ try {
   await release();
 } catch (error) {
   const { code, message, hint } = toFleetError(error);
-  process.stderr.write(`release: ${code}: ${message}${hint === undefined ? '' : ` ${hint}`}\n`);
+  process.stderr.write(`release: ${code}: ${message}${hint === undefined ? '' : `. ${hint}`}\n`);
   process.exitCode = 1;
 }

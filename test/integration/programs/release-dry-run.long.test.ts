@@ -70,7 +70,7 @@ describeWith(
       await importAgentBase(builder, BASE, { busybox, libraries: nodeBase });
       said = await dryRun('one', builder.bin);
       await dryRun('two', builder.bin);
-    }, 1_200_000);
+    }, 3_600_000);
     afterAll(() => stack.disposeAsync());
 
     const release = (...names: readonly string[]): string => at('one/dist/release', ...names);

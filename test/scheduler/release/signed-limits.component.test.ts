@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
 import { type Teams, makeTeams, plainTeam } from '../../harness/fleets/two-teams.ts';
-import { LONG } from '../../harness/run/long.ts';
+import { isTried, LONG } from '../../harness/run/long.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { readAllSigned } from './read-all-signed.ts';
 import { REACHED_BELOW, UNREACHED_BELOW } from './signed-limits/lower-limits.ts';
@@ -83,14 +83,14 @@ describe('a value that readers would refuse is not signed, and only its own team
   });
   afterAll(() => rm(folder, { recursive: true, force: true }));
 
-  const tried = Object.entries(REACHED).flatMap(([limit, reach]) => {
+  const tried = Object.entries(REACHED).flatMap(([limit, reach], index) => {
     if (reach.slow === true && !LONG) return [];
     const most = LIMITS.get(limit) ?? 0;
     const over = reach.anyway !== true;
     return [
       { limit, reach, value: most, held: reach.held ?? false },
       { limit, reach, value: most + 1, held: over },
-      ...(reach.far === undefined ? [] : [{ limit, reach, value: reach.far, held: over }]),
+      ...(reach.far === undefined || !isTried(index) ? [] : [{ limit, reach, value: reach.far, held: over }]),
     ];
   });
 

@@ -120,7 +120,7 @@ const planFile = (
   return { changes: false, step: () => step };
 };
 
-/** What the step writes. @param foreign digest of a live file that is not the package's, although the package may know it */
+/** Content, mode and owner that the step writes. @param foreign digest of a live file that is not the package's, although the package may know it */
 const detailOf = (
   context: PlanContext,
   file: WantedFile,

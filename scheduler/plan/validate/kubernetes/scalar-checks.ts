@@ -12,7 +12,7 @@ const isNumber = (value: ScalarValue): boolean => typeof value === 'number' || t
 
 type Check = { readonly wanted: string; readonly accepts: (value: ScalarValue) => boolean };
 
-/** What the API server's decoder accepts. */
+/** The decoder of the API server accepts these. */
 const CHECKS: Readonly<Record<Scalar, Check>> = {
   string: { wanted: 'text', accepts: isText },
   boolean: { wanted: 'true or false', accepts: (value) => typeof value === 'boolean' },
