@@ -35,6 +35,7 @@ export const COMMANDS = {
   'keys:public': () => import('./commands/keys/public.ts'),
   'lease:list': () => import('./commands/lease/list.ts'),
   'lease:renew': () => import('./commands/lease/renew.ts'),
+  mcp: () => import('./commands/mcp.ts'),
   'media:list': () => import('./commands/media/list.ts'),
   'media:record': () => import('./commands/media/record.ts'),
   pause: async () => ({ default: (await import('./commands/gate/pause.ts')).Pause }),
