@@ -135,4 +135,10 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
     'a path unit whose pattern makes systemd itself search all file systems, or expand braces without end',
     'OUT_OF_BOUNDS',
   ),
+  row(
+    'N99',
+    'name of a service',
+    'a team whose registration is called like a service of the host, such as `cron` or `systemd-logind`, replaces or stops that service',
+    'OUT_OF_BOUNDS',
+  ),
 ];

@@ -8,7 +8,15 @@ import { LOCAL_USERS } from './rows-local-users.ts';
 import { FOUND_MEDIA, OFFICE } from './rows-office.ts';
 import { PEOPLE } from './rows-people.ts';
 import { BLAST_RADIUS } from './rows-blast-radius.ts';
-import { BUILDS, HOST_BOUNDS, ON_ONE_CLUSTER, OTHER_TEAMS, POISON, SCHEMAS, SHOWN_SECRETS } from './rows-tenants.ts';
+import {
+  BUILDS,
+  HOST_BOUNDS,
+  ON_ONE_CLUSTER,
+  OTHER_TEAMS,
+  POISON,
+  SCHEMAS,
+  SHOWN_SECRETS,
+} from './rows-tenants.ts';
 
 /** Media and metadata. */
 export const MEDIA: readonly AttackRow[] = [

@@ -4,6 +4,7 @@ import { isName } from '../../names.ts';
 import type { PackageBounds } from '../bundle/config.ts';
 import { matchImage } from '../bundle/match-image.ts';
 import { coversPath, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
+import { isReservedUnit } from './reserved-units.ts';
 
 /** Folders in which each name of a package has its own folder. */
 const HOMES = ['/etc', '/opt', '/run', SECRETS_IN_MEMORY, '/srv', '/var/cache', '/var/lib', '/var/log'];
@@ -38,7 +39,10 @@ export const tenantBounds = (
     ]),
     seconds,
     secretSets: sorted([...own, ...(grants?.secretSets ?? [])]),
-    units: sorted([...own.flatMap((name) => [`${name}.*`, `${name}@*`]), ...(grants?.units ?? [])]),
+    units: sorted([
+      ...own.filter((name) => !isReservedUnit(name)).flatMap((name) => [`${name}.*`, `${name}@*`]),
+      ...(grants?.units ?? []),
+    ]),
     users: sorted(grants?.users ?? []),
   });
 };

@@ -51,7 +51,7 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
     socket.destroy();
   };
 
-  const makeRoom = (newest: string): void => {
+  const closeExcess = (newest: string): void => {
     while (unknown.size > limits.unknown || open.size > limits.open) {
       const key = chooseVictim(unknown, newest, limits.patienceMs);
       const victim = unknown.get(key);
@@ -64,7 +64,7 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
     connection.since = performance.now();
     unknown.delete(key);
     unknown.set(key, connection);
-    makeRoom(key);
+    closeExcess(key);
   };
 
   return {

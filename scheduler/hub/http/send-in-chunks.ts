@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-/** Held for each reader that does not take its answer, and once more in encrypted form. */
+/** Held for each reader that does not take its answer, and a second time in encrypted form. */
 const CHUNK_BYTES = 32 << 10;
 
 /**

@@ -1,4 +1,7 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isReservedUnit } from '../../../bundles/formats/bounds/reserved-units.ts';
 import { parseTimeSpan } from '../../../bundles/formats/bounds/time-span.ts';
 import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { startUnitsHost, SYSTEM, type UnitsHost } from './units-host/world.ts';
@@ -44,6 +47,15 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
       return property('start.service', 'TimeoutStartUSec');
     };
     expect([await seconds('oneshot'), await seconds('notify')]).toEqual([Number.POSITIVE_INFINITY, 90]);
+  });
+
+  it('reserve the names of all units that a host has', async () => {
+    const units = await readdir(join(base, 'usr/lib/systemd/system'));
+    const names = units.flatMap(
+      (unit) => /^([a-z0-9-]+)(?:@[^.]*)?\.(?!d$|wants$)[a-z]+$/.exec(unit)?.[1] ?? [],
+    );
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.filter((name) => !isReservedUnit(name))).toEqual([]);
   });
 
   it('refuse braces in a pattern, which systemd expands, and patterns of folders, which it searches', async () => {

@@ -17,7 +17,7 @@ const MAX_MB = 300;
 const METER = `import { writeFileSync } from 'node:fs';
 process.on('exit', () => writeFileSync(process.env.USED, JSON.stringify(process.resourceUsage())));`;
 
-it(`imports one report once where a stick has ${LINKS} links to it, in seconds and 300 MB`, async () => {
+it(`imports one report once where a medium has ${LINKS} links to it, in seconds and 300 MB`, async () => {
   await using office = await startOffice();
   const agent = networkAgent('plant-7/press-1');
   {

@@ -77,7 +77,7 @@ describe('connections without a request of a known caller', () => {
     expect((await Promise.all(first.map((one) => [one.write(get('/')), once(one, 'data')]))).length).toBe(4);
   });
 
-  it('of an address with many give way to those of other addresses, however young', async () => {
+  it('of an address with many give way to those of other addresses, young ones too', async () => {
     server.close();
     await start(60_000);
     const many = await openMany(UNKNOWN);

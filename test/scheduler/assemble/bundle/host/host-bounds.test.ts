@@ -346,6 +346,21 @@ describe('a unit file of a registered application', () => {
     await assemble(unit('label.path', '[Path]\nPathExistsGlob=/run/label/job-*.json'));
   });
 
+  test.for([
+    ['cron', 'cron.service'],
+    ['ssh', 'ssh@1.service'],
+    ['systemd-logind', 'systemd-logind.service'],
+    ['getty', 'getty@tty1.service'],
+    ['user', 'user.slice'],
+    ['multi-user', 'multi-user.target'],
+  ] as const)('N99: of a registration named %s, %s -> OUT_OF_BOUNDS', async ([registration, name]) => {
+    const stops = `  units:\n  - {name: ${name}, enabled: false, active: false}\n`;
+    const { code, hint } = await refusal(stops, { registration });
+    expect(code).toBe('OUT_OF_BOUNDS');
+    expect(hint).toContain(`host: {units: [${name}]}`);
+    await assemble(stops, { registration, ...granted({ units: [name] }) });
+  });
+
   test('N23: with a place for site values -> OUT_OF_BOUNDS', async () => {
     const spec = `  files:\n  - {path: /etc/systemd/system/label.service, content: "[Service]\\nDynamicUser=yes\\nExecStart=/a", format: env}\n  units:\n  - {name: label.service}\n`;
     expect((await refusal(spec)).code).toBe('OUT_OF_BOUNDS');
