@@ -250,6 +250,18 @@ ${deployment('p3', 'typo', 'replica: 3')}`;
     expect(unknown?.message).toContain('Rocket (acme.example/v1) r in app.yaml');
   });
 
+  it('names the version that replaces one which the cluster no longer has (P8)', async () => {
+    await using site = await createSite(target());
+    const gone = (apiVersion: string, kind: string): string =>
+      `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: old, namespace: default}\n---\n`;
+    const all = `${gone('extensions/v1beta1', 'Ingress')}${gone('batch/v1beta1', 'CronJob')}${gone('acme.example/v1', 'Job')}`;
+    const [result] = await site.release([pack('gone', all)]);
+    expect(result).toMatchObject({ code: 'CLUSTER_LACKS' });
+    expect(result?.message).toContain('old in app.yaml; it has Ingress as networking.k8s.io/v1');
+    expect(result?.message).toContain('it has CronJob as batch/v1');
+    expect(result?.message).not.toContain('it has Job as');
+  });
+
   it('takes fields from other managers, with the reason naming them (S1)', async () => {
     await using site = await createSite(target());
     const yaml = (replicas: number) =>

@@ -166,11 +166,19 @@ const toWantedObject = (
   };
 };
 
-const unknownKinds = (unknown: readonly Manifest[]): FleetError =>
+/** @param servedAs the version in which the cluster has a kind: 'networking.k8s.io/v1' for an Ingress of extensions/v1beta1 */
+export const unknownKinds = (
+  unknown: readonly Manifest[],
+  servedAs: (type: TypeRef) => string | undefined = () => undefined,
+): FleetError =>
   new FleetError(
     'CLUSTER_LACKS',
     `the cluster does not have the kind of ${listOf(
-      unknown.map(({ apiVersion, kind, name, place }) => `${kind} (${apiVersion}) ${name} in ${place}`),
+      unknown.map(({ apiVersion, kind, name, place }) => {
+        const served = servedAs({ apiVersion, kind });
+        const instead = served === undefined ? '' : `; it has ${kind} as ${served}`;
+        return `${kind} (${apiVersion}) ${name} in ${place}${instead}`;
+      }),
     )}`,
     {
       hint: 'Install its CustomResourceDefinition, and the agent continues automatically; or correct apiVersion and kind',

@@ -1,10 +1,11 @@
 import { isFleetError } from '#bundles/errors';
 import type { DesiredPackage } from '../../../model/target.ts';
-import type { KubernetesApi, TypeRef } from '../api/kubernetes-api.ts';
+import type { KubernetesApi, ResourceType, TypeRef } from '../api/kubernetes-api.ts';
 import { isRecord } from '#bundles/is-record';
 import { isBuiltIn } from './is-built-in.ts';
 import { bringsKind } from './brings-kind.ts';
-import { type Manifest, readManifests, toWanted } from './read-wanted.ts';
+import { groupOf } from './object-key.ts';
+import { type Manifest, readManifests, toWanted, unknownKinds } from './read-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 
 /** The objects of a package and the kinds that its own CRDs define. */
@@ -67,6 +68,8 @@ const resolve = async (
     scopes.set(key, type && (type.namespaced ? 'Namespaced' : 'Cluster'));
     if (type && !type.hasStatusSubresource && !isBuiltIn(type.group)) plain.add(key);
   }
+  const unknown = manifests.filter((manifest) => scopes.get(typeKey(manifest)) === undefined);
+  if (unknown.length > 0) throw unknownKinds(unknown, servedAs(await api.types(signal)));
   const owner = { fleet, assignment: desired.assignment };
   const objects = toWanted(
     manifests,
@@ -82,6 +85,19 @@ const resolve = async (
     definedBy: new Map(definitions.map(({ type, crd }) => [type, crds.get(crd) ?? ''])),
   };
 };
+
+/** A version of the same group, or of another built-in one for a kind that has moved. */
+const servedAs =
+  (types: readonly ResourceType[]) =>
+  ({ apiVersion, kind }: TypeRef): string | undefined => {
+    const group = groupOf(apiVersion);
+    const same = types.filter((type) => type.kind === kind);
+    const found =
+      same.find((type) => type.group === group) ??
+      (isBuiltIn(group) ? same.find((type) => isBuiltIn(type.group)) : undefined);
+    if (!found) return undefined;
+    return found.group === '' ? found.version : `${found.group}/${found.version}`;
+  };
 
 export const isDefinition = ({ kind, apiVersion }: TypeRef): boolean =>
   kind === 'CustomResourceDefinition' && apiVersion.startsWith('apiextensions.k8s.io/');

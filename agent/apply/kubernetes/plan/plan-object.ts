@@ -5,6 +5,7 @@ import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
 import { isRecord } from '#bundles/is-record';
+import { stableText } from '#bundles/json/stable-hash';
 import { isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
@@ -195,7 +196,7 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
     return done(planning, conflict, { of: context.packageId, wanted: own?.wanted ?? wanted.hash });
   }
   if (tried === 'immutable') {
-    const reason = 'replaced: a field of it cannot be changed';
+    const reason = `replaced: a field of it cannot be changed${claimsStay(wanted, live)}`;
     return applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' });
   }
   if (tried === 'stored')
@@ -240,6 +241,28 @@ const planTried = (
   const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
   return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
 };
+
+/** Claims of a StatefulSet are made once: new templates do not change those that exist (checklist R3). */
+const claimsStay = ({ group, kind, object }: WantedObject, live: LiveObject): string => {
+  if (group !== 'apps' || kind !== 'StatefulSet') return '';
+  const [before, after] = [live, object].map(({ spec }) =>
+    isRecord(spec) && Array.isArray(spec['volumeClaimTemplates'])
+      ? sizesOf(spec['volumeClaimTemplates'])
+      : [],
+  );
+  return stableText(before) === stableText(after)
+    ? ''
+    : '; claims that exist stay as they are, and its new templates hold for new ones only';
+};
+
+/** The part of claim templates without the server's defaults. */
+const sizesOf = (templates: readonly unknown[]): readonly unknown[] =>
+  templates
+    .filter(isRecord)
+    .map(({ metadata, spec }) => [
+      isRecord(metadata) ? metadata['name'] : undefined,
+      isRecord(spec) ? [spec['resources'], spec['storageClassName'] ?? null] : undefined,
+    ]);
 
 /** A correction of other objects of the package does not touch one whose differences are only reported, or ignored. */
 const leavesDrift = ({ context, wanted, own }: Planning): boolean =>

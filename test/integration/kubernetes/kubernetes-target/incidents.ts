@@ -165,7 +165,7 @@ spec: {minReplicas: 1, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kin
       expect(await live()).toMatchObject({ status: { open: 'yes', observedGeneration: 1 } });
     });
 
-    it.concurrent('recreates a StatefulSet with other claims without touching its pods', async ({
+    it.concurrent('recreates a StatefulSet with other claims without touching its pods, and names the claims that stay (R3)', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -201,6 +201,7 @@ spec:
         .poll(owned, { timeout: 20_000 })
         .toMatchObject({ metadata: { ownerReferences: [{ kind: 'StatefulSet', uid }] } });
       expect(await uids()).toEqual(before);
+      expect(JSON.stringify(site.events().at(-1)?.detail)).toContain('claims that exist stay as they are');
     });
 
     it.concurrent('applies a custom resource automatically once another package brought its definition', async ({

@@ -1,0 +1,41 @@
+import { basename } from 'node:path';
+import type { Line } from './lines.ts';
+
+export const CARD = 'docs/applier.md';
+
+/** 'holds'; 'in part': proven with an exception that `miss` names; 'missing'. */
+export const standingOf = ({ tests = [], miss }: Line): 'holds' | 'in part' | 'missing' => {
+  if (tests.length === 0) return 'missing';
+  return miss === undefined ? 'holds' : 'in part';
+};
+
+const HEAD = `# The applier, line by line
+
+What an applier of the first grade does on a cluster, and the tests of this repository that prove it. Each line was chosen from what Flux, cli-utils, Argo CD and kapp do, and from
+reports of what went wrong there. Where verdicts on health differ from kstatus and Argo CD, [a table](kubernetes.md#when-it-is-healthy) has ours, theirs and why.
+
+    npm run conformance            # runs these tests against real API servers and prints the lines with their results
+    FLEET_LONG=1 npm run conformance   # on each version of Kubernetes that sites run
+
+This page is written by \`npm run conformance -- --write\`.
+`;
+
+/** The page. Verdicts are those of the list; the command has those of a run. */
+export const writeCard = (lines: readonly Line[]): string => {
+  const count = (standing: string): number => lines.filter((line) => standingOf(line) === standing).length;
+  const rows = lines.map((line) => {
+    const tests = (line.tests ?? []).map(([file, title]) =>
+      title === '' ? `all of ${basename(file)}` : title,
+    );
+    return `| ${line.id} | ${line.what} | ${standingOf(line)} | ${tests.join('; ').replaceAll('|', String.raw`\|`)} | ${line.miss ?? ''} |`;
+  });
+  return [
+    HEAD,
+    `${lines.length} lines: ${count('holds')} hold, ${count('in part')} in part, ${count('missing')} missing.`,
+    '',
+    '| line | what | verdict | tests | what does not hold |',
+    '| --- | --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ].join('\n');
+};

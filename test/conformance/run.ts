@@ -1,0 +1,73 @@
+/**
+ * `npm run conformance`: runs the tests of each line of the checklist and prints the lines with what they answered. Ends with 1 when a test
+ * failed or a line's test was not found. `--write` writes docs/applier.md and runs nothing.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatTable } from '../../bench/table.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
+import { CARD, standingOf, writeCard } from './card.ts';
+import { type Line, LINES } from './lines.ts';
+
+const ROOT = join(import.meta.dirname, '..', '..');
+const { values } = parseArgs({ options: { write: { type: 'boolean', default: false } } });
+
+/** A test as vitest's JSON reporter lists it. */
+type Ran = { readonly file: string; readonly fullName: string; readonly status: string };
+
+const files = [...new Set(LINES.flatMap(({ tests = [] }) => tests.map(([file]) => file)))];
+
+const runTests = async (): Promise<readonly Ran[]> => {
+  await using folder = await temporaryDirectory('conformance');
+  const output = join(folder.path, 'results.json');
+  const child = spawn(
+    process.execPath,
+    [
+      join(ROOT, 'test/harness/run-tests.ts'),
+      ...['unit', 'component', 'integration'].flatMap((project) => ['--project', project]),
+      '--reporter=json',
+      `--outputFile=${output}`,
+      ...files.map((file) => `test/${file}`),
+    ],
+    { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  await once(child, 'close');
+  const { testResults } = JSON.parse(await readFile(output, 'utf8')) as {
+    testResults: { name: string; assertionResults: { fullName: string; status: string }[] }[];
+  };
+  return testResults.flatMap(({ name, assertionResults }) =>
+    assertionResults.map(({ fullName, status }) => ({
+      file: relative(join(ROOT, 'test'), name),
+      fullName,
+      status,
+    })),
+  );
+};
+
+const resultOf = ({ tests = [] }: Line, ran: readonly Ran[]): string => {
+  const found = tests.map(([file, title]) =>
+    ran.filter((one) => one.file === file && one.fullName.includes(title) && one.status !== 'skipped'),
+  );
+  const failed = found.flat().filter(({ status }) => status !== 'passed');
+  if (failed[0]) return `FAILED: ${failed[0].fullName}`;
+  const lost = tests.find((_, index) => found[index]?.length === 0);
+  if (lost) return `NOT RUN: ${lost[1]}`;
+  return tests.length === 0 ? '-' : `${found.flat().length} passed`;
+};
+
+if (values.write) await writeFile(join(ROOT, CARD), writeCard(LINES));
+else {
+  const ran = await runTests();
+  const rows = LINES.map((line) => [
+    line.id,
+    line.what,
+    standingOf(line),
+    resultOf(line, ran),
+    line.miss ?? '',
+  ]);
+  process.stdout.write(`${formatTable(['line', 'what', 'verdict', 'result', 'what does not hold'], rows)}\n`);
+  if (rows.some(([, , , result = '']) => /^(FAILED|NOT RUN)/.test(result))) process.exitCode = 1;
+}
