@@ -58,11 +58,14 @@ export const placeValues = async (
   return { files: new Map([...changed].toSorted(([a], [b]) => compareBytes(a, b))), held };
 };
 
-const takesValues = ({ siteInputs: { fields, configs = [] } }: BundleConfig, { id }: BundleAssignment) =>
-  [...fields, ...configs].some(({ assignment }) => assignment === id);
+/** Whether an assignment asks for values of the site. */
+export const takesValues = (
+  { siteInputs: { fields, configs = [] } }: BundleConfig,
+  { id }: BundleAssignment,
+) => [...fields, ...configs].some(({ assignment }) => assignment === id);
 
-/** @throws FleetError SITE_VALUES, OUT_OF_BOUNDS */
-const fieldsOf = async (
+/** The values that an assignment gets, without those that are secrets. @throws FleetError SITE_VALUES, OUT_OF_BOUNDS */
+export const fieldsOf = async (
   config: BundleConfig,
   values: SiteValues,
   agent: string,
@@ -140,7 +143,7 @@ const ordinal = (documents: readonly ParsedDocument[]): readonly ParsedDocument[
 const PLAIN = /^(?!(?:y|yes|n|no|on|off|true|false|null)$)[a-z][\w./-]*$/i;
 
 /** YAML that every reader takes alike: text values and unusual names are in quotes. */
-const toYaml = (value: ParsedDocument['value']): string => {
+export const toYaml = (value: unknown): string => {
   const document = new Document(value, { ...YAML_OPTIONS, aliasDuplicateObjects: false });
   visit(document, {
     Scalar: (key, node) => {

@@ -3,6 +3,8 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
@@ -29,6 +31,7 @@ import {
   type TreeCluster,
 } from '../git/cluster-folder.ts';
 import { loadLocked, type PlaceOptions, type TreeLayout } from './load-place.ts';
+import { completeReconcilers, type FollowedBundle } from './complete-reconcilers.ts';
 import { placeValues } from './place-values.ts';
 import type { HeldAtCluster } from './tree-delivery.ts';
 
@@ -232,13 +235,27 @@ const candidateOf = async (
 const bundleOf = ({ subjects }: StoredRelease): Digest | undefined =>
   subjects.get('bundle/kubernetes') ?? subjects.get('bundle/host');
 
-type BundleReader = (digest: Digest) => Promise<Bundle>;
+type ReadBundle = Bundle & Pick<FollowedBundle, 'readPackage'>;
+type BundleReader = (digest: Digest) => Promise<ReadBundle>;
 
-/** Reads each bundle once, however many clusters have it. */
-const createBundleReader = ({ layout }: TreeLayout): BundleReader => {
-  const known = new Map<Digest, Promise<Bundle>>();
+/** Reads each bundle once, however many clusters have it, and its packages where one is asked for. */
+const createBundleReader = ({ layout: { blobs } }: TreeLayout): BundleReader => {
+  const known = new Map<Digest, Promise<ReadBundle>>();
+  const readOne = async (digest: Digest): Promise<ReadBundle> => {
+    const bundle = await readBundle(blobs, digest);
+    let packages: Promise<ReadonlyMap<string, Tree>> | undefined;
+    const readAll = async (): Promise<ReadonlyMap<string, Tree>> =>
+      unpackPackages(
+        await Promise.all(bundle.manifest.layers.map((layer) => readBlob(blobs, layer.digest, layer.size))),
+      );
+    const readPackage = async (id: string): Promise<Tree> => {
+      packages ??= readAll();
+      return (await packages).get(id) ?? new Map<string, Buffer>();
+    };
+    return { ...bundle, readPackage };
+  };
   return (digest) => {
-    const found = known.get(digest) ?? readBundle(layout.blobs, digest);
+    const found = known.get(digest) ?? readOne(digest);
     known.set(digest, found);
     return found;
   };
@@ -273,10 +290,14 @@ const placeAt = async (
 ): Promise<Content & { readonly held: readonly HeldAtCluster[] }> => {
   if (bundle === undefined) return { ...content, held: [] };
   const { channel, site, agent, values } = cluster;
-  const { kind, config } = await bundleAt(bundle);
+  const { kind, config, readPackage } = await bundleAt(bundle);
   const { files, held } =
     kind === 'kubernetes'
-      ? await placeValues(content.files, config, values, agent)
+      ? await completeReconcilers(
+          await placeValues(content.files, config, values, agent),
+          { digest: bundle, config, readPackage },
+          cluster,
+        )
       : { files: content.files, held: new Map<string, FleetError>() };
   const reasons = [...held].map(([assignment, { message }]) => `${assignment}: ${message}\n`);
   return {

@@ -1,0 +1,129 @@
+import { expect, test } from 'vitest';
+import { parse, parseAllDocuments } from 'yaml';
+import { RECONCILERS } from '../../load/templates/render-template.ts';
+import { reconcilerClusters } from './reconciler-clusters.ts';
+import type { ValuedClusters } from './valued-clusters.ts';
+
+const VALUES = { lineNumber: 8, motto: "it's {{ here }}" };
+const worldOf = (name: string) => reconcilerClusters(name, RECONCILERS[name] ?? {});
+
+const objectsOf = async ({ file }: ValuedClusters, id: string): Promise<readonly Record<string, never>[]> =>
+  parseAllDocuments((await file(id, 'monitor-probe/reconciler.yaml')) ?? '').map(
+    (one) => one.toJS() as never,
+  );
+
+test.each(['flux-oci', 'argocd-oci'])(
+  '%s follows the bundle of its release, with patches that make what an agent would make',
+  async (name) => {
+    await using world = await worldOf(name);
+    expect(await world.deliver()).toMatchObject({ outcome: 'pushed', heldAtClusters: [] });
+    const release = await world.file('plant-8/edge', 'RELEASE');
+    const [digest] = /sha256:[0-9a-f]{64}/.exec(release ?? '') ?? [];
+    const objects = await objectsOf(world, 'plant-8/edge');
+    const spec = objects.at(-1)?.['spec'] as unknown as Record<string, never>;
+    const patches = (
+      name === 'flux-oci' ? spec['patches'] : (spec['source'] as never)?.['kustomize']?.['patches']
+    ) as readonly { readonly target: object; readonly patch: string }[] | undefined;
+    expect(JSON.stringify(objects)).toContain(`"${digest}"`);
+    expect(JSON.stringify(objects)).not.toContain('"bundle"');
+    expect(patches?.map(({ target, patch }) => ({ target, patch: parse(patch) as unknown }))).toEqual([
+      {
+        target: { version: 'v1', kind: 'ConfigMap', name: 'web', namespace: expect.any(String) },
+        patch: [{ op: 'replace', path: '/data/speed', value: '30' }],
+      },
+      {
+        target: {
+          group: 'lines.example',
+          version: 'v1',
+          kind: 'Line',
+          name: 'web',
+          namespace: expect.any(String),
+        },
+        patch: [{ op: 'replace', path: '/spec/belts/0/speed', value: 2 }],
+      },
+      {
+        target: { version: 'v1', kind: 'ConfigMap', name: 'platform-config', namespace: expect.any(String) },
+        patch: [
+          { op: 'replace', path: '/data/LEVEL', value: VALUES.motto },
+          { op: 'replace', path: '/data/LINE', value: '8' },
+        ],
+      },
+    ]);
+  },
+);
+
+test('rancher-fleet-helm: each cluster has a HelmOp of its own, with the values of its site', async () => {
+  await using world = await worldOf('rancher-fleet-helm');
+  await world.deliver();
+  const [seven, eight] = await Promise.all(
+    ['plant-7/edge', 'plant-8/edge'].map(async (id) => (await objectsOf(world, id))[0]),
+  );
+  expect(eight).toMatchObject({
+    kind: 'HelmOp',
+    spec: {
+      helm: { values: { siteValues: VALUES } },
+      targets: [
+        {
+          name: 'edge',
+          clusterSelector: { matchLabels: { 'fleet-ferry/site': 'plant-8', 'fleet-ferry/agent': 'edge' } },
+        },
+      ],
+    },
+  });
+  expect(seven).toMatchObject({ spec: { helm: { values: { siteValues: { lineNumber: 1 } } } } });
+  const nameOf = (one: unknown) => (one as { readonly metadata: { readonly name: string } }).metadata.name;
+  expect(nameOf(seven)).not.toBe(nameOf(eight));
+  expect(nameOf(eight).length).toBeLessThanOrEqual(53);
+});
+
+test('rancher-fleet: each cluster has a GitRepo of its own; the values are in its platform-config', async () => {
+  await using world = await worldOf('rancher-fleet');
+  await world.deliver();
+  expect(await objectsOf(world, 'plant-8/edge')).toMatchObject([
+    {
+      kind: 'GitRepo',
+      spec: { targets: [{ clusterSelector: { matchLabels: { 'fleet-ferry/site': 'plant-8' } } }] },
+    },
+  ]);
+  const config = parse(
+    (await world.file('plant-8/edge', 'monitor-probe/platform-config.yaml')) ?? '',
+  ) as object;
+  expect(config).toMatchObject({ data: { LINE: '8', LEVEL: VALUES.motto } });
+});
+
+test('symphony: parameters of the Instance, as text', async () => {
+  await using world = await worldOf('symphony');
+  await world.deliver();
+  const instance = (await objectsOf(world, 'plant-8/edge')).find(({ kind }) => kind === 'Instance');
+  expect(instance).toMatchObject({ spec: { parameters: { lineNumber: '8', motto: VALUES.motto } } });
+});
+
+test('zarf: a configuration file with the variables of the package beside it', async () => {
+  await using world = await worldOf('zarf');
+  await world.deliver();
+  expect(parse((await world.file('plant-8/edge', 'monitor-probe/zarf-config.yaml')) ?? '')).toEqual({
+    package: { deploy: { set: { LINE_NUMBER: '8', MOTTO: VALUES.motto, SPEED: '30', REPLICAS: '2' } } },
+  });
+});
+
+test('ansible-pull: the file of variables on the host has those of its site', async () => {
+  await using world = await worldOf('ansible-pull');
+  await world.deliver();
+  const [play] = parse((await world.file('plant-8/edge', 'monitor-probe/reconciler.yaml')) ?? '') as {
+    readonly tasks: readonly Record<string, { readonly dest?: string; readonly content?: string }>[];
+  }[];
+  const copies = (play?.tasks ?? []).flatMap((task) => task['ansible.builtin.copy'] ?? []);
+  const [, text = ''] =
+    /'([^']*)'/.exec(copies.find(({ dest }) => dest?.endsWith('.json'))?.content ?? '') ?? [];
+  const variables = JSON.parse(Buffer.from(text, 'base64').toString()) as object;
+  expect(variables).toMatchObject({ platform_config: { LEVEL: 'base' }, site_values: VALUES });
+});
+
+test('a value that is missing holds the application, and gives its reconciler nothing', async () => {
+  await using world = await worldOf('rancher-fleet-helm');
+  await world.set('plant-7', { lineNumber: 'seven' });
+  expect((await world.deliver()).heldAtClusters).toMatchObject([
+    { cluster: 'plant-7/edge', assignment: 'monitor-probe' },
+  ]);
+  expect(await objectsOf(world, 'plant-7/edge')).toEqual([]);
+});
