@@ -17,11 +17,65 @@ export type SiteValuesEdit = {
 };
 
 /**
- * Plans values of sites as a Config of the platform: in the one that has exactly this `siteSelector` and no other terms, or in a new one, of the
+ * Plans values of sites as Configs of the platform, each in the one that has exactly its `siteSelector` and no other terms, or in a new one, of the
  * environment's own layer where it has a folder.
- * @throws FleetError USAGE for a value to remove that no Config gives; NAME_CLASH, NAME_INVALID, FIELD_INVALID
+ * @throws FleetError USAGE for a value to remove that no Config gives, and for Configs in several repositories; NAME_CLASH, NAME_INVALID, FIELD_INVALID
  */
-export const planSiteValues = (
+export const planSiteValues = (layers: readonly Layer[], edits: readonly SiteValuesEdit[]): PlannedEdit => {
+  let present = layers;
+  const planned: PlannedEdit[] = [];
+  for (const edit of edits) {
+    const one = planOne(present, edit);
+    planned.push(one);
+    present = present.map((layer) => (layer.name === one.layer ? withEdit(layer, one) : layer));
+  }
+  return joinEdits(planned);
+};
+
+/** A layer with the files of an edit, and the object that it creates. */
+const withEdit = (layer: Layer, { files, subject, outcome }: PlannedEdit): Layer => {
+  const changed = new Set(files.map(({ path }) => path));
+  const kept = layer.files.filter(({ path }) => !changed.has(path));
+  const [first] = files;
+  const name = subject.slice(subject.indexOf(' ') + 1);
+  const created =
+    outcome === 'created' && first
+      ? [{ apiVersion: '', kind: 'Config', name, file: first.path, at: { file: first.path } }]
+      : [];
+  return {
+    ...layer,
+    files: [...kept, ...files.map(({ path, bytes }) => ({ path, bytes }))],
+    objects: [...layer.objects, ...created],
+  };
+};
+
+/** One edit of all files, each from its first bytes to its last. @throws FleetError USAGE */
+const joinEdits = (planned: readonly PlannedEdit[]): PlannedEdit => {
+  const [first, ...others] = planned;
+  if (!first) throw new FleetError('USAGE', 'no value is given');
+  const elsewhere = others.find(({ location }) => !isSameJson(toPlace(location), toPlace(first.location)));
+  if (elsewhere)
+    throw new FleetError(
+      'USAGE',
+      `these values belong into several repositories: ${first.subject} and ${elsewhere.subject}`,
+      { hint: 'Set them in several calls' },
+    );
+  const files = new Map<string, PlannedEdit['files'][number]>();
+  for (const file of planned.flatMap((one) => one.files))
+    files.set(file.path, { ...file, was: files.has(file.path) ? files.get(file.path)?.was : file.was });
+  const changed = planned.filter(({ outcome }) => outcome !== 'unchanged');
+  const subjects = [...new Set((changed.length > 0 ? changed : planned).map(({ subject }) => subject))];
+  return {
+    ...first,
+    files: [...files.values()],
+    subject: subjects.length > 1 ? `${subjects.length} Configs of sites` : (subjects[0] ?? first.subject),
+    outcome: changed[0]?.outcome ?? 'unchanged',
+  };
+};
+
+const toPlace = (location: PlannedEdit['location']): Json => JSON.parse(JSON.stringify(location)) as Json;
+
+const planOne = (
   layers: readonly Layer[],
   { environment, siteSelector, set, unset }: SiteValuesEdit,
 ): PlannedEdit => {

@@ -147,6 +147,7 @@ export default class Serve extends FleetCommand {
     const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env });
     await using leadership = await lead({ db, store, duties, clock, log });
     exposeLeadership(metrics.registry, leadership);
+    const authoring = await authoringOf(configuration, clock, stop.signal);
     await using running = await startHub({
       hub,
       listen,
@@ -156,7 +157,7 @@ export default class Serve extends FleetCommand {
       clock,
       log,
       ...routes,
-      authoring: await authoringOf(configuration, clock, stop.signal),
+      authoring,
       onSiteChange: () => leadership.wake('sites'),
       onReport: () => leadership.wake('judge'),
       leadership: isDatabaseUrl(db) ? leadership : undefined,
@@ -164,6 +165,7 @@ export default class Serve extends FleetCommand {
       values: {
         review: configuration.siteValues,
         readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
+        write: authoring?.saveValues,
       },
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });

@@ -440,7 +440,29 @@ export type ValuesPreview = {
   }[];
 };
 export type ValuesChanged = {
-  readonly outcome: 'made' | 'proposed' | 'unchanged';
+  /**
+   * `written`: into the repository of the platform, where that decides.
+   */
+  readonly outcome: 'made' | 'proposed' | 'written' | 'unchanged';
+  /**
+   * Of `written`. The sites get the values with the next build.
+   */
+  readonly repository?: {
+    /**
+     * Repository and branch.
+     */
+    readonly place: string;
+    readonly files: readonly string[];
+    readonly commit: string | null;
+    /**
+     * Branch of the proposal.
+     */
+    readonly proposal: string | null;
+    /**
+     * Its address.
+     */
+    readonly pullRequest: string | null;
+  };
   readonly sites: readonly {
     readonly site: string;
     readonly version: number;
@@ -1026,15 +1048,166 @@ export type Sites = {
     /**
      * Assignments that are judged alike, the most frequent first. An agent without assignments counts as one.
      */
-    readonly states: readonly {
-      readonly verdict: RowVerdict;
-      readonly silent: boolean;
-      readonly stopped: boolean;
-      readonly freshness: 'fresh' | 'late' | 'stale' | 'unknown';
-      readonly count: number;
-    }[];
+    readonly states: readonly SiteState[];
   }[];
   readonly next: string | null;
+};
+export type SiteState = {
+  readonly verdict: RowVerdict;
+  readonly silent: boolean;
+  readonly stopped: boolean;
+  readonly freshness: 'fresh' | 'late' | 'stale' | 'unknown';
+  readonly count: number;
+};
+export type Overview = {
+  readonly fleet: string;
+  readonly at: Timestamp;
+  readonly freshness: Freshness;
+  readonly links: readonly LinkState[];
+  /**
+   * In the order of the chain.
+   */
+  readonly environments: readonly string[];
+  /**
+   * Every site, by name, in columns: the same index is the same site.
+   */
+  readonly sites: {
+    readonly name: readonly string[];
+    /**
+     * Index in `judged`.
+     */
+    readonly judged: readonly number[];
+    /**
+     * Index in `places`.
+     */
+    readonly place: readonly number[];
+    /**
+     * The oldest time that the words of its agents describe, in seconds since 1970; null: none ever spoke.
+     */
+    readonly saidAt: readonly (number | null)[];
+  };
+  /**
+   * Judgements of sites, each once.
+   */
+  readonly judged: readonly {
+    readonly agents: number;
+    readonly assignments: number;
+    readonly states: readonly SiteState[];
+    /**
+     * The site keeps the values that it has, lacks one, or differs from the repository; null: nothing holds its values.
+     */
+    readonly values: 'kept' | 'lacking' | 'differing' | null;
+  }[];
+  /**
+   * Channels and labels of sites, each once.
+   */
+  readonly places: readonly {
+    readonly channels: readonly string[];
+    /**
+     * Labels that all agents of the site have.
+     */
+    readonly labels: {
+      readonly [k: string]: string;
+    };
+  }[];
+  /**
+   * Causes that need a look, each with all of its sites: the worst first, then the one with the most sites.
+   */
+  readonly causes: readonly {
+    readonly kind:
+      | 'failed'
+      | 'release refused'
+      | 'drifted'
+      | 'service stopped'
+      | 'silent'
+      | 'stale'
+      | 'missing'
+      | 'extra'
+      | 'unknown'
+      | 'never reported'
+      | 'no release'
+      | 'behind'
+      | 'late';
+    /**
+     * Of a failure.
+     */
+    readonly code: string | null;
+    /**
+     * The failed check.
+     */
+    readonly check: string | null;
+    readonly assignment: string | null;
+    readonly channel: string | null;
+    /**
+     * Of the newest case.
+     */
+    readonly message: string | null;
+    /**
+     * Indexes in the columns of `sites`.
+     */
+    readonly sites: readonly number[];
+    readonly agents: number;
+    readonly assignments: number;
+    /**
+     * Time of the oldest case.
+     */
+    readonly since: Timestamp | null;
+    readonly newest: Timestamp | null;
+    /**
+     * Cases of the last day.
+     */
+    readonly recent: number;
+    /**
+     * The newest cases.
+     */
+    readonly examples: readonly {
+      readonly site: string;
+      readonly agent: string;
+      readonly assignment: string | null;
+    }[];
+  }[];
+  /**
+   * Decisions and work that wait for a person.
+   */
+  readonly waits: {
+    /**
+     * Changes of values that wait for review; null: the reader does not see everything.
+     */
+    readonly values: number | null;
+    /**
+     * Enrolment tokens that nobody used yet; null: the reader does not see everything.
+     */
+    readonly enrolments: number | null;
+    /**
+     * Channels of which a release is held back, because it would remove what nobody meant to remove.
+     */
+    readonly releases: readonly {
+      readonly channel: string;
+      readonly reasons: readonly string[];
+    }[];
+    /**
+     * Agents that only media reach and whose next visit is overdue.
+     */
+    readonly overdue: number;
+    /**
+     * Agents that their operators hold.
+     */
+    readonly held: number;
+  };
+  /**
+   * Changes that agents reported in the last day.
+   */
+  readonly changed: {
+    readonly since: Timestamp;
+    readonly environments: readonly {
+      readonly environment: string;
+      /**
+       * Assignments that got another package, or none any more.
+       */
+      readonly packages: number;
+      readonly sites: number;
+    }[];
+  };
 };
 export type Compliance = {
   readonly at: Timestamp;

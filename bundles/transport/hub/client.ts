@@ -1538,7 +1538,19 @@ export type ValuesPreview = {
     }[];
 };
 export type ValuesChanged = {
-    outcome: "made" | "proposed" | "unchanged";
+    /** `written`: into the repository of the platform, where that decides. */
+    outcome: "made" | "proposed" | "written" | "unchanged";
+    /** Of `written`. The sites get the values with the next build. */
+    repository?: {
+        /** Repository and branch. */
+        place: string;
+        files: string[];
+        commit: string | null;
+        /** Branch of the proposal. */
+        proposal: string | null;
+        /** Its address. */
+        pullRequest: string | null;
+    };
     sites: {
         site: string;
         version: number;

@@ -37,6 +37,7 @@ import { readLayers } from '../place/read-layers.ts';
 import { prepareEdit, type PreparedEdit, refuseMistakes } from '../prepare-edit.ts';
 import { branchOf, conflictOf, saveEdit } from '../save/save-edit.ts';
 import { readDocument } from '../yaml/edit-document.ts';
+import { prepareSiteValues, requireRepository, saveSiteValues } from '../write-site-values.ts';
 import { createQueue } from './create-queue.ts';
 import { isWithheld } from './withheld.ts';
 
@@ -138,8 +139,7 @@ export const openAuthoring = ({
     save: (edit, person) =>
       queue(async () => {
         const prepared = await prepare(edit);
-        if (prepared.edit.location.kind === 'directory')
-          throw new FleetError('USAGE', 'the platform of this hub is in no repository', { hint: CONNECT });
+        requireRepository(prepared, CONNECT);
         refuseMistakes(prepared);
         const saved = await saveEdit(prepared.edit, {
           ...options,
@@ -154,6 +154,13 @@ export const openAuthoring = ({
         const { outcome, place, files, commit = null, proposal = null, pullRequest = null } = saved;
         if (outcome === 'written') throw new FleetError('INTERNAL', 'an edit was written into a directory');
         return { outcome, place, files, commit, proposal, pullRequest };
+      }),
+    saveValues: (asked) =>
+      queue(async () => {
+        const prepared = await prepareSiteValues(options, asked);
+        requireRepository(prepared, CONNECT);
+        refuseMistakes(prepared);
+        return await saveSiteValues(prepared, asked, { ...options, configuration });
       }),
   };
 };

@@ -3,12 +3,15 @@ import { Args, Flags } from '@oclif/core';
 import { toFleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
+import { checkChanges, decidesInRepository } from '../../hub/promote/values/change-values.ts';
+import { toSelected } from '../../hub/promote/values/decide-in-repository.ts';
 import { listSites } from '../../hub/sites/list-sites.ts';
 import { readValuesCsv } from '../../hub/sites/values-csv.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { personFlags, personAndReason } from '../person-flags.ts';
-import { changeMany } from './change-many.ts';
+import { changeMany, refuseAny } from './change-many.ts';
+import { setInRepository } from './set-in-repository.ts';
 
 export default class SitesImport extends FleetCommand {
   static override description =
@@ -43,10 +46,17 @@ export default class SitesImport extends FleetCommand {
       review: configuration.siteValues,
       here: flags.here,
     };
-    return await changeMany(hub, readValuesCsv(text, args.csv, sites), options, {
-      log: (line) => this.log(line),
-      say: (line) => this.say(line),
-    });
+    const asked = readValuesCsv(text, args.csv, sites);
+    const speaker = { log: (line: string) => this.log(line), say: (line: string) => this.say(line) };
+    if (flags.here || !decidesInRepository(configuration.siteValues))
+      return await changeMany(hub, asked, options, speaker);
+    const { changes, problems } = await checkChanges(hub, asked, flags['allow-unknown']);
+    refuseAny(problems, speaker);
+    const given = changes.filter(({ set, unset }) => Object.keys(set).length + unset.length > 0);
+    const values = toSelected({}, given);
+    const { dryRun, now } = options;
+    const terms = { configuration, values, env: process.env, signal: this.signal, now, dryRun };
+    return await setInRepository(hub, terms, speaker);
   }
 }
 

@@ -21,7 +21,7 @@ import { type Configuration, readConfiguration } from '../../settings/configurat
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
-import { checkChanges } from '../../hub/promote/values/change-values.ts';
+import { checkChanges, decidesInRepository } from '../../hub/promote/values/change-values.ts';
 import { changeMany, type ManyOptions, proposeReviewed, refuseAny } from './change-many.ts';
 import { setInRepository } from './set-in-repository.ts';
 
@@ -207,7 +207,9 @@ export default class SitesSet extends FleetCommand {
     refuseAny(problems, this.#speaker);
     const { env } = process;
     const at = { env, signal: this.signal, now: this.readNow(flags.now), dryRun: flags['dry-run'] };
-    return await setInRepository(hub, { configuration, siteSelector, changes, ...at }, this.#speaker);
+    const { set = {}, unset = [] } = changes[0] ?? {};
+    const values = [{ siteSelector, set, unset, changes }];
+    return await setInRepository(hub, { configuration, values, ...at }, this.#speaker);
   }
 
   #manyOptions(flags: ManyFlags, { siteValues: review }: Pick<Configuration, 'siteValues'>): ManyOptions {
@@ -256,11 +258,7 @@ const isForRepository = (
   { siteValues }: Pick<Configuration, 'siteValues'>,
   { here }: Pick<ManyFlags, 'here'>,
   { set, unset }: Pick<ValueChange, 'set' | 'unset'>,
-): boolean =>
-  !here &&
-  siteValues?.write !== undefined &&
-  siteValues.write !== 'hub' &&
-  Object.keys(set).length + unset.length > 0;
+): boolean => !here && decidesInRepository(siteValues) && Object.keys(set).length + unset.length > 0;
 
 type Together = Readonly<Partial<Record<'agent' | 'channel' | 'freshness', string>>> & {
   readonly select?: readonly string[] | undefined;

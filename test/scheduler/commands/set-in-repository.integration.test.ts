@@ -10,6 +10,13 @@ import { startForge } from '../../harness/neighbours/forge-server.ts';
 import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
+import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts';
+import type { SelectedValues } from '../../../scheduler/hub/promote/values/decide-in-repository.ts';
+import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
+import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { addDays } from '#bundles/time';
+import { testServer } from '../hub/serve/test-server.ts';
+import type { TestHub } from '../hub/test-hub.ts';
 import { writeFiles } from '../file-tree.ts';
 import { config, LAYERS, layeredHub } from '../hub/sites/layers/layered-hub.ts';
 import { openLayout } from '#bundles/formats/layout/layout';
@@ -62,8 +69,30 @@ const repository = async (write: 'commit' | 'pullRequest') => {
       hub,
       {
         configuration: settings,
-        siteSelector,
-        changes: sites.map((site) => ({ site, set: values, unset })),
+        values: [
+          {
+            siteSelector,
+            set: values,
+            unset,
+            changes: sites.map((site) => ({ site, set: values, unset })),
+          },
+        ],
+        env,
+        signal: new AbortController().signal,
+        now: NOW,
+        dryRun: false,
+      },
+      { log: (line) => lines.push(line), say: (line) => lines.push(line) },
+    );
+  const many = (asked: readonly Pick<SelectedValues, 'siteSelector' | 'set'>[]) =>
+    setInRepository(
+      hub,
+      {
+        configuration: settings,
+        values: asked.map(({ siteSelector, set: values }) => {
+          const { site = '', agent } = siteSelector;
+          return { siteSelector, set: values, unset: [], changes: [{ site, agent, set: values, unset: [] }] };
+        }),
         env,
         signal: new AbortController().signal,
         now: NOW,
@@ -73,7 +102,10 @@ const repository = async (write: 'commit' | 'pullRequest') => {
     );
   return {
     hub,
+    env,
+    folder,
     git,
+    many,
     set,
     lines,
     forge,
@@ -138,6 +170,93 @@ test('values of sites become a pull request where siteValues.write names the rep
       review: settings.siteValues,
     }),
   ).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--here') as string });
+});
+
+test('a file of many sites is one pull request, with the Config of each site and an entry in the audit log for each', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, forge, git, many, lines } = place;
+  await many([
+    { siteSelector: { site: 'plant-1' }, set: { gatewayHost: 'g1', port: 1 } },
+    { siteSelector: { site: 'plant-2' }, set: { gatewayHost: 'g2' } },
+    { siteSelector: { site: 'plant-2', agent: 'edge' }, set: { port: 2 } },
+    { siteSelector: { site: 'plant-1' }, set: { port: 3 } },
+  ]);
+  expect(forge.pulls.map(({ title, state }) => [title, state])).toEqual([
+    ['Create 3 Configs of sites', 'open'],
+  ]);
+  expect(lines.at(-1)).toContain('once it is merged and built');
+  const branch = forge.pulls[0]?.head ?? '';
+  const changed = (await git('diff', '--name-only', 'main', branch)).split('\n');
+  const texts = await Promise.all(changed.map((path) => git('show', `${branch}:${path}`)));
+  expect(texts.join('\n')).toMatch(/gatewayHost: g1\s+port: 3/);
+  expect(texts.join('\n')).not.toContain('port: 1\n');
+  const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+  const abouts = entries.flatMap(({ kind, predicate }) =>
+    kind === 'change' && predicate.change === 'sites set in repository' ? [predicate.about] : [],
+  );
+  expect(abouts).toEqual(['plant-1', 'plant-2', 'plant-2/edge']);
+});
+
+test('the hub writes the change of its API, and of its page, into the repository, by the caller', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, forge, git, settings, folder, env } = place;
+  const authoring = openAuthoring({
+    configuration: settings,
+    env,
+    cwd: folder,
+    clock: () => NOW,
+    signal: new AbortController().signal,
+  });
+  if (!authoring) throw new Error('no platform is configured');
+  const values = { review: settings.siteValues, readKeys: async () => hub.keys, write: authoring.saveValues };
+  const { server, setNow } = await testServer({ values, authoring }, hub as unknown as TestHub);
+  setNow(NOW);
+  const tokenOf = async (...allowances: readonly string[]) => {
+    const order = { scope: 'decide', person: 'ann', allowances: allowances.map(parseAllowance) } as const;
+    const terms = { note: undefined, expires: addDays(NOW, 30), now: NOW };
+    return (await createToken(hub.store, order, terms)).token;
+  };
+  const change = async (token: string, body: object) => {
+    const answer = await server.inject({
+      method: 'POST',
+      url: '/v1/values/changes',
+      headers: { authorization: `Bearer ${token}` },
+      payload: { reason: 'a new gateway', ...body },
+    });
+    return { status: answer.statusCode, ...answer.json<Record<string, unknown>>() };
+  };
+  const ann = await tokenOf('values:site=plant-1');
+  const version = await hub.valuesOf('plant-1');
+  expect(await change(ann, { site: 'plant-1', set: { gatewayHost: 'g1' } })).toMatchObject({
+    status: 200,
+    outcome: 'written',
+    sites: [],
+    repository: { pullRequest: expect.stringMatching(/^http/) as string },
+  });
+  expect(await change(ann, { site: 'plant-2', set: { gatewayHost: 'g1' } })).toMatchObject({ status: 403 });
+  expect(await change(ann, { site: 'plant-1', set: { port: 'x' } })).toMatchObject({ status: 400 });
+  expect(forge.pulls.map(({ title }) => title)).toEqual(['Create Config site-plant-1']);
+  const branch = forge.pulls[0]?.head ?? '';
+  expect(await git('log', '-1', '--format=%an', branch)).toBe('ann');
+  expect(await git('log', '-1', '--format=%b', branch)).toContain('a new gateway');
+  const all = await tokenOf('values:*');
+  expect(await change(all, { select: { region: 'north' }, set: { port: 8443 } })).toMatchObject({
+    outcome: 'written',
+  });
+  expect(forge.pulls.at(-1)?.title).toContain('Config north');
+  // Nothing was decided at the hub, and the log names both.
+  expect(await hub.valuesOf('plant-1')).toEqual(version);
+  const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+  const logged = entries.flatMap(({ kind, predicate }) =>
+    kind === 'change' && predicate.change === 'sites set in repository' ? [predicate] : [],
+  );
+  expect(logged).toMatchObject([
+    { about: 'plant-1', person: 'ann', reason: 'a new gateway' },
+    { about: 'north', person: 'ann' },
+  ]);
+  // What the hub was given before is undone at the hub.
+  expect(await change(all, { site: 'plant-1', to: 1 })).toMatchObject({ status: 200, outcome: 'unchanged' });
+  await server.close();
 });
 
 test('refuses a value that one of the hub would override, what no Config gives, and what the platform does not take', async () => {

@@ -6,6 +6,7 @@ import type {
   PlatformSave,
   PlatformSaved,
 } from '#bundles/schemas/types/hub-decisions';
+import type { ValuesWriter } from '../../promote/values/decide-in-repository.ts';
 
 /** Edits of the platform for the page. It reads and writes the repository with the hub's own rights; the routes judge the caller's. */
 export type Authoring = {
@@ -21,4 +22,6 @@ export type Authoring = {
   readonly preview: (edit: PlatformEdit) => Promise<PlatformPreview>;
   /** @throws FleetError USAGE without a repository; the mistakes of the edit; as saveEdit and preview */
   readonly save: (edit: PlatformSave, person: string) => Promise<PlatformSaved>;
+  /** Values of sites as Configs. @throws FleetError USAGE without a repository; the mistakes of the edit; as saveEdit */
+  readonly saveValues: ValuesWriter;
 };

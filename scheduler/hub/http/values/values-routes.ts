@@ -22,7 +22,13 @@ import {
   takeValuesApproval,
 } from '../../promote/values/approve-values.ts';
 import { type Conflict, refuseConflicts, resolveAsked } from '../../promote/values/asked-values.ts';
-import { checkChanges, decideValues } from '../../promote/values/change-values.ts';
+import { checkChanges, decidesInRepository, decideValues } from '../../promote/values/change-values.ts';
+import {
+  answerWritten,
+  decideInRepository,
+  toSelected,
+  type ValuesWriter,
+} from '../../promote/values/decide-in-repository.ts';
 import { listProposals, rightsOver } from '../../promote/values/list-proposals.ts';
 import { listVersions } from '../../promote/values/list-versions.ts';
 import { previewValues, toFault } from '../../promote/values/preview-values.ts';
@@ -52,6 +58,8 @@ export type ValuesOptions = {
   readonly review: ValuesReview | undefined;
   /** Read for each decision: officers may install a new root while the hub runs. */
   readonly readKeys: () => Promise<KeyDirectory>;
+  /** Writes values into the repository of the platform, where that decides; undefined: the hub has none. */
+  readonly write?: ValuesWriter | undefined;
 };
 
 type Asked<Body> = {
@@ -66,7 +74,7 @@ type Asked<Body> = {
 export const valuesRoutes = (
   server: HubServer,
   context: Context,
-  { review, readKeys }: ValuesOptions,
+  { review, readKeys, write }: ValuesOptions,
 ): void => {
   const { clock, onSiteChange } = context;
   const answerOnce = createAnswerOnce(context.hub.store, clock);
@@ -185,6 +193,12 @@ export const valuesRoutes = (
       const change = asked.to === undefined ? 'sites set' : 'sites values rollback';
       // A rollback changes what the hub decided, also where the repository decides now, and withdraws changes that wait for a stage.
       const back = asked.to !== undefined && asked.site !== undefined;
+      if (!back && write && decidesInRepository(review)) {
+        await hub.store.transact(within);
+        const repository = await decideInRepository(hub, toSelected(asked, changes), { write, now });
+        await carryOut(hub, now);
+        return answerWritten(repository);
+      }
       const terms = defined({ here: back || undefined, withdraw: back ? [asked.site ?? ''] : undefined });
       const decided = await decideValues(hub, changes, {
         allowUnknown: false,

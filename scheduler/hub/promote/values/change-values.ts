@@ -85,11 +85,15 @@ export const proposeIfReviewed = async (
   return proposal && (await judgeProposal(hub, proposal, review));
 };
 
+/** Whether values are decided in the repository of the platform, and not at the hub. */
+export const decidesInRepository = (review: ValuesReview | undefined): boolean =>
+  review?.write !== undefined && review.write !== 'hub';
+
 /** @throws FleetError USAGE if values are decided in the repository */
 export const refuseForRepository = (review: ValuesReview | undefined): void => {
-  if (review?.write === undefined || review.write === 'hub') return;
+  if (!decidesInRepository(review)) return;
   throw new FleetError('USAGE', 'values of sites are decided in the repository of the platform here', {
-    hint: 'Change the Config in that repository, or run fleet-scheduler sites set, which writes it there; with --here, sites set and sites import change the values at the hub',
+    hint: 'Change the Config in that repository, or run fleet-scheduler sites set or sites import, which write it there; with --here, sites set and sites import change the values at the hub',
   });
 };
 

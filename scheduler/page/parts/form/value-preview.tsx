@@ -16,8 +16,15 @@ export const Done = ({ changed }: { readonly changed: ValuesChanged }) => (
   </Alert>
 );
 
-const describeDone = ({ outcome, sites, rollouts, proposal }: ValuesChanged): string => {
+const describeDone = ({ outcome, sites, rollouts, proposal, repository }: ValuesChanged): string => {
   switch (outcome) {
+    case 'written': {
+      const { place, pullRequest = null, proposal: branch = null } = repository ?? {};
+      const proposed = pullRequest ?? branch;
+      return proposed === null
+        ? `It is a commit in ${place}. The sites get it with the next build.`
+        : `It is proposed in ${place}: ${proposed}. The sites get it once it is merged and built.`;
+    }
     case 'proposed':
       return `The change waits for approval as ${shortDigest(proposal ?? '')}. Nothing was changed yet.`;
     case 'unchanged':

@@ -18,6 +18,11 @@ import { setValues, type ValueChange } from '../../../../../scheduler/hub/sites/
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { readAuditLog } from '../../../../../scheduler/load/releases/audit-log.ts';
 import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
+import { defined } from '#bundles/defined';
+import { refuseMistakes } from '../../../../../scheduler/author/prepare-edit.ts';
+import { prepareSiteValues, saveSiteValues } from '../../../../../scheduler/author/write-site-values.ts';
+import { decideInRepository } from '../../../../../scheduler/hub/promote/values/decide-in-repository.ts';
+import { readConfiguration } from '../../../../../scheduler/settings/configuration.ts';
 import { LAYERS } from '../../sites/layers/layered-hub.ts';
 import { at, layer, NOW, type StagedHub, stagedHub } from './staged-hub.ts';
 
@@ -60,6 +65,9 @@ const approveAll = async (hub: StagedHub, now: Date): Promise<void> => {
     }
 };
 
+/** Places of values that were written into the repository. */
+const inRepository: string[] = [];
+
 /** Every road by which values reach a site. */
 const ROADS: readonly ((hub: StagedHub, take: Take, now: Date) => Promise<unknown>)[] = [
   async (hub, take, now) => setValues(hub.store, pick(take), await siteSigner(hub), now),
@@ -78,6 +86,41 @@ const ROADS: readonly ((hub: StagedHub, take: Take, now: Date) => Promise<unknow
   async (hub, take, now) => {
     const host = `layer-${take(1000)}`;
     await hub.edit(LAYERS, () => layer(host));
+    await hub.build({ now });
+    await hub.compose({ now });
+  },
+  async (hub, take, now) => {
+    const { site, agent, set } = pick(take);
+    const siteSelector = defined({ site, agent });
+    const asked = {
+      siteSelector,
+      set: Object.keys(set).length === 0 ? { port: take(1000) } : set,
+      unset: [],
+    };
+    const changes = [{ site, agent, ...asked }];
+    // Values of the hub override those of a Config.
+    const gone = { site, set: {}, unset: Object.keys(asked.set) };
+    await setValues(hub.store, gone, await siteSigner(hub), now);
+    if (agent !== undefined) await setValues(hub.store, { ...gone, agent }, await siteSigner(hub), now);
+    const { signal } = new AbortController();
+    const configuration = await readConfiguration({}, hub.folder);
+    const options = {
+      platform: `${hub.folder}/platform`,
+      maps: [],
+      cacheDirectory: `${hub.folder}/cache`,
+      env: {},
+      signal,
+      configuration,
+    };
+    const { outcome } = await decideInRepository(hub, [{ ...asked, changes }], {
+      now,
+      write: async (wanted) => {
+        const prepared = await prepareSiteValues(options, wanted);
+        refuseMistakes(prepared);
+        return saveSiteValues(prepared, wanted, options);
+      },
+    });
+    if (outcome !== 'unchanged') inRepository.push(agent === undefined ? site : `${site}/${agent}`);
     await hub.build({ now });
     await hub.compose({ now });
   },
@@ -120,7 +163,9 @@ test('of 200 changes by every road, each that a site sees has an entry in the au
   const noted = entries.flatMap((entry) => {
     if (entry.kind !== 'change') return [];
     const { change, about, old, new: now } = entry.predicate;
-    const isDecision = /propose|reject|^values rollout (?!take-back)|enroll|renew|pin/.test(change);
+    const isDecision = /in repository|propose|reject|^values rollout (?!take-back)|enroll|renew|pin/.test(
+      change,
+    );
     return isDecision || old === null ? [] : [canonicalJson([about, old, now])];
   });
   const seen: string[] = [];
@@ -140,5 +185,9 @@ test('of 200 changes by every road, each that a site sees has an entry in the au
     }
   }
   expect(seen.length).toBeGreaterThan(100);
+  const written = entries.flatMap(({ kind, predicate }) =>
+    kind === 'change' && predicate.change === 'sites set in repository' ? [predicate.about] : [],
+  );
+  expect(written).toEqual(inRepository);
   expect(noted.toSorted()).toEqual(seen.toSorted());
 }, 120_000);

@@ -1,0 +1,138 @@
+import { FleetError } from '#bundles/errors';
+import { defined } from '#bundles/defined';
+import { nameSome } from '#bundles/name-some';
+import type { ValuesChanged } from '#bundles/schemas/types/hub-decisions';
+import { noteChange } from '../../changes/note-change.ts';
+import type { Hub } from '../../hub.ts';
+import { siteValuesOf } from '../../sites/issue-site.ts';
+import { readSites, type SiteFacts } from '../../sites/set-many-values.ts';
+import type { ValueChange } from '../../sites/set-values.ts';
+import type { AskedValues } from './asked-values.ts';
+import type { By } from '../../store/open-store.ts';
+
+/** The same values at all sites or agents that a selector selects: what one Config gives. */
+export type SelectedValues = Pick<ValueChange, 'set' | 'unset'> & {
+  readonly siteSelector: Readonly<Record<string, string>>;
+  /** The change at each of them, checked. */
+  readonly changes: readonly ValueChange[];
+};
+
+/** The commit or pull request with the values. */
+export type WrittenValues = {
+  /** 'Config north', or several. */
+  readonly subject: string;
+  /** `written`: into a directory. */
+  readonly outcome: 'written' | 'pushed' | 'proposed' | 'unchanged';
+  /** Repository and branch, or the directory. */
+  readonly place: string;
+  readonly files: readonly string[];
+  readonly commit: string | undefined;
+  /** Branch of the proposal. */
+  readonly proposal: string | undefined;
+  /** Address of the pull request. */
+  readonly pullRequest: string | undefined;
+};
+
+/** Writes values of sites of an environment into the repository of the platform. */
+export type ValuesWriter = (asked: {
+  readonly environment: string;
+  readonly values: readonly Omit<SelectedValues, 'changes'>[];
+  readonly by: By;
+  readonly now: Date;
+}) => Promise<WrittenValues>;
+
+/**
+ * Decides values of sites in the repository of the platform, by the person and reason of the store. The audit log names what was written, with an entry
+ * for each selector; the sites get the values with the next build.
+ * @throws FleetError USAGE for sites of several environments, and for values of the hub that would override those of a Config; what `write` throws
+ */
+export const decideInRepository = async (
+  { store }: Hub,
+  values: readonly SelectedValues[],
+  { write, now }: { readonly write: ValuesWriter; readonly now: Date },
+): Promise<WrittenValues> => {
+  const changes = values.flatMap((one) => one.changes);
+  const known = await readSites(store.db, changes);
+  const environment = environmentOf(known, changes);
+  refuseOverridden(known, store.fleet, changes);
+  const asked = values.map(({ siteSelector, set, unset }) => ({ siteSelector, set, unset }));
+  const written = await write({ environment, values: asked, by: store.by, now });
+  if (written.outcome === 'unchanged') return written;
+  const { subject, commit = null, proposal = null, pullRequest = null, place, files } = written;
+  await store.transact(async (tx) => {
+    for (const one of values) {
+      const said = { object: subject, place, files, commit, proposal, pullRequest };
+      const change = { change: 'sites set in repository', about: aboutOf(one), old: null, new: said };
+      await noteChange(tx, change, store.by, now);
+    }
+  });
+  return written;
+};
+
+/** Checked changes of a request by what selects their sites: its labels, or each site that it names. */
+export const toSelected = (
+  { select, sites }: Pick<AskedValues, 'select' | 'sites'>,
+  changes: readonly ValueChange[],
+): readonly SelectedValues[] => {
+  const [first] = changes;
+  if (select && sites === undefined && first)
+    return [{ siteSelector: select, set: first.set, unset: first.unset, changes }];
+  return changes.map((change) => {
+    const { site, agent, set, unset } = change;
+    return { siteSelector: defined({ site, agent }), set, unset, changes: [change] };
+  });
+};
+
+/** The answer of the API about values in the repository. */
+export const answerWritten = ({ outcome, place, files, ...written }: WrittenValues): ValuesChanged => {
+  const { commit = null, proposal = null, pullRequest = null } = written;
+  const isSame = outcome === 'unchanged';
+  return {
+    outcome: isSame ? 'unchanged' : 'written',
+    sites: [],
+    rollouts: [],
+    proposal: null,
+    waits: [],
+    ...defined({ repository: isSame ? undefined : { place, files, commit, proposal, pullRequest } }),
+  };
+};
+
+const aboutOf = ({ siteSelector }: SelectedValues): string => {
+  const { site, agent, ...labels } = siteSelector;
+  if (site !== undefined && Object.keys(labels).length === 0)
+    return agent === undefined ? site : `${site}/${agent}`;
+  return Object.values(siteSelector).join(',') || 'all sites';
+};
+
+const environmentOf = ({ agents }: SiteFacts, changes: readonly ValueChange[]): string => {
+  const reached = changes.flatMap(({ site, agent }) =>
+    (agents.get(site) ?? []).filter(({ name }) => agent === undefined || name === agent),
+  );
+  const environments = [...new Set(reached.map((row) => row.environment))].toSorted();
+  const [only, other] = environments;
+  if (only !== undefined && other === undefined) return only;
+  throw new FleetError(
+    'USAGE',
+    only === undefined
+      ? 'no agent is enrolled there, so no environment is known'
+      : `these sites have agents of several environments: ${nameSome(environments)}`,
+    {
+      hint: 'Write the Config yourself: fleet-scheduler add config --site-select, or decide at the hub with --here',
+    },
+  );
+};
+
+/** Values that people set at the hub override those of layers. @throws FleetError USAGE */
+const refuseOverridden = ({ rows }: SiteFacts, fleet: string, changes: readonly ValueChange[]): void => {
+  const overridden = changes.flatMap(({ site, agent, set }) => {
+    const { values, agents } = siteValuesOf(rows.get(site), fleet, site);
+    const own = agent === undefined ? [] : Object.keys(agents[agent] ?? {});
+    return Object.keys(set)
+      .filter((name) => Object.hasOwn(values, name) || own.includes(name))
+      .map((name) => `${name} of ${site}`);
+  });
+  if (overridden.length === 0) return;
+  throw new FleetError('USAGE', `the hub has values that override a Config: ${nameSome(overridden)}`, {
+    hint: 'Remove them first: fleet-scheduler sites set <site> --unset <name> --here --reason "the repository decides"',
+  });
+};
