@@ -222,7 +222,9 @@ export const LINES: readonly Line[] = [
     id: 'W',
     what: 'Verdicts by kind',
     tests: [
-      ['agent/apply/kubernetes/health/judge.test.ts', ''],
+      ...['a Deployment', 'a StatefulSet', 'a DaemonSet', 'a Pod', 'a Job', 'other kinds of the cluster'].map(
+        (kind) => ['agent/apply/kubernetes/health/judge.test.ts', kind] as const,
+      ),
       [TARGET, 'waits for a Deployment to be available, and counts objects without a status as healthy'],
       [TARGET, 'fails a Job when it failed, and passes with one that its TTL removed'],
     ],
@@ -243,7 +245,7 @@ export const LINES: readonly Line[] = [
     what: 'An object without conditions is not healthy within the settle window',
     tests: [
       [TARGET, 'waits for a definition, then for its resources by their conditions'],
-      ['agent/apply/kubernetes/health/settle-kubernetes.test.ts', ''],
+      ['agent/apply/kubernetes/health/settle-kubernetes.test.ts', 'settleKubernetes'],
     ],
   },
   {

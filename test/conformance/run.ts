@@ -2,13 +2,11 @@
  * `npm run conformance`: runs the tests of each line of the checklist and prints the lines with what they answered. Ends with 1 when a test
  * failed or a line's test was not found. `--write` writes docs/applier.md and runs nothing.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatTable } from '../../bench/table.ts';
-import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
+import { runVitest } from '../harness/run/run-vitest.ts';
 import { CARD, standingOf, writeCard } from './card.ts';
 import { type Line, LINES } from './lines.ts';
 
@@ -18,30 +16,25 @@ const { values } = parseArgs({ options: { write: { type: 'boolean', default: fal
 /** A test as vitest's JSON reporter lists it. */
 type Ran = { readonly file: string; readonly fullName: string; readonly status: string };
 
-const files = [...new Set(LINES.flatMap(({ tests = [] }) => tests.map(([file]) => file)))];
+const tests = LINES.flatMap((line) => line.tests ?? []);
+const files = [...new Set(tests.map(([file]) => `test/${file}`))];
+const titles = [...new Set(tests.map(([, title]) => title))].map((title) =>
+  title.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`),
+);
 
 const runTests = async (): Promise<readonly Ran[]> => {
-  await using folder = await temporaryDirectory('conformance');
-  const output = join(folder.path, 'results.json');
-  const child = spawn(
-    process.execPath,
-    [
-      join(ROOT, 'test/harness/run-tests.ts'),
-      ...['unit', 'component', 'integration'].flatMap((project) => ['--project', project]),
-      '--reporter=json',
-      `--outputFile=${output}`,
-      ...files.map((file) => `test/${file}`),
-    ],
-    { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] },
-  );
-  await once(child, 'close');
-  const { testResults } = JSON.parse(await readFile(output, 'utf8')) as {
-    testResults: { name: string; assertionResults: { fullName: string; status: string }[] }[];
-  };
-  return testResults.flatMap(({ name, assertionResults }) =>
-    assertionResults.map(({ fullName, status }) => ({
+  const projects = ['unit', 'component', 'integration'].flatMap((project) => ['--project', project]);
+  const { report } = await runVitest({
+    repository: ROOT,
+    cwd: ROOT,
+    env: process.env,
+    words: [...projects, `--testNamePattern=(${titles.join('|')})`, ...files],
+    output: 'ignore',
+  });
+  return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
+    assertionResults.map(({ ancestorTitles, title, status }) => ({
       file: relative(join(ROOT, 'test'), name),
-      fullName,
+      fullName: [...ancestorTitles, title].join(' > '),
       status,
     })),
   );
@@ -49,7 +42,12 @@ const runTests = async (): Promise<readonly Ran[]> => {
 
 const resultOf = ({ tests = [] }: Line, ran: readonly Ran[]): string => {
   const found = tests.map(([file, title]) =>
-    ran.filter((one) => one.file === file && one.fullName.includes(title) && one.status !== 'skipped'),
+    ran.filter(
+      (one) =>
+        one.file === file &&
+        one.fullName.includes(title) &&
+        (one.status === 'passed' || one.status === 'failed'),
+    ),
   );
   const failed = found.flat().filter(({ status }) => status !== 'passed');
   if (failed[0]) return `FAILED: ${failed[0].fullName}`;

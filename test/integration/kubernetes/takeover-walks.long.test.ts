@@ -1,0 +1,203 @@
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
+import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
+import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
+import { lookAtAdoptions } from '../../../agent/apply/look-at-adoptions.ts';
+import { reconcile } from '../../../agent/apply/reconcile.ts';
+import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
+import {
+  copiesIn,
+  createSite,
+  FLEET,
+  type KubernetesSite,
+  pack,
+} from '../../agent/apply/kubernetes/kubernetes-site.ts';
+import { applyYaml } from '../../harness/flux/apply-definitions.ts';
+import { startFlux } from '../../harness/flux/start-flux.ts';
+import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
+import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
+import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
+import { startGitServer } from '../../harness/neighbours/git-server.ts';
+import { describeWith } from '../../harness/run/describe-with.ts';
+import { runOrFail } from '../../harness/run/run-command.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
+import { writeFiles } from '../../scheduler/file-tree.ts';
+
+const PATIENCE = { timeout: 120_000, interval: 500 };
+
+/** A ConfigMap and a Deployment of two pods. */
+const objects = (namespace: string, keys: readonly string[], annotations: object = {}): string =>
+  [
+    {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'settings', namespace, annotations },
+      data: Object.fromEntries(keys.map((key) => [key, 'x'])),
+    },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'web', namespace, annotations },
+      spec: {
+        replicas: 2,
+        selector: { matchLabels: { app: 'web' } },
+        template: {
+          metadata: { labels: { app: 'web' } },
+          spec: { containers: [{ name: 'a', image: 'a', env: keys.map((name) => ({ name, value: 'x' })) }] },
+        },
+      },
+    },
+  ]
+    .map((object) => `${JSON.stringify(object)}\n`)
+    .join('---\n');
+
+const ALWAYS = { 'fleet-ferry/adopt': 'always' };
+
+describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (paths) => {
+  let cluster: OwnCluster;
+  let folder: TemporaryDirectory;
+  const stack = new AsyncDisposableStack();
+
+  beforeAll(async () => {
+    folder = stack.use(await temporaryDirectory('takeover-walks'));
+    cluster = stack.use(await startOwnCluster({ ...paths, nodes: 1 }));
+    stack.use(await startFlux(paths.flux, cluster));
+  }, 300_000);
+  afterAll(() => stack.disposeAsync());
+
+  const newSite = (): Promise<KubernetesSite> =>
+    createSite(
+      kubernetesTarget({
+        open: async () =>
+          openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
+            patienceMs: 30_000,
+            requestMs: 30_000,
+          }),
+        fleet: FLEET,
+        healthTimeoutMs: 60_000,
+        stepTimeoutMs: 20_000,
+        adopt: 'ifUnowned',
+        copies: copiesIn(folder.path),
+      }),
+    );
+  const get = async (path: string): Promise<Record<string, unknown>> =>
+    (await cluster.request('GET', path)).body as Record<string, unknown>;
+  const podsIn = async (namespace: string): Promise<readonly string[]> => {
+    const { items } = (await get(`/api/v1/namespaces/${namespace}/pods`)) as unknown as {
+      items: { metadata: { uid: string; deletionTimestamp?: string } }[];
+    };
+    return items.map(({ metadata }) => metadata.uid).toSorted();
+  };
+  const keysIn = async (namespace: string): Promise<readonly string[]> =>
+    Object.keys(
+      ((await get(`/api/v1/namespaces/${namespace}/configmaps/settings`))['data'] as object | undefined) ??
+        {},
+    );
+  const marksIn = async (namespace: string): Promise<string> => {
+    const found = (await get(`/api/v1/namespaces/${namespace}/configmaps/settings`)) as {
+      metadata?: { labels?: object; annotations?: object; managedFields?: { manager: string }[] };
+    };
+    const { labels, annotations, managedFields = [] } = found.metadata ?? {};
+    return JSON.stringify({ labels, annotations, managers: managedFields.map(({ manager }) => manager) });
+  };
+
+  it('Helm: from its release to a package without a restart, and from a package back to it', async () => {
+    const namespace = 'walk-helm';
+    const chart = join(folder.path, 'chart');
+    await writeFiles(chart, {
+      'Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
+      'templates/all.yaml': objects(namespace, ['a', 'b']),
+    });
+    const helm = async (...words: readonly string[]): Promise<string> =>
+      (await runOrFail([paths.helm, ...words, '--namespace', namespace, '--kubeconfig', cluster.kubeconfig]))
+        .stdout;
+    await helm('install', 'shop', chart, '--create-namespace');
+    await expect.poll(() => podsIn(namespace), PATIENCE).toHaveLength(2);
+    const pods = await podsIn(namespace);
+    await using site = await newSite();
+    expect(await site.release([pack('shop', objects(namespace, ['a', 'b']))])).toMatchObject([
+      {
+        code: 'PATH_CLAIMED',
+        message: expect.stringContaining('belongs to Helm (meta.helm.sh/release-name: shop)'),
+      },
+    ]);
+    const [listed] = await lookAtAdoptions(site.agent);
+    expect(listed?.adoptions.map(({ verdict, changes, removes }) => ({ verdict, changes, removes }))).toEqual(
+      [
+        { verdict: 'refused', changes: [], removes: [] },
+        { verdict: 'refused', changes: [], removes: [] },
+      ],
+    );
+    expect(await site.release([pack('shop', objects(namespace, ['a', 'b'], ALWAYS))])).toMatchObject([
+      { outcome: 'created' },
+    ]);
+    expect(await podsIn(namespace)).toEqual(pods);
+    expect(await marksIn(namespace)).not.toMatch(/helm/i);
+    // The record of the release goes, and with it all that Helm knows.
+    await cluster.kubectl(['delete', 'secret', '-n', namespace, '-l', 'owner=helm,name=shop']);
+    expect(await helm('list', '--short')).toBe('');
+    expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+    await site.release([pack('shop', objects(namespace, ['a'], ALWAYS))]);
+    expect(await keysIn(namespace)).toEqual(['a']);
+    // Back: the objects are Helm's again, as they were.
+    await site.release([]);
+    expect(await keysIn(namespace)).toEqual(['a', 'b']);
+    await helm('upgrade', '--install', 'shop', chart);
+    expect(await helm('list', '--short')).toContain('shop');
+    // With the record left, an uninstall deletes objects that are not Helm's any more: the agent makes them again.
+    await site.release([pack('shop', objects(namespace, ['a'], ALWAYS))]);
+    await helm('uninstall', 'shop');
+    await observe(site.agent);
+    await expect.poll(() => keysIn(namespace), PATIENCE).toEqual(['a']);
+  }, 300_000);
+
+  it('Flux: a Kustomization that is suspended and deleted leaves its objects, and takes them back without a residue', async () => {
+    const namespace = 'walk-flux';
+    const tree = join(folder.path, 'tree');
+    await writeFiles(tree, {
+      'namespace.yaml': `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${namespace}}\n`,
+      'all.yaml': objects(namespace, ['a', 'b']),
+    });
+    const served = join(folder.path, 'served');
+    await makeGitRepository(join(served, 'tree.git'), { main: tree });
+    await using server = await startGitServer(served);
+    const kustomization = `apiVersion: source.toolkit.fluxcd.io/v1
+kind: GitRepository
+metadata: {name: walk, namespace: flux-system}
+spec: {interval: 1s, url: '${server.url}/tree.git', ref: {branch: main}}
+---
+apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata: {name: walk, namespace: flux-system}
+spec: {interval: 2s, prune: true, force: true, sourceRef: {kind: GitRepository, name: walk}}
+`;
+    await applyYaml(cluster, kustomization);
+    await expect.poll(() => podsIn(namespace), PATIENCE).toHaveLength(2);
+    const pods = await podsIn(namespace);
+    await using site = await newSite();
+    const kept = { 'fleet-ferry/prune': 'disabled' };
+    expect(await site.release([pack('web', objects(namespace, ['a', 'b'], kept))])).toMatchObject([
+      {
+        code: 'PATH_CLAIMED',
+        message: expect.stringContaining('belongs to Flux (kustomize.toolkit.fluxcd.io/name: walk)'),
+      },
+    ]);
+    const flux = ['-n', 'flux-system', 'kustomizations.kustomize.toolkit.fluxcd.io/walk'];
+    await cluster.kubectl(['patch', ...flux, '--type=merge', '-p', '{"spec":{"suspend":true}}']);
+    await cluster.kubectl(['delete', ...flux, '--wait=true']);
+    expect(await keysIn(namespace)).toEqual(['a', 'b']);
+    // Nobody's now: the next look takes them over without an annotation.
+    expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'created' }]);
+    expect(await podsIn(namespace)).toEqual(pods);
+    expect(await marksIn(namespace)).not.toMatch(/kustomize/);
+    await site.release([pack('web', objects(namespace, ['a', 'c'], kept))]);
+    expect(await keysIn(namespace)).toEqual(['a', 'c']);
+    // Back: the package goes without a deletion, and Flux removes what only the package had.
+    await site.release([]);
+    expect(await marksIn(namespace)).not.toMatch(/fleet-ferry\/assignment|"fleet-agent"/);
+    await applyYaml(cluster, kustomization);
+    await expect.poll(() => keysIn(namespace), PATIENCE).toEqual(['a', 'b']);
+    await cluster.kubectl(['delete', ...flux, '--wait=true']);
+  }, 300_000);
+});
