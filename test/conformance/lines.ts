@@ -455,7 +455,13 @@ export const LINES: readonly Line[] = [
   {
     id: 'T1',
     what: 'Timeouts of dry run, apply, wait and removal',
-    miss: 'One `healthTimeout` for each wait of an agent, two minutes for a step, 35 seconds for a deletion; authors cannot set one for an object',
+    tests: [
+      [
+        'agent/apply/kubernetes/health/settle-kubernetes.test.ts',
+        'ends when the first object is over its own time, and waits longer for one that says so',
+      ],
+    ],
+    miss: 'The wait has a timeout for the agent and for each object; a request has one minute, a step two, a deletion 35 seconds, which nobody can set',
   },
   {
     id: 'T2',

@@ -65,7 +65,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     claims: keysWanted,
     named: keysNamed,
     retryMs: options.healthTimeoutMs,
-    seconds: options.healthTimeoutMs / 1000,
+    seconds: (desired) => longestMs(desired, options.healthTimeoutMs) / 1000,
     execute: async (step, desired, signal) =>
       executeStep(
         options,
@@ -123,8 +123,26 @@ const keysWanted = (desired: DesiredPackage): ReadonlySet<string> =>
       ]),
   );
 
-const isOverriding = ({ fields }: Manifest): boolean => {
+/** The longest time that the waits of a package may take together: one for each wave, hook and dependency, and one at the end. */
+const longestMs = (desired: DesiredPackage, healthTimeoutMs: number): number => {
+  if (![...desired.files.values()].some((bytes) => MAY_WAIT.test(bytes.toString('latin1'))))
+    return healthTimeoutMs;
+  const policies = readManifests(desired).map(({ fields }) => policyOf(annotationsOf(fields)));
+  const places = new Set(policies.map(({ order }) => `${order.phase} ${order.wave}`)).size;
+  const dependent = policies.filter(({ order }) => order.dependsOn.length > 0).length;
+  const each = Math.max(...policies.map(({ timeoutMs }) => timeoutMs ?? 0), healthTimeoutMs);
+  return Math.max(1, places + dependent) * each;
+};
+
+/** Without one of these annotations a package waits once; most are not parsed for that. */
+const MAY_WAIT =
+  /fleet-ferry\/(?:timeout|wave|hook|depends-on)|sync-wave|argoproj\.io\/hook|helm\.sh\/hook|io\/depends-on/;
+
+const annotationsOf = (fields: Manifest['fields']): Readonly<Record<string, unknown>> => {
   const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
-  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
-  return policyOf(annotations).apply === 'override';
+  return isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+};
+
+const isOverriding = ({ fields }: Manifest): boolean => {
+  return policyOf(annotationsOf(fields)).apply === 'override';
 };

@@ -21,6 +21,7 @@ const ANNOTATIONS: Readonly<Record<string, readonly string[] | RegExp>> = {
   'fleet-ferry/ignore': /^\/[^,]+(?:,\s*\/[^,]+)*$/,
   'fleet-ferry/ignore-managers': /^[^,]{1,128}(?:,[^,]{1,128})*$/,
   'fleet-ferry/hook': ['before', 'after'],
+  'fleet-ferry/timeout': /^[1-9][0-9]{0,4}[smh]$/,
   'fleet-ferry/wave': /^[-+]?\d{1,9}$/,
   'fleet-ferry/fields': ['strict', 'merge'],
   'fleet-ferry/force': ['enabled', 'with-contents', 'disabled'],

@@ -1,3 +1,4 @@
+import { durationMs } from '#bundles/duration';
 import { defined } from '#bundles/defined';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
@@ -15,6 +16,7 @@ const FORCE = 'fleet-ferry/force';
 const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
+const TIMEOUT = 'fleet-ferry/timeout';
 const DRIFT = 'fleet-ferry/drift';
 const CONFLICTS = 'fleet-ferry/conflicts';
 const IGNORE = 'fleet-ferry/ignore';
@@ -73,7 +75,7 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
       annotations[DRIFT] === 'report' || annotations[DRIFT] === 'ignore' ? annotations[DRIFT] : 'correct',
     conflicts: annotations[CONFLICTS] === 'report' ? 'report' : 'force',
     ignore: { pointers: listIn(annotations[IGNORE]), managers: listIn(annotations[IGNORE_MANAGERS]) },
-    ...defined({ adopt: adoptOf(annotations[ADOPT]) }),
+    ...defined({ timeoutMs: timeoutOf(annotations[TIMEOUT]), adopt: adoptOf(annotations[ADOPT]) }),
   };
 };
 
@@ -84,6 +86,9 @@ const listIn = (written: unknown): readonly string[] =>
         .map((one) => one.trim())
         .filter((one) => one !== '')
     : [];
+
+const timeoutOf = (written: unknown): number | undefined =>
+  typeof written === 'string' && /^[1-9][0-9]{0,4}[smh]$/.test(written) ? durationMs(written) : undefined;
 
 const adoptOf = (written: unknown): Adopt | undefined => ADOPTS.find((one) => one === written);
 

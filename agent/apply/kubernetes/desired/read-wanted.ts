@@ -6,6 +6,7 @@ import type { KeyedHash, PackageSecrets } from '../../../model/package-secrets.t
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { cleanObject, withoutStatus } from './clean-object.ts';
+import { checkRules } from './check-rules.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
 import { isRecord } from '#bundles/is-record';
@@ -139,6 +140,7 @@ const toWantedObject = (
 ): WantedObject => {
   const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
   const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  checkRules(annotations, `${kind} ${name}`, place);
   const at = namespaced && namespace !== undefined ? namespace : undefined;
   const object = {
     ...(statusIsField ? fields : withoutStatus(fields)),

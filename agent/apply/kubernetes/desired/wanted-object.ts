@@ -45,6 +45,8 @@ export type ObjectPolicy = {
   /** fleet-ferry/wait: disabled excludes it from the health check. */
   readonly wait: boolean;
   readonly order: ObjectOrder;
+  /** fleet-ferry/timeout: how long it may take to become healthy, in milliseconds. undefined: as all objects. */
+  readonly timeoutMs?: number;
   /** fleet-ferry/drift: `report` leaves a difference until the next release, `ignore` does not look for it. */
   readonly drift: 'correct' | 'report' | 'ignore';
   /** fleet-ferry/conflicts: report leaves an object unchanged of which another applier owns a field with another value (checklist S5). */

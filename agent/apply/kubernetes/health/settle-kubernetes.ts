@@ -29,7 +29,7 @@ const MAX_READ = 100;
 
 /**
  * Waits until every object is Current or has been Failed for its patience (checklist W1), or until one failed for good, at most
- * `timeoutMs`. Time in which the server is unreachable does not count.
+ * `timeoutMs`, or the time that an object gives itself. Time in which the server is unreachable does not count.
  * @throws FleetError API_UNREACHABLE if the server is unreachable for too long, API_DENIED, ABORTED. Unhealthy objects are a result
  */
 export const settleKubernetes = async (
@@ -105,7 +105,10 @@ const watchUntilSettled = async (
         const end = { view, context, verdicts, believed, timedOut: undefined };
         const isUnrecoverable = [...believed].some((key) => cannotRecover(verdicts.get(key)));
         if (isUnrecoverable || !waited.some(({ key }) => isOpen(end, key))) return end;
-        if (elapsed >= timeoutMs) return { ...end, timedOut: seconds(timeoutMs) };
+        const late = waited.find(
+          ({ key, policy }) => isOpen(end, key) && elapsed >= (policy.timeoutMs ?? timeoutMs),
+        );
+        if (late) return { ...end, timedOut: seconds(late.policy.timeoutMs ?? timeoutMs) };
       }
     }
     await view.news(TICK_MS, signal);

@@ -147,6 +147,19 @@ describe('the objects of a package', () => {
     expect(read(role)[0]?.object['rules']).toBeUndefined();
   });
 
+  it.each([
+    ['fleet-ferry/adopt: allways', 'Did you mean always?'],
+    ['fleet-ferry/drift: correkt', 'correct, report, ignore'],
+    ['fleet-ferry/hook: pre', 'before, after'],
+    ['fleet-ferry/ignore: spec.replicas', 'JSON pointers'],
+    ['fleet-ferry/timeout: soon', '20m'],
+  ])('are refused with %s, with what is meant', (annotation, hint) => {
+    const refused = refusalOf(() => read(map('a').replace('ns}', `ns, annotations: {${annotation}}}`)));
+    expect(refused).toMatchObject({ code: 'OBJECT_INVALID', at: { file: 'app.yaml' } });
+    expect(refused.message).toContain('ConfigMap a has fleet-ferry/');
+    expect(refused.hint?.toLowerCase()).toContain(hint.toLowerCase());
+  });
+
   it('have their policy from the fleet-ferry annotations', () => {
     const policy = (annotations: string) =>
       read(map('a').replace('ns}', `ns, annotations: ${annotations}}`))[0]?.policy;

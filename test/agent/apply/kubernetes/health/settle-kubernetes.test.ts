@@ -107,6 +107,20 @@ describe('settleKubernetes', () => {
     expect(api.counts).toMatchObject({ list: 3, watch: 3 });
   });
 
+  it('ends when the first object is over its own time, and waits longer for one that says so', async () => {
+    const timed = (timeoutMs: number): WantedObject => {
+      const wanted = wantedOf(deployment());
+      return { ...wanted, policy: { ...wanted.policy, timeoutMs } };
+    };
+    const never = ({ api }: World): void => api.put(deployment(WAITING));
+    const short = await settled([timed(20_000)], never, { timeoutMs: 60_000 });
+    expect(failedOf(short.checks)[0]).toContain('after 20 s');
+    expect(short.seconds).toBeLessThan(23);
+    const long = await settled([timed(120_000)], never, { timeoutMs: 60_000 });
+    expect(failedOf(long.checks)[0]).toContain('after 120 s');
+    expect(long.seconds).toBeGreaterThanOrEqual(120);
+  });
+
   it('ends as soon as every object is Current or has finally failed', async () => {
     const failing = job({ conditions: [condition('Failed', 'True', 'BackoffLimitExceeded', 'three tries')] });
     const { checks, seconds } = await settled(
