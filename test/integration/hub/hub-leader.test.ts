@@ -8,10 +8,15 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { pino } from 'pino';
 import { type Duty, lead, type Leadership, type Wakeup } from '../../../scheduler/hub/serve/lead.ts';
+import { siteValuesOf } from '../../../scheduler/hub/sites/issue-site.ts';
+import { setValues } from '../../../scheduler/hub/sites/set-values.ts';
+import { siteSigner } from '../../../scheduler/hub/sites/site-signer.ts';
 import { openStore, type Store } from '../../../scheduler/hub/store/open-store.ts';
+import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { chain, FLEET, reportOf } from '../../scheduler/hub/test-hub.ts';
 import { connect, enroll, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { LONG } from '../../harness/run/long.ts';
 import { type PostgresqlServer, startPostgresql } from '../../harness/neighbours/postgresql.ts';
 
 const log = pino({ level: 'silent' });
@@ -223,4 +228,80 @@ describeWith(['postgresql'], 'replicas with one PostgreSQL database', ({ postgre
     ]);
     expect(await store.db.selectFrom('receipt').select('to_seq').execute()).toEqual([{ to_seq: 4 }]);
   }, 120_000);
+
+  // The server gives a suspended leader's lock away after 20 seconds.
+  it.runIf(LONG)(
+    'of which the leader was suspended, and both asked at once, count, number and alarm once',
+    async () => {
+      await using office = await startOffice();
+      await using notices = await startNotices(office.path);
+      const db = server.url(await server.create());
+      const start = () => office.serve('--db', db);
+      await using first = await start();
+      await using second = await start();
+      const stateOf = async ({ url }: { readonly url: string }): Promise<string> => {
+        await using client = connect(url, office.authority);
+        return (await client.get('/readyz')).text;
+      };
+      const patiently = { timeout: 90_000, interval: 500 };
+      const agent = networkAgent('plant-7/press-1');
+      const cert = await enroll(second.url, office.authority, agent, await newToken(office, agent.site, db));
+      const client = (hub: { readonly url: string }) =>
+        connect(hub.url, office.authority, { cert, key: agent.pem });
+      await using toFirst = client(first);
+      await using toSecond = client(second);
+      const runs = `sha256:${'1'.repeat(64)}` as const;
+      const fails = (assignment: string) =>
+        [
+          { type: 'package', assignment, outcome: 'created', package: runs },
+          { type: 'package', assignment, outcome: 'failed', code: 'CHECK_FAILED' },
+        ] as const;
+      const lines = chain(agent, [...fails('kiosk-web'), ...fails('kiosk-db')]);
+
+      first.child.kill('SIGSTOP');
+      expect(await handOver(toSecond, await reportOf(agent, lines, 1, 2))).toMatchObject({ status: 200 });
+      await expect.poll(() => stateOf(second), patiently).toBe('ready\nleads\n');
+      await expect.poll(() => notices.opened('kiosk-web'), patiently).toHaveLength(1);
+      first.child.kill('SIGCONT');
+      await expect.poll(() => stateOf(first), patiently).toBe('ready\nfollows\n');
+
+      const rest = await reportOf(agent, lines, 3, 4);
+      const other = await reportOf(agent, chain(agent, [...fails('kiosk-web'), ...fails('kiosk-fs')]), 3, 4);
+      const times = Array.from({ length: 4 }, () => [toFirst, toSecond]).flat();
+      const honest = await Promise.all(times.map((to) => handOver(to, rest)));
+      expect(honest.map(({ status }) => status)).toEqual(times.map(() => 200));
+      const forged = await Promise.all(times.map((to) => handOver(to, other)));
+      expect(forged.map((answer) => (answer.json() as { code: string }).code)).toEqual(
+        times.map(() => 'REPORT_CHAIN'),
+      );
+
+      await using one = await openStore(db, FLEET);
+      await using two = await openStore(db, FLEET);
+      const keys = await openKeyDirectory(join(office.path, 'keys'));
+      const signer = await siteSigner({ keys, layout: join(office.path, 'layout') });
+      const before = await one.db.selectFrom('site').select('version').executeTakeFirstOrThrow();
+      const names = Array.from({ length: 20 }, (_, at) => `value${at}`);
+      await Promise.all(
+        names.map((name, at) =>
+          setValues(
+            at % 2 === 0 ? one : two,
+            { site: agent.site, set: { [name]: at }, unset: [] },
+            signer,
+            new Date(),
+          ),
+        ),
+      );
+      const after = await one.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
+      expect(after.version - before.version).toBe(names.length);
+      const { values } = siteValuesOf(after, FLEET, agent.site);
+      expect(Object.keys(values).toSorted()).toEqual(names.toSorted());
+
+      await expect.poll(() => notices.opened('kiosk-db'), patiently).toHaveLength(1);
+      expect([notices.opened('kiosk-web').length, notices.opened('kiosk-fs').length]).toEqual([1, 0]);
+      const seqs = await one.db.selectFrom('event').select('seq').orderBy('seq').execute();
+      expect(seqs.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+      expect(await one.db.selectFrom('alarm').select('agent').execute()).toHaveLength(1);
+    },
+    300_000,
+  );
 });
