@@ -193,6 +193,41 @@ describeWith(
       await expect.poll(verdicts, { timeout: 90_000, interval: 2000 }).toEqual(['complies', 'complies']);
     });
 
+    it('lets a person at the site change a granted value through kubectl exec, and no other', async () => {
+      const settings = async (): Promise<string> => {
+        const { namespace } = await lineControl();
+        const field = '{.data.BELT_SPEED}';
+        const words = ['get', 'configmap', 'line-settings', `--namespace=${namespace}`];
+        return (await node.kubectl([...words, `--output=jsonpath=${field}`])).stdout;
+      };
+      const values = async (name: string) => {
+        const shown = JSON.parse((await agent('values', '--json')).stdout) as {
+          readonly values: readonly {
+            readonly name: string;
+            readonly value: unknown;
+            readonly origin: string;
+          }[];
+        };
+        return shown.values.find((one) => one.name === name);
+      };
+      const by = ['--person', 'anna', '--reason', 'the belt is worn'];
+      const before = await values('beltSpeed');
+      succeed(await agent('values', 'set', 'beltSpeed=9', ...by));
+      expect(await settings()).toBe('9');
+      expect(await values('beltSpeed')).toMatchObject({ value: 9, origin: 'local' });
+      // The agent that runs beside the command leaves it as it is, and the pods run with it.
+      await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('one\n');
+      const refused = await agent('values', 'set', 'gateway=other.example', ...by);
+      expect(refused.stderr).toContain('VALUE_NOT_GRANTED');
+      expect((await agent('values', 'set', 'beltSpeed=99', ...by)).stderr).toContain('SITE_VALUES');
+      succeed(await agent('reports', 'export', '/media/fleet'));
+      const home = succeed(await office.scheduler('reports', 'import', stick));
+      expect(home.stdout).toMatch(/plant-7\/line-1 {2}local value beltSpeed: .* -> 9, by anna/);
+      succeed(await agent('values', 'unset', 'beltSpeed', ...by));
+      expect(await values('beltSpeed')).toEqual(before);
+      await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('one\n');
+    });
+
     it('starts again after a kill, and continues', async () => {
       const container = (await agentPod('status.containerStatuses[0].containerID')).replace(
         'containerd://',

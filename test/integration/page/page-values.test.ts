@@ -218,13 +218,21 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
       .toContain('carl changed the value line of plant-7');
     expect(await page.getByRole('button', { name: 'Make the change' }).count()).toBe(0);
     await page.reload();
-    await field(page, 'line')
-      .getByRole('alert')
-      .filter({ hasText: 'carl changed this value while you edited it' })
-      .waitFor();
+    const alert = field(page, 'line').getByRole('alert');
+    await alert.filter({ hasText: 'carl changed this value while you edited it: it is now 9' }).waitFor();
+    expect(await alert.textContent()).toContain('Yours: 8');
     await page.getByRole('button', { name: 'Keep my edit: line of plant-7' }).click();
     await submit(page, 'Make the change', 'agreed with carl');
     await expect.poll(form.values).toEqual({ line: 8 });
+    // The other choice, once the form has the answer.
+    await page.getByRole('status').filter({ hasText: 'plant-7 is at statement' }).waitFor();
+    await field(page, 'line').getByText('agreed with carl').waitFor();
+    await page.getByLabel('line', { exact: true }).fill('5');
+    await form.set('carl', { line: 9 });
+    await page.reload();
+    await page.getByRole('button', { name: 'Take theirs: line of plant-7' }).click();
+    await expect.poll(() => field(page, 'line').textContent()).toMatch(/Given here by carl/);
+    expect(await page.getByLabel('line', { exact: true }).inputValue()).toBe('9');
     expect(faults).toEqual([]);
   });
 

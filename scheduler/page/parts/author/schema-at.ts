@@ -113,7 +113,7 @@ const targetOf = (root: RJSFSchema, reference: string): RJSFSchema | undefined =
 /** A key or value that may be written at a place. */
 export type Proposal = {
   readonly text: string;
-  /** What follows the text of a key. */
+  /** Text after a key: ': ', or the start of the mapping or list. */
   readonly rest: string;
   readonly detail: string;
   readonly info: string | undefined;

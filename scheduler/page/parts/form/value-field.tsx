@@ -64,8 +64,9 @@ const Value = ({ children, label, rawErrors = [], schema, value, state }: ValueP
         </>
       )}
       <About value={value} edit={edit} isOwn={isOwn} />
-      <Meanwhile given={given} edit={edit}>
+      <Meanwhile given={given} edit={edit} hidden={value.hidden}>
         <Action title="Keep my edit" what={`Keep my edit: ${about}`} act={() => state.keep(name)} />
+        <Action title="Take theirs" what={`Take theirs: ${about}`} act={() => state.drop(name)} />
       </Meanwhile>
       <Group gap="xs" mt="xs">
         {editable && !isOwn && (
@@ -165,11 +166,13 @@ const Remarks = ({ value, isEdited }: { readonly value: FormValue; readonly isEd
 type MeanwhileProps = {
   readonly given: PlacedValue;
   readonly edit: Edit | undefined;
+  /** The text of a secret is not shown. */
+  readonly hidden: boolean;
   readonly children: ReactNode;
 };
 
 /** Says who changed a value that is being edited. */
-const Meanwhile = ({ given, edit, children }: MeanwhileProps) => {
+const Meanwhile = ({ given, edit, hidden, children }: MeanwhileProps) => {
   if (edit === undefined) return null;
   if (JSON.stringify(edit.was ?? null) === JSON.stringify(given?.value ?? null)) return null;
   return (
@@ -181,6 +184,9 @@ const Meanwhile = ({ given, edit, children }: MeanwhileProps) => {
           {given.person ?? 'A rule'} changed this value while you edited it: it is now <Placed of={given} />
           <By of={given} />
         </>
+      )}
+      {!hidden && (
+        <Text>Yours: {edit.removed === true ? 'none at this place' : <JsonText value={edit.value} />}</Text>
       )}
       <Group mt="xs">{children}</Group>
     </Alert>

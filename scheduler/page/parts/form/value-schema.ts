@@ -1,7 +1,7 @@
 import type { ErrorSchema, RJSFSchema, UiSchema } from '@rjsf/utils';
 import { defined } from '#bundles/defined';
 
-/** What the form needs to know of a site input. */
+/** A site input, as far as the form needs it. */
 type Asked = { readonly name: string; readonly schema: unknown; readonly hidden: boolean };
 
 /** Without defaults: an inherited value is shown as such, and not filled in. */

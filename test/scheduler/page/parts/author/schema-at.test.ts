@@ -49,7 +49,7 @@ describe('the place of a line', () => {
     expect(found.siblings).toEqual(siblings);
   });
 
-  test('names the kind of its own document, wherever that stands', () => {
+  test('names the kind of its own document', () => {
     expect(at('kind: A\n---\nspec:\n  |\nkind: "B"\n---\nkind: C').kind).toBe('B');
     expect(at('spec:\n  kind: Inner\n  |').kind).toBeUndefined();
   });
