@@ -1,5 +1,6 @@
-import { Code, Group, Table, Text, Title } from '@mantine/core';
-import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { Anchor, Card, Code, Group, Table, Text, Title } from '@mantine/core';
+import { Fragment } from 'react';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
   gate as askGate,
   type LinkState,
@@ -9,43 +10,66 @@ import {
   promotions as askPromotions,
   reject,
   resume,
+  type Rollouts,
+  rollouts,
   sites,
   type Verdict as Gate,
 } from '#bundles/transport/hub/client';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, At } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { Rings } from '../parts/pipeline/rings.tsx';
+import { WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { GateState, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
+import { RolloutSummary } from './rollouts.tsx';
 
 /** A link of the chain. The gate is a refusal if it cannot be judged, for example without a candidate. */
-type Link = {
+type JudgedLink = {
   readonly link: LinkState;
   readonly gate: Gate | Refusal;
   readonly promotions: Promotions['promotions'];
 };
-type PipelineAnswer = { readonly at: string; readonly links: readonly Link[] };
+type Environment = { readonly name: string; readonly rollouts: Rollouts['rollouts'] };
+type PipelineAnswer = {
+  readonly at: string;
+  readonly links: readonly JudgedLink[];
+  /** In the order of the chain. */
+  readonly environments: readonly Environment[];
+};
 
 const SHOWN = 5;
 
 export const readPipeline = async ({ request: { signal } }: LoaderFunctionArgs): Promise<PipelineAnswer> => {
-  const { at, links } = await ask((options) => sites({ limit: 1 }, options), signal);
-  const read = inChainOrder(links).map(async (link): Promise<Link> => {
-    const environment = link.to;
-    const [gate, past] = await Promise.all([
-      refusedOr(ask((options) => askGate({ environment }, options), signal)),
-      refusedOr(ask((options) => askPromotions({ environment, limit: SHOWN }, options), signal)),
-    ]);
-    return { link, gate, promotions: past instanceof Refusal ? [] : past.promotions };
-  });
-  return { at, links: await Promise.all(read) };
+  const { at, links: found } = await ask((options) => sites({ limit: 1 }, options), signal);
+  const links = inChainOrder(found);
+  const names = [...new Set(links.flatMap(({ from, to }) => [from, to]))];
+  const [judged, environments] = await Promise.all([
+    Promise.all(
+      links.map(async (link): Promise<JudgedLink> => {
+        const environment = link.to;
+        const [gate, past] = await Promise.all([
+          refusedOr(ask((options) => askGate({ environment }, options), signal)),
+          refusedOr(ask((options) => askPromotions({ environment, limit: SHOWN }, options), signal)),
+        ]);
+        return { link, gate, promotions: past instanceof Refusal ? [] : past.promotions };
+      }),
+    ),
+    Promise.all(
+      names.map(async (name): Promise<Environment> => {
+        const asked = await refusedOr(ask((options) => rollouts({ environment: name }, options), signal));
+        return { name, rollouts: asked instanceof Refusal ? [] : asked.rollouts };
+      }),
+    ),
+  ]);
+  return { at, links: judged, environments };
 };
 
-/** The chain of environments: each promotion with all conditions of its gate, and the decisions about it. */
+/** The chain as columns: environments with their rollouts, and between them the gates with the decisions about them. */
 export const Pipeline = () => {
-  const { at, links } = useLoaderData<PipelineAnswer>();
+  const { at, links, environments } = useLoaderData<PipelineAnswer>();
   return (
     <>
       <title>Pipeline - Fleet Ferry</title>
@@ -55,8 +79,30 @@ export const Pipeline = () => {
           No environment of this fleet is promoted from another one, or the hub runs without a platform.
         </Text>
       )}
-      {links.map((one) => (
-        <LinkSection key={one.link.to} of={one} now={at} />
+      <ol className="pipeline">
+        {environments.map(({ name, rollouts: running }) => {
+          const into = links.find(({ link }) => link.to === name);
+          return (
+            <Fragment key={name}>
+              {into !== undefined && (
+                <li className="between">
+                  <GateCard of={into} now={at} />
+                </li>
+              )}
+              <li className="environment">
+                <EnvironmentCard name={name} rollouts={running} current={currentOf(name, links)} now={at} />
+              </li>
+            </Fragment>
+          );
+        })}
+      </ol>
+      {links.map(({ link, gate }) => (
+        <section key={link.to} aria-labelledby={`conditions-${link.to}`}>
+          <Title order={2} id={`conditions-${link.to}`}>
+            What {link.from} to {link.to} waits for
+          </Title>
+          {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={at} />}
+        </section>
       ))}
       {links.some(({ promotions }) => promotions.length > 0) && (
         <section aria-labelledby="past">
@@ -80,23 +126,125 @@ export const Pipeline = () => {
   );
 };
 
-const LinkSection = ({ of: { link, gate }, now }: { readonly of: Link; readonly now: string }) => {
-  const state = gate instanceof Refusal ? link.state : gate.state;
-  return (
-    <section aria-labelledby={`link-${link.to}`}>
-      <Title order={2} id={`link-${link.to}`}>
-        {link.from} to {link.to}
-      </Title>
-      <Text component="div">
-        <GateState state={state} /> {link.mode}, since <Age at={link.since} now={now} />
+/** The newest promotion into an environment: what it has, from whom and since when. */
+const currentOf = (
+  name: string,
+  links: readonly JudgedLink[],
+): Promotions['promotions'][number] | undefined =>
+  links.find(({ link }) => link.to === name)?.promotions.find(({ current }) => current);
+
+type EnvironmentProps = Environment & {
+  readonly current: Promotions['promotions'][number] | undefined;
+  readonly now: string;
+};
+
+const EnvironmentCard = ({ name, rollouts: running, current, now }: EnvironmentProps) => (
+  <Card withBorder padding="sm" component="section" aria-label={`Environment ${name}`}>
+    <Anchor component={Link} to={`/workloads?environment=${encodeURIComponent(name)}`} fw={700} size="lg">
+      {name}
+    </Anchor>
+    {current === undefined ? (
+      <Text size="sm" c="dimmed">
+        takes what is built
       </Text>
-      {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={now} />}
-      <Group my="sm">
+    ) : (
+      <Text size="sm" component="div">
+        <ShortDigest of={current.candidate} /> by {current.person ?? 'a rule'}{' '}
+        <Age at={current.time} now={now} />
+        {current.reason !== null && (
+          <Text size="sm" c="dimmed">
+            {current.reason}
+          </Text>
+        )}
+      </Text>
+    )}
+    {running.map((rollout) => (
+      <RolloutSummary key={rollout.channel} rollout={rollout} now={now} />
+    ))}
+  </Card>
+);
+
+const GateCard = ({ of: { link, gate }, now }: { readonly of: JudgedLink; readonly now: string }) => {
+  const state = gate instanceof Refusal ? link.state : gate.state;
+  const held = gate instanceof Refusal ? [] : gate.conditions.filter(({ met }) => !met);
+  const moves = state === 'ready' || state === 'waiting';
+  return (
+    <Card withBorder padding="sm" component="section" aria-label={`Gate ${link.from} to ${link.to}`}>
+      <Group gap="xs">
+        <GateState state={state} />
+        <Text size="sm">
+          {link.mode}, since <Age at={link.since} now={now} />
+        </Text>
+      </Group>
+      {!(gate instanceof Refusal) && (
+        <>
+          <Text size="sm" mt={4} component="div">
+            {moves ? 'Candidate' : 'Last candidate'} <ShortDigest of={gate.candidate} />
+            {gate.note !== null && `: ${gate.note}`}
+          </Text>
+          <Rings conditions={gate.conditions} />
+          {held.map((condition) => (
+            <Held key={condition.name} condition={condition} now={now} />
+          ))}
+          {gate.earliest !== null && (
+            <Text size="sm">
+              Opens at the earliest <At at={gate.earliest} /> if nothing else changes.
+            </Text>
+          )}
+        </>
+      )}
+      <Group mt="sm" gap="xs">
         {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
           <Decide key={verb} decision={decisionOf(verb, link, gate)} />
         ))}
       </Group>
-    </section>
+      {held.some(({ changedBy }) => changedBy.includes('person')) && (
+        <Text size="sm" mt={4}>
+          Approve with your key: <Code>fleet-scheduler approve --to {link.to}</Code>
+        </Text>
+      )}
+    </Card>
+  );
+};
+
+const HOLDERS = 3;
+
+type HeldProps = { readonly condition: Gate['conditions'][number]; readonly now: string };
+
+/** Who holds a condition back, and when it can be met. */
+const Held = ({ condition: { name, holding, earliest, expectedBy }, now }: HeldProps) => (
+  <div className="held">
+    <Text size="sm" component="div">
+      <strong>{name}</strong>
+      {expectedBy !== undefined && (
+        <>
+          , media expected by <At at={expectedBy} />
+        </>
+      )}
+      {earliest !== null && (
+        <>
+          , can be met <Age at={earliest} now={now} />
+        </>
+      )}
+    </Text>
+    {holding.first.slice(0, HOLDERS).map((line) => (
+      <Holder key={line} line={line} />
+    ))}
+    {holding.count > HOLDERS && <Text size="sm">and {holding.count - HOLDERS} more</Text>}
+  </div>
+);
+
+/** '<site>/<agent>: <why>' leads to the site. */
+const Holder = ({ line }: { readonly line: string }) => {
+  const [, site, agent, why] = /^([a-z0-9-]+)\/([a-z0-9-]+): (.*)$/s.exec(line) ?? [];
+  if (site === undefined) return <Text size="sm">{line}</Text>;
+  return (
+    <Text size="sm">
+      <Anchor component={Link} to={`/sites/${encodeURIComponent(site)}`} size="sm">
+        {site}/{agent}
+      </Anchor>
+      : {why}
+    </Text>
   );
 };
 
@@ -137,6 +285,7 @@ const decisionOf = (verb: Verb, { from, to }: LinkState, gate: Gate | Refusal): 
     decide: decideFor(verb, to, candidate === undefined ? {} : { candidate }),
     allowance: `${verb}:${to}`,
     isMain: verb === 'promote',
+    preview: verb === 'promote' ? <WhatMoves from={from} to={to} /> : undefined,
     // Of the verbs here only a rejection may be for workspaces, and only the hub knows what the candidate changes.
     byWorkspace: verb === 'reject' && limited?.whyNotReject === null,
     whyNot:

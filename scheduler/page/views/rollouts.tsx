@@ -89,6 +89,50 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
   );
 };
 
+/** The stages of a rollout in the column of its environment, with the curve and the decisions. */
+export const RolloutSummary = ({
+  rollout,
+  now,
+}: {
+  readonly rollout: ListedRollout;
+  readonly now: string;
+}) => {
+  const { channel, release, stages, next, curve } = rollout;
+  return (
+    <div className="rollout">
+      <Text size="sm" fw={600}>
+        {channel}, release {release}
+      </Text>
+      <ol className="stages">
+        {stages.map(({ name, state, agents, complies }) => (
+          <li key={name}>
+            <Text size="sm" component="div">
+              {name} <State mood={TONES[state]}>{state}</State>
+            </Text>
+            <Progress
+              value={agents === 0 ? 0 : (complies / agents) * 100}
+              aria-label={`Agents of ${name} of ${channel} that comply`}
+              transitionDuration={0}
+            />
+            <Text size="xs" c="dimmed">
+              {complies} of {agents}
+            </Text>
+          </li>
+        ))}
+      </ol>
+      <Text size="sm">
+        <NextStep next={next} now={now} />
+      </Text>
+      {isCurve(curve) && <Chart title={`Agents of ${channel} that comply`} data={dataOf(curve, stages)} />}
+      <Group mt="xs" gap="xs">
+        {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
+          <Decide key={step} decision={decisionOf(step, channel)} />
+        ))}
+      </Group>
+    </div>
+  );
+};
+
 const ValuesRolloutSection = ({
   rollout: one,
   now,

@@ -74,6 +74,13 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
 
     await decide(page, 'Resume', 'counted');
     await page.getByRole('button', { name: 'Promote qa to prod' }).waitFor();
+    // What it would change is there before the button.
+    await page.getByRole('button', { name: 'Promote qa to prod' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect
+      .poll(() => dialog.textContent())
+      .toMatch(/What would change in prod:|nothing would change|What it would change cannot be read: .*prod/);
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await decide(page, 'Promote', 'line 3 asked for it');
     await page.getByRole('region', { name: 'Promotions to prod' }).waitFor();
     expect(await page.getByRole('row', { name: /^1, current/ }).textContent()).toContain(

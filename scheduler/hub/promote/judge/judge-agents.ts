@@ -2,6 +2,7 @@ import { formatTime, type Timestamp } from '#bundles/time';
 import type { AgentSelector, PromotionPolicy } from '../../../model/promotion.ts';
 import { baseOf, type CountedAgents, type JudgedAgent } from './count-agents.ts';
 import type { GateFacts } from '../facts/facts.ts';
+import { formatSpan } from '../../questions/status/format-age.ts';
 import { formatSeconds } from '../../../model/format-seconds.ts';
 import { type Change, type Condition, holdingOf } from './verdict.ts';
 
@@ -126,7 +127,7 @@ const judgeSoak = (
     `${soaked.length} of ${needed} agents`,
     met,
     others,
-    (agent) => (agent.complies ? `${formatSeconds(agent.soakedSeconds)} shown` : agent.why),
+    (agent) => (agent.complies ? `${formatSpan(agent.soakedSeconds * 1000)} shown` : agent.why),
   );
   if (met) return condition;
   const due = earliestSoak(counted, each, { needed, soakSeconds });
