@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** Local users of a host that runs an agent (L1 to L16). */
+/** Local users of a host that runs an agent (L1 to L18). */
 export const LOCAL_USERS: readonly AttackRow[] = [
   row(
     'L1',
@@ -102,6 +102,12 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'L17',
     'memory in a dump',
     'reading keys and secrets in the core file of a service that crashed, or in what a crash handler of the host stored of it',
+    'ACCEPT',
+  ),
+  row(
+    'L18',
+    'watching an apply',
+    'reading the arguments, environments and open files of all processes, and all files in memory, while secrets are written',
     'ACCEPT',
   ),
 ];

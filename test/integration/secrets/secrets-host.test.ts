@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
@@ -40,6 +41,38 @@ WantedBy=multi-user.target
   secrets: [{ path, set: 'db', key: 'password' }],
   units: [{ name: 'app.service', enabled: true, active: true, restartOn: [path] }],
 });
+
+/**
+ * Looks for words, which its arguments have backwards, in what a user can read of all processes and of folders in memory, until its input
+ * ends. Prints how often it looked, and where it found one.
+ */
+const WATCH = `
+import glob, json, os, select, sys
+words = [word[::-1].encode() for word in sys.argv[2:]]
+found, rounds = set(), 0
+def look(path):
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            text = os.read(file, 1 << 20)
+        finally:
+            os.close(file)
+    except OSError:
+        return
+    if any(word in text for word in words):
+        found.add(path)
+while not select.select([sys.stdin], [], [], 0)[0]:
+    rounds += 1
+    for what in ['cmdline', 'environ'] + (['fd/*', 'task/*/comm'] if sys.argv[1] == 'all' else []):
+        for path in glob.glob('/proc/[0-9]*/' + what):
+            look(path)
+    if sys.argv[1] == 'all':
+        for top in ['/run', '/tmp', '/dev/shm', '/var/lib/fleet-agent', '/var/tmp']:
+            for folder, _, names in os.walk(top):
+                for name in names:
+                    look(os.path.join(folder, name))
+print(json.dumps({'rounds': rounds, 'found': sorted(found)}))
+`;
 
 describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
   let host: FactoryHost;
@@ -95,6 +128,38 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
   afterAll(async () => {
     await host?.remove();
     await media?.[Symbol.asyncDispose]();
+  });
+
+  /** Watches as `user` while `work` is done. */
+  const watched = async (user: number, what: 'all' | 'processes', work: () => Promise<unknown>) => {
+    const backwards = [ONE, TWO].map((word) => [...word].toReversed().join(''));
+    const as = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
+    const child = host.open([...as, 'python3', '-c', WATCH, what, ...backwards]);
+    const said = text(child.stdout);
+    await work();
+    child.stdin.end();
+    return JSON.parse(await said) as { readonly rounds: number; readonly found: readonly string[] };
+  };
+
+  it('L18: are in no arguments, environment or file that another user can read while they are written -> ACCEPT', async () => {
+    const bring = async (password: string) => {
+      const imported = await agent(`import ${await medium(password, app())}`);
+      return { code: imported.code, said: imported.stdout + imported.stderr };
+    };
+    // What the watcher has to find.
+    await sh(`printf %s ${ONE} > /run/readable && chmod 644 /run/readable`);
+    const first = await watched(65534, 'all', async () =>
+      expect(await bring(ONE)).toMatchObject({ code: 0 }),
+    );
+    const second = await watched(0, 'processes', async () =>
+      expect(await bring(TWO)).toMatchObject({ code: 0 }),
+    );
+    expect(await sh('cat /run/seen')).toBe(TWO);
+    expect(first.rounds).toBeGreaterThan(2);
+    expect(second.rounds).toBeGreaterThan(2);
+    expect(first.found).toContain('/run/readable');
+    const seen = [...first.found, ...second.found].filter((path) => path !== '/run/readable');
+    expect(seen.length === 0 ? 'ACCEPT' : seen).toBe('ACCEPT');
   });
 
   it('are in memory, restart their readers when they change, and are written before services at a boot', async () => {
