@@ -23,18 +23,23 @@ export type DemoAgent = {
   readonly report: (medium: string, happenings: readonly Happening[], at: Date) => Promise<void>;
 };
 
-type Joining = { readonly site: string; readonly agent: string; readonly channel: Channel };
+type Joining = {
+  readonly site: string;
+  readonly agent: string;
+  readonly channel: Channel;
+  readonly labels: Readonly<Record<string, string>>;
+};
 
 /** Enrols an agent with a key of its own by the hub's own route. @param token for enrolment at the site */
 export const joinAgent = async (
   server: HubServer,
-  { site, agent, channel }: Joining,
+  { site, agent, channel, labels }: Joining,
   token: string,
   now: Date,
 ): Promise<DemoAgent> => {
   const key = loadSigningKey(generatePrivateKey());
   const request = await createCertificateRequest({ fleet: FLEET, site, agent }, key);
-  const asked = { fleet: FLEET, site, agent, channel, labels: {}, request, at: formatTime(now) };
+  const asked = { fleet: FLEET, site, agent, channel, labels, request, at: formatTime(now) };
   const answer = await server.inject({
     method: 'POST',
     url: ENROLL_PATH,

@@ -1,3 +1,5 @@
+import { digestOf, hexOf } from '#bundles/digest';
+
 /** The platform of the demo: three environments in a chain, two cluster types, three applications. */
 
 const ours = (kind: string, name: string, rest: string): string =>
@@ -36,7 +38,19 @@ export const versionOf = (name: string, version: number): Readonly<Record<string
     'files',
     `spec:\n  directories: [{path: /opt/${name}/${version}}]\n`,
   ),
+  // The team's delivery says which version this is.
+  [`apps/${name}/host/descriptor.yaml`]: [
+    'apiVersion: hub.kalypso.io/v1alpha1',
+    'kind: DeploymentDescriptor',
+    `metadata: {name: ${name}}`,
+    'spec:',
+    `  workloadVersion: {version: "${version}.${name.length % 4}.0", commit: ${commitOf(name, version)}}`,
+    '',
+  ].join('\n'),
 });
+
+const commitOf = (name: string, version: number): string =>
+  hexOf(digestOf(`${name} ${version}`)).slice(0, 40);
 
 export const APPLICATIONS = ['label-printer', 'oven-control', 'scale-reader'] as const;
 

@@ -35,6 +35,10 @@ const TEST_SITES = { dev: 2, qa: 6 } as const;
 const kindOf = (index: number): { readonly place: string; readonly clusterType: 'press' | 'till' } =>
   index % 2 === 0 ? { place: 'plant', clusterType: 'press' } : { place: 'shop', clusterType: 'till' };
 
+/** Two thirds of the sites are in the north. */
+const regionOf = (index: number): string => (index % 3 === 2 ? 'south' : 'north');
+const lineOf = (index: number): string => `line-${(index % 4) + 1}`;
+
 /** Enrols one agent a site over the hub's route. */
 export const enrolSites = async ({ server, token, now }: Office, count: number): Promise<DemoFleet> => {
   const sites: DemoSite[] = [];
@@ -47,7 +51,9 @@ export const enrolSites = async ({ server, token, now }: Office, count: number):
       const channel = { environment, clusterType };
       channels.set(`${environment}/${clusterType}`, channel);
       const right = await token({ scope: 'enroll', site, replaceKey: false });
-      const agent = await joinAgent(server, { site, agent: `${clusterType}-1`, channel }, right, now());
+      const labels = { region: regionOf(index), line: lineOf(index) };
+      const joining = { site, agent: `${clusterType}-1`, channel, labels };
+      const agent = await joinAgent(server, joining, right, now());
       sites.push({ agent, environment, index });
     }
   return { sites, channels: [...channels.values()], applied: new Map() };
@@ -108,6 +114,10 @@ export const reportAgain = async ({ sites }: DemoFleet, { path, at }: Medium): P
   }
 };
 
+/** Halls in which a program of the oven lacks a limit: one cause at several sites. */
+const hasUnlimited = (site: DemoSite): boolean =>
+  isProd(site) && site.index % 10 === 2 && !isSilent(site) && site.index % 13 !== 6;
+
 const ageOf = (site: DemoSite): number => {
   if (isSilent(site)) return SILENT_DAYS * DAY_MS;
   if (isProd(site) && site.index % 11 === 5) return 5 * DAY_MS;
@@ -123,6 +133,24 @@ const newsOf = (site: DemoSite): Happening => {
       outcome: 'failed',
       code: 'CHECK_FAILED',
       message: 'label-printer.service is not active',
+    };
+  if (hasUnlimited(site))
+    return {
+      type: 'check',
+      assignment: 'oven-control-host',
+      outcome: 'failed',
+      code: 'CHECK_FAILED',
+      message: '1 of 3 checks failed',
+      detail: {
+        checks: [
+          {
+            name: 'every-program-has-a-limit',
+            outcome: 'failed',
+            message: 'the command ended with 1',
+            output: `program ${(site.index % 5) + 2}: no upper limit of temperature\n`,
+          },
+        ],
+      },
     };
   if (isProd(site) && site.index % 13 === 6)
     return {

@@ -3,6 +3,8 @@ import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } f
 import { type Media, media } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age, At } from '../parts/age.tsx';
+import { Journey, type Step } from '../parts/journey.tsx';
+import { isAwaited, nextMedia, type NextMedium } from '../parts/next-media.ts';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -40,7 +42,8 @@ export const MediaView = () => {
           <Button type="submit">Filter</Button>
         </Group>
       </Form>
-      <Underway media={underway} now={at} />
+      <Underway media={underway} agents={agents} now={at} />
+      <Next media={nextMedia(agents)} />
       <Title order={2}>Agents that media reach</Title>
       <Wide
         label="Agents that media reach"
@@ -57,9 +60,6 @@ export const MediaView = () => {
 };
 
 type Carried = Media['agents'][number];
-
-const isAwaited = ({ accepted, newest, channel }: Carried): boolean =>
-  newest !== null && (accepted?.channel !== channel || accepted.version < newest.version);
 
 const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) => {
   const { site, agent, channel, newest, accepted, back, acknowledged, visit } = one;
@@ -123,7 +123,64 @@ const firstOf = (names: readonly string[]): string =>
     ? 'nothing'
     : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
 
-const Underway = ({ media, now }: { readonly media: Media['underway']; readonly now: string }) => (
+type UnderwayProps = {
+  readonly media: Media['underway'];
+  readonly agents: Media['agents'];
+  readonly now: string;
+};
+
+/** Whether it reached no, some or all of its sites, and whether a visit there is overdue. */
+const arrivalOf = (
+  { sites, arrived }: Media['underway'][number],
+  agents: Media['agents'],
+): Pick<Step, 'tone' | 'detail'> => {
+  const overdue = agents.filter(
+    ({ site, visit }) => visit?.isOverdue === true && sites.includes(site) && !arrived.includes(site),
+  ).length;
+  const detail = `${arrived.length} of ${sites.length} sites${overdue === 0 ? '' : `, ${overdue} overdue`}`;
+  if (arrived.length >= sites.length && sites.length > 0) return { tone: 'good', detail };
+  return { tone: overdue > 0 || arrived.length > 0 ? 'late' : 'quiet', detail };
+};
+
+const stepsOf = (
+  medium: Media['underway'][number],
+  agents: Media['agents'],
+  now: string,
+): readonly Step[] => [
+  { name: 'Written', tone: 'good', detail: <Age at={medium.createdAt} now={now} /> },
+  { name: 'On its way', tone: 'good', detail: <Age at={medium.recordedAt} now={now} /> },
+  { name: 'Imported', ...arrivalOf(medium, agents) },
+  { name: 'Reports aboard', tone: 'quiet', detail: 'known when it is back' },
+  { name: 'Home', tone: 'quiet', detail: 'not yet' },
+];
+
+/** What media have to carry next, and the command that tells what would be on one and how large it is. */
+const Next = ({ media }: { readonly media: readonly NextMedium[] }) =>
+  media.length > 0 && (
+    <section aria-labelledby="next">
+      <Title order={2} id="next">
+        On the next ones
+      </Title>
+      {media.map(({ channel, version, sites, overdue, command }) => (
+        <div key={channel} className="medium">
+          <Text>
+            <strong>
+              {channel} release {version}
+            </strong>{' '}
+            for {firstOf(sites)} {overdue > 0 && <State mood="bad">{`${overdue} overdue`}</State>}
+          </Text>
+          <Text size="sm" c="dimmed">
+            What would be on it, and how large it is:
+          </Text>
+          <Code block tabIndex={0}>
+            {command}
+          </Code>
+        </div>
+      ))}
+    </section>
+  );
+
+const Underway = ({ media, agents, now }: UnderwayProps) => (
   <section aria-labelledby="underway">
     <Title order={2} id="underway">
       On their way
@@ -132,6 +189,17 @@ const Underway = ({ media, now }: { readonly media: Media['underway']; readonly 
       <Code>fleet-export create --hub</Code> records a medium that leaves, and so does{' '}
       <Code>fleet-scheduler media record</Code> at a machine of the hub.
     </Text>
+    {media.map((one) => {
+      const label = firstOf(one.releases);
+      return (
+        <div key={`${one.createdAt} ${one.recordedAt} ${label}`} className="medium">
+          <Text fw={600}>
+            {label}, to {firstOf(one.sites)}
+          </Text>
+          <Journey label={`Journey of ${label}`} steps={stepsOf(one, agents, now)} />
+        </div>
+      );
+    })}
     {media.length > 0 && (
       <Wide label="Media on their way" headings={['Since', 'Carries', 'To', 'Arrived at']}>
         {media.map(({ createdAt, recordedAt, releases, sites, arrived }) => (

@@ -1,25 +1,56 @@
 import { Anchor, Code, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { defined } from '#bundles/defined';
-import { getV1Package, type Package, releaseRollback } from '#bundles/transport/hub/client';
+import {
+  getV1Package,
+  type Media,
+  media,
+  type Package,
+  releaseRollback,
+  status,
+  type StatusRow,
+} from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { HealthText } from '../parts/health-text.tsx';
 import { LongTable } from '../parts/long-table.tsx';
-import { State } from '../parts/state.tsx';
+import { Judgement, State } from '../parts/state.tsx';
+import { waitsFor } from '../parts/waits.ts';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
-export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<Package> => {
+type Answers = {
+  readonly answer: Package;
+  /** Its row of the status; undefined: it is neither wanted nor running. */
+  readonly row: StatusRow | undefined;
+  readonly carried: Media['agents'][number] | undefined;
+};
+
+/** A site has a few agents; the limit is the largest that the hub allows. */
+const AGENTS = 1000;
+
+export const readPackage = async ({ params, request }: LoaderFunctionArgs): Promise<Answers> => {
   const { site = '', agent = '', assignment = '' } = params;
   const asked = { agent: `${site}/${agent}`, assignment };
-  return ask((options) => getV1Package(asked, options), request.signal);
+  const { signal } = request;
+  const [answer, rows, carried] = await Promise.all([
+    ask((options) => getV1Package(asked, options), signal),
+    ask((options) => status({ site, limit: AGENTS }, options), signal),
+    ask((options) => media({ site, limit: AGENTS }, options), signal),
+  ]);
+  return {
+    answer,
+    row: rows.rows.find((one) => one.agent === agent && one.assignment === assignment),
+    carried: carried.agents.find((one) => one.agent === asked.agent),
+  };
 };
 
 /** One package at one agent: its objects, how the live state differs, and what the update to the wanted one changes. */
 export const PackageView = () => {
-  const answer = useLoaderData<Package>();
+  const { answer, row, carried } = useLoaderData<Answers>();
+  const known = new Set((answer.objects ?? []).map(({ object }) => object));
   const { at, agent, assignment, wanted, running, objects, differences, drift } = answer;
   return (
     <>
@@ -48,6 +79,7 @@ export const PackageView = () => {
           <Decide decision={takingBack(answer)} />
         </Group>
       )}
+      {row !== undefined && <Condition row={row} carried={carried} now={at} />}
       <DriftSection drift={drift} now={at} />
       <Differences differences={differences} isSame={running?.package === wanted?.package} />
       <section aria-labelledby="objects">
@@ -59,13 +91,16 @@ export const PackageView = () => {
         ) : (
           <LongTable
             label="Objects of the package"
-            headings={['Object', 'File']}
+            headings={['Object', 'Live', 'File']}
             rows={objects}
             textOf={({ object, file }) => `${object} ${file}`}
           >
             {({ object, file }, props) => (
               <Table.Tr key={object} {...props}>
                 <Table.Th scope="row">{object}</Table.Th>
+                <Table.Td>
+                  <LiveState object={object} drift={drift} known={known} />
+                </Table.Td>
                 <Table.Td>{file}</Table.Td>
               </Table.Tr>
             )}
@@ -73,6 +108,46 @@ export const PackageView = () => {
         )}
       </section>
     </>
+  );
+};
+
+type ConditionProps = { readonly row: StatusRow; readonly carried: Answers['carried']; readonly now: string };
+
+/** The verdict, what it waits for, its health with the output of failed checks, and the ages of all that. */
+const Condition = ({ row, carried, now }: ConditionProps) => (
+  <section aria-labelledby="health">
+    <Group gap="sm" my="sm">
+      <Judgement row={row} />
+      <Text size="sm" c="dimmed">
+        Compared <Age at={row.saidAt} now={now} />, heard <Age at={row.heardAt} now={now} />.
+      </Text>
+    </Group>
+    <Text>Waits for {waitsFor(row, carried) ?? 'nothing'}.</Text>
+    <Title order={2} id="health">
+      Health
+    </Title>
+    <Text component="div">
+      <HealthText health={row.health} now={now} />
+    </Text>
+  </section>
+);
+
+type LiveProps = {
+  readonly object: string;
+  readonly drift: Package['drift'];
+  readonly known: ReadonlySet<string>;
+};
+
+/** The live state of one object, as of the last comparison. What drifted may have no object of its own, such as a file of a host package. */
+const LiveState = ({ object, drift, known }: LiveProps) => {
+  if (drift === null) return <State mood="quiet">not compared</State>;
+  const own = drift.objects.filter(({ key }) => key === object);
+  if (own.length > 0) return <State mood="bad">{own.map(({ what }) => what).join(', ')}</State>;
+  const areAllKnown = drift.more === 0 && drift.objects.every(({ key }) => known.has(key));
+  return drift.drifted && !areAllKnown ? (
+    <State mood="quiet">see drift</State>
+  ) : (
+    <State mood="good">as applied</State>
   );
 };
 

@@ -1,7 +1,9 @@
-import { Anchor, Code, Table, Text, Title } from '@mantine/core';
+import { Anchor, Group, Table, Text, Title } from '@mantine/core';
 import type { ReactNode } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
+  type Audit,
+  audit,
   type Events,
   events,
   type Media,
@@ -9,13 +11,17 @@ import {
   type Status,
   status,
   type StatusRow as Row,
+  type Where,
+  where,
 } from '#bundles/transport/hub/client';
-import { ask, given } from '../api/ask.ts';
+import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { HealthText } from '../parts/health-text.tsx';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
-import { Judgement } from '../parts/state.tsx';
+import { Judgement, State } from '../parts/state.tsx';
+import { type Tone, toneOf } from '../parts/tone.ts';
 import { waitsFor } from '../parts/waits.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -24,6 +30,10 @@ type SiteAnswer = {
   readonly status: Status;
   readonly media: Media;
   readonly events: Events;
+  /** Decisions about the environments of its agents. */
+  readonly entries: Audit['entries'];
+  /** Versions that run, by '<agent> <assignment>', as people say them. */
+  readonly names: ReadonlyMap<string, string>;
 };
 
 /** A site has a few agents; the limit is the largest that the hub allows. */
@@ -31,30 +41,58 @@ const AGENTS = 1000;
 const EVENTS = 100;
 /** Assignments of a site that are shown by agent. More are one table, which draws the rows in the window. */
 const SECTIONS = 100;
+const DECISIONS = 100;
 
 export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise<SiteAnswer> => {
   const { site = '' } = params;
   const cursor = new URL(request.url).searchParams.get('cursor');
   const { signal } = request;
-  const [agents, carried, happened] = await Promise.all([
+  const [agents, carried, happened, running] = await Promise.all([
     ask((options) => status({ site, limit: AGENTS }, options), signal),
     ask((options) => media({ site, limit: AGENTS }, options), signal),
     ask((options) => events({ site, ...given({ cursor }), limit: EVENTS }, options), signal),
+    refusedOr(ask((options) => where({ name: site, limit: AGENTS }, options), signal)),
   ]);
-  return { site, status: agents, media: carried, events: happened };
+  const environments = [...new Set(agents.rows.map(({ channel }) => channel.environment))];
+  const decided = await Promise.all(
+    environments.map((environment) =>
+      ask((options) => audit({ environment, limit: DECISIONS }, options), signal),
+    ),
+  );
+  return {
+    site,
+    status: agents,
+    media: carried,
+    events: happened,
+    entries: decided.flatMap(({ entries }) => entries),
+    names: namesOf(site, running),
+  };
 };
+
+/** @param running a refusal if nothing has the name of the site */
+const namesOf = (site: string, running: Where | Refusal): ReadonlyMap<string, string> =>
+  new Map(
+    running instanceof Refusal
+      ? []
+      : running.agents.flatMap((one) =>
+          one.running.map(
+            ({ assignment, name }) => [`${one.agent.slice(site.length + 1)} ${assignment}`, name] as const,
+          ),
+        ),
+  );
 
 /** The running packages of each agent of a site, the age and source of its reports, and its history. */
 export const SiteView = () => {
-  const { site, status, media, events } = useLoaderData<SiteAnswer>();
+  const { site, status, media, events, entries, names } = useLoaderData<SiteAnswer>();
   const agents = [...Map.groupBy(status.rows, ({ agent }) => agent)];
   const carriedTo = new Map(media.agents.map((one) => [one.agent.replace(`${site}/`, ''), one]));
-  const assignments = status.rows.filter(isAssigned);
+  const assignments = worstFirst(status.rows);
   const isLong = agents.length > 1 && assignments.length > SECTIONS;
   return (
     <>
       <title>{`Site ${site} - Fleet Ferry`}</title>
       <Title order={1}>Site {site}</Title>
+      <Summary site={site} rows={status.rows} now={status.at} />
       {agents.length === 0 && <Text>No agent of this site is enrolled.</Text>}
       {status.alarms.map(({ agent, code, message, raisedAt }) => (
         <Text key={`${agent} ${code} ${raisedAt}`}>
@@ -69,8 +107,9 @@ export const SiteView = () => {
           {!isLong && (
             <Assignments
               label={`Assignments of ${agent}`}
-              rows={rows.filter(isAssigned)}
+              rows={worstFirst(rows)}
               carriedTo={carriedTo}
+              names={names}
               now={status.at}
             />
           )}
@@ -81,12 +120,64 @@ export const SiteView = () => {
           label="Assignments of all agents"
           rows={assignments}
           carriedTo={carriedTo}
+          names={names}
           now={status.at}
           hasAgents
         />
       )}
-      <Timeline answer={events} />
+      <Timeline answer={events} entries={entries} />
     </>
+  );
+};
+
+/** The assignments among the rows. */
+const worstFirst = (rows: readonly Row[]): readonly Row[] =>
+  rows.filter(isAssigned).toSorted((a, b) => TONES.indexOf(toneOf(a)) - TONES.indexOf(toneOf(b)));
+
+const TONES: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
+
+/** The state of the whole site in one line, and the views that have more about it. */
+const Summary = ({
+  site,
+  rows,
+  now,
+}: {
+  readonly site: string;
+  readonly rows: readonly Row[];
+  readonly now: string;
+}) => {
+  const heard =
+    rows
+      .flatMap(({ heardAt }) => heardAt ?? [])
+      .toSorted()
+      .at(-1) ?? null;
+  const verdicts = Map.groupBy(rows, (row) => `${toneOf(row)} ${row.verdict}`);
+  const sorted = [...verdicts.values()].toSorted(
+    ([a], [b]) => TONES.indexOf(a ? toneOf(a) : 'good') - TONES.indexOf(b ? toneOf(b) : 'good'),
+  );
+  return (
+    <Group gap="sm" my="xs">
+      {sorted.map((of) => {
+        const [first] = of;
+        return (
+          first && <State key={first.verdict} mood={toneOf(first)}>{`${of.length} ${first.verdict}`}</State>
+        );
+      })}
+      {rows.length > 0 && (
+        <Text size="sm" c="dimmed">
+          Compared <Age at={oldestOf(rows)} now={now} />, heard <Age at={heard} now={now} />.
+        </Text>
+      )}
+      <Anchor component={Link} to={`/values/${site}`} size="sm">
+        Values
+      </Anchor>
+      <Anchor component={Link} to={`/media?site=${site}`} size="sm">
+        Media
+      </Anchor>
+      <Anchor component={Link} to={`/where?name=${site}`} size="sm">
+        What ran here
+      </Anchor>
+    </Group>
   );
 };
 
@@ -177,13 +268,14 @@ type AssignmentsProps = {
   readonly label: string;
   readonly rows: readonly Row[];
   readonly carriedTo: ReadonlyMap<string, NonNullable<Carried>>;
+  readonly names: SiteAnswer['names'];
   readonly now: string;
   readonly hasAgents?: boolean;
 };
 
 const HEADINGS = ['Assignment', 'State', 'Waits for', 'Wanted', 'Runs', 'Health', 'Drift'];
 
-const Assignments = ({ label, rows, carriedTo, now, hasAgents = false }: AssignmentsProps) => (
+const Assignments = ({ label, rows, carriedTo, names, now, hasAgents = false }: AssignmentsProps) => (
   <LongTable
     label={label}
     headings={hasAgents ? [...HEADINGS, 'Agent'] : HEADINGS}
@@ -195,6 +287,7 @@ const Assignments = ({ label, rows, carriedTo, now, hasAgents = false }: Assignm
         key={`${row.agent} ${row.assignment}`}
         row={row}
         carried={carriedTo.get(row.agent)}
+        name={names.get(`${row.agent} ${row.assignment}`)}
         now={now}
         hasAgent={hasAgents}
         props={props}
@@ -206,12 +299,14 @@ const Assignments = ({ label, rows, carriedTo, now, hasAgents = false }: Assignm
 type AssignmentProps = {
   readonly row: Row;
   readonly carried: Carried;
+  /** Its running version. */
+  readonly name: string | undefined;
   readonly now: string;
   readonly hasAgent: boolean;
   readonly props: RowProps;
 };
 
-const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => {
+const Assignment = ({ row, carried, name, now, hasAgent, props }: AssignmentProps) => {
   const { site, agent, assignment, desired, running, health, drift } = row;
   return (
     <Table.Tr {...props}>
@@ -229,26 +324,21 @@ const Assignment = ({ row, carried, now, hasAgent, props }: AssignmentProps) => 
           'nothing'
         ) : (
           <>
-            release {desired.version} <ShortDigest of={desired.package} />
+            release {desired.version}{' '}
+            {desired.package !== running?.package && <ShortDigest of={desired.package} />}
           </>
         )}
       </Table.Td>
       <Table.Td>
-        {running?.package ? <ShortDigest of={running.package} /> : running && 'nothing'}
+        {running?.package && name !== undefined && <span title={running.package}>{name}</span>}
+        {running?.package && name === undefined && <ShortDigest of={running.package} />}
+        {running && !running.package && 'nothing'}
         {!running && 'never reported'}
         {running?.version ? ` release ${running.version}` : ''}
         {running && <SourceOf cell={running} now={now} />}
       </Table.Td>
       <Table.Td>
-        {health ? [health.outcome ?? health.type, health.code].filter(Boolean).join(' ') : 'never reported'}
-        {health?.message && <Text size="sm">{health.message}</Text>}
-        {health?.checks?.map((check) => (
-          <Text key={check.name} size="sm">
-            {check.name}: {check.message}
-            {check.output !== undefined && <Code block>{check.output}</Code>}
-          </Text>
-        ))}
-        {health && <SourceOf cell={health} now={now} />}
+        <HealthText health={health} now={now} />
       </Table.Td>
       <Table.Td>
         {!drift && 'never reported'}

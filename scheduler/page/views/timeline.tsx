@@ -1,41 +1,93 @@
-import { Button, Table, Title } from '@mantine/core';
+import { Anchor, Button, Table, Text, Timeline as Line, Title } from '@mantine/core';
 import { Link } from 'react-router';
-import type { Events } from '#bundles/transport/hub/client';
+import type { Audit, Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { type Happening, joinHappenings } from '../parts/happenings.ts';
+import { Shape } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-/** Events in the order of the hub's answer, each with its report. */
-export const Timeline = ({ answer: { at, events, next } }: { readonly answer: Events }) => (
-  <section aria-labelledby="events">
-    <Title order={2} id="events">
-      Events
-    </Title>
-    <Wide label="Events" headings={['Time', 'Agent', 'Event', 'Assignment', 'Outcome', 'Report']}>
-      {events.map(({ event, source, hash }) => (
-        <Table.Tr key={hash}>
-          <Table.Td>
-            <Age at={event.at} now={at} />
-          </Table.Td>
-          <Table.Td>{event.agent}</Table.Td>
-          <Table.Td>
-            {event.seq} {event.type}
-          </Table.Td>
-          <Table.Td>{event.assignment}</Table.Td>
-          <Table.Td>
-            {[event.outcome, event.code].filter(Boolean).join(' ')}
-            {event.message !== undefined && <div>{event.message}</div>}
-          </Table.Td>
-          <Table.Td>
-            <ShortDigest of={source.report} /> received <Age at={source.receivedAt} now={at} />
-          </Table.Td>
-        </Table.Tr>
-      ))}
-    </Wide>
-    {next !== null && (
-      <Button component={Link} to={`?cursor=${encodeURIComponent(next)}`} variant="default" my="md">
-        More events
-      </Button>
-    )}
-  </section>
+/** Happenings that are drawn; the table has all. */
+const DRAWN = 25;
+
+type Props = { readonly answer: Events; readonly entries: Audit['entries'] };
+
+/** Events of the site and decisions of the office in one line, and all events as a table, each with its report. */
+export const Timeline = ({ answer: { at, events, next }, entries }: Props) => {
+  const all = joinHappenings({ events, entries }, next !== null);
+  return (
+    <section aria-labelledby="timeline">
+      <Title order={2} id="timeline">
+        Timeline
+      </Title>
+      <Line bulletSize={18} lineWidth={2} active={-1}>
+        {all.slice(0, DRAWN).map((one) => (
+          <Line.Item key={one.id} bullet={<Bullet of={one} />} title={<Anchored of={one} />}>
+            {one.text !== null && (
+              <Text size="sm" className="clamped">
+                {one.text}
+              </Text>
+            )}
+            <Text size="sm" c="dimmed">
+              <Age at={one.at} now={at} />
+              {one.by === 'office' ? ', at the office' : ''}
+              {isLateWord(one) && one.receivedAt !== null && (
+                <>
+                  , received <Age at={one.receivedAt} now={at} />
+                </>
+              )}
+            </Text>
+          </Line.Item>
+        ))}
+      </Line>
+      <details>
+        <summary>All events of this page, as a table</summary>
+        <EventTable answer={{ at, events }} />
+      </details>
+      {next !== null && (
+        <Button component={Link} to={`?cursor=${encodeURIComponent(next)}`} variant="default" my="md">
+          More events
+        </Button>
+      )}
+    </section>
+  );
+};
+
+const HOUR_MS = 3_600_000;
+
+/** Whether it came much later than it happened, as on a medium. */
+const isLateWord = ({ at, receivedAt }: Happening): boolean =>
+  receivedAt !== null && Date.parse(receivedAt) - Date.parse(at) > HOUR_MS;
+
+const Bullet = ({ of: { by, tone } }: { readonly of: Happening }) =>
+  by === 'office' ? <span className="office">▸</span> : <Shape tone={tone} />;
+
+const Anchored = ({ of: { title, to } }: { readonly of: Happening }) => (
+  <Anchor component={Link} to={to} size="sm" fw={600}>
+    {title}
+  </Anchor>
+);
+
+const EventTable = ({ answer: { at, events } }: { readonly answer: Pick<Events, 'at' | 'events'> }) => (
+  <Wide label="Events" headings={['Time', 'Agent', 'Event', 'Assignment', 'Outcome', 'Report']}>
+    {events.map(({ event, source, hash }) => (
+      <Table.Tr key={hash}>
+        <Table.Td>
+          <Age at={event.at} now={at} />
+        </Table.Td>
+        <Table.Td>{event.agent}</Table.Td>
+        <Table.Td>
+          {event.seq} {event.type}
+        </Table.Td>
+        <Table.Td>{event.assignment}</Table.Td>
+        <Table.Td>
+          {[event.outcome, event.code].filter(Boolean).join(' ')}
+          {event.message !== undefined && <div>{event.message}</div>}
+        </Table.Td>
+        <Table.Td>
+          <ShortDigest of={source.report} /> received <Age at={source.receivedAt} now={at} />
+        </Table.Td>
+      </Table.Tr>
+    ))}
+  </Wide>
 );

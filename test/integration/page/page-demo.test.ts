@@ -156,7 +156,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await tab.page.goto(`${demo.url}/ui/`);
     await expect.poll(() => main.textContent()).toMatch(/promoted.*dev to qa.*waiting.*qa to prod.*soak/);
     await tab.page.goto(`${demo.url}/ui/sites/plant-005`);
-    await tab.page.getByRole('region', { name: 'Events' }).first().waitFor();
+    await tab.page.getByRole('region', { name: 'Timeline' }).waitFor();
     expect(await main.textContent()).toContain('received 89 d ago');
   });
 

@@ -107,7 +107,9 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
       'fails (1)',
     ]);
     await page.goBack();
+    await page.getByRole('status').getByText('61 sites', { exact: true }).waitFor();
     await page.getByLabel('Site', { exact: true }).selectOption('bad');
+    await expect.poll(() => page.url()).toContain('tone=bad');
     await page.getByLabel('Sort by').selectOption('name');
     await expect.poll(() => page.getByRole('row').count()).toBe(3);
     await page.getByRole('button', { name: 'Columns' }).click();
@@ -165,6 +167,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await row.textContent()).toContain('lacks values');
     await page.getByRole('link', { name: 'alpha-behind' }).click();
     const values = page.getByRole('region', { name: 'Values of the site' });
+    await values.getByRole('listitem').first().waitFor();
     expect(await values.getByRole('listitem').allTextContents()).toEqual([
       `It lacks a value: alpha-behind/press-1 has no value ${HOSTILE}. Set it with: fleet-scheduler sites set alpha-behind line=7.`,
       'It differs from the repository: agent alpha-behind/press-1 has region=west (base/sites.yaml:3:1). Change one of the two.',
@@ -173,10 +176,12 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
 
   test('loads more events of a site and older changes of a workload', async () => {
     await visit('/sites/alpha-many');
-    const events = page.getByRole('region', { name: 'Events' }).last();
-    const first = await events.getByRole('row').nth(1).textContent();
+    const line = page.getByRole('region', { name: 'Timeline' });
+    const first = await line.getByRole('link').first().textContent();
     await page.getByRole('link', { name: 'More events' }).click();
-    await expect.poll(() => events.getByRole('row').nth(1).textContent()).not.toBe(first);
+    await expect.poll(() => line.getByRole('link').first().textContent()).not.toBe(first);
+    await line.getByText('All events of this page, as a table').click();
+    await line.getByRole('region', { name: 'Events' }).getByRole('row').nth(1).waitFor();
     await page.goto(`${hub.url}/ui/workloads/oven`);
     const changes = page.getByRole('region', { name: 'Changes' });
     const newest = await changes.getByRole('row').nth(1).textContent();
@@ -262,7 +267,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     const text = await oven.textContent();
     expect(text).toContain(HOSTILE);
     expect(text).toContain('24 h ago, event 1, over the network, received just now');
-    expect(await page.getByRole('region', { name: 'Events' }).last().textContent()).toContain('CHECK_FAILED');
+    expect(await page.getByRole('region', { name: 'Timeline' }).textContent()).toContain('CHECK_FAILED');
     expect(await page.title()).toBe('Site alpha-failed - Fleet Ferry');
   });
 
@@ -300,7 +305,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByLabel('Name or digest').fill('drifted');
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'alpha-drifted', exact: true }).click();
-    await page.getByRole('link', { name: 'oven' }).click();
+    await page.getByRole('link', { name: 'oven', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'oven at alpha-drifted/press-1' }).waitFor();
     const drifted = page.getByRole('region', { name: 'Objects that drifted' });
     expect(await drifted.textContent()).toContain('oven.conf was edited');

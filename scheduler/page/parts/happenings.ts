@@ -1,0 +1,93 @@
+import type { Audit, Events } from '#bundles/transport/hub/client';
+import { describeEntry } from './describe-entry.ts';
+import type { Tone } from './tone.ts';
+
+/** An event of a site or a decision of the office, for a timeline. */
+export type Happening = {
+  readonly id: string;
+  readonly at: string;
+  /** When the hub received it; null: the hub made it. */
+  readonly receivedAt: string | null;
+  readonly by: 'site' | 'office';
+  readonly tone: Tone;
+  readonly title: string;
+  readonly text: string | null;
+  /** Address of its cause. */
+  readonly to: string;
+};
+
+type Answers = { readonly events: Events['events']; readonly entries: Audit['entries'] };
+
+/**
+ * Events that changed something and decisions about the same environments, the newest first. Decisions are cut at the oldest event,
+ * because a later page has those before it. Checks that found nothing are left out; the table of events has them.
+ * @param hasMore whether there are older events
+ */
+export const joinHappenings = ({ events, entries }: Answers, hasMore: boolean): readonly Happening[] => {
+  const told = events.flatMap((one) => {
+    const { event, hash, source } = one;
+    return isQuietCheck(event)
+      ? []
+      : [{ ...ofEvent(event), id: hash, at: event.at, receivedAt: source.receivedAt }];
+  });
+  const oldest = events.reduce<string | null>(
+    (least, { event }) => (least === null || event.at < least ? event.at : least),
+    null,
+  );
+  const decided = entries
+    .filter(({ at }) => !hasMore || oldest === null || at >= oldest)
+    .map(
+      (entry): Happening => ({
+        id: entry.digest,
+        at: entry.at,
+        receivedAt: null,
+        by: 'office',
+        tone: 'quiet',
+        title: `${entry.person ?? 'A rule'}: ${describeEntry(entry)}`,
+        text: entry.reason,
+        to: `/audit${entry.environment === null ? '' : `?environment=${encodeURIComponent(entry.environment)}`}`,
+      }),
+    );
+  return [...told, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
+};
+
+type Event = Events['events'][number]['event'];
+
+const isQuietCheck = ({ type, outcome, code }: Event): boolean =>
+  type === 'check' && outcome === 'unchanged' && code === undefined;
+
+const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
+  const { agent, type, assignment, release, outcome, code, message } = event;
+  const [site = '', machine = ''] = agent.split('/');
+  const what = [
+    assignment ?? machine,
+    WORDS[type] ?? type,
+    release === undefined
+      ? ''
+      : `release ${release.version} of ${release.environment}/${release.clusterType}`,
+    outcome === undefined || outcome === 'unchanged' ? '' : outcome,
+    code ?? '',
+  ];
+  return {
+    by: 'site',
+    tone: toneOfEvent(event),
+    title: what.filter((part) => part !== '').join(' '),
+    text: message ?? null,
+    to: assignment === undefined ? `/sites/${site}` : `/sites/${site}/${machine}/${assignment}`,
+  };
+};
+
+/** Words for types of events, where the type alone is not one. */
+const WORDS: Readonly<Record<string, string>> = {
+  package: 'package',
+  imported: 'imported',
+  check: 'was checked:',
+  drift: 'was compared:',
+  held: 'is held',
+};
+
+const toneOfEvent = ({ type, outcome, code }: Event): Tone => {
+  if (outcome === 'failed' || code === 'DRIFT') return 'bad';
+  if (code !== undefined || type === 'held') return 'late';
+  return 'good';
+};
