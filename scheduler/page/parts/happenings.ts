@@ -24,7 +24,7 @@ type Answers = { readonly events: Events['events']; readonly entries: Audit['ent
  * @param hasMore whether there are older events
  */
 export const joinHappenings = ({ events, entries }: Answers, hasMore: boolean): readonly Happening[] => {
-  const told = events.flatMap((one) => {
+  const ofSite = events.flatMap((one) => {
     const { event, hash, source } = one;
     return isQuietCheck(event)
       ? []
@@ -48,7 +48,7 @@ export const joinHappenings = ({ events, entries }: Answers, hasMore: boolean): 
         to: `/audit${entry.environment === null ? '' : `?environment=${encodeURIComponent(entry.environment)}`}`,
       }),
     );
-  return [...told, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
+  return [...ofSite, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
 
 type Event = Events['events'][number]['event'];
