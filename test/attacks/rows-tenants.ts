@@ -261,7 +261,7 @@ export const POISON: readonly AttackRow[] = [
   ),
 ];
 
-/** Tenants on one cluster, whatever the scheduler has let through (N80 to N83). */
+/** Tenants on one cluster, whatever the scheduler has let through (N80 to N84). */
 export const ON_ONE_CLUSTER: readonly AttackRow[] = [
   row(
     'N80',
@@ -286,6 +286,12 @@ export const ON_ONE_CLUSTER: readonly AttackRow[] = [
     'forged bounds',
     'a signed bundle whose bounds allow a tenant everything, where the agent acts by the account of the workspace',
     'API_DENIED',
+  ),
+  row(
+    'N84',
+    'a takeover',
+    'an annotation by which a tenant takes over an object of Helm, Flux or another tool, without a grant or against the rule of the platform',
+    'PATH_CLAIMED',
   ),
 ];
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import type { KubernetesApi } from '../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
@@ -22,7 +22,7 @@ import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
 import { rulesOnCluster } from './kubernetes-compare/rules.ts';
-import { takeoversOnCluster } from './kubernetes-compare/takeovers.ts';
+import { takeOverInWorkspace, takeoversOnCluster } from './kubernetes-compare/takeovers.ts';
 import { verdictsOnCluster } from './kubernetes-compare/verdicts.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
 import { worldsOnCluster } from './kubernetes-compare/worlds-on-cluster.ts';
@@ -105,4 +105,14 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   verdictsOnCluster(world);
   worldsOnCluster(world);
   definitionWorldsOnCluster(world);
+
+  it('N84: a workspace takes an object of another tool by its annotation, or against the rule -> PATH_CLAIMED', async () => {
+    for (const [says, granted] of [
+      ['always', undefined],
+      ['always', 'never'],
+      ['never', 'always'],
+    ] as const)
+      expect(await takeOverInWorkspace(world, says, granted), says).toMatchObject({ code: 'PATH_CLAIMED' });
+    expect(await takeOverInWorkspace(world, 'always', 'always')).toMatchObject({ outcome: 'created' });
+  });
 });

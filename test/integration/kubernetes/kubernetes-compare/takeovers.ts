@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { PackageResult } from '../../../../agent/apply/package-result.ts';
 import { lookAtAdoptions } from '../../../../agent/apply/look-at-adoptions.ts';
 import { pack, type KubernetesSite } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 import { deployment, map, UNWATCHED, yaml } from './objects.ts';
@@ -246,18 +247,20 @@ export const takeoversOnCluster = ({
       expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ a: '1' });
     });
   });
+};
 
-  it.each([
-    ['always', 'ifUnowned', 'failed'],
-    ['always', 'always', 'applied'],
-    ['never', 'always', 'failed'],
-  ])('an object of a workspace says %s and its release %s: %s', async (says, granted, outcome) => {
-    const ns = await newNamespace();
-    await make('kustomize-controller', true, map(ns, 'm', { a: '1' }, TOOLS[1]?.[3]));
-    await using site = await newSite();
-    const object = map(ns, 'm', { a: '1' }, { annotations: { 'fleet-ferry/adopt': says } });
-    const more = { rules: { adopt: granted as 'always' }, bounds: {} };
-    const [result] = await site.release([pack('app', yaml(object), more)]);
-    expect(result?.outcome === 'failed').toBe(outcome === 'failed');
-  });
+/** Releases an object of a workspace over one of Flux. @param says its annotation @param granted the rule of the release */
+export const takeOverInWorkspace = async (
+  { newNamespace, newSite, kubectl }: CompareWorld,
+  says: string,
+  granted: 'never' | 'always' | undefined,
+): Promise<PackageResult | undefined> => {
+  const ns = await newNamespace();
+  const [, , , meta] = TOOLS[1] ?? [];
+  const flux = ['apply', '--server-side', '--field-manager=kustomize-controller', '-f', '-'];
+  await kubectl(flux, yaml(map(ns, 'm', { a: '1' }, meta)));
+  await using site = await newSite();
+  const object = map(ns, 'm', { a: '1' }, { annotations: { 'fleet-ferry/adopt': says } });
+  const rules = granted === undefined ? {} : { rules: { adopt: granted } };
+  return (await site.release([pack('app', yaml(object), { ...rules, bounds: {} })]))[0];
 };

@@ -21,6 +21,9 @@ import { NOW } from '../../../../agent/world.ts';
 const namespace = (ns: string): string => `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${ns}}\n---\n`;
 const configMap = (ns: string, name: string, text: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}, namespace: ${ns}}\ndata: {text: ${text}}\n---\n`;
+/** Objects of later waves: the agent is killed in the waits between them, too. */
+const inWave = (wave: number, object: string): string =>
+  object.replace('metadata: {', `metadata: {annotations: {fleet-ferry/wave: "${wave}"}, `);
 const deployment = (ns: string, name: string, image: string): string => `apiVersion: apps/v1
 kind: Deployment
 metadata: {name: ${name}, namespace: ${ns}}
@@ -95,7 +98,7 @@ export const SCENARIOS: readonly Scenario[] = [
     after: (ns) => [
       pack(
         'a-base',
-        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${configMap(ns, 'new', 'y')}${configMap(ns, 'theirs', 'ours')}${deployment(ns, 'web', 'one')}`,
+        `${namespace(ns)}${configMap(ns, 'kept', 'two')}${inWave(1, configMap(ns, 'new', 'y'))}${configMap(ns, 'theirs', 'ours')}${inWave(2, deployment(ns, 'web', 'one'))}`,
       ),
       steady(ns),
       pack('z-next', configMap(ns, 'next', 'z'), { dependsOn: ['a-base'] }),
