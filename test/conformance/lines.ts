@@ -458,7 +458,7 @@ export const LINES: readonly Line[] = [
     tests: [
       [
         'agent/apply/kubernetes/health/settle-kubernetes.test.ts',
-        'ends when the first object is over its own time, and waits longer for one that says so',
+        'ends when the first object is over its own time, which may be longer than that of the others',
       ],
     ],
     miss: 'The wait has a timeout for the agent and for each object; a request has one minute, a step two, a deletion 35 seconds, which nobody can set',

@@ -107,7 +107,7 @@ describe('settleKubernetes', () => {
     expect(api.counts).toMatchObject({ list: 3, watch: 3 });
   });
 
-  it('ends when the first object is over its own time, and waits longer for one that says so', async () => {
+  it('ends when the first object is over its own time, which may be longer than that of the others', async () => {
     const timed = (timeoutMs: number): WantedObject => {
       const wanted = wantedOf(deployment());
       return { ...wanted, policy: { ...wanted.policy, timeoutMs } };
