@@ -80,5 +80,5 @@ export const enrollOnline = async (
 
 const noCertificate = (url: string): FleetError =>
   new FleetError('HUB_REFUSED', `${url} answers without a certificate`, {
-    hint: 'Is this the address of a hub?',
+    hint: 'Check that this is the address of a hub',
   });

@@ -43,7 +43,7 @@ const checkWritable = async (medium: string): Promise<void> => {
   const found = await stat(medium).catch(() => undefined);
   if (!found?.isDirectory()) {
     throw new FleetError('MEDIUM_MISSING', `there is no directory ${medium} to write the request to`, {
-      hint: 'Is the stick mounted?',
+      hint: 'Check that the stick is mounted',
     });
   }
   await access(medium, constants.W_OK).catch((error: unknown) => {

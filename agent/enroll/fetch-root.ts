@@ -51,7 +51,7 @@ const readRoots = (answer: unknown, url: string): readonly Buffer[] => {
   const { roots } = (answer ?? {}) as Partial<RootsAnswer>;
   if (!Array.isArray(roots) || !roots.every((root) => typeof root === 'string')) {
     throw new FleetError('HUB_REFUSED', `${url}${ROOTS_PATH} gives no list of roots`, {
-      hint: 'Is this the address of a hub?',
+      hint: 'Check that this is the address of a hub',
     });
   }
   if (roots.length > MAX_ROOTS)

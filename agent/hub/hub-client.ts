@@ -120,7 +120,7 @@ const parse = (bytes: Buffer, maxBytes: number, what: string): unknown => {
   } catch (cause) {
     throw new FleetError('HUB_REFUSED', `${what} does not answer with JSON`, {
       cause,
-      hint: 'Is this the address of a hub?',
+      hint: 'Check that this is the address of a hub',
     });
   }
 };

@@ -45,7 +45,7 @@ const checkDirectory = async (path: string): Promise<void> => {
   const found = await stat(path).catch(() => undefined);
   if (!found) {
     throw new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, {
-      hint: 'Is the stick mounted?',
+      hint: 'Check that the stick is mounted',
     });
   }
   if (!found.isDirectory()) {

@@ -90,7 +90,9 @@ const cannotListen = (error: unknown, { host, port }: Listen): FleetError => {
       hint: 'Choose another port with --listen',
     });
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND')
-    return new FleetError('USAGE', `${host} is not an address of this machine`, { hint: 'See --listen' });
+    return new FleetError('USAGE', `${host} is not an address of this machine`, {
+      hint: 'Give an address of this machine with --listen, such as 127.0.0.1:5000',
+    });
   return toFleetError(error, `listening at ${where}`);
 };
 

@@ -28,7 +28,7 @@ export const openSource = async (where: string, access: RegistryAccess = NO_ACCE
   if (!/^[a-z]+:\/\//.test(where)) {
     if (LIKE_A_REGISTRY.test(where) && !existsSync(where))
       throw new FleetError('USAGE', `there is no folder ${where}`, {
-        hint: `Is it a registry? Then write oci://${where}`,
+        hint: `If it is a registry, write oci://${where}`,
       });
     return openLayoutSource(where);
   }

@@ -61,6 +61,6 @@ const checkWhole = ({ missing, count }: MediumParts, partial: boolean): void => 
     missing.length === 1
       ? `part ${numbers} of ${count} is not here`
       : `parts ${numbers} of ${count} are not here`,
-    { hint: 'Name all sticks at once, or say --partial to look at these parts alone' },
+    { hint: 'Name all sticks at once, or add --partial to check these parts alone' },
   );
 };

@@ -145,7 +145,7 @@ const placesFor = async (
     const there = await volumeOf(first, set, parts);
     if (there === undefined || there === stick) return [{ stick, root: first }];
     throw new FleetError('USAGE', `${first} is stick ${there} of this very set, and not stick ${stick}`, {
-      hint: 'Put the other stick in',
+      hint: `Plug in stick ${stick}`,
     });
   }
   if (roots.length === 1) {

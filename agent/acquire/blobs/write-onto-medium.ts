@@ -31,6 +31,6 @@ export const notWritable = (cause: unknown, doing: string): FleetError => {
   if (error.code !== 'PERMISSION') return error;
   return new FleetError('PERMISSION', error.message, {
     cause,
-    hint: 'Is the stick locked, or mounted read-only? Unlock it, or run this as a user who may write there',
+    hint: 'Unlock the stick if it is locked or mounted read-only, or run this as a user who may write there',
   });
 };

@@ -27,10 +27,10 @@ export const readOffer = async (
   if (!contents) {
     if (await isUnmounted(medium.path))
       throw new FleetError('MEDIUM_MISSING', `${medium.path} holds no medium, and nothing is mounted there`, {
-        hint: 'Is the stick mounted?',
+        hint: 'Check that the stick is mounted',
       });
     throw new FleetError('MEDIUM_EMPTY', `${medium.path} was not filled by fleet-export`, {
-      hint: 'Is this the top folder of the stick? If it is, carry it to the platform team; requests and reports on it stay',
+      hint: 'Name the top folder of the stick; if this is it, take the stick to the platform team: requests and reports on it stay',
     });
   }
   // Unverified, used only for a clear message: a medium with a false fleet name is refused because of its root.
@@ -38,7 +38,7 @@ export const readOffer = async (
     throw new FleetError(
       'WRONG_FLEET',
       `${medium.path} is a medium of fleet ${contents.fleet}, and this machine belongs to ${identity.fleet}`,
-      { hint: 'Take the right stick' },
+      { hint: 'Use the stick that was made for this fleet' },
     );
   }
   const documents = await readChannelDocuments(medium.blobs, contents.documents, identity.site);

@@ -75,7 +75,10 @@ const lookAt = async (path: string) => {
 };
 
 const notThere = (path: string, cause: unknown): FleetError =>
-  new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, { hint: 'Is the stick mounted?', cause });
+  new FleetError('MEDIUM_MISSING', `there is no medium at ${path}`, {
+    hint: 'Check that the stick is mounted',
+    cause,
+  });
 
 const notParts = (path: string): FleetError =>
   new FleetError('MEDIUM_INVALID', `${path} holds no parts of a set`, {

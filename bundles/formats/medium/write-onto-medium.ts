@@ -16,7 +16,7 @@ export const writeFileOntoMedium = async (root: string, path: string, bytes: Uin
   await using folder = await openMediumFolder(root, dirname(path), true);
   if (!folder)
     throw new FleetError('MEDIUM_MISSING', `there is no medium at ${root}`, {
-      hint: 'Is the stick mounted?',
+      hint: 'Check that the stick is mounted',
     });
   await fileIn(folder, basename(path));
   await named(folder, () => writeFileAtomically(join(folder.path, basename(path)), bytes));

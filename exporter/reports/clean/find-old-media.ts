@@ -78,7 +78,7 @@ const checkOneFleet = (found: readonly Found[], folder: string): void => {
   const fleets = [...new Set(found.map(({ medium }) => medium.fleet))].toSorted();
   if (fleets.length < 2) return;
   throw new FleetError('WRONG_FLEET', `${folder} has media of ${fleets.join(' and ')}`, {
-    hint: 'Say which of them is meant with --root-sha256',
+    hint: 'Name one of them with --root-sha256',
   });
 };
 

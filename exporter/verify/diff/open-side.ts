@@ -33,7 +33,7 @@ export const openPlace = async (where: string, { open, access }: SideOptions): P
   if (medium.medium) return { kind: 'medium', side: sideOf(medium) };
   await medium[Symbol.asyncDispose]();
   throw new FleetError('MEDIUM_EMPTY', `nothing was written to the medium ${where} yet`, {
-    hint: 'For what a site reported on it, say --site',
+    hint: 'To compare with what a site reported, add --site',
   });
 };
 

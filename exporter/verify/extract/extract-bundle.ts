@@ -76,7 +76,7 @@ const checkEmpty = async (directory: string): Promise<void> => {
   });
   if (entries.length === 0) return;
   throw new FleetError('USAGE', `${directory} is not empty`, {
-    hint: 'cosign wants a layout of exactly one bundle; give a new folder',
+    hint: 'cosign verifies a layout of exactly one bundle; give a new folder',
   });
 };
 

@@ -1,4 +1,4 @@
-import { openRepository } from '../../load/sources/git-repository.ts';
+import { cachedRepository } from '../../load/sources/git-repository.ts';
 import { REMOTE, runGit, withRemote } from '../../load/sources/run-git.ts';
 import type { BranchPlace } from './deliver-branch.ts';
 import { openScratch } from './open-scratch.ts';
@@ -17,14 +17,14 @@ const DEPTH = 100;
 
 /**
  * The newest commit of a branch that changed a file. @returns undefined if none of the newest 100 commits did
- * @throws FleetError SOURCE_UNREACHABLE, ABORTED
+ * or the branch cannot be read
+ * @throws FleetError ABORTED
  */
 export const lastChange = async (
   { git, repo, branch, cacheDirectory }: Pick<BranchPlace, 'git' | 'repo' | 'branch' | 'cacheDirectory'>,
   file: string,
 ): Promise<LastChange | undefined> => {
-  const repository = await openRepository(git, repo, cacheDirectory);
-  await using scratch = await openScratch(git, repository, undefined);
+  await using scratch = await openScratch(git, cachedRepository(repo, cacheDirectory), undefined);
   const remote = withRemote(git, repo);
   const at = ['--git-dir', scratch.gitDirectory];
   const fetched = await runGit(remote, [

@@ -7,7 +7,7 @@ describe('openSource', () => {
     async (where) => {
       await expect(openSource(where)).rejects.toMatchObject({
         code: 'USAGE',
-        hint: `Is it a registry? Then write oci://${where}`,
+        hint: `If it is a registry, write oci://${where}`,
       });
     },
   );

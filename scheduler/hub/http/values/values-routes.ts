@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import type { FastifyRequest } from 'fastify';
 import { FleetError, formatError } from '#bundles/errors';
 import { type DocumentName, parseDocument } from '#bundles/json/validate';
-import { formatChannel, parseName } from '#bundles/names';
+import { parseName } from '#bundles/names';
 import type { Documents } from '#bundles/schemas/documents';
 import { formatTime } from '#bundles/time';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
@@ -33,10 +33,9 @@ import { listProposals, rightsOver } from '../../promote/values/list-proposals.t
 import { listVersions } from '../../promote/values/list-versions.ts';
 import { previewValues, toFault } from '../../promote/values/preview-values.ts';
 import { findProposal, shortId } from '../../promote/values/propose-values.ts';
-import { editorsOf, placesOf } from '../../promote/values/rules-for.ts';
-import { mayChange, seesValues, toValuesAgent } from '../../promote/values/values-access.ts';
-import { channelOf } from '../../sites/agent-record.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { reachedEditors } from '../../promote/values/reached-editors.ts';
+import { placesOf } from '../../promote/values/rules-for.ts';
+import { mayChange, seesValues } from '../../promote/values/values-access.ts';
 import { parseSelect } from '../../sites/select-sites.ts';
 import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
 import { auditedCaller, notAllowed, principalOf } from '../access/enforce-access.ts';
@@ -296,16 +295,12 @@ const findRefused = async (
   changes: readonly ValueChange[],
   { caller, ofMany }: { readonly caller: Principal; readonly ofMany: boolean },
 ): Promise<readonly Conflict[]> => {
-  const editors = await editorsOf(hub, placesOf(changes));
-  const rows = editors.flatMap(({ agents }) => agents);
-  const channels = new Map(rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]));
-  const { layers } = await readChannelLayers(hub, [...channels.values()]);
+  const [editors = []] = await reachedEditors(hub, [placesOf(changes)]);
   const unseen = new Set<string>();
   const refused = editors.flatMap(({ place, agents, roles }) => {
     const { site, agent, name } = place;
-    const reached = agents.map((row) => toValuesAgent(row, layers));
-    if (!reached.some((one) => seesValues(caller.allowances, one))) unseen.add(site);
-    if (mayChange(caller.allowances, { site, agents: reached }, roles)) return [];
+    if (!agents.some((one) => seesValues(caller.allowances, one))) unseen.add(site);
+    if (mayChange(caller.allowances, { site, agents }, roles)) return [];
     const role = roles.find((one) => one !== undefined);
     const whose = agent === null ? `${site}, which reaches all its agents` : `${site}/${agent}`;
     const what = `changing the value ${name} of ${whose}${role === undefined ? '' : ` (editableBy: ${role})`}`;

@@ -1,16 +1,13 @@
-import { formatChannel } from '#bundles/names';
 import type { ValuesProposals } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
-import { channelOf } from '../../sites/agent-record.ts';
 import type { KnownNeeds } from '../../sites/check-values.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import { hiddenNames, showChange } from './describe-values.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { type Proposal, readProposals } from './propose-values.ts';
-import { editorsOf } from './rules-for.ts';
-import { mayChange, mayEverywhere, seesValues, toValuesAgent } from './values-access.ts';
+import { type ReachedEditors, reachedEditors } from './reached-editors.ts';
+import { mayChange, mayEverywhere, seesValues } from './values-access.ts';
 
 /** The rights of a caller about a proposal. */
 export type ProposalRights = {
@@ -19,22 +16,27 @@ export type ProposalRights = {
   readonly mayReject: boolean;
 };
 
-/** @param known site inputs of channels, read for other proposals */
+type Caller = { readonly allowances: readonly Allowance[]; readonly person: string };
+
 export const rightsOver = async (
   hub: Hub,
   { row, proposed }: Proposal,
-  { allowances, person }: { readonly allowances: readonly Allowance[]; readonly person: string },
-  known: KnownNeeds = new Map(),
+  caller: Caller,
 ): Promise<ProposalRights> => {
-  const editors = await editorsOf(hub, proposed.changes, known);
-  const rows = editors.flatMap(({ agents }) => agents);
-  const channels = new Map(rows.map((one) => [formatChannel(channelOf(one)), channelOf(one)]));
-  const { layers } = await readChannelLayers(hub, [...channels.values()]);
-  const agents = rows.map((one) => toValuesAgent(one, layers));
+  const [editors = []] = await reachedEditors(hub, [proposed.changes]);
+  return judgeRights(editors, row.person, caller);
+};
+
+const judgeRights = (
+  editors: readonly ReachedEditors[],
+  author: string,
+  { allowances, person }: Caller,
+): ProposalRights => {
+  const agents = editors.flatMap((one) => one.agents);
   const ownsAll = editors.every(({ place, roles, agents: own }) =>
-    mayChange(allowances, { site: place.site, agents: own.map((one) => toValuesAgent(one, layers)) }, roles),
+    mayChange(allowances, { site: place.site, agents: own }, roles),
   );
-  const isAuthor = person === row.person;
+  const isAuthor = person === author;
   const decides = (['approve', 'reject'] as const).some((verb) => mayEverywhere(allowances, verb, agents));
   return {
     sees:
@@ -51,13 +53,19 @@ type ListedProposal = ValuesProposals['proposals'][number];
 /** The waiting proposals that a caller sees, oldest first. */
 export const listProposals = async (
   hub: Hub,
-  caller: { readonly allowances: readonly Allowance[]; readonly person: string },
+  caller: Caller,
   review: ValuesReview | undefined,
 ): Promise<readonly ListedProposal[]> => {
   const listed: ListedProposal[] = [];
   const known: KnownNeeds = new Map();
-  for (const proposal of await readProposals(hub.store.db, 'waiting')) {
-    const { sees, mayReject } = await rightsOver(hub, proposal, caller, known);
+  const proposals = await readProposals(hub.store.db, 'waiting');
+  const editors = await reachedEditors(
+    hub,
+    proposals.map(({ proposed }) => proposed.changes),
+    known,
+  );
+  for (const [at, proposal] of proposals.entries()) {
+    const { sees, mayReject } = judgeRights(editors[at] ?? [], proposal.row.person, caller);
     if (sees) listed.push(describeProposal(await judgeProposal(hub, proposal, review), mayReject, known));
   }
   return listed;
