@@ -63,13 +63,15 @@ export const describeTakeover = (
   ...(removes.length > 0 ? [`${formatFields(removes)} is removed: the package does not have it`] : []),
 ];
 
+/** @param compared absent: the object cannot be compared before it is taken over */
 export const refuseTakeover = (
   wanted: WantedObject,
   takeover: Takeover,
-  { changes, removes }: Comparison,
-): FleetError =>
-  new FleetError(
-    'PATH_CLAIMED',
-    `${nameOf(wanted)} ${whyRefused(takeover)}: ${formatFields([...changes.filter((path) => !MARKS.test(path)), ...removes])}`,
-    { hint: HOW_TO_TAKE },
-  );
+  compared?: Pick<Comparison, 'changes' | 'removes'>,
+): FleetError => {
+  const fields = compared && [...compared.changes.filter((path) => !MARKS.test(path)), ...compared.removes];
+  const what = fields ? formatFields(fields) : 'it cannot be compared before';
+  return new FleetError('PATH_CLAIMED', `${nameOf(wanted)} ${whyRefused(takeover)}: ${what}`, {
+    hint: HOW_TO_TAKE,
+  });
+};

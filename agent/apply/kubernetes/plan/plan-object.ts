@@ -3,9 +3,7 @@ import type { OwnedObject, Step } from '../../../model/target.ts';
 import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
-import { isDefinition, typeKey } from '../desired/resolve-wanted.ts';
-import { isRecord } from '#bundles/is-record';
-import { stableText } from '#bundles/json/stable-hash';
+import { isDefinition } from '../desired/resolve-wanted.ts';
 import { isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
@@ -24,6 +22,8 @@ import { recreationFor } from '../live/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from '../desired/kind-order.ts';
+import { claimsStay } from './claims-stay.ts';
+import { dependsOn } from './depends-on.ts';
 import { mayTake } from './check-claims.ts';
 import { type Comparison, compareTakeover, describeTakeover, refuseTakeover } from './compare-takeover.ts';
 import type { PlanContext, Takeover } from './plan-context.ts';
@@ -173,9 +173,13 @@ const planAbsent = async (planning: Planning): Promise<ObjectPlan> => {
 
 /** Plans an object that is there, by a dry run unless hashes show that nothing changes. */
 const planPresent = async (planning: Planning, live: LiveObject): Promise<ObjectPlan> => {
-  const { context, wanted, own, later } = planning;
+  const { context, wanted, own, later, takeover } = planning;
+  const allowed = (plan: ObjectPlan): ObjectPlan => {
+    if (takeover && !mayTake(takeover, false)) throw refuseTakeover(wanted, takeover);
+    return plan;
+  };
   if (isDefinition(wanted) && !isEstablished(live))
-    return applied(planning, 'configured', 'it is not established yet');
+    return allowed(applied(planning, 'configured', 'it is not established yet'));
   const migrated = toMigrate(live, wanted.policy.fields);
   const unchanged = (outcome: 'unchanged' | 'skipped', reason: string): ObjectPlan =>
     done(planning, note(wanted.key, outcome, reason, groupOf(planning)), seen(context, wanted, live));
@@ -189,7 +193,7 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
     const reason = 'what others changed stays (fleet-ferry/drift)';
     return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), own);
   }
-  if (later !== undefined) return applied(planning, 'configured', later, stripsWhen(planning, live));
+  if (later !== undefined) return allowed(applied(planning, 'configured', later, stripsWhen(planning, live)));
   const tried = await tryOver(context, wanted, live);
   if (isFleetError(tried)) {
     const conflict = note(wanted.key, 'skipped', `it stays as it is: ${tried.message}`, groupOf(planning));
@@ -197,14 +201,13 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
   }
   if (tried === 'immutable') {
     const reason = `replaced: a field of it cannot be changed${claimsStay(wanted, live)}`;
-    return applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' });
+    return allowed(applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' }));
   }
   if (tried === 'stored')
     return unchanged(
       'skipped',
       'it stays as it is: the cluster has stored objects of a version that the package lacks',
     );
-  const { takeover } = planning;
   const taking = takeover && (await compareTakeover({ context, wanted, takeover, dry: tried.dry }));
   if (takeover && taking && !mayTake(takeover, taking.isEqual))
     throw refuseTakeover(wanted, takeover, taking);
@@ -241,28 +244,6 @@ const planTried = (
   const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
   return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
 };
-
-/** Claims of a StatefulSet are made once: new templates do not change those that exist (checklist R3). */
-const claimsStay = ({ group, kind, object }: WantedObject, live: LiveObject): string => {
-  if (group !== 'apps' || kind !== 'StatefulSet') return '';
-  const [before, after] = [live, object].map(({ spec }) =>
-    isRecord(spec) && Array.isArray(spec['volumeClaimTemplates'])
-      ? sizesOf(spec['volumeClaimTemplates'])
-      : [],
-  );
-  return stableText(before) === stableText(after)
-    ? ''
-    : '; claims that exist stay as they are, and its new templates hold for new ones only';
-};
-
-/** The part of claim templates without the server's defaults. */
-const sizesOf = (templates: readonly unknown[]): readonly unknown[] =>
-  templates
-    .filter(isRecord)
-    .map(({ metadata, spec }) => [
-      isRecord(metadata) ? metadata['name'] : undefined,
-      isRecord(spec) ? [spec['resources'], spec['storageClassName'] ?? null] : undefined,
-    ]);
 
 /** A correction of other objects of the package does not touch one whose differences are only reported, or ignored. */
 const leavesDrift = ({ context, wanted, own }: Planning): boolean =>
@@ -381,36 +362,6 @@ const markChange = (live: LiveObject, { owner }: PlanContext): readonly string[]
 
 const describeDifferences = (paths: readonly string[]): readonly string[] =>
   paths.length === 0 ? [] : [`${formatFields(paths)} differ${paths.length === 1 ? 's' : ''}`];
-
-/** Why a dry run of the object is not possible yet, or undefined if it is. */
-const dependsOn = (
-  { wanted: all, live }: PlanContext,
-  wanted: WantedObject,
-  changing: ReadonlySet<string>,
-): string | undefined => {
-  const missing = neededBy(wanted).find((key) => all?.byKey.has(key) && !live.has(key));
-  if (missing !== undefined) return `${missing} is made first`;
-  if (all?.later.has(typeKey(wanted))) return 'its kind comes with another object of the package';
-  const crd = all?.definedBy.get(typeKey(wanted));
-  if (crd !== undefined && changing.has(crd)) return 'its definition changes first';
-  if (wanted.namespace === undefined) return undefined;
-  return changing.has(`/Namespace//${wanted.namespace}`) ? 'its namespace is made first' : undefined;
-};
-
-/** Keys of objects without which the server's admission refuses an object: those that a Pod or a binding names. */
-const neededBy = ({ group, kind, namespace = '', object }: WantedObject): readonly string[] => {
-  const { spec, roleRef } = object;
-  if (group === 'rbac.authorization.k8s.io' && isRecord(roleRef)) {
-    const place = roleRef['kind'] === 'Role' ? namespace : '';
-    return [`${group}/${String(roleRef['kind'])}/${place}/${String(roleRef['name'])}`];
-  }
-  if (group !== '' || kind !== 'Pod' || !isRecord(spec)) return [];
-  return [
-    `/ServiceAccount/${namespace}/${String(spec['serviceAccountName'])}`,
-    `scheduling.k8s.io/PriorityClass//${String(spec['priorityClassName'])}`,
-    `node.k8s.io/RuntimeClass//${String(spec['runtimeClassName'])}`,
-  ];
-};
 
 const tryOver = async (
   { api, ranBefore, owned, signal }: PlanContext,

@@ -124,6 +124,28 @@ export const takeoversOnCluster = ({
       expect(await identityOf(ns)).toEqual(found);
     });
 
+    it('is not made again by ifEqual where a field of it cannot be changed', async () => {
+      const ns = await newNamespace();
+      const meta = TOOLS[1]?.[3] ?? {};
+      await make('kustomize-controller', true, merged(web(ns, undefined, 'A'), meta));
+      const found = await identityOf(ns);
+      await using site = await newSite();
+      const other = merged(web(ns, 'ifEqual', 'A'), {
+        annotations: { 'fleet-ferry/adopt': 'ifEqual', 'fleet-ferry/force': 'enabled' },
+      });
+      const labels = { app: 'other' };
+      const spec = other['spec'] as { template: { spec: object } };
+      const changed = {
+        ...other,
+        spec: {
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: spec.template.spec },
+        },
+      };
+      expect(await failing(site, changed)).toContain('belongs to Flux');
+      expect(await identityOf(ns)).toEqual(found);
+    });
+
     it('is not taken by never, even without an owner', async () => {
       const ns = await newNamespace();
       await make('somebody', false, map(ns, 'm', { a: '1' }));
