@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
 import { createLayerComposer } from '../../../../../scheduler/hub/serve/compose-layers.ts';
 import { decideValues as change } from '../../../../../scheduler/hub/promote/values/change-values.ts';
+import { approveValuesStage } from '../../../../../scheduler/hub/promote/values/approve-values-stage.ts';
 import { decideValuesStep } from '../../../../../scheduler/hub/promote/values/decide-values-step.ts';
 import {
   listValuesRollouts,
@@ -115,6 +116,27 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     await decide(hub, 'resume', at(24));
     await hub.runs(at(25), ['plant-1/edge']);
     expect(await step(hub, at(26))).toEqual([['advance', 2, 'the stage before it is complete']]);
+  });
+
+  test('waits for the approvals of its next stage, which count for this rollout alone', async () => {
+    const stages = `${RINGS.replace('percent: 100}', 'percent: 100, approvals: 1}')}`;
+    const hub = await threeSites({ [POLICY]: policy(stages) });
+    await make(hub, at(10));
+    await hub.runs(at(20), ['plant-1/edge']);
+    expect(await step(hub, at(90))).toEqual([]);
+    const id = await only(hub, at(91));
+    const [listed] = await listValuesRollouts(hub, undefined, at(91));
+    expect(listed?.next).toMatchObject({ kind: 'wait', why: expect.stringContaining('approv') as string });
+    const by = { key: await hub.keys.key('bundle'), person: 'bob', reason: 'looked', now: at(92) };
+    expect(await approveValuesStage(hub, { id: '0123456789ab', ...by })).toBeUndefined();
+    expect(await approveValuesStage(hub, { id, ...by })).toMatchObject({ stage: 'all', found: 1, needed: 1 });
+    expect(await step(hub, at(93))).toEqual([['advance', 2, 'the stage before it is complete']]);
+    // The next change begins without it.
+    await hub.runs(at(94), THREE);
+    expect(await step(hub, at(95))).toEqual([['complete', 0, 'the last stage is complete']]);
+    await set(hub, { port: 81 }, at(100));
+    await hub.runs(at(101), ['plant-1/edge']);
+    expect(await step(hub, at(200))).toEqual([]);
   });
 
   test('stops with a stage that fails, names the reason, and continues after a resume', async () => {
