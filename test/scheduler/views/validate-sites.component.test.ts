@@ -170,6 +170,22 @@ describe('validate, with the sites of a hub', () => {
     ]);
   });
 
+  test('a build names every site at which a field is gone after the upgrade of the application', async () => {
+    const hub = await office();
+    await hub.edit(PACKAGE, (text) => text.replace('PORT=0', 'PORTS=0'));
+    const { channels, advice } = await hub.build({
+      now: new Date(NOW.getTime() + 60_000),
+      environments: ['prod'],
+      judgeSites: { enrolled: await readEnrolled(hub) },
+    });
+    expect(channels.flatMap(({ held }) => held.map(({ code }) => code))).toEqual(['REFERENCE_MISSING']);
+    expect(advice.map(({ code, message }) => `${code}: ${message}`)).toEqual([
+      expect.stringMatching(
+        /^REFERENCE_MISSING: plant-1\/edge, plant-2\/edge keep the present package of labels-host of prod\/press: site input port goes to "\/PORT"/,
+      ),
+    ]);
+  });
+
   test('a build has the same advice, before it signs, and releases for the other sites', async () => {
     const hub = await office();
     await give(hub, 'plant-1', { lineNumber: 7, port: 8080 });

@@ -9,7 +9,8 @@ import { describePlace } from './site-places.ts';
 
 /** One fault, with all agents that have it. */
 export type SiteFinding = {
-  readonly kind: SiteFault['kind'];
+  /** `held`: a field that a site input names is gone, so that the new package reaches no site. */
+  readonly kind: SiteFault['kind'] | 'held';
   readonly error: FleetError;
   /** '<site>/<agent>', a site, or the labels of an agent. */
   readonly agents: readonly string[];
