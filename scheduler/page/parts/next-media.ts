@@ -19,7 +19,7 @@ export const isAwaited = ({ accepted, newest, channel }: Carried): boolean =>
 /** Sites that one command names; more of them take the whole channel. */
 const MAX_NAMED = 20;
 
-/** What the next media have to carry, by channel, those with overdue visits first. */
+/** Content that the next media have to carry, by channel, those with overdue visits first. */
 export const nextMedia = (agents: readonly Carried[]): readonly NextMedium[] =>
   [...Map.groupBy(agents.filter(isAwaited), ({ channel }) => channel)]
     .map(([channel, of]): NextMedium => {
