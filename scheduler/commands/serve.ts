@@ -144,10 +144,11 @@ export default class Serve extends FleetCommand {
       wake: (what) => leadership.wake(what),
       signal: stop.signal,
     });
-    const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env });
+    const authoring = await authoringOf(configuration, clock, stop.signal);
+    const writeValues = authoring?.saveValues;
+    const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env, writeValues });
     await using leadership = await lead({ db, store, duties, clock, log });
     exposeLeadership(metrics.registry, leadership);
-    const authoring = await authoringOf(configuration, clock, stop.signal);
     await using running = await startHub({
       hub,
       listen,

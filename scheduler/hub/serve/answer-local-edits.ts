@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import type { ValuesReview } from '../../settings/values-review.ts';
 import type { Hub } from '../hub.ts';
+import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
 import { decideLocalEdits, type LocalDecision } from '../promote/values/decide-local-edits.ts';
 import { writeSites } from '../sites/write-site.ts';
 import { faultFields } from '../watch/fault-fields.ts';
@@ -10,6 +11,8 @@ import type { Term } from './lead.ts';
 export type AnswererOptions = Pick<Term, 'confirm'> & {
   readonly hub: Hub;
   readonly review: ValuesReview | undefined;
+  /** Where the repository decides. */
+  readonly write: ValuesWriter | undefined;
   readonly clock: () => Date;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
@@ -18,7 +21,7 @@ export type AnswererOptions = Pick<Term, 'confirm'> & {
  * Decides about the values that people at sites set (decideLocalEdits), and lays out the statements of their sites. What waits for a person is logged
  * once. The returned function never throws.
  */
-export const createLocalAnswerer = ({ hub, review, clock, log, confirm }: AnswererOptions) => {
+export const createLocalAnswerer = ({ hub, review, write, clock, log, confirm }: AnswererOptions) => {
   const logged = new Set<string>();
   const laidOut = new Set<string>();
   const logOnce = ({ row, outcome, note }: LocalDecision): void => {
@@ -30,7 +33,7 @@ export const createLocalAnswerer = ({ hub, review, clock, log, confirm }: Answer
   };
   const round = async (signal: AbortSignal): Promise<void> => {
     await confirm();
-    const { decisions, answered } = await decideLocalEdits(hub, { review, now: clock(), signal });
+    const { decisions, answered } = await decideLocalEdits(hub, { review, write, now: clock(), signal });
     for (const one of decisions) logOnce(one);
     const due = answered.filter(({ edit }) => !laidOut.has(edit));
     const names = [...new Set(due.map(({ site }) => site))].map((name) => ({ name }));

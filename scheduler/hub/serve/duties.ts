@@ -12,6 +12,7 @@ import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { createKeepCurrent } from './keep-current.ts';
 import type { Duty } from './lead.ts';
+import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
 import { createLocalAnswerer } from './answer-local-edits.ts';
 import { createLayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
@@ -28,6 +29,8 @@ export type DutyOptions = {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly env: NodeJS.ProcessEnv;
+  /** Writes values of sites into the repository of the platform, where that is one. */
+  readonly writeValues?: ValuesWriter | undefined;
 };
 
 /** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */
@@ -154,9 +157,11 @@ const composeLayers =
 
 /** Answers the values that people at sites set. A failure is tried again in the next round. */
 const answerLocal =
-  ({ configuration: { siteValues: review }, hub, clock, log }: DutyOptions): Duty =>
-  async ({ confirm }) =>
-    repeat(createLocalAnswerer({ hub, review, clock, log, confirm }), COMPOSE_MS);
+  ({ configuration: { siteValues: review }, hub, clock, log, writeValues }: DutyOptions): Duty =>
+  async ({ confirm }) => {
+    const write = (review?.write ?? 'hub') === 'hub' ? undefined : writeValues;
+    return repeat(createLocalAnswerer({ hub, review, write, clock, log, confirm }), COMPOSE_MS);
+  };
 
 const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>

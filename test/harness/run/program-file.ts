@@ -29,6 +29,7 @@ export const programFile = (name: ProgramName, env: NodeJS.ProcessEnv = process.
 export const TEST_PROGRAMS = [
   'test/agent/crash-acceptance.ts',
   'test/agent/crash-import.ts',
+  'test/agent/crash-local-value.ts',
   'test/agent/crash-pull.ts',
   'test/agent/apply/host/on-host.ts',
   'test/agent/images/bring-from-layout.ts',

@@ -23,6 +23,7 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { valuesServer } from '../../scheduler/hub/http/values/values-server.ts';
+import { bringHome, decide, setThere } from '../../scheduler/hub/promote/values/local-hub.ts';
 import { type INPUTS, release } from '../../scheduler/hub/promote/values/values-hub.ts';
 import { NOW } from '../../scheduler/hub/test-hub.ts';
 import { carryHome, carryOut, enroll, startSite, withoutUnits } from '../agent/folder-site.ts';
@@ -270,6 +271,28 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     expect(await given('plant-8')).toEqual({ gate: '10.7.0.1' });
     expect(await given('plant-9')).toEqual({});
     await page.getByText(/at 1; others or none at 2/).waitFor();
+  });
+
+  test('shows a value that a person set at the site until the office has answered, and whose it is then', async () => {
+    await using form = await startForm(browser, built);
+    const { hub } = form.made;
+    await release(hub, 2, SHOWN);
+    await form.set('carl', { line: 9 });
+    await bringHome(hub, hub.agent, [setThere(hub.agent, { name: 'line', value: 8, given: 9 })]);
+    await using tab = await form.open();
+    const { page, faults } = tab;
+    const line = field(page, 'Production line');
+    await line.getByText('It counts there until the office accepts or refuses it').waitFor();
+    expect(await line.textContent()).toMatch(
+      /Set at the site: 8 \(local value\) by anna.*: line 7 is being rebuilt/,
+    );
+    expect(await decide(hub, { localEdits: 'accept' })).toMatchObject([
+      { name: 'line', outcome: 'accepted' },
+    ]);
+    await page.reload();
+    await line.getByText(/Given here by anna/).waitFor();
+    expect(await page.getByLabel('Production line', { exact: true }).inputValue()).toBe('8');
+    expect(faults).toEqual([]);
   });
 
   test('an editor, whom the overview refuses, begins at the values', async () => {

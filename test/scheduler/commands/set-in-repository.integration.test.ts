@@ -14,7 +14,10 @@ import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts
 import type { SelectedValues } from '../../../scheduler/hub/promote/values/decide-in-repository.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
-import { addDays } from '#bundles/time';
+import { digestOf } from '#bundles/digest';
+import { givenDigest } from '#bundles/formats/events/local-value';
+import { addDays, formatTime } from '#bundles/time';
+import { decideLocalEdits } from '../../../scheduler/hub/promote/values/decide-local-edits.ts';
 import { testServer } from '../hub/serve/test-server.ts';
 import type { TestHub } from '../hub/test-hub.ts';
 import { writeFiles } from '../file-tree.ts';
@@ -257,6 +260,78 @@ test('the hub writes the change of its API, and of its page, into the repository
   // What the hub was given before is undone at the hub.
   expect(await change(all, { site: 'plant-1', to: 1 })).toMatchObject({ status: 200, outcome: 'unchanged' });
   await server.close();
+});
+
+test('an accepted value of a person at a site becomes a layer by one pull request, and is answered once the site has it from there', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, forge, git, settings, folder, env } = place;
+  const clock = () => NOW;
+  const { signal } = new AbortController();
+  const authoring = openAuthoring({ configuration: settings, env, cwd: folder, clock, signal });
+  if (!authoring) throw new Error('no platform is configured');
+  const { agent, life } = await hub.store.db
+    .selectFrom('agent')
+    .select(['id as agent', 'life'])
+    .where('site', '=', 'plant-1')
+    .executeTakeFirstOrThrow();
+  await hub.store.db
+    .insertInto('local_edit')
+    .values({
+      agent,
+      life,
+      seq: 1,
+      edit: digestOf('edit'),
+      action: 'set',
+      name: 'gatewayHost',
+      value: '"10.7.0.9"',
+      old: '"company"',
+      given: '"company"',
+      given_digest: givenDigest('company') ?? null,
+      person: 'anna',
+      reason: 'the gateway burnt',
+      at: formatTime(NOW),
+      received_at: formatTime(NOW),
+      state: 'waiting',
+      note: null,
+      decided_by: null,
+      decided_reason: null,
+      decided_at: null,
+      confirmed: 0,
+    })
+    .execute();
+  const review = { ...settings.siteValues, approvals: undefined, roles: {}, localEdits: 'accept' } as const;
+  const decide = async () => {
+    const terms = { review, now: NOW, write: authoring.saveValues };
+    const { decisions } = await decideLocalEdits(hub, terms);
+    return decisions.map(({ outcome, note }) => [outcome, note]);
+  };
+  const before = await hub.valuesOf('plant-1');
+  const { decisions: byCommand } = await decideLocalEdits(hub, { review, now: NOW });
+  expect(byCommand).toMatchObject([
+    { outcome: 'waiting', note: expect.stringContaining('serve writes it') as string },
+  ]);
+  const note = expect.stringMatching(/^it was written into .*pulls\/1\), and comes with a build$/) as string;
+  expect(await decide()).toEqual([['waiting', note]]);
+  // Later rounds propose nothing again.
+  expect(await decide()).toEqual([['waiting', note]]);
+  expect(forge.pulls.map(({ title }) => title)).toEqual(['Create Config site-plant-1']);
+  const branch = forge.pulls[0]?.head ?? '';
+  expect(await git('log', '-1', '--format=%b', branch)).toContain(
+    'set there by anna at plant-1/edge: the gateway burnt',
+  );
+  expect(await hub.valuesOf('plant-1')).toEqual(before);
+
+  // Merged, and built.
+  await hub.edit(
+    LAYERS,
+    (text) =>
+      `${text}---\n${config('plant', 'siteSelector: {site: plant-1}\n  values: {gatewayHost: 10.7.0.9}')}`,
+  );
+  await hub.build();
+  await hub.compose();
+  expect(await decide()).toEqual([['accepted', null]]);
+  const { local } = await hub.valuesOf('plant-1');
+  expect(local?.['edge']).toMatchObject({ gatewayHost: { outcome: 'accepted' } });
 });
 
 test('refuses a value that one of the hub would override, what no Config gives, and what the platform does not take', async () => {

@@ -13,6 +13,7 @@ import { siteSigner } from '../../sites/site-signer.ts';
 import type { By } from '../../store/open-store.ts';
 import type { SiteRow } from '../../store/tables.ts';
 import { proposeIfReviewed } from './change-values.ts';
+import { decideInRepository, type ValuesWriter, type WrittenValues } from './decide-in-repository.ts';
 import type { JudgedProposal } from './judge-proposal.ts';
 
 export type AnswerTerms = {
@@ -57,6 +58,27 @@ export const acceptLocalEdit = async (hub: Hub, row: SiteEdit, terms: AnswerTerm
     within: (tx) => answerLocalEdit(tx, row, { outcome: 'accepted', ...by, now }),
   });
   return { kind: 'made', rows };
+};
+
+/**
+ * Writes a value that a person at a site set into the repository of the platform, as the layer of this site or agent. The edit waits until the site gets
+ * the value from there, and is accepted then.
+ * @throws FleetError SITE_VALUES if the newest release does not admit it; as decideInRepository
+ */
+export const acceptInRepository = async (
+  hub: Hub,
+  row: SiteEdit,
+  { by, now, write }: Pick<AnswerTerms, 'by' | 'now'> & { readonly write: ValuesWriter },
+): Promise<WrittenValues> => {
+  const change = await changeOf(hub, row);
+  const set = await checkValues(hub, change, false);
+  const { site, agent, unset } = change;
+  const author = { person: by.person ?? authorOf(row), reason: reasonOf(row, by) };
+  return await decideInRepository(
+    { ...hub, store: { ...hub.store, by: author } },
+    [{ siteSelector: defined({ site, agent }), set, unset, changes: [{ ...change, set }] }],
+    { write, now },
+  );
 };
 
 /** Refuses a value that a person at a site set: the next statement of the site takes it back there. @throws FleetError VALUES_CHANGED */

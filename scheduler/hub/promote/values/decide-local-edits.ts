@@ -16,8 +16,9 @@ import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { readLocalEdits, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';
-import { BY_RULE } from '../../store/open-store.ts';
-import { acceptLocalEdit, refuseLocalEdit } from './answer-local-edit.ts';
+import { type By, BY_RULE } from '../../store/open-store.ts';
+import { acceptInRepository, acceptLocalEdit, refuseLocalEdit } from './answer-local-edit.ts';
+import type { ValuesWriter } from './decide-in-repository.ts';
 import { rejectProposal } from './end-proposal.ts';
 import { readProposals } from './propose-values.ts';
 import { rulesFor } from './rules-for.ts';
@@ -40,6 +41,8 @@ type Terms = {
   readonly review: ValuesReview | undefined;
   readonly now: Date;
   readonly signal?: AbortSignal | undefined;
+  /** For where the repository decides (`siteValues.write`): an accepted value becomes a layer there. Without it the edit waits. */
+  readonly write?: ValuesWriter | undefined;
 };
 
 /**
@@ -74,7 +77,7 @@ export const decideLocalEdits = async (hub: Hub, terms: Terms): Promise<LocalDec
 const decide = async (
   hub: Hub,
   row: SiteEdit,
-  { review, now }: Terms,
+  { review, now, write }: Terms,
   known: KnownNeeds,
 ): Promise<LocalDecision> => {
   const by = { person: BY_RULE.person, reason: `siteValues.localEdits: ${review?.localEdits ?? 'ask'}` };
@@ -93,6 +96,10 @@ const decide = async (
       (await rulesFor(hub, review, [{ site: row.site, agent: row.agentName, name: row.name }], known))
         .length > 0;
     if (policy === 'ask' && !isReviewed && !isSame) return { row, outcome: 'waiting', note: null };
+    if (policy === 'accept' && !isSame && isWritten(review)) {
+      const note = await writeOnce(hub, row, { by, now, write });
+      return { row, outcome: 'waiting', note };
+    }
     const accepted = await acceptLocalEdit(hub, row, { by, now, review, isThere: isSame });
     return { row, outcome: accepted.kind === 'made' ? 'accepted' : 'proposed', note: null };
   } catch (error) {
@@ -101,6 +108,27 @@ const decide = async (
   }
 };
 
+/** Whether values of sites are decided in the repository of the platform. */
+const isWritten = (review: ValuesReview | undefined): boolean => (review?.write ?? 'hub') !== 'hub';
+
+/** Writes an accepted value into the repository, and no second time: until it is merged and built, nothing differs here. @returns the note of the edit */
+const writeOnce = async (
+  hub: Hub,
+  row: SiteEdit,
+  { by, now, write }: Pick<Terms, 'now' | 'write'> & { readonly by: By },
+): Promise<string> => {
+  if (row.note?.startsWith(IN_REPOSITORY) === true) return row.note;
+  if (!write) return FOR_SERVE;
+  const { place, pullRequest, commit } = await acceptInRepository(hub, row, { by, now, write });
+  return `${IN_REPOSITORY} ${place} (${pullRequest ?? commit ?? 'it is there already'}), and comes with a build`;
+};
+
+/** Note of an edit that a command does not write there. */
+const FOR_SERVE = 'the repository decides, and fleet-scheduler serve writes it there';
+
+/** Begins the note of an edit that was written there. */
+const IN_REPOSITORY = 'it was written into';
+
 /** Codes of an edit that only a person can decide about. */
 const PERSONS: ReadonlySet<string> = new Set([
   'SITE_VALUES',
@@ -108,6 +136,9 @@ const PERSONS: ReadonlySet<string> = new Set([
   'SITE_MISSING',
   'AGENT_UNKNOWN',
   'SIGNER_REFUSED',
+  // Values of the hub that override the layer, or a platform that does not take it.
+  'USAGE',
+  'PLATFORM_INVALID',
   'APPROVAL_MISSING',
 ]);
 
