@@ -1,5 +1,5 @@
 /**
- * `npm run bench first-view`: how long the page takes in Chromium from its address to the first row of sites, and how many bytes it gets for
+ * `npm run bench first-view`: how long the page takes in Chromium from its address to the picture of all sites, and how many bytes it gets for
  * that, with an empty cache and with one that has the scripts. Sites have 50 assignments each, and the page's token is in the tab. On SQLite,
  * or with FLEET_BENCH_DATABASE=postgresql on a server of its own, or on the database of a URL. FLEET_BENCH_SITES (10000), FLEET_BENCH_ROUNDS (20), FLEET_BENCH_STORE (a
  * folder that keeps the fleets for the next run).
@@ -27,30 +27,30 @@ const part = (name: 'chromium' | 'postgresql'): string => {
   return found.path;
 };
 
-/** One visit: ms to the first row, and bytes of the API's answers and of all answers. */
+/** One visit: ms to the picture of all sites, and bytes of the API's answers and of all answers. */
 type View = { readonly ms: number; readonly json: number; readonly all: number };
 
-/** Runs in the tab before the page and records when the table has its first row. */
+/** Runs in the tab before the page and records when all sites are drawn. */
 const watch = (token: string): string => `
   sessionStorage.setItem('fleet-ferry-token', ${JSON.stringify(token)});
   new MutationObserver((_, observer) => {
-    if (document.querySelector('tbody tr') === null) return;
+    if (document.querySelector('.cells canvas[style]') === null) return;
     observer.disconnect();
-    globalThis.firstRowMs = performance.now();
-  }).observe(document, { childList: true, subtree: true });`;
+    globalThis.drawnMs = performance.now();
+  }).observe(document, { childList: true, subtree: true, attributes: true });`;
 
-/** Time of the first row, and transferred bytes of bodies; bodies from the cache count zero. */
+/** Time of the picture, and transferred bytes of bodies; bodies from the cache count zero. */
 const MEASURE = `(() => {
   const entries = [...performance.getEntriesByType('navigation'), ...performance.getEntriesByType('resource')];
   const sum = (some) => some.reduce((total, one) => total + (one.transferSize > 0 ? one.encodedBodySize : 0), 0);
   const json = entries.filter(({ name }) => new URL(name).pathname.startsWith('/v1/'));
-  return { ms: globalThis.firstRowMs, json: sum(json), all: sum(entries) };
+  return { ms: globalThis.drawnMs, json: sum(json), all: sum(entries) };
 })()`;
 
 const view = async (context: BrowserContext, url: string): Promise<View> => {
   const page = await context.newPage();
   await page.goto(`${url}/ui/`);
-  await page.locator('tbody tr').first().waitFor();
+  await page.locator('.cells canvas[style]').first().waitFor();
   const view = await page.evaluate(MEASURE);
   await page.close();
   return view as View;

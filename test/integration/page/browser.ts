@@ -63,12 +63,12 @@ export const takeWebp = async (page: Page): Promise<Buffer> => {
   return Buffer.from(data, 'base64');
 };
 
-/** Fields, buttons and links that are shown, and that the key Tab does not reach. */
+/** Fields, buttons and links that are shown, and that the key Tab does not reach. Of a group of radio buttons it reaches the checked one. */
 export const unreachedByTab = async (page: Page): Promise<readonly string[]> => {
   const count = await page.evaluate(() => {
     const controls = [
       ...document.querySelectorAll<HTMLElement>(
-        'a[href], button:not(:disabled), input, select, textarea, summary',
+        'a[href], button:not(:disabled), input:not([type=radio]), input[type=radio]:checked, select, textarea, summary',
       ),
     ].filter((element) => element.checkVisibility());
     const reached = new Set<EventTarget | null>();

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { digestOf, hexOf } from '#bundles/digest';
 import { FleetError, plainText } from '#bundles/errors';
@@ -104,6 +105,9 @@ export const readQuery = <const T extends readonly string[]>(
   return query as { readonly [name in T[number]]?: string };
 };
 
+/** A long answer is compressed for each call, so the time counts more than the last bytes. */
+const GZIP_LEVEL = 3;
+
 /** Members that differ at every call although no fact does. In the text of a string their quotes would be escaped. */
 const CLOCK = /"(?:askedAt|forSeconds)":[^,}]*,?/g;
 
@@ -119,8 +123,16 @@ const send = (request: FastifyRequest, reply: FastifyReply, { lines, json }: Ans
   return sendFacts(request, reply, json);
 };
 
-/** Sends JSON with the tag of its facts, or 304 if the caller has them. */
-export const sendFacts = (request: FastifyRequest, reply: FastifyReply, json: object): FastifyReply => {
+/**
+ * Sends JSON with the tag of its facts, or 304 if the caller has them.
+ * @param isLong compresses it for callers that take gzip
+ */
+export const sendFacts = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  json: object,
+  { isLong = false }: { readonly isLong?: boolean } = {},
+): FastifyReply => {
   void reply.header('cache-control', 'private, no-cache');
   const { at, ...facts } = json as { readonly at?: string };
   const content = JSON.stringify(facts);
@@ -132,5 +144,9 @@ export const sendFacts = (request: FastifyRequest, reply: FastifyReply, json: ob
     at === undefined
       ? content
       : `{"at":${JSON.stringify(at)}${content === '{}' ? '' : ','}${content.slice(1)}`;
-  return reply.type('application/json; charset=utf-8').send(plainText(text));
+  void reply.type('application/json; charset=utf-8');
+  if (isLong) void reply.header('vary', 'accept-encoding');
+  if (!isLong || !/\bgzip\b/.test(request.headers['accept-encoding'] ?? ''))
+    return reply.send(plainText(text));
+  return reply.header('content-encoding', 'gzip').send(gzipSync(plainText(text), { level: GZIP_LEVEL }));
 };

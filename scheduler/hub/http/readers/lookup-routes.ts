@@ -53,7 +53,7 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
       environment: environment === undefined ? undefined : parseName(environment, 'environment'),
       visible: await visibleTo(request, context),
     };
-    return sendFacts(request, reply, await answerOverview(hub, asked, clock()));
+    return sendFacts(request, reply, await answerOverview(hub, asked, clock()), { isLong: true });
   });
 
   server.get(COMPLIANCE_PATH, forReaders, async (request, reply) => {

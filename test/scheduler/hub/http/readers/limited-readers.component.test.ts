@@ -1,9 +1,11 @@
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   COMPARE_PATH,
   COMPLIANCE_PATH,
   EVENTS_PATH,
   HISTORY_PATH,
+  OVERVIEW_PATH,
   STATUS_PATH,
   WHERE_PATH,
   WORKLOADS_PATH,
@@ -204,4 +206,22 @@ test('a reader of everything sees everything', async () => {
   const ask = await readerOf();
   expect(rowsOf((await ask(STATUS_PATH)).body)).toHaveLength(5);
   expect((await ask(EVENTS_PATH)).text).toContain('the line was cleaned');
+});
+
+test('an overview has the sites and causes that the reader may see, and is compressed for a client that takes gzip', async () => {
+  const namesFor = async (...only: readonly string[]): Promise<readonly string[]> => {
+    const { body } = await (await readerOf(...only))(OVERVIEW_PATH);
+    return (body as { readonly sites: { readonly name: readonly string[] } }).sites.name;
+  };
+  expect(await namesFor()).toEqual(['prod-dock', 'prod-site', 'qa-site']);
+  expect(await namesFor('qa', 'prod/production')).toEqual(['prod-site', 'qa-site']);
+
+  const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+  const { token } = await createToken(made.hub.store, { scope: 'reader' }, terms);
+  const ask = (headers: Readonly<Record<string, string>>) =>
+    made.server.inject({ url: OVERVIEW_PATH, headers: { authorization: `Bearer ${token}`, ...headers } });
+  const [plain, packed] = [await ask({}), await ask({ 'accept-encoding': 'gzip' })];
+  expect(plain.headers['content-encoding']).toBeUndefined();
+  expect(packed.headers['content-encoding']).toBe('gzip');
+  expect(JSON.parse(gunzipSync(packed.rawPayload).toString())).toMatchObject({ sites: plain.json().sites });
 });
