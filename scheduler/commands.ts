@@ -48,6 +48,7 @@ export const COMMANDS = {
   render: () => import('./commands/render.ts'),
   'reports:export': () => import('./commands/reports-export.ts'),
   'reports:import': () => import('./commands/reports-import.ts'),
+  rights: () => import('./commands/rights.ts'),
   restore: () => import('./commands/restore.ts'),
   resume: async () => ({ default: (await import('./commands/gate/pause.ts')).Resume }),
   revoke: () => import('./commands/revoke.ts'),

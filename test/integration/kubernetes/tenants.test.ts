@@ -4,7 +4,7 @@ import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kube
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import type { Target } from '../../../agent/model/target.ts';
-import { lookAtDrift } from '../../../agent/observe/observe.ts';
+import { observe } from '../../../agent/observe/observe.ts';
 import { makeAllDue } from '../../../agent/store/applied/attempts.ts';
 import {
   copiesIn,
@@ -135,7 +135,7 @@ describeOnKubernetes(['kwok'], 'tenants of one cluster', ({ kube }, { kwok }) =>
     );
     expect(first).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }]);
     await cluster.request('PATCH', '/api/v1/namespaces/red/configmaps/app', { data: { a: 'edited' } });
-    await lookAtDrift({ ...site.agent, policy: { ...site.agent.policy, onDrift: 'correct' } });
+    await observe({ ...site.agent, policy: { ...site.agent.policy, onDrift: 'correct' } });
     const second = await site.release(TENANTS.map((name) => packageOf(name, configMap('other', name))));
     expect(second).toMatchObject([{ outcome: 'configured' }, { outcome: 'configured' }]);
     expect(await get('/api/v1/namespaces/red/configmaps/app')).toBe(404);

@@ -9,8 +9,7 @@ export type Right = {
   readonly namespace?: string;
 };
 
-/** The verbs that the agent uses on an object. The server requires `create` for the first apply. */
-export const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const;
+export { OBJECT_VERBS as VERBS } from '#bundles/formats/bounds/object-verbs';
 
 /** 'list, watch secrets; delete namespaces; patch deployments.apps in namespace shop' */
 export const formatRights = (rights: readonly Right[]): string =>

@@ -292,6 +292,8 @@ const left = (
       : undefined,
 });
 
+const keptBy = ({ policy }: WantedObject): true | undefined => (policy.prune ? undefined : true);
+
 /** The state to store before the step, without fields that are only known after it. */
 const stateBefore = (
   { owner, appliedBy, options, ranks }: PlanContext,
@@ -312,7 +314,7 @@ const stateBefore = (
     replaced: replaced || undefined,
     before: before && before.length > 0 ? before : undefined,
     provisional: isNew || own?.provisional ? true : undefined,
-    keep: !wanted.policy.prune ? true : undefined,
+    keep: keptBy(wanted),
     rank: ranks.get(wanted.key) || undefined,
     by: appliedBy(wanted.key),
   });

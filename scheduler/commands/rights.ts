@@ -1,0 +1,108 @@
+import { readFile } from 'node:fs/promises';
+import { Args, Flags } from '@oclif/core';
+import { parseAllDocuments, stringify } from 'yaml';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
+import { type Layout, openLayout } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
+import { isRecord } from '#bundles/is-record';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
+import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
+import { FleetCommand } from '#cli/fleet-command';
+import { bundlesOf, readRelease } from '../load/releases/read-release.ts';
+import { readConfiguration, requireSetting } from '../settings/configuration.ts';
+import { configurationFlags } from '../settings/configuration-flags.ts';
+import { lackingRights } from '../views/rights/lacking-rights.ts';
+import { neededRights } from '../views/rights/needed-rights.ts';
+import { type RightsObject, rightsObjects } from '../views/rights/rights-objects.ts';
+
+const { config, layout } = configurationFlags;
+
+export default class Rights extends FleetCommand {
+  static override description =
+    'Writes the least roles with which an agent can apply the newest release of a channel to a cluster, as objects for kubectl.\n\nA cluster administrator applies them before the release arrives. With --granted, prints what the release needs beyond the roles in that file instead, and exits with 1 if it needs anything.';
+  static override examples = [
+    '<%= config.bin %> <%= command.id %> prod/edge > rights.yaml && kubectl apply --prune -l app.kubernetes.io/part-of=fleet-ferry-rights -f rights.yaml',
+    '<%= config.bin %> <%= command.id %> prod/edge --accounts fleet-workspaces',
+    '<%= config.bin %> <%= command.id %> prod/edge --granted rights.yaml',
+  ];
+  static override args = {
+    channel: Args.string({ required: true, description: 'Channel, environment/cluster type' }),
+  };
+  static override flags = {
+    config,
+    layout,
+    namespace: Flags.string({
+      description: "Namespace of the agent's service account fleet-agent",
+      default: 'fleet-agent',
+    }),
+    accounts: Flags.string({
+      description:
+        'Namespace of the service accounts of the workspaces, as workspaceAccounts in agent.yaml [default: none]',
+    }),
+    granted: Flags.string({ description: 'File with the roles that the clusters have' }),
+  };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(Rights);
+    const channel = parseChannel(args.channel);
+    const configuration = await readConfiguration(flags, process.cwd());
+    const opened = await openLayout(requireSetting(configuration, 'layout'));
+    const packages = await packagesOf(opened, channel, this.signal);
+    const agent = { namespace: flags.namespace, name: 'fleet-agent' };
+    const rights = neededRights(packages, flags.accounts !== undefined);
+    const objects = rightsObjects(rights, { agent, accounts: flags.accounts });
+    if (flags.granted === undefined) {
+      this.logText(
+        objects
+          .map(
+            (one) => `---
+${stringify(one, { aliasDuplicateObjects: false })}`,
+          )
+          .join(''),
+      );
+      return { objects };
+    }
+    const lacking = lackingRights(objects, await readRoles(flags.granted));
+    this.print(...lacking);
+    if (lacking.length > 0) process.exitCode = 1;
+    return { lacking };
+  }
+}
+
+const packagesOf = async (opened: Layout, channel: Channel, signal: AbortSignal) => {
+  const release = await readRelease(opened, channel, await readFleetChain(opened));
+  if (!release)
+    throw new FleetError('CHANNEL_MISSING', `the layout has no release of ${formatChannel(channel)}`, {
+      hint: 'Build it first: fleet-scheduler build',
+    });
+  const found = await Promise.all(
+    bundlesOf(release).map(async (digest) => {
+      const { manifest, config: bundle } = await readBundle(opened.blobs, digest, signal);
+      if (bundle.kind !== 'kubernetes') return [];
+      const layers = await Promise.all(
+        manifest.layers.map((layer) => readBlob(opened.blobs, layer.digest, layer.size, signal)),
+      );
+      const files = unpackPackages(layers);
+      return bundle.assignments.map((assignment) => ({
+        assignment,
+        files: files.get(assignment.id) ?? new Map<string, Buffer>(),
+      }));
+    }),
+  );
+  return found.flat();
+};
+
+/** @throws FleetError CONFIG_INVALID, YAML_SYNTAX */
+const readRoles = async (file: string): Promise<readonly RightsObject[]> => {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    throw toFleetError(cause, `reading ${file}`);
+  });
+  return parseAllDocuments(text).flatMap((document) => {
+    const [error] = document.errors;
+    if (error) throw new FleetError('YAML_SYNTAX', error.message.split('\n')[0] ?? '', { at: { file } });
+    const value: unknown = document.toJS();
+    return isRecord(value) && isRecord(value['metadata']) ? [value as unknown as RightsObject] : [];
+  });
+};
