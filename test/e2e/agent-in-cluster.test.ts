@@ -165,6 +165,10 @@ describeWith(
       succeed(await agent(...ENROLL, office.rootSha256));
       succeed(await office.scheduler('sites', 'enroll', stick, ...(await acceptRequests(stick))));
       await release();
+      // Nothing but the roles of this release, and the lease of its own.
+      const { stdout: rights } = succeed(await office.scheduler('rights', 'prod/factory-line'));
+      await writeFile(join(media.path, 'agent/rights.yaml'), rights);
+      succeed(await node.kubectl(['apply', '--filename=/media/usb/agent/rights.yaml']));
       const imported = succeed(await agent('import', '/media/fleet'));
       expect(imported.stdout).toMatch(/Brought \d+ container images?\./);
       expect(await page()).toBe('one\n');

@@ -3,6 +3,7 @@ import { pruneBackups } from '../host/backups/ensure-room.ts';
 import type { DesiredPackage, OwnedObject, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { keyOf, refOf } from './desired/object-key.ts';
+import { checkReach } from './desired/check-reach.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
@@ -13,7 +14,7 @@ import { keysNamed } from './plan/keys-named.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
 import { stateOf } from './owned-state.ts';
-import { nameRights } from './plan/name-rights.ts';
+import { createRightsCheck } from './plan/check-rights.ts';
 import { planAdoptions } from './plan/plan-adoptions.ts';
 import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
 import { accountsOf, throughAccounts } from './through-accounts.ts';
@@ -30,6 +31,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   let opened: Promise<KubernetesApi> | undefined;
   /** By assignment: whether all objects were Current when they were last observed. */
   const wellness = new Map<string, boolean>();
+  const rights = createRightsCheck();
   const api = (): Promise<KubernetesApi> => {
     if (opened) return opened;
     const opening = options.open();
@@ -49,13 +51,13 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     kind: 'kubernetes',
     plan: async (desired, owned, taken, signal) => {
       const open = await apiFor(desired, owned);
-      try {
-        return await planKubernetes(options, open, desired, owned, taken, signal);
-      } catch (error) {
-        const wanted = async () =>
-          desired ? (await resolveWanted(open, options.fleet, desired, signal)).objects : [];
-        throw await nameRights(error, open, wanted, signal);
+      if (desired && !desired.ranBefore && !desired.onlyRemovals) {
+        const wanted = await resolveWanted(open, options.fleet, desired, signal);
+        checkReach(options.reach, desired, wanted.objects);
+        const accounts = accountsOf(options.accounts, desired, owned);
+        await rights.check(await api(), wanted, (key) => accounts?.of(key), signal);
       }
+      return planKubernetes(options, open, desired, owned, taken, signal);
     },
     adoptions: async (desired, owned, taken, signal) =>
       planAdoptions(

@@ -25,12 +25,10 @@ const MAX_NAMED = 5;
  */
 export const checkReach = (
   reach: Reach | undefined,
-  desired: Pick<DesiredPackage, 'assignment' | 'bounds' | 'tenant' | 'ranBefore'> | undefined,
+  { assignment, bounds = 'platform', tenant }: Pick<DesiredPackage, 'assignment' | 'bounds' | 'tenant'>,
   objects: readonly WantedObject[],
 ): void => {
-  // A correction or rollback restores a package that passed this check when it was applied.
-  if (!reach || !desired || desired.ranBefore) return;
-  const { assignment, bounds = 'platform', tenant } = desired;
+  if (!reach) return;
   const found = objects
     .filter(({ policy }) => policy.apply !== 'ignore')
     .flatMap((object) => {

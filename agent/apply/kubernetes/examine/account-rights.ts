@@ -7,6 +7,8 @@ export type Right = {
   readonly group: string;
   readonly resource: string;
   readonly namespace?: string;
+  /** Of one object; absent: of all. */
+  readonly name?: string;
 };
 
 export { OBJECT_VERBS as VERBS } from '#bundles/formats/bounds/object-verbs';

@@ -11,7 +11,7 @@ const RETRY_BUDGET_MS = 10_000;
 
 const ALL: Right = { verb: '*', group: '*', resource: '*' };
 
-/** Common kinds of packages. Permissions for custom kinds are checked when a package is refused (name-rights.ts). */
+/** Common kinds of packages. Permissions for custom kinds are checked when a package is refused (check-rights.ts). */
 const COMMON: readonly (readonly [group: string, resource: string])[] = [
   ['', 'namespaces'],
   ['', 'configmaps'],

@@ -1,7 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import { checkReach } from '../desired/check-reach.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { readAutoscaled } from '../live/autoscaled.ts';
@@ -57,7 +56,6 @@ export const openPlan = async ({
   const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
   if (wanted?.objects.length === 0 && owned.length > 0)
     throw emptied(desired?.assignment ?? '', owned.length);
-  checkReach(options.reach, desired, wanted?.objects ?? []);
   const isLeft = ({ key, state }: OwnedObject): boolean => 'leaving' in state && !wanted?.byKey.has(key);
   const left = desired?.onlyRemovals ? owned.filter(isLeft) : owned;
   const names = new Set(left.map(({ key }) => nameIn(key)));

@@ -20,6 +20,7 @@ type Container = {
 };
 type Manifest = {
   readonly kind: string;
+  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: {
     readonly template: {
       readonly spec: {
@@ -38,6 +39,7 @@ type Overlay = { readonly resources: readonly string[]; readonly components: rea
 /** What a platform engineer's overlay adds, by name. */
 const OVERLAYS = {
   online: { resources: ['online'], components: [] },
+  'online with all rights': { resources: ['online'], components: ['cluster-admin'] },
   offline: { resources: ['offline'], components: [] },
   'offline on a single node': { resources: ['offline'], components: ['single-node'] },
 } satisfies Record<string, Overlay>;
@@ -112,6 +114,40 @@ export const deployManifests = (cluster: () => Cluster): void => {
       expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
     });
 
+    it('of the agent give no right beyond its lease, and its pod fits into a restricted namespace', async () => {
+      const { pod, manifests } = podOf(await render(OVERLAYS.online));
+      const kinds = manifests.map(({ kind }) => kind);
+      expect(kinds).not.toContain('ClusterRoleBinding');
+      const roles = manifests.filter(({ kind }) => kind === 'Role') as readonly {
+        readonly rules?: unknown;
+      }[];
+      expect(roles.map(({ rules }) => rules)).toEqual([
+        [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] }],
+      ]);
+      const own = manifests.find(({ kind }) => kind === 'Namespace');
+      expect(own?.metadata?.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
+      const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+      const name = 'restricted-agent';
+      await cluster().request('POST', '/api/v1/namespaces', { metadata: { name, labels } });
+      const {
+        serviceAccountName: _account,
+        priorityClassName: _class,
+        ...spec
+      } = pod as Record<string, unknown>;
+      const create = (of: object) =>
+        cluster().request('POST', `/api/v1/namespaces/${name}/pods?dryRun=All`, {
+          metadata: { name },
+          spec: of,
+        });
+      // The account of a new namespace takes a moment.
+      const answer = async (): Promise<unknown> => {
+        const { status, body } = await create({ ...spec, serviceAccountName: 'default' });
+        return status === 201 ? 201 : body;
+      };
+      await expect.poll(answer, { timeout: 20_000, interval: 200 }).toBe(201);
+      expect((await create({ ...spec, hostNetwork: true })).status).toBe(403);
+    });
+
     it('of the agent enrol with flags that the command has', async () => {
       const { pod } = podOf(await render(OVERLAYS.online));
       const [verb, ...words] = pod.initContainers?.[0]?.args ?? [];
@@ -123,7 +159,7 @@ export const deployManifests = (cluster: () => Cluster): void => {
     });
 
     it('of the agent begin with a comment on their use', async () => {
-      for (const folderName of ['base', 'online', 'offline', 'single-node'])
+      for (const folderName of ['base', 'online', 'offline', 'single-node', 'cluster-admin'])
         expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
     });
 

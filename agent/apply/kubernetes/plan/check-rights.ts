@@ -1,0 +1,126 @@
+import { defined } from '#bundles/defined';
+import { FleetError } from '#bundles/errors';
+import { inParallel } from '../api/in-parallel.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
+import type { Wanted } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
+import { lackingRights, type Right, formatRights, VERBS } from '../examine/account-rights.ts';
+
+/** Rights that were confirmed are not asked for again for this long: packages of one release need mostly the same. */
+const KNOWN_MS = 60_000;
+
+/** Verbs that a role can limit to names of objects. */
+const NAMED: ReadonlySet<string> = new Set(['get', 'patch', 'delete']);
+
+const ALL: Right = { verb: '*', group: '*', resource: '*' };
+
+/** `user` undefined: the agent's own account. */
+type AccountRights = { readonly user: string | undefined; readonly rights: readonly NeededRight[] };
+
+/** `names`: of the objects, for roles that are limited to names. */
+type NeededRight = Right & { readonly names: readonly string[] };
+
+/** The rights that accounts lack for a package, and remembers those that they have. */
+export const createRightsCheck = (now: () => number = () => performance.now()) => {
+  const confirmed = new Map<string, number>();
+  const isKnown = (key: string): boolean => now() - (confirmed.get(key) ?? -KNOWN_MS) < KNOWN_MS;
+  const lackingOf = async (
+    api: KubernetesApi,
+    { user, rights }: AccountRights,
+    signal: AbortSignal,
+  ): Promise<readonly Right[]> => {
+    const keyOf = (right: Right): string => JSON.stringify([user, right]);
+    const lacks = async (right: NeededRight): Promise<boolean> => {
+      const { names, ...plain } = right;
+      if ((await lackingRights(as, [plain], signal)).length === 0) return false;
+      if (!NAMED.has(plain.verb)) return true;
+      return (
+        (
+          await lackingRights(
+            as,
+            names.map((name) => ({ ...plain, name })),
+            signal,
+          )
+        ).length > 0
+      );
+    };
+    const as = user === undefined ? api : api.as(user);
+    if (isKnown(keyOf(ALL))) return [];
+    const asked = rights.filter((right) => !isKnown(keyOf(right)));
+    if (asked.length === 0) return [];
+    if ((await lackingRights(as, [ALL], signal)).length === 0) {
+      confirmed.set(keyOf(ALL), now());
+      return [];
+    }
+    const answers = await inParallel(asked, lacks);
+    for (const [index, right] of asked.entries()) if (!answers[index]) confirmed.set(keyOf(right), now());
+    return asked.filter((_, index) => answers[index]);
+  };
+  return {
+    /**
+     * Refuses a package whose objects need more than the accounts may, before anything of it is written or tried: with all verbs and
+     * resources, so that one change of the roles is enough. A missing `delete` alone stops nothing until something has to go.
+     * @param api of the agent's own account @param accountOf the account for an object; undefined: the agent's own
+     * @throws FleetError API_DENIED, API_*, ABORTED
+     */
+    check: async (
+      api: KubernetesApi,
+      wanted: Wanted,
+      accountOf: (key: string) => string | undefined,
+      signal: AbortSignal,
+    ): Promise<void> => {
+      const accounts = Map.groupBy(wanted.objects, ({ key }) => accountOf(key));
+      const sentences: string[] = [];
+      for (const [user, objects] of accounts) {
+        const lacking = await lackingOf(api, { user, rights: await rightsFor(api, objects, signal) }, signal);
+        if (lacking.some(({ verb }) => verb !== 'delete'))
+          sentences.push(`${user ?? (await ownName(api, signal))} lacks: ${formatRights(lacking)}`);
+      }
+      if (sentences.length > 0) throw denied(sentences.join('. '));
+    },
+  };
+};
+
+/** The agent's own account as the server knows it (SelfSubjectReview, Kubernetes 1.28 and later). */
+const ownName = async (api: KubernetesApi, signal: AbortSignal): Promise<string> => {
+  const review = {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'SelfSubjectReview',
+    metadata: { name: '' },
+  };
+  try {
+    const { status } = await api.create(review, signal);
+    const { userInfo } = status as { readonly userInfo: { readonly username: string } };
+    return `the agent's account ${userInfo.username}`;
+  } catch {
+    return "the agent's account";
+  }
+};
+
+const denied = (message: string): FleetError =>
+  new FleetError('API_DENIED', message, {
+    hint: 'A cluster administrator gives its account a role that allows all of it, as "fleet-scheduler rights" writes for the release; nothing was written, and other packages are applied',
+  });
+
+const rightsFor = async (
+  api: KubernetesApi,
+  objects: readonly WantedObject[],
+  signal: AbortSignal,
+): Promise<readonly NeededRight[]> => {
+  const rights = new Map<string, Right>();
+  const names = new Map<string, string[]>();
+  for (const { apiVersion, kind, group, namespace, name, policy } of objects) {
+    if (policy.apply === 'ignore') continue;
+    const type = await api.typeOf({ apiVersion, kind }, signal);
+    // The package's own CRD defines the kind, so the server does not know it yet.
+    if (!type) continue;
+    for (const verb of VERBS) {
+      if (!type.verbs.includes(verb)) continue;
+      const right = defined({ verb, group, resource: type.plural, namespace });
+      const key = JSON.stringify(right);
+      rights.set(key, right);
+      names.set(key, [...(names.get(key) ?? []), name]);
+    }
+  }
+  return [...rights].map(([key, right]) => ({ ...right, names: names.get(key) ?? [] }));
+};
