@@ -1,7 +1,7 @@
 /** The verbs that the agent uses on an object of a package. The server wants `create` for the first server-side apply. */
 export const OBJECT_VERBS = ['get', 'list', 'watch', 'create', 'patch', 'delete'] as const;
 
-/** What the agent reads in a namespace to say why a workload is not healthy, and to leave replicas to autoscalers. */
+/** Resources that the agent reads in a namespace to say why a workload is not healthy, and to leave replicas to autoscalers. */
 export const WORKLOAD_READS = [
   { group: '', resource: 'pods' },
   { group: 'apps', resource: 'replicasets' },
