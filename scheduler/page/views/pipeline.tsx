@@ -193,6 +193,9 @@ const GateCard = ({ of: { link, gate }, now }: { readonly of: JudgedLink; readon
           )}
         </>
       )}
+      <Anchor component={Link} size="sm" to={`/compare?left=${link.from}&right=${link.to}`}>
+        Compare {link.from} and {link.to}
+      </Anchor>
       <Group mt="sm" gap="xs">
         {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
           <Decide key={verb} decision={decisionOf(verb, link, gate)} />
