@@ -99,18 +99,20 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
   switch (`${group} ${String(value['kind'])}`) {
     case 'source.toolkit.fluxcd.io OCIRepository':
       // The patches are for the objects of this bundle: the tag may already be at the next one.
-      return with_(value, { spec: { ...spec, ref: { digest } } });
+      return withMembers(value, { spec: { ...spec, ref: { digest } } });
     case 'kustomize.toolkit.fluxcd.io Kustomization': {
       const source = spec['sourceRef'];
       const patches = isRecord(source) && source['kind'] === 'OCIRepository' ? await given.patches() : [];
-      return patches.length === 0 ? value : with_(value, { spec: { ...spec, patches } });
+      return patches.length === 0 ? value : withMembers(value, { spec: { ...spec, patches } });
     }
     case 'argoproj.io Application': {
       const source = spec['source'] as Readonly<Record<string, Json>> | undefined;
       if (source === undefined || !String(source['repoURL']).startsWith('oci://')) return value;
       const patches = await given.patches();
       const kustomize = patches.length === 0 ? {} : { kustomize: { patches } };
-      return with_(value, { spec: { ...spec, source: { ...source, targetRevision: digest, ...kustomize } } });
+      return withMembers(value, {
+        spec: { ...spec, source: { ...source, targetRevision: digest, ...kustomize } },
+      });
     }
     case 'fleet.cattle.io GitRepo':
       return forOneCluster(value, spec, given);
@@ -127,14 +129,14 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
     case 'solution.symphony Instance': {
       if (Object.keys(values).length === 0) return value;
       const own = isRecord(spec['parameters']) ? spec['parameters'] : {};
-      return with_(value, { spec: { ...spec, parameters: { ...own, ...asText(values) } } });
+      return withMembers(value, { spec: { ...spec, parameters: { ...own, ...asText(values) } } });
     }
     default:
       return value;
   }
 };
 
-const with_ = (value: Manifest, members: Readonly<Record<string, unknown>>): Manifest =>
+const withMembers = (value: Manifest, members: Readonly<Record<string, unknown>>): Manifest =>
   ({ ...value, ...members }) as Manifest;
 
 /** Length that Rancher Fleet leaves a name for what it appends. */
@@ -153,7 +155,7 @@ const forOneCluster = (
     .replace(/[-.]+$/, '')}-${whose}`;
   const matchLabels = { 'fleet-ferry/site': site, 'fleet-ferry/agent': agent };
   const targets = [{ name: agent, clusterSelector: { matchLabels } }];
-  return with_(value, { metadata: { ...metadata, name }, spec: { ...spec, targets } });
+  return withMembers(value, { metadata: { ...metadata, name }, spec: { ...spec, targets } });
 };
 
 type Patch = { readonly target: Readonly<Record<string, string>>; readonly patch: string };
