@@ -12,7 +12,7 @@ export const startBrowser = (executablePath: string): Promise<Browser> =>
   chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage'] });
 
 export const openTab = async (browser: Browser, options: BrowserContextOptions = {}): Promise<Tab> => {
-  const context = await browser.newContext(options);
+  const context = await browser.newContext({ reducedMotion: 'reduce', ...options });
   context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const faults: string[] = [];
