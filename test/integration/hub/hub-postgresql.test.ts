@@ -12,6 +12,7 @@ const folder = join(import.meta.dirname, '../../scheduler/hub');
  * Between them these execute nearly every statement that the hub's tests execute; the others execute the same ones again, and run in a long run.
  */
 const CHOSEN: readonly string[] = [
+  'alarms/handle-alarms',
   'alarms/keep-alarms',
   'alarms/list-alarms',
   'alarms/read-alarm-facts',
