@@ -102,7 +102,7 @@ const readRoles = async (file: string): Promise<readonly RightsObject[]> => {
   return parseAllDocuments(text).flatMap((document) => {
     const [error] = document.errors;
     if (error) throw new FleetError('YAML_SYNTAX', error.message.split('\n')[0] ?? '', { at: { file } });
-    const value: unknown = document.toJS();
-    return isRecord(value) && isRecord(value['metadata']) ? [value as unknown as RightsObject] : [];
+    const value = document.toJS() as RightsObject;
+    return isRecord(value) && isRecord(value['metadata']) ? [value] : [];
   });
 };

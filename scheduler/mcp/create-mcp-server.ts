@@ -36,7 +36,7 @@ export const createMcpServer = (ask: Ask, version: string): McpServer => {
       async ({ limit = ROWS, cursor, ...asked }) => {
         try {
           const found = await boundAnswer(
-            (rows) => answer(ask, asked as never, defined({ limit: rows, cursor })),
+            (rows) => answer(ask, asked, defined({ limit: rows, cursor })),
             limit,
           );
           return { content: [{ type: 'text' as const, text: asData(found) }] };

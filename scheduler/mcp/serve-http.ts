@@ -57,7 +57,7 @@ const handle = async (
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
     const server = createMcpServer(askWith(token, AbortSignal.any([signal, gone.signal])), version);
     response.on('close', () => void server.close());
-    await server.connect(transport as Parameters<typeof server.connect>[0]);
+    await server.connect(transport);
     await transport.handleRequest(request, response, message);
   } catch (error) {
     refuse(response, 400, toFleetError(error, 'reading the request').message);

@@ -107,7 +107,8 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
     }
     case 'argoproj.io Application': {
       const source = spec['source'] as Readonly<Record<string, Json>> | undefined;
-      if (source === undefined || !String(source['repoURL']).startsWith('oci://')) return value;
+      const address = source?.['repoURL'];
+      if (typeof address !== 'string' || !address.startsWith('oci://')) return value;
       const patches = await given.patches();
       const kustomize = patches.length === 0 ? {} : { kustomize: { patches } };
       return withMembers(value, {
@@ -122,7 +123,7 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
       const own = isRecord(helm?.['values']) ? helm['values'] : {};
       return forOneCluster(
         value,
-        { ...spec, helm: { ...helm, values: { ...own, siteValues: values } } as Json },
+        { ...spec, helm: { ...helm, values: { ...own, siteValues: values } } },
         given,
       );
     }
@@ -136,8 +137,10 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
   }
 };
 
-const withMembers = (value: Manifest, members: Readonly<Record<string, unknown>>): Manifest =>
-  ({ ...value, ...members }) as Manifest;
+const withMembers = (value: Manifest, members: Readonly<Record<string, unknown>>): Manifest => ({
+  ...value,
+  ...members,
+});
 
 /** Length that Rancher Fleet leaves a name for what it appends. */
 const MAX_NAME = 44;
@@ -148,11 +151,11 @@ const forOneCluster = (
   spec: Readonly<Record<string, Json>>,
   { cluster: { site, agent } }: Given,
 ): Manifest => {
-  const { metadata } = value as { readonly metadata: Readonly<Record<string, Json>> };
+  const { metadata } = value as {
+    readonly metadata: Readonly<Record<string, Json>> & { readonly name: string };
+  };
   const whose = createHash('sha256').update(`${site}/${agent}`).digest('hex').slice(0, 8);
-  const name = `${String(metadata['name'])
-    .slice(0, MAX_NAME)
-    .replace(/[-.]+$/, '')}-${whose}`;
+  const name = `${metadata.name.slice(0, MAX_NAME).replace(/[-.]+$/, '')}-${whose}`;
   const matchLabels = { 'fleet-ferry/site': site, 'fleet-ferry/agent': agent };
   const targets = [{ name: agent, clusterSelector: { matchLabels } }];
   return withMembers(value, { metadata: { ...metadata, name }, spec: { ...spec, targets } });

@@ -191,7 +191,7 @@ const findOpen = async (
 const aboutOf = (rows: readonly OpenAlarmRow[]): AboutAlarms => {
   const [row] = rows;
   const { kind = '', cause = '', subject = {} } = row ? alarmOf(row) : {};
-  const { environment = null, workspace = null, assignment = null } = subject as AlarmSubject;
+  const { environment = null, workspace = null, assignment = null } = subject;
   return { kind, cause, environment, workspace, assignment };
 };
 

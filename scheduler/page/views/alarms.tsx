@@ -113,8 +113,8 @@ type OpenProps = {
 const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
   const { at, total, alarms: count, next } = causes;
   const owners = [...new Set([...causes.causes.map(({ owner }) => owner), query.get('workspace')])]
-    .filter((owner) => owner !== null && owner !== '')
-    .toSorted();
+    .filter((owner): owner is string => owner !== null && owner !== '')
+    .toSorted((a, b) => a.localeCompare(b));
   return (
     <>
       <Text>{total === 0 ? 'No alarm is open.' : `${count} open, of ${plural(total, 'cause')}.`}</Text>

@@ -76,7 +76,7 @@ type Result = {
 
 const connect = async (transport: StdioClientTransport | StreamableHTTPClientTransport): Promise<Client> => {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(transport as Parameters<typeof client.connect>[0]);
+  await client.connect(transport);
   clients.push(client);
   return client;
 };

@@ -132,7 +132,7 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
 
   /** Watches as `user` while `work` is done. */
   const watched = async (user: number, what: 'all' | 'processes', work: () => Promise<unknown>) => {
-    const backwards = [ONE, TWO].map((word) => [...word].toReversed().join(''));
+    const backwards = [ONE, TWO].map((word) => word.split('').toReversed().join(''));
     const as = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups'];
     const child = host.open([...as, 'python3', '-c', WATCH, what, ...backwards]);
     const said = text(child.stdout);

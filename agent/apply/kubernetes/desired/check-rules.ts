@@ -26,7 +26,7 @@ export const checkRules = (
   for (const [key, allowed] of Object.entries(RULES)) {
     const value = annotations[key];
     if (value === undefined) continue;
-    const text = String(value);
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
     if (allowed instanceof RegExp ? allowed.test(text) : allowed.includes(text)) continue;
     const form =
       allowed instanceof RegExp

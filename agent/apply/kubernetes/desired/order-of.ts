@@ -16,6 +16,9 @@ export type Phase = 'before' | 'main' | 'after';
 
 type Annotations = Readonly<Record<string, unknown>>;
 
+/** An annotation as it is meant, also where its quotes were forgotten: a number. */
+const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
 const HOOK = 'fleet-ferry/hook';
 const WAVES = ['fleet-ferry/wave', 'argocd.argoproj.io/sync-wave'];
 const DEPENDS_ON = ['fleet-ferry/depends-on', 'config.kubernetes.io/depends-on'];
@@ -41,8 +44,8 @@ export const orderOf = (annotations: Annotations): ObjectOrder => {
   const needed = DEPENDS_ON.map((key) => annotations[key]).find((value) => value !== undefined) ?? '';
   return {
     phase,
-    wave: String(wave).trim(),
-    dependsOn: String(needed)
+    wave: asText(wave).trim(),
+    dependsOn: asText(needed)
       .split(',')
       .map((reference) => reference.trim())
       .filter((reference) => reference !== ''),

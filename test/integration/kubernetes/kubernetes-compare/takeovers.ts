@@ -107,7 +107,7 @@ export const takeoversOnCluster = ({
       expect(await namesOf(ns)).toEqual(['A', 'B']);
       expect(await managersOf(webOf(ns))).toContain(manager);
       for (const [where, pairs] of Object.entries(meta))
-        expect(await at(webOf(ns), `metadata.${where}`)).toMatchObject(pairs as object);
+        expect(await at(webOf(ns), `metadata.${where}`)).toMatchObject(pairs);
       expect(await identityOf(ns)).toEqual(found);
     });
 

@@ -161,12 +161,12 @@ describe('bounds of a package on a cluster', () => {
     expect(refusal(() => check([rbac('ClusterRole', undefined, 'red')], granted))).toBeUndefined();
   });
 
-  it.each([
+  it.each<[string, Given]>([
     ['the platform', PLATFORM],
     ['a tenant that may do everything', tenant('red', 'blue', { namespaces: ['*'], clusterScoped: ['*'] })],
     [
       'a tenant of a bundle without such bounds',
-      { bounds: 'unsaid', tenant: { workspace: 'red', foreign: new Set<string>() } } as Given,
+      { bounds: 'unsaid', tenant: { workspace: 'red', foreign: new Set<string>() } },
     ],
     ["a template of the platform in a tenant's package", { ...ofRed, file: 'namespace.yaml' }],
   ])('N82: a package of %s reaches the agent or the system', (_, given) => {

@@ -119,7 +119,7 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
   });
 
   test('waits for the approvals of its next stage, which count for this rollout alone', async () => {
-    const stages = `${RINGS.replace('percent: 100}', 'percent: 100, approvals: 1}')}`;
+    const stages = RINGS.replace('percent: 100}', 'percent: 100, approvals: 1}');
     const hub = await threeSites({ [POLICY]: policy(stages) });
     await make(hub, at(10));
     await hub.runs(at(20), ['plant-1/edge']);
