@@ -65,7 +65,7 @@ ${stringify(one, { aliasDuplicateObjects: false })}`,
       return { objects };
     }
     const lacking = lackingRights(objects, await readRoles(flags.granted));
-    this.print(...lacking);
+    for (const line of lacking) this.log(line);
     if (lacking.length > 0) process.exitCode = 1;
     return { lacking };
   }

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import { type MediumPlan, planMedium } from '../../agent/daemon/plan-medium.ts';
 import type { ImportOptions } from '../../agent/daemon/import-medium.ts';
 import type { Agent } from '../../agent/store/agent.ts';
 import { scratchState } from '../../agent/store/state.ts';
+import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 
 /** Everything below a path, with times: a file written again would show. */
 const treeOf = (path: string): string => {
@@ -17,9 +17,6 @@ const treeOf = (path: string): string => {
   const names = readdirSync(path).toSorted();
   return [line, ...names.map((name) => treeOf(join(path, name)))].join('\n');
 };
-
-const plansIn = (folder: string): readonly string[] =>
-  readdirSync(folder).filter((name) => name.startsWith(`fleet-agent-plan-`));
 
 /** Plans the import of media, and checks that neither the agent nor the machine nor the medium differs afterwards. */
 export const planQuietly = async (
@@ -34,12 +31,16 @@ export const planQuietly = async (
     treeOf(machine),
     ...paths.map(treeOf),
   ];
-  const [before, plans] = [seen(), plansIn(tmpdir())];
+  // Other tests plan at the same time: this one has a folder for temporary files of its own.
+  await using temporary = await temporaryDirectory('plan');
+  vi.stubEnv('TMPDIR', temporary.path);
+  const before = seen();
   using state = scratchState(agent.state);
   try {
     return await planMedium({ ...agent, state }, paths, wish);
   } finally {
     expect(seen()).toEqual(before);
-    expect(plansIn(tmpdir()).filter((name) => !plans.includes(name))).toEqual([]);
+    expect(readdirSync(temporary.path)).toEqual([]);
+    vi.unstubAllEnvs();
   }
 };
