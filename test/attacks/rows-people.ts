@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** People who sign in at the hub's page, and what others try in their name (H40 to H47, H59). */
+/** People who sign in at the hub's page, and what others try in their name (H40 to H47, H59 to H63). */
 export const PEOPLE: readonly AttackRow[] = [
   row(
     'H40',
@@ -72,5 +72,19 @@ export const PEOPLE: readonly AttackRow[] = [
     'secrets through the editor',
     'reading secret values of the platform repository through an edit and its preview',
     'FIELD_INVALID',
+  ),
+  rowOf(
+    'H62',
+    'values of a neighbour',
+    'reading the values of an agent through the form of many sites, with the right for another agent of its site',
+    'ACCEPT; the answer has only agents whose values the caller may see',
+    [['ACCEPT']],
+  ),
+  rowOf(
+    'H63',
+    'overview crowded out',
+    'one site that reports many failed checks, so that the overview has no room for the problems of others',
+    'ACCEPT; the causes at the most sites are kept',
+    [['ACCEPT']],
   ),
 ];

@@ -22,8 +22,8 @@ type Selected = ValuesSelection['values'][number];
 /** Values given at places, the most frequent first: more of them help nobody. */
 const MAX_GIVEN = 10;
 
-/** An agent of a selected site, and whether it has the labels. */
-type Reached = ValuesAgent & { readonly channel: string; readonly fits: boolean };
+/** An agent of a selected site, whether it has the labels, and whether the caller sees its values. */
+type Reached = ValuesAgent & { readonly channel: string; readonly fits: boolean; readonly isSeen: boolean };
 
 /**
  * The values that agents with these labels take: what a form needs to change one at all their sites, or at the agents themselves.
@@ -45,16 +45,18 @@ export const answerSelection = async (
   );
   const { layers } = await readChannelLayers(hub, [...channels.values()]);
   const needs = await readNeeds(hub, [...channels.values()], new Map());
-  const reached = rows.map(
-    (row): Reached => ({
-      ...toValuesAgent(row, layers),
+  const reached = rows.map((row): Reached => {
+    const agent = toValuesAgent(row, layers);
+    return {
+      ...agent,
       channel: formatChannel(channelOf(row)),
       fits: bySite.get(row.site)?.includes(row.name) === true,
-    }),
-  );
+      isSeen: seesValues(allowances, agent),
+    };
+  });
   const agentsOf = Map.groupBy(reached, ({ site }) => site);
   const seen = [...bySite.keys()]
-    .filter((site) => agentsOf.get(site)?.some((one) => seesValues(allowances, one)))
+    .filter((site) => agentsOf.get(site)?.some(({ isSeen, fits }) => isSeen && (fits || !agents)))
     .toSorted(compareBytes);
   const siteRows = new Map(
     (await db.selectFrom('site').selectAll().execute()).map((row) => [row.name, row] as const),
@@ -70,26 +72,30 @@ export const answerSelection = async (
       .map((one) => ({ site, reached: [one], given: own.agents[one.agent] ?? {} }));
   });
   const inputsOf = (channel: string) => needs.get(channel)?.inputs ?? {};
-  const takes = (place: (typeof places)[number], name: string): readonly string[] => [
+  const takes = (agentsThere: readonly Reached[], name: string): readonly string[] => [
     ...new Set(
-      place.reached.map(({ channel }) => channel).filter((channel) => Object.hasOwn(inputsOf(channel), name)),
+      agentsThere.map(({ channel }) => channel).filter((channel) => Object.hasOwn(inputsOf(channel), name)),
     ),
   ];
+  /** What is shown is of agents that the caller sees; a right is needed for every agent that a value reaches. */
+  const shown = places.flatMap((place) => {
+    const own = place.reached.filter(({ isSeen }) => isSeen);
+    return own.length === 0 ? [] : [{ ...place, own }];
+  });
   const isHidden = hiddenNames(needs);
   const refused = new Map<string, Set<string>>(seen.map((site) => [site, new Set()]));
   const names = [
-    ...new Set(
-      places.flatMap(({ reached: own }) => own.flatMap(({ channel }) => Object.keys(inputsOf(channel)))),
-    ),
+    ...new Set(shown.flatMap(({ own }) => own.flatMap(({ channel }) => Object.keys(inputsOf(channel))))),
   ].toSorted(compareBytes);
   const values = names.map((name): Selected => {
-    const taking = places.filter((place) => takes(place, name).length > 0);
-    for (const place of taking) {
-      const roles = takes(place, name).map((channel) => editableBy(inputsOf(channel), name));
-      if (!mayChange(allowances, { site: place.site, agents: place.reached }, roles))
-        refused.get(place.site)?.add(name);
+    const taking = shown.filter(({ own }) => takes(own, name).length > 0);
+    for (const { site, reached: all } of places) {
+      const asked = takes(all, name);
+      const roles = asked.map((channel) => editableBy(inputsOf(channel), name));
+      if (asked.length > 0 && !mayChange(allowances, { site, agents: all }, roles))
+        refused.get(site)?.add(name);
     }
-    const asking = [...new Set(taking.flatMap((place) => takes(place, name)))].toSorted(compareBytes);
+    const asking = [...new Set(taking.flatMap(({ own }) => takes(own, name)))].toSorted(compareBytes);
     const [schema = {}, ...rest] = asking.map((channel) => inputsOf(channel)[name] as Json);
     return {
       name,
@@ -111,7 +117,10 @@ export const answerSelection = async (
     sites: seen.map((site) => ({
       site,
       version: siteRows.get(site)?.version ?? 0,
-      agents: [...(bySite.get(site) ?? [])],
+      agents: (agentsOf.get(site) ?? [])
+        .filter(({ fits, isSeen }) => fits && isSeen)
+        .map(({ agent }) => agent)
+        .toSorted(compareBytes),
       refused: [...(refused.get(site) ?? [])],
     })),
     unseen: bySite.size - seen.length,
@@ -119,7 +128,7 @@ export const answerSelection = async (
       ? []
       : seen.flatMap((site) =>
           (agentsOf.get(site) ?? [])
-            .filter((one) => !one.fits && seesValues(allowances, one))
+            .filter((one) => !one.fits && one.isSeen)
             .map((one) => `${site}/${one.agent}`)
             .toSorted(compareBytes),
         ),

@@ -40,8 +40,9 @@ export type Cause = {
 
 type Example = { readonly site: string; readonly agent: string; readonly assignment: string | null };
 
-/** Causes and examples of an answer. Causes beyond these have the fewest sites. */
+/** Causes of an answer: those at the most sites, so that one site with many failed checks does not displace the causes of others. */
 const MAX_CAUSES = 100;
+/** Examples of a cause. */
 const MAX_EXAMPLES = 5;
 
 /** The worst first. Those at the end follow from others, or end with the next report. */
@@ -98,14 +99,15 @@ export const groupCauses = (
       const [first] = cases;
       return first ? [causeOf(first.key, cases, now)] : [];
     })
-    .toSorted(
-      (a, b) =>
-        ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) ||
-        b.sites.length - a.sites.length ||
-        compareBytes(nameOf(a), nameOf(b)),
-    )
-    .slice(0, MAX_CAUSES);
+    .toSorted((a, b) => b.sites.length - a.sites.length || worstFirst(a, b))
+    .slice(0, MAX_CAUSES)
+    .toSorted(worstFirst);
 };
+
+const worstFirst = (a: Cause, b: Cause): number =>
+  ORDER.indexOf(a.kind) - ORDER.indexOf(b.kind) ||
+  b.sites.length - a.sites.length ||
+  compareBytes(nameOf(a), nameOf(b));
 
 const nameOf = ({ code, check, assignment, channel }: Key): string =>
   [code, check, assignment, channel].filter((part) => part !== null).join(' ');

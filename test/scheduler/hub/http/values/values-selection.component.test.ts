@@ -119,6 +119,25 @@ describe('the form of many sites', () => {
     expect(await given(made, 'plant-9')).toEqual({});
   });
 
+  test('H62: an agent that the caller does not see is not named, nor its values, although its site is seen -> ACCEPT', async () => {
+    await using made = await valuesServer();
+    await setManyValues(made.hub.store, {
+      changes: [{ site: 'plant-8', agent: 'press-2', set: { line: 'secret-line' }, unset: [] }],
+      signer: await siteSigner(made.hub),
+      now: NOW,
+      by: { person: 'carl', reason: 'urgent' },
+    });
+    const ann = await made.caller('ann', 'values:line=a');
+    const { body, text } = await ann.get(`${NORTH}&agents=true`);
+    expect(body).toMatchObject({
+      sites: [{ site: 'plant-8', agents: ['press-1'] }],
+      values: [{ places: 1 }, { places: 1 }, { name: 'line', places: 1, given: [] }],
+    });
+    expect(text).not.toMatch(/press-2|secret-line/);
+    const carl = await made.caller('carl', 'values:*');
+    expect((await carl.get(`${NORTH}&agents=true`)).text).toContain('secret-line');
+  });
+
   test('changes nothing at any site when one was changed, or left the selection, since the form was opened', async () => {
     await using made = await valuesServer();
     const path = await inOneCountry(made);

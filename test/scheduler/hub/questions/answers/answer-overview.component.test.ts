@@ -108,6 +108,18 @@ test('one cause at many sites is one entry, the worst first', async () => {
   });
 });
 
+test('H63: one site with many failed checks does not displace the causes at several sites -> ACCEPT', async () => {
+  await using hub = await shopFleet();
+  const before = await answerOverview(hub, {}, NOW);
+  const checks = (from: string) => Array.from({ length: 50 }, (_, at) => `${from}-${at}`);
+  for (const name of ['crane', 'gate', 'lift']) await failsChecks(hub, `dock-1/${name}`, 0.5, checks(name));
+  const { sites, causes } = await answerOverview(hub, {}, NOW);
+  expect(causes).toHaveLength(100);
+  const atMany = before.causes.filter((one) => one.sites.length > 1);
+  expect(atMany.length).toBeGreaterThan(0);
+  expect(shortOf(sites.name, causes)).toEqual(expect.arrayContaining(shortOf(before.sites.name, atMany)));
+});
+
 test('what waits for a person is counted, and only for readers of everything what waits at the hub itself', async () => {
   await using hub = await shopFleet();
   const terms = { note: undefined, expires: days(1), now: NOW };
