@@ -25,6 +25,14 @@ const EMPTY: Draft = { version: 0, edits: {}, reason: '' };
 
 type Data = Readonly<Record<string, unknown>>;
 
+/** What a preview showed, and the change that it was about: the selection may be another one by the time of the decision. */
+type PreviewedChange = {
+  readonly body: ChangeBody;
+  readonly preview: ValuesPreview;
+  /** The Idempotency-Key of the change: a request that is repeated after a lost answer takes effect once. */
+  readonly key: string;
+};
+
 /** Sets or removes values at all selected sites, or those that are left. What is typed outlives the session. */
 export default function ManyForm({ selection }: { readonly selection: ValuesSelection }) {
   const me = useMe();
@@ -36,11 +44,9 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
   );
   const [draft, setDraft] = useState<Draft>(() => readDraft(key) ?? EMPTY);
   const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set());
-  const [preview, setPreview] = useState<ValuesPreview>();
+  const [previewed, setPreviewed] = useState<PreviewedChange>();
   const [done, setDone] = useState<ValuesChanged>();
   const { isSending, fault, clear, ask } = useSending();
-  /** The Idempotency-Key of this change: a request that is repeated after a lost answer takes effect once. */
-  const [request, setRequest] = useState(() => crypto.randomUUID());
   const { edits } = draft;
   const secrets = useMemo(
     () => new Set(values.filter(({ hidden }) => hidden).map(({ name }) => name)),
@@ -69,7 +75,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
       one ? [[name, one] as const] : [],
     );
     setDraft({ ...draft, edits: Object.fromEntries(next) });
-    setPreview(undefined);
+    setPreviewed(undefined);
     setDone(undefined);
     clear();
   };
@@ -115,29 +121,34 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
   });
   const look = (without = leftOut): Promise<void> =>
     ask(async () => {
-      setPreview(await send((options) => valuesPreview({ valuesChange: bodyWithout(without) }, options)));
+      const body = bodyWithout(without);
+      setPreviewed({
+        body,
+        key: crypto.randomUUID(),
+        preview: await send((options) => valuesPreview({ valuesChange: body }, options)),
+      });
     });
   const leaveOut = (names: readonly string[]): void => {
     const next = new Set([...leftOut, ...names]);
     setLeftOut(next);
     if (next.size < sites.length) void look(next);
-    else setPreview(undefined);
+    else setPreviewed(undefined);
   };
-  const submit = (event: FormEvent): Promise<void> => {
+  const submit = (event: FormEvent, { body, key: request }: PreviewedChange): Promise<void> => {
     event.preventDefault();
     return ask(async () => {
-      const valuesBody = { ...bodyWithout(leftOut), reason: draft.reason.trim() };
+      const valuesBody = { ...body, reason: draft.reason.trim() };
       const answer = await send((options) => valuesChange({ valuesChange: valuesBody }, options), {
         key: request,
       });
       setDone(answer);
       setDraft(EMPTY);
-      setPreview(undefined);
+      setPreviewed(undefined);
       setLeftOut(new Set());
-      setRequest(crypto.randomUUID());
       await revalidate();
     });
   };
+  const preview = previewed?.preview;
   const refused = [...new Set(preview?.faults.map(({ site }) => site))];
 
   return (
@@ -168,7 +179,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
             variant="default"
             onClick={() => {
               setLeftOut(new Set());
-              setPreview(undefined);
+              setPreviewed(undefined);
             }}
           >
             Take all sites again
@@ -193,7 +204,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
         </Group>
       )}
       {fault !== undefined && <Refused fault={fault} />}
-      {preview !== undefined && (
+      {previewed !== undefined && preview !== undefined && (
         <section aria-label="Preview">
           <Title order={2}>Preview</Title>
           <Previewed preview={preview} />
@@ -203,7 +214,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
             </Button>
           )}
           {preview.faults.length === 0 && preview.sites.length > 0 && (
-            <form onSubmit={(event) => void submit(event)}>
+            <form onSubmit={(event) => void submit(event, previewed)}>
               <Textarea
                 label="Reason"
                 description="It is signed into the log."
