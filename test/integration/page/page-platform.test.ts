@@ -193,6 +193,10 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByText('Text', { exact: true }).click();
     const text = page.getByLabel('platform/base/edge.yaml', { exact: true });
     await text.press('Control+a');
+    // Outside of fields this key opens the search.
+    await text.press('/');
+    await expect.poll(() => text.textContent()).toBe('/');
+    await text.press('Control+a');
     await paste(
       text,
       'apiVersion: fleet-ferry/v1alpha1\nkind: ClusterType\nmetadata:\n  name: edge\nspec:\n  off',

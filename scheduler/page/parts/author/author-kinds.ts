@@ -1,4 +1,5 @@
 import type { RJSFSchema } from '@rjsf/utils';
+import { ownValue } from '#bundles/own-value';
 import type { Schemas } from './yaml-editor.tsx';
 
 /** A kind that the page creates and edits as a form. */
@@ -144,5 +145,5 @@ export const schemasOf = (form: string): Schemas => {
   const isEntry = (one: AuthorKind): boolean => form === 'fleet' && one.kind === 'Environment';
   const forms = AUTHOR_KINDS.filter((one) => one.form === form && !isEntry(one));
   const all = { ...TEXT_KINDS[form], ...Object.fromEntries(forms.map((one) => [one.kind, one.schema])) };
-  return { kinds: Object.keys(all).toSorted(), schemaOf: async (kind) => all[kind]?.() };
+  return { kinds: Object.keys(all).toSorted(), schemaOf: async (kind) => ownValue(all, kind)?.() };
 };

@@ -86,7 +86,7 @@ const linesOf = (doc: Document): readonly string[] => doc.toString().split('\n')
 /** Fields of every object, before it names its kind. */
 const FIRST: readonly Proposal[] = ['apiVersion', 'kind', 'metadata', 'spec'].map((text) => ({
   text,
-  rest: text.endsWith('a') || text === 'spec' ? ':\n  ' : ': ',
+  rest: text === 'metadata' || text === 'spec' ? ':\n  ' : ': ',
   detail: '',
   info: undefined,
 }));

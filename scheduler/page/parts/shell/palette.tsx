@@ -19,7 +19,15 @@ export const Palette = () => {
   const open = (): void => setOpen(true);
   const close = (): void => setOpen(false);
   useHotkeys([
-    ['/', open],
+    [
+      '/',
+      (event) => {
+        if (isTyped(event)) return;
+        event.preventDefault();
+        open();
+      },
+      { preventDefault: false },
+    ],
     ['mod+K', open],
   ]);
   return (
@@ -48,6 +56,12 @@ export const Palette = () => {
       </Modal>
     </>
   );
+};
+
+/** Whether a key belongs to the editor of text. Its field is in a shadow root, so that the target of the event is not the field. */
+const isTyped = (event: KeyboardEvent): boolean => {
+  const [field] = event.composedPath();
+  return field instanceof HTMLElement && field.isContentEditable;
 };
 
 type Choice = { readonly to: string; readonly name: string; readonly kind: string };
