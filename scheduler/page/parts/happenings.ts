@@ -20,22 +20,27 @@ type Answers = { readonly events: Events['events']; readonly entries: Audit['ent
 
 /**
  * Events that changed something and decisions about the same environments, the newest first. Decisions are cut at the oldest event,
- * because a later page has those before it. Checks that found nothing are left out; the table of events has them.
+ * because a later page has those before it, and on a later page at the oldest event of the page before. Checks that found nothing are left out;
+ * the table of events has them.
  * @param hasMore whether there are older events
+ * @param before the time of the oldest event of the page before
  */
-export const joinHappenings = ({ events, entries }: Answers, hasMore: boolean): readonly Happening[] => {
+export const joinHappenings = (
+  { events, entries }: Answers,
+  hasMore: boolean,
+  before?: string,
+): readonly Happening[] => {
   const ofSite = events.flatMap((one) => {
     const { event, hash, source } = one;
     return isQuietCheck(event)
       ? []
       : [{ ...ofEvent(event), id: hash, at: event.at, receivedAt: source.receivedAt }];
   });
-  const oldest = events.reduce<string | null>(
-    (least, { event }) => (least === null || event.at < least ? event.at : least),
-    null,
-  );
+  const oldest = oldestAt(events);
   const decided = entries
-    .filter(({ at }) => !hasMore || oldest === null || at >= oldest)
+    .filter(
+      ({ at }) => (!hasMore || oldest === null || at >= oldest) && (before === undefined || at < before),
+    )
     .map(
       (entry): Happening => ({
         id: entry.digest,
@@ -50,6 +55,13 @@ export const joinHappenings = ({ events, entries }: Answers, hasMore: boolean): 
     );
   return [...ofSite, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
+
+/** The time of the oldest event; null: there is none. */
+export const oldestAt = (events: Events['events']): string | null =>
+  events.reduce<string | null>(
+    (least, { event }) => (least === null || event.at < least ? event.at : least),
+    null,
+  );
 
 type Event = Events['events'][number]['event'];
 

@@ -37,6 +37,8 @@ import { State, type Tone } from '../parts/state.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
 const SHOWN = 50;
+/** Filters that open alarms and those that are over have in common. */
+const PLACE: readonly string[] = ['environment', 'site'];
 const SEVERITIES = ['critical', 'warning', 'info'] as const;
 
 type Cause = AlarmCauses['causes'][number];
@@ -91,7 +93,11 @@ export const AlarmsView = () => {
         <SegmentedControl
           aria-label="Which alarms"
           value={answer.kind}
-          onChange={(show) => void navigate(show === 'past' ? '?show=past' : '.')}
+          onChange={(show) => {
+            const next = new URLSearchParams([...query].filter(([name]) => PLACE.includes(name)));
+            if (show === 'past') next.set('show', show);
+            void navigate(`?${next}`);
+          }}
           data={[
             { value: 'open', label: 'Open' },
             { value: 'past', label: 'Over' },
@@ -125,10 +131,10 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
         </Text>
       ))}
       <Form role="search" aria-label="Filters" key={query.toString()}>
-        {query.has('environment') && (
-          <input type="hidden" name="environment" value={query.get('environment') ?? ''} />
+        {[...PLACE, 'kind'].map(
+          (name) =>
+            query.has(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />,
         )}
-        {query.has('site') && <input type="hidden" name="site" value={query.get('site') ?? ''} />}
         <Group align="end" my="md">
           <NativeSelect
             name="severity"
@@ -301,7 +307,7 @@ const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string })
   );
 };
 
-/** Ends of a silence, counted from when the hub hears of it. */
+/** Lengths of a silence, in hours from now by the clock of the browser. */
 const LENGTHS = [
   { value: '1', label: '1 hour' },
   { value: '4', label: '4 hours' },

@@ -260,8 +260,9 @@ const VERBS = {
   values: [
     'Renew their values and statements',
     (sites) => [
-      `fleet-export create --from releases ${named(sites)} --values-only --to /media/stick`,
+      // The medium takes what was renewed.
       'fleet-scheduler sites renew',
+      `fleet-export create --from releases ${named(sites)} --values-only --to /media/stick`,
     ],
   ],
 } as const satisfies Readonly<

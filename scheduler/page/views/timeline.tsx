@@ -1,9 +1,9 @@
 import { Anchor, Button, Table, Text, Timeline as Line, Title } from '@mantine/core';
-import { Link } from 'react-router';
+import { Link, useSearchParams } from 'react-router';
 import type { Audit, Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
-import { type Happening, joinHappenings } from '../parts/happenings.ts';
+import { type Happening, joinHappenings, oldestAt } from '../parts/happenings.ts';
 import { Shape } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -14,7 +14,8 @@ type Props = { readonly answer: Events; readonly entries: Audit['entries'] };
 
 /** Events of the site and decisions of the office in one line, and all events as a table, each with its report. */
 export const Timeline = ({ answer: { at, events, next }, entries }: Props) => {
-  const all = joinHappenings({ events, entries }, next !== null);
+  const [query] = useSearchParams();
+  const all = joinHappenings({ events, entries }, next !== null, query.get('before') ?? undefined);
   return (
     <section aria-labelledby="timeline">
       <Title order={2} id="timeline">
@@ -45,7 +46,12 @@ export const Timeline = ({ answer: { at, events, next }, entries }: Props) => {
         <EventTable answer={{ at, events }} />
       </details>
       {next !== null && (
-        <Button component={Link} to={`?cursor=${encodeURIComponent(next)}`} variant="default" my="md">
+        <Button
+          component={Link}
+          to={`?${new URLSearchParams({ cursor: next, before: oldestAt(events) ?? at })}`}
+          variant="default"
+          my="md"
+        >
           More events
         </Button>
       )}

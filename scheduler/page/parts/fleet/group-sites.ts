@@ -32,7 +32,7 @@ export const groupSites = (
 ): Grouped => {
   const choices = [...labels, SITE_GROUPS.environment, SITE_GROUPS.none];
   const inside = query.get('in');
-  const [label = '', value = ''] = inside?.split('=') ?? [];
+  const [, label = '', value = ''] = /^([^=]*)=(.*)$/s.exec(inside ?? '') ?? [];
   const sites = inside === null ? all : all.filter((site) => groupsOf(site, label).includes(value));
   const asked = query.get('by') ?? '';
   const by = choices.includes(asked) ? asked : (labels[0] ?? SITE_GROUPS.environment);
@@ -42,7 +42,8 @@ export const groupSites = (
   const table = new URLSearchParams();
   const environment = query.get('environment');
   if (environment !== null) table.set('environment', environment);
-  if (inside !== null && labels.includes(label)) table.set(`label-${label}`, value);
+  const isLabelled = all.some(({ place }) => place.labels[label] === value);
+  if (inside !== null && labels.includes(label) && isLabelled) table.set(`label-${label}`, value);
   const groups = new Map<string, FleetSite[]>();
   for (const site of sites)
     for (const name of groupsOf(site, by)) {

@@ -25,7 +25,11 @@ export const SinceYesterday = ({ changed, causes, at, entries }: Props) => {
         </li>
       ))}
       {changed.environments.length === 0 && <li>No site reported another package.</li>}
-      {fresh > 0 && <li>{fresh} packages failed or drifted</li>}
+      {fresh > 0 && (
+        <li>
+          {fresh} new {fresh === 1 ? 'failure or drift' : 'failures and drifts'}
+        </li>
+      )}
       {decided.map((entry) => (
         <li key={entry.number}>
           {entry.person ?? 'A rule'}: {describeEntry(entry)}

@@ -45,6 +45,9 @@ export const WhatMoves = ({ from, to }: { readonly from: string; readonly to: st
         ))}
       </ul>
       {answer.next !== null && <Text size="sm">and more: see Compare.</Text>}
+      <Text size="sm" c="dimmed">
+        By the newest release of each. The candidate may be an older one.
+      </Text>
     </section>
   );
 };

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Audit, Events } from '#bundles/transport/hub/client';
-import { joinHappenings } from '../../../../scheduler/page/parts/happenings.ts';
+import { joinHappenings, oldestAt } from '../../../../scheduler/page/parts/happenings.ts';
 
 const event = (at: string, more: object): Events['events'][number] =>
   ({
@@ -69,4 +69,19 @@ test('decisions before the oldest event are on the page that has older events', 
       .map(({ at }) => at.slice(0, 10));
   expect(dates(true)).toEqual(['2026-11-18']);
   expect(dates(false)).toEqual(['2026-11-18', '2026-11-01']);
+});
+
+test('a later page does not repeat the decisions of the page before', () => {
+  const entries = [entry('2026-11-19T12:00:00Z'), entry('2026-11-18T00:00:00Z')];
+  const [newest, ...older] = EVENTS;
+  const pages = [
+    joinHappenings({ events: [newest!], entries }, true),
+    joinHappenings({ events: older, entries }, false, oldestAt([newest!]) ?? undefined),
+  ];
+  expect(
+    pages.map((page) => page.filter(({ by }) => by === 'office').map(({ at }) => at.slice(0, 10))),
+  ).toEqual([[], ['2026-11-19', '2026-11-18']]);
+  expect(
+    joinHappenings({ events: older, entries }, false, '2026-11-19T00:00:00Z').map(({ at }) => at),
+  ).not.toContain('2026-11-19T12:00:00Z');
 });

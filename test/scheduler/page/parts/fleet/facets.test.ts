@@ -7,6 +7,7 @@ import {
   sitesOf,
 } from '../../../../../scheduler/page/parts/fleet/fleet-site.ts';
 import { groupSites } from '../../../../../scheduler/page/parts/fleet/group-sites.ts';
+import { waitsOf } from '../../../../../scheduler/page/parts/fleet/waits-of.ts';
 
 const NOW = Date.parse('2026-11-21T08:00:00Z');
 const HOUR = 3600;
@@ -111,5 +112,18 @@ describe('groups of sites', () => {
       back: '?environment=prod&by=environment',
       table: '/sites?environment=prod&label-region=north',
     });
+  });
+
+  test('without the label lead to the table of all sites, which has no filter for them', () => {
+    const inner = groupSites(sites, ['region'], new URLSearchParams('in=region=no region'));
+    expect([inner.sites.map(({ name }) => name), inner.inside.table]).toEqual([['d'], '/sites?']);
+  });
+
+  test('what waits for a person leads to filters that the table of sites has', () => {
+    const waits = { values: 0, enrolments: 0, releases: [], overdue: 0, held: 1 };
+    const [held] = waitsOf({ links: [], waits });
+    const { pathname, searchParams } = new URL(held?.to ?? '', 'http://hub');
+    expect(pathname).toBe('/sites');
+    expect([...searchParams.keys()].filter((key) => !facets.some((facet) => facet.key === key))).toEqual([]);
   });
 });
