@@ -174,7 +174,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   const gate = createBodyGate(options.agentQuota ?? AGENT_QUOTA);
   // After access was judged, and before any body is read, of whichever path.
   server.addHook('preParsing', async (request, reply) => {
-    if (request.caller ?? request.principal) connections.know(request.raw);
+    if (request.caller ?? request.principal) connections.markAuthenticated(request.raw);
     if (request.place === undefined) await gate.unauthenticated(request, reply);
   });
   await server.register(cookie);

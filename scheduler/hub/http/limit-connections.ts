@@ -9,13 +9,13 @@ export type ConnectionLimits = {
   /** Of these, connections without a request under way of a caller that proved who it is. */
   readonly unknown: number;
   /** Milliseconds that such a connection has for its handshake and its request before newer ones of its own address displace it. */
-  readonly patienceMs: number;
+  readonly graceMs: number;
   /** Requests that one connection may send before the first of them is answered. */
   readonly pipelined: number;
 };
 
 /** A TLS connection takes about 65 KB, whatever it sends. */
-export const CONNECTIONS: ConnectionLimits = { open: 600, unknown: 300, patienceMs: 3000, pipelined: 8 };
+export const CONNECTIONS: ConnectionLimits = { open: 600, unknown: 300, graceMs: 3000, pipelined: 8 };
 
 export type Connections = {
   /** Counts the connections of a server that does not listen yet. */
@@ -23,7 +23,7 @@ export type Connections = {
   /** @returns false for a request that must not be handled; its connection is closed */
   readonly admit: (request: IncomingMessage, response: ServerResponse) => boolean;
   /** The caller of this request has proved who it is. */
-  readonly know: (request: IncomingMessage) => void;
+  readonly markAuthenticated: (request: IncomingMessage) => void;
 };
 
 type Connection = {
@@ -37,7 +37,7 @@ type Connection = {
  * Bounds the memory that all connections take together, however slowly they send or read. Connections of callers that prove who they are, by a
  * valid client certificate, token or session, are kept while a request is under way. Of the others there are at most `unknown`: a new one
  * displaces the oldest of the address with the most of them, so that no address can shut out another, and the connections of one address
- * have `patienceMs` each. An agent whose connection was closed sends its request again.
+ * have `graceMs` each. An agent whose connection was closed sends its request again.
  */
 export const limitConnections = (limits: ConnectionLimits): Connections => {
   /** By address and port of the client, because the socket below TLS is another object than that of a request. */
@@ -53,14 +53,14 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
 
   const closeExcess = (newest: string): void => {
     while (unknown.size > limits.unknown || open.size > limits.open) {
-      const key = chooseVictim(unknown, newest, limits.patienceMs);
+      const key = chooseVictim(unknown, newest, limits.graceMs);
       const victim = unknown.get(key);
       if (!victim) return;
       close(key, victim);
     }
   };
 
-  const forget = (key: string, connection: Connection): void => {
+  const countAsUnknown = (key: string, connection: Connection): void => {
     connection.since = performance.now();
     unknown.delete(key);
     unknown.set(key, connection);
@@ -79,7 +79,7 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
           unknown.delete(key);
           open.delete(key);
         });
-        forget(key, connection);
+        countAsUnknown(key, connection);
       });
     },
     admit: ({ socket }, response) => {
@@ -95,11 +95,11 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
       // The next request of a connection may come before the response to the last one is closed.
       response.once('close', () => {
         connection.requests -= 1;
-        if (connection.requests === 0 && open.get(key) === connection) forget(key, connection);
+        if (connection.requests === 0 && open.get(key) === connection) countAsUnknown(key, connection);
       });
       return true;
     },
-    know: ({ socket }) => {
+    markAuthenticated: ({ socket }) => {
       const key = keyOf(socket);
       // It may have been answered meanwhile.
       if ((open.get(key)?.requests ?? 0) > 0) unknown.delete(key);
@@ -108,11 +108,7 @@ export const limitConnections = (limits: ConnectionLimits): Connections => {
 };
 
 /** @param newest the connection that exceeds the limit, which is the victim itself where all others of its address are young */
-const chooseVictim = (
-  unknown: ReadonlyMap<string, Connection>,
-  newest: string,
-  patienceMs: number,
-): string => {
+const chooseVictim = (unknown: ReadonlyMap<string, Connection>, newest: string, graceMs: number): string => {
   const counts = new Map<string, number>();
   for (const { address } of unknown.values()) counts.set(address, (counts.get(address) ?? 0) + 1);
   const own = unknown.get(newest)?.address ?? '';
@@ -120,7 +116,7 @@ const chooseVictim = (
   const isOfMost = counts.get(own) === most;
   for (const [key, { address, since }] of unknown) {
     if (isOfMost ? address !== own : counts.get(address) !== most) continue;
-    return isOfMost && performance.now() - since < patienceMs ? newest : key;
+    return isOfMost && performance.now() - since < graceMs ? newest : key;
   }
   return newest;
 };

@@ -14,14 +14,14 @@ let server: Server;
 let sockets: Socket[];
 let handled: number;
 
-const start = async (patienceMs: number): Promise<void> => {
+const start = async (graceMs: number): Promise<void> => {
   sockets = [];
   handled = 0;
-  const connections = limitConnections({ open: OPEN, unknown: UNKNOWN, patienceMs, pipelined: PIPELINED });
+  const connections = limitConnections({ open: OPEN, unknown: UNKNOWN, graceMs, pipelined: PIPELINED });
   server = createServer((request, response) => {
     if (!connections.admit(request, response)) return;
     handled += 1;
-    if (request.headers.authorization) connections.know(request);
+    if (request.headers.authorization) connections.markAuthenticated(request);
     // '/long' is an answer that goes on, as the changes of the fleet do.
     if (request.url === '/long') response.write('...');
     else response.end('ok');
@@ -58,7 +58,7 @@ const KNOWN = 'authorization: yes\r\n';
 const closedOf = (some: readonly Socket[]): boolean[] => some.map(({ closed }) => closed);
 
 describe('connections without a request of a known caller', () => {
-  it('above the limit are closed, oldest first, after their patience', async () => {
+  it('above the limit are closed, oldest first, after their grace period', async () => {
     const first = await openMany(UNKNOWN);
     await sleep(2 * PATIENCE_MS);
     const closed = Promise.all(first.slice(0, 2).map((socket) => once(socket, 'close')));
