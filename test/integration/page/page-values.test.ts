@@ -278,16 +278,16 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     await form.made.hub.store.db.updateTable('agent').set({ labels: '{"country":"no"}' }).execute();
     await using tab = await form.open('/values/select/sites?select=country%3Dno', { bypassCSP: true });
     const { page } = tab;
-    await page.getByRole('button', { name: 'Set at all: gate' }).click();
-    await page.getByLabel('gate', { exact: true }).fill('10.7.0.1');
+    await page.getByRole('button', { name: 'Set at all: line' }).click();
+    await page.getByLabel('line', { exact: true }).fill('5');
     await page.getByRole('button', { name: 'Preview', exact: true }).click();
-    await page.getByLabel('Reason').fill('one gateway for all');
-    await form.set('carl', { gate: '10.9.0.1' });
+    await page.getByLabel('Reason').fill('one line for all');
+    await form.set('carl', { line: 9 });
     // The form shows what the hub knows now, the preview what it was about.
     await page.getByText(/at 1; others or none at 2/).waitFor();
     await page.getByRole('button', { name: 'Make the change' }).click();
-    await page.getByText('carl changed the value gate of plant-7').waitFor();
-    await expect.poll(form.values).toEqual({ gate: '10.9.0.1' });
+    await page.getByText('carl changed the value line of plant-7').waitFor();
+    await expect.poll(form.values).toEqual({ line: 9 });
   });
 
   test('shows a value that a person set at the site until the office has answered, and whose it is then', async () => {

@@ -115,9 +115,13 @@ test('H63: one site with many failed checks does not displace the causes at seve
   for (const name of ['crane', 'gate', 'lift']) await failsChecks(hub, `dock-1/${name}`, 0.5, checks(name));
   const { sites, causes } = await answerOverview(hub, {}, NOW);
   expect(causes).toHaveLength(100);
-  const atMany = before.causes.filter((one) => one.sites.length > 1);
+  const atMany = shortOf(
+    before.sites.name,
+    before.causes.filter((one) => one.sites.length > 1),
+  ).map(String);
+  const kept = shortOf(sites.name, causes).map(String);
   expect(atMany.length).toBeGreaterThan(0);
-  expect(shortOf(sites.name, causes)).toEqual(expect.arrayContaining(shortOf(before.sites.name, atMany)));
+  expect(atMany.every((one) => kept.includes(one))).toBe(true);
 });
 
 test('what waits for a person is counted, and only for readers of everything what waits at the hub itself', async () => {
