@@ -5,7 +5,7 @@ import { ADOPT, ownerOf } from '../desired/marks.ts';
 import { listOf } from '../desired/read-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { inParallel } from '../api/in-parallel.ts';
-import { controllerOf, describeController, isLive } from '../live/controller-of.ts';
+import { type Controller, controllerOf, describeController, isLive } from '../live/controller-of.ts';
 import type { PlanContext, Takeover } from './plan-context.ts';
 
 /**
@@ -57,16 +57,17 @@ export const findTakeovers = async (context: PlanContext): Promise<ReadonlyMap<s
       : [];
   });
   const known = new Map<string, Promise<boolean>>();
+  const stillManages = (controller: Controller): Promise<boolean> => {
+    const key = JSON.stringify(controller);
+    const asked = known.get(key) ?? isLive(api, controller, signal);
+    known.set(key, asked);
+    return asked;
+  };
   const judged = await inParallel(unowned, async ([object, found]) => {
     const controller = controllerOf(found);
-    const name = controller && describeController(controller);
-    let asked = known.get(name ?? '');
-    if (controller && name !== undefined && !asked) {
-      asked = isLive(api, controller, signal);
-      known.set(name, asked);
-    }
-    const isOwned = (await asked) ?? false;
+    const isOwned = controller !== undefined && (await stillManages(controller));
     const rules = rulesFor(context, object);
+    const name = controller && describeController(controller);
     return [object.key, { live: found, controller: name, isOwned, rules }] as const;
   });
   return new Map(judged);
