@@ -4,7 +4,7 @@ import { nameOf } from '../api/open-kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { differences, formatFields } from '../live/differences.ts';
 import { additionsBy } from '../live/extras.ts';
-import { deployersIn } from '../live/foreign-managers.ts';
+import { deployersIn, toMigrate } from '../live/foreign-managers.ts';
 import { HOW_TO_TAKE, whyRefused } from './check-claims.ts';
 import type { PlanContext, Takeover } from './plan-context.ts';
 
@@ -35,7 +35,9 @@ export const compareTakeover = async ({
   readonly takeover: Takeover;
   readonly dry: LiveObject;
 }): Promise<Comparison> => {
-  const strips = deployersIn(live, options.deployers);
+  const strips = [
+    ...new Set([...deployersIn(live, options.deployers), ...toMigrate(live, wanted.policy.fields)]),
+  ];
   const added = await additionsBy(
     api,
     wanted,
@@ -44,10 +46,20 @@ export const compareTakeover = async ({
     signal,
   );
   const removes = [...new Set(added.map(({ path }) => path))];
-  const changes = differences(live, dry).filter((path) => !OURS.test(path));
-  const isEqual = removes.length === 0 && changes.every((path) => MARKS.test(path));
-  return { strips, changes, removes, isEqual };
+  // Compared apart, because a list of differences is cut off: many annotations must not hide a change of the spec.
+  const unmarked = differences(withoutMarks(live), withoutMarks(dry));
+  const all = new Set([...unmarked, ...differences(live, dry)]);
+  const changes = [...all].filter((path) => !OURS.test(path));
+  return { strips, changes, removes, isEqual: removes.length + unmarked.length === 0 };
 };
+
+const withoutMarks = ({
+  metadata: { labels: _, annotations: __, ...metadata },
+  ...rest
+}: LiveObject): LiveObject => ({
+  ...rest,
+  metadata,
+});
 
 const OURS = /^metadata\.annotations(\.fleet-ferry\/|$)/;
 

@@ -4,6 +4,7 @@ import type { Adoption } from '../../../model/target.ts';
 import { stopIfAborted } from '../api/send.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
+import { asIgnored } from '../live/ignored.ts';
 import { deployersIn } from '../live/foreign-managers.ts';
 import { tryApply } from '../live/try-apply.ts';
 import { inParallel } from '../api/in-parallel.ts';
@@ -19,8 +20,8 @@ export const planAdoptions = async (context: PlanContext): Promise<readonly Adop
 };
 
 const judge = async (context: PlanContext, whole: WantedObject, takeover: Takeover): Promise<Adoption> => {
-  const wanted = asAutoscaled(whole, context.autoscaled);
   const { controller, isOwned, live } = takeover;
+  const wanted = asIgnored(asAutoscaled(whole, context.autoscaled), live);
   const gone = controller === undefined ? 'nobody' : `nobody: ${controller} no longer manages it`;
   const about = { key: wanted.key, owner: isOwned ? (controller ?? 'somebody') : gone };
   try {

@@ -110,7 +110,8 @@ const beforeStep = (
     replaces: null,
     migrates: false,
     adopts: there !== undefined && !own && ownerOf(there) === undefined,
-    copy: state.replaced && !own ? state.replaced.digest : undefined,
+    // An entry without uid is of an object that was never written: refused before, or left by a conflict.
+    copy: state.replaced && own?.uid === undefined ? state.replaced.digest : undefined,
     autoscaled: context.autoscaled.scaled.has(wanted.key) || undefined,
     replicas: context.autoscaled.handed.get(wanted.key),
   });
@@ -229,7 +230,7 @@ const planTried = (
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
     ...(planning.takeover && taking ? describeTakeover(planning.takeover, taking) : []),
     ...markChange(live, context),
-    ...(migrated.length > 0 ? [`fields of ${migrated.join(', ')} become ours`] : []),
+    ...(migrated.length > 0 && !taking ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),
     ...keeps.map((path) => `${path} stays as it is: the server does not let it go back`),
     ...describeDifferences(differences(live, dry)),

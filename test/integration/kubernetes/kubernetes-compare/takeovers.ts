@@ -21,6 +21,7 @@ const TOOLS: readonly (readonly [tool: string, manager: string, isApplier: boole
   ['Flux', 'kustomize-controller', true, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }],
   ['Flux', 'helm-controller', true, { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } }],
   ['Rancher Fleet', 'fleetagent', false, { annotations: { 'objectset.rio.cattle.io/id': 'default-shop' } }],
+  ['Argo CD', 'argocd-controller', true, { labels: { 'argocd.argoproj.io/instance': 'shop' } }],
   ['kapp', 'kapp-server-side', true, { labels: { 'kapp.k14s.io/app': '1700000000000000000' } }],
 ];
 
@@ -122,6 +123,17 @@ export const takeoversOnCluster = ({
       const found = await identityOf(ns);
       await right(site, web(ns, 'ifEqual', 'A', 'B'));
       expect(await identityOf(ns)).toEqual(found);
+    });
+
+    it('of kubectl is not taken by ifEqual where a field of it would be removed', async () => {
+      const ns = await newNamespace();
+      await kubectl(['apply', '-f', '-'], yaml(map(ns, 'm', { a: '1', b: '2' })));
+      await using site = await newSite();
+      const ours = (data: Record<string, string>) =>
+        map(ns, 'm', data, { annotations: { 'fleet-ferry/adopt': 'ifEqual' } });
+      expect(await failing(site, ours({ a: '1' }))).toContain('differs from it: data.b');
+      expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ a: '1', b: '2' });
+      await right(site, ours({ a: '1', b: '2' }));
     });
 
     it('is not made again by ifEqual where a field of it cannot be changed', async () => {
