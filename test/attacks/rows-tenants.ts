@@ -272,7 +272,7 @@ export const ON_ONE_CLUSTER: readonly AttackRow[] = [
   row(
     'N81',
     'the whole cluster',
-    'the same with objects of kinds that have no namespace, also of kinds that only the cluster knows, or in a namespace of nobody',
+    'the same with objects of kinds that have no namespace, also of kinds that only the cluster knows or of which a definition says that they have one, or in a namespace of nobody',
     'OUT_OF_BOUNDS',
   ),
   row(

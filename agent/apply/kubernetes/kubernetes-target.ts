@@ -3,7 +3,7 @@ import { pruneBackups } from '../host/backups/ensure-room.ts';
 import type { DesiredPackage, OwnedObject, Target } from '../../model/target.ts';
 import type { KubernetesApi } from './api/kubernetes-api.ts';
 import { keyOf, refOf } from './desired/object-key.ts';
-import { checkReach } from './desired/check-reach.ts';
+import { checkReach, inRealScope } from './desired/check-reach.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { executeStep } from './execute/execute-step.ts';
@@ -53,7 +53,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       const open = await apiFor(desired, owned);
       if (desired && !desired.ranBefore && !desired.onlyRemovals) {
         const wanted = await resolveWanted(open, options.fleet, desired, signal);
-        checkReach(options.reach, desired, wanted.objects);
+        checkReach(options.reach, desired, await inRealScope(open, wanted, signal));
         const accounts = accountsOf(options.accounts, desired, owned);
         await rights.check(await api(), wanted, (key) => accounts?.of(key), signal);
       }

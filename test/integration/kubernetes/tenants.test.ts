@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { KubernetesApi } from '../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
 import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
 import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
@@ -93,6 +94,7 @@ describeOnKubernetes(['kwok'], 'tenants of one cluster', ({ kube }, { kwok }) =>
   let cluster: OwnCluster;
   let folder: TemporaryDirectory;
   let target: Target;
+  let open: () => Promise<KubernetesApi>;
 
   const get = async (path: string) => (await cluster.request('GET', path)).status;
 
@@ -108,12 +110,13 @@ describeOnKubernetes(['kwok'], 'tenants of one cluster', ({ kube }, { kwok }) =>
       await accountToken(cluster, 'fleet-agent', 'fleet-agent'),
       folder.path,
     );
+    open = async () =>
+      openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
+        patienceMs: 10_000,
+        requestMs: 10_000,
+      });
     target = kubernetesTarget({
-      open: async () =>
-        openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), {
-          patienceMs: 10_000,
-          requestMs: 10_000,
-        }),
+      open,
       fleet: FLEET,
       healthTimeoutMs: 20_000,
       stepTimeoutMs: 20_000,
@@ -202,6 +205,42 @@ describeOnKubernetes(['kwok'], 'tenants of one cluster', ({ kube }, { kwok }) =>
     // The bounds of the next release may be wider; this one is not.
     expect(await reconcile(site.agent)).toMatchObject([{ assignment: 'red', code: 'OUT_OF_BOUNDS' }]);
     await cluster.request('DELETE', '/api/v1/namespaces/blue/configmaps/app');
+  });
+
+  it('N81: a definition that is not applied says of a kind of the cluster that it has namespaces -> OUT_OF_BOUNDS', async () => {
+    await using site = await createSite(target);
+    const group = 'rbac.authorization.k8s.io';
+    const manifests = [
+      {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `clusterrolebindings.${group}`, annotations: { 'fleet-ferry/apply': 'ignore' } },
+        spec: {
+          group,
+          scope: 'Namespaced',
+          names: { plural: 'clusterrolebindings', kind: 'ClusterRoleBinding' },
+          versions: [{ name: 'v1', served: true, storage: true }],
+        },
+      },
+      {
+        apiVersion: `${group}/v1`,
+        kind: 'ClusterRoleBinding',
+        metadata: { name: 'mine', namespace: 'red' },
+        roleRef: { apiGroup: group, kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [{ kind: 'ServiceAccount', name: 'default', namespace: 'red' }],
+      },
+    ] as const;
+    const [result] = await site.release([
+      packageOf('red', manifests.map((one) => JSON.stringify(one)).join('\n---\n')),
+    ]);
+    expect(result).toMatchObject({ outcome: 'failed', code: 'OUT_OF_BOUNDS' });
+    expect(result?.message).toContain('ClusterRoleBinding mine is for the whole cluster');
+    expect(await get(`/apis/${group}/v1/clusterrolebindings/mine`)).toBe(404);
+    // Whatever a plan took it for, no request leaves the namespace.
+    const api = await open();
+    const trial = api.apply(manifests[1], { dryRun: true, force: true }, new AbortController().signal);
+    await expect(trial).rejects.toMatchObject({ code: 'CLUSTER_LACKS' });
+    await api.close();
   });
 
   it('leaves removals waiting when the account has lost its rights, and applies other packages', async () => {

@@ -79,8 +79,18 @@ const createDiscovery = (sender: Sender): Discovery => {
 
 const apiOf = (access: ClusterAccess, sender: Sender, discovery: Discovery): KubernetesApi => {
   const { typeOf, forgetTypes } = discovery;
-  const needType = async (ref: TypeRef & { readonly name?: string }, signal: AbortSignal) => {
+  const needType = async (
+    ref: TypeRef & Partial<Pick<ObjectRef, 'name' | 'namespace'>>,
+    signal: AbortSignal,
+  ) => {
     const type = await typeOf(ref, signal);
+    // Without the namespace, the path would be that of an object for the whole cluster.
+    if (type && !type.namespaced && ref.namespace !== undefined)
+      throw new FleetError(
+        'CLUSTER_LACKS',
+        `the cluster has ${ref.kind} (${ref.apiVersion}) without namespaces, and ${ref.name ?? 'an object'} is in ${ref.namespace}`,
+        { hint: 'Correct the scope in the definition of its kind, or apply that definition' },
+      );
     if (type) return type;
     throw new FleetError(
       'CLUSTER_LACKS',

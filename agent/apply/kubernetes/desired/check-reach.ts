@@ -4,7 +4,10 @@ import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { nameSome } from '#bundles/name-some';
 import type { DesiredPackage, Tenant } from '../../../model/target.ts';
+import { inParallel } from '../api/in-parallel.ts';
+import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
+import { typeKey, type Wanted } from './resolve-wanted.ts';
 import { isTenantsOwn } from './tenants-own.ts';
 import type { WantedObject } from './wanted-object.ts';
 
@@ -17,6 +20,20 @@ export type Reach = {
 };
 
 const MAX_NAMED = 5;
+
+/**
+ * The objects in the scope that the cluster gives to their kinds: a definition in the package may claim another one, and never be applied.
+ * @throws FleetError API_*, ABORTED
+ */
+export const inRealScope = (
+  api: KubernetesApi,
+  { objects, later }: Wanted,
+  signal: AbortSignal,
+): Promise<readonly WantedObject[]> =>
+  inParallel(objects, async (object) => {
+    const type = later.has(typeKey(object)) ? undefined : await api.typeOf(object, signal);
+    return type?.namespaced === false ? { ...object, namespace: undefined } : object;
+  });
 
 /**
  * Refuses a package with objects outside of its bounds, of the bounds of this cluster, or in namespaces of other workspaces. The scheduler
