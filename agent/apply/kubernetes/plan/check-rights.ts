@@ -1,8 +1,8 @@
 import { defined } from '#bundles/defined';
-import { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import type { Wanted } from '../desired/resolve-wanted.ts';
+import { typeKey, type Wanted } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { lackingRights, type Right, formatRights, VERBS } from '../examine/account-rights.ts';
 
@@ -23,7 +23,6 @@ type NeededRight = Right & { readonly names: readonly string[] };
 /** The rights that accounts lack for a package, and remembers those that they have. */
 export const createRightsCheck = (now: () => number = () => performance.now()) => {
   const confirmed = new Map<string, number>();
-  const isKnown = (key: string): boolean => now() - (confirmed.get(key) ?? -KNOWN_MS) < KNOWN_MS;
   const lackingOf = async (
     api: KubernetesApi,
     { user, rights }: AccountRights,
@@ -34,19 +33,17 @@ export const createRightsCheck = (now: () => number = () => performance.now()) =
       const { names, ...plain } = right;
       if ((await lackingRights(as, [plain], signal)).length === 0) return false;
       if (!NAMED.has(plain.verb)) return true;
-      return (
-        (
-          await lackingRights(
-            as,
-            names.map((name) => ({ ...plain, name })),
-            signal,
-          )
-        ).length > 0
-      );
+      const lacksOf = async (some: readonly string[]): Promise<boolean> => {
+        const named = some.map((name) => ({ ...plain, name }));
+        return (await lackingRights(as, named, signal)).length > 0;
+      };
+      // Of an account without any right, one object says it all.
+      return (await lacksOf(names.slice(0, 1))) || (await lacksOf(names.slice(1)));
     };
     const as = user === undefined ? api : api.as(user);
-    if (isKnown(keyOf(ALL))) return [];
-    const asked = rights.filter((right) => !isKnown(keyOf(right)));
+    for (const [key, at] of confirmed) if (now() - at >= KNOWN_MS) confirmed.delete(key);
+    if (confirmed.has(keyOf(ALL))) return [];
+    const asked = rights.filter((right) => !confirmed.has(keyOf(right)));
     if (asked.length === 0) return [];
     if ((await lackingRights(as, [ALL], signal)).length === 0) {
       confirmed.set(keyOf(ALL), now());
@@ -72,13 +69,20 @@ export const createRightsCheck = (now: () => number = () => performance.now()) =
       const accounts = Map.groupBy(wanted.objects, ({ key }) => accountOf(key));
       const sentences: string[] = [];
       for (const [user, objects] of accounts) {
-        const lacking = await lackingOf(api, { user, rights: await rightsFor(api, objects, signal) }, signal);
+        const rights = await rightsFor(api, wanted, objects, signal);
+        const lacking = await lackingOf(api, { user, rights }, signal).catch(unanswered);
         if (lacking.some(({ verb }) => verb !== 'delete'))
           sentences.push(`${user ?? (await ownName(api, signal))} lacks: ${formatRights(lacking)}`);
       }
       if (sentences.length > 0) throw denied(sentences.join('. '));
     },
   };
+};
+
+/** A cluster may deny access reviews: then the dry runs find what is missing, one right at a time. @throws other errors */
+const unanswered = (error: unknown): readonly Right[] => {
+  if (!isFleetError(error, 'API_DENIED')) throw error;
+  return [];
 };
 
 /** The agent's own account as the server knows it (SelfSubjectReview, Kubernetes 1.28 and later). */
@@ -104,13 +108,14 @@ const denied = (message: string): FleetError =>
 
 const rightsFor = async (
   api: KubernetesApi,
+  { later }: Wanted,
   objects: readonly WantedObject[],
   signal: AbortSignal,
 ): Promise<readonly NeededRight[]> => {
   const rights = new Map<string, Right>();
   const names = new Map<string, string[]>();
   for (const { apiVersion, kind, group, namespace, name, policy } of objects) {
-    if (policy.apply === 'ignore') continue;
+    if (policy.apply === 'ignore' || later.has(typeKey({ apiVersion, kind }))) continue;
     const type = await api.typeOf({ apiVersion, kind }, signal);
     // The package's own CRD defines the kind, so the server does not know it yet.
     if (!type) continue;
