@@ -19,26 +19,59 @@ export const ranksOf = (objects: readonly Ranked[]): Ranks => {
   if (!objects.some(hasOrder)) return new Map();
   const byKey = new Map(objects.map((object) => [object.key, object]));
   const levels = new Map<string, readonly number[]>();
-  const levelOf = (object: Ranked, path: readonly Ranked[]): readonly number[] => {
-    const known = levels.get(object.key);
-    if (known) return known;
-    const at = path.findIndex(({ key }) => key === object.key);
-    if (at !== -1) throw circle([...path.slice(at), object]);
-    const [phase, wave] = placeOf(object);
-    const needed = object.policy.order.dependsOn.map((reference) => neededBy(byKey, object, reference));
-    const steps = needed.map((other) =>
-      stepAfter(object, [phase, wave], other, levelOf(other, [...path, object])),
-    );
-    const level = [phase, wave, Math.max(0, ...steps)];
-    levels.set(object.key, level);
-    return level;
-  };
-  for (const object of objects) levelOf(object, []);
+  for (const object of objects) addLevels(object, byKey, levels);
   const sorted = [
     ...new Map([...levels.values()].map((level) => [level.join(' '), level])).values(),
   ].toSorted(compare);
   const rank = new Map(sorted.map((level, index) => [level.join(' '), index]));
   return new Map([...levels].map(([key, level]) => [key, rank.get(level.join(' ')) ?? 0]));
+};
+
+type Visit = {
+  readonly object: Ranked;
+  readonly place: readonly [phase: number, wave: number];
+  readonly needed: readonly Ranked[];
+  /** Index of the next object of `needed` to visit. */
+  next: number;
+};
+
+/** Adds the level of an object after those of all that it needs. Without recursion: a chain may have thousands of objects. */
+const addLevels = (
+  first: Ranked,
+  byKey: ReadonlyMap<string, Ranked>,
+  levels: Map<string, readonly number[]>,
+): void => {
+  const visit = (object: Ranked): Visit => ({
+    object,
+    place: placeOf(object),
+    needed: object.policy.order.dependsOn.map((reference) => neededBy(byKey, object, reference)),
+    next: 0,
+  });
+  const path = levels.has(first.key) ? [] : [visit(first)];
+  const onPath = new Set([first.key]);
+  for (let at = path.at(-1); at; at = path.at(-1)) {
+    const other = at.needed[at.next];
+    at.next += 1;
+    if (!other) {
+      levels.set(at.object.key, levelAfter(at, levels));
+      onPath.delete(at.object.key);
+      path.pop();
+    } else if (onPath.has(other.key)) {
+      const chain = path.map(({ object }) => object);
+      throw circle([...chain.slice(chain.findIndex(({ key }) => key === other.key)), other]);
+    } else if (!levels.has(other.key)) {
+      path.push(visit(other));
+      onPath.add(other.key);
+    }
+  }
+};
+
+const levelAfter = (
+  { object, place, needed }: Visit,
+  levels: ReadonlyMap<string, readonly number[]>,
+): readonly number[] => {
+  const steps = needed.map((other) => stepAfter(object, place, other, levels.get(other.key) ?? []));
+  return [...place, Math.max(0, ...steps)];
 };
 
 const hasOrder = ({ policy: { order } }: Ranked): boolean =>
@@ -87,11 +120,15 @@ const stepAfter = (
   return order === 0 ? (level[2] ?? 0) + 1 : 0;
 };
 
-const circle = (path: readonly Ranked[]): FleetError =>
-  invalid(
-    path[0] as Ranked,
-    `depends on itself: ${path.map(({ kind, name }) => `${kind} ${name}`).join(' -> ')}`,
-  );
+/** Objects that the message on a circle names. */
+const MAX_SHOWN = 20;
+
+const circle = (path: readonly Ranked[]): FleetError => {
+  const names = path.slice(0, MAX_SHOWN).map(({ kind, name }) => `${kind} ${name}`);
+  const more = path.length - MAX_SHOWN;
+  const shown = more > 0 ? [...names, `(${more} more)`] : names;
+  return invalid(path[0] as Ranked, `depends on itself: ${shown.join(' -> ')}`);
+};
 
 const invalid = ({ kind, name, place }: Ranked, what: string, hint?: string): FleetError =>
   new FleetError('OBJECT_INVALID', `${kind} ${name} ${what}`, {

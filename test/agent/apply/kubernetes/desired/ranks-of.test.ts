@@ -66,6 +66,18 @@ describe('the ranks of objects', () => {
     expect(circle).toThrow('depends on itself: ConfigMap a -> ConfigMap b -> ConfigMap c -> ConfigMap a');
   });
 
+  it('follow a chain of thousands of objects, and name the beginning of a circle of as many', () => {
+    const chain = (last: readonly string[]): readonly Given[] =>
+      Array.from({ length: 20_000 }, (_, index): Given => {
+        const others = index < 19_999 ? [`m${index + 1}`] : last;
+        return ['ConfigMap', `m${index}`, others.length > 0 ? needs(...others) : {}];
+      });
+    expect(ranks(...chain([]))).toMatchObject({ m0: 19_999, m19999: 0 });
+    expect(() => ranks(...chain(['m0']))).toThrow(
+      /^ConfigMap m0 depends on itself: .{1,500} \(19981 more\)$/,
+    );
+  });
+
   it.each([
     [
       { ...needs('gone') },
