@@ -1,5 +1,7 @@
+import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { LiveObject, ManagedFields } from '../api/kubernetes-api.ts';
+import { ASSIGNMENT_MARK, FLEET_MARK } from '../desired/marks.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf } from './field-set.ts';
 import { isOwnEntry } from './fingerprint.ts';
@@ -21,7 +23,22 @@ export const asIgnored = (wanted: WantedObject, live: LiveObject | undefined): W
     const isTheirs = others.some((entry) => owns(entry, live, tokens));
     object = found === undefined || isTheirs ? removeAt(object, tokens) : setAt(object, tokens, found);
   }
-  return { ...wanted, object: object as LiveObject };
+  return { ...wanted, object: withIdentity(object as Partial<LiveObject>, wanted.object) };
+};
+
+/** Name, kind and owner marks are the agent's, whatever is left to others. */
+const withIdentity = (
+  { metadata: left, ...object }: Partial<LiveObject>,
+  { apiVersion, kind, metadata }: LiveObject,
+): LiveObject => {
+  const { name, namespace, annotations = {} } = metadata;
+  const marks = [FLEET_MARK, ASSIGNMENT_MARK].flatMap((key) => {
+    const value = annotations[key];
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  const both = { ...left?.annotations, ...Object.fromEntries(marks) };
+  const known = defined({ name, namespace, annotations: both });
+  return { ...object, apiVersion, kind, metadata: { ...left, ...known } };
 };
 
 /** RFC 6901. */
