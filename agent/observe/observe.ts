@@ -112,9 +112,9 @@ export const observe = async (
       found.push(seen);
       // Objects whose removal has begun are not drift; the removal continues under any drift policy.
       if (mayBeGone(agent, row)) await finishRemoval(agent, row);
-    } else if (policy.onDrift === 'correct' && !(fought && hasCorrectable(seen))) {
+    } else if (policy.onDrift === 'correct' && !fought) {
       const done = await correct(agent, row);
-      if (done.corrected && hasCorrectable(seen)) noteCorrection(agent, row.assignment);
+      if (done.corrected) noteCorrection(agent, row.assignment, seen.drift);
       found.push({ ...seen, ...done });
     } else found.push({ ...seen, corrected: false });
   }
@@ -175,8 +175,6 @@ const isWrong = (
   const attempt = findAttempt(state, assignment, HEALTH);
   return attempt === undefined || isDue(attempt, edge.now());
 };
-
-const hasCorrectable = ({ drift }: PackageDrift): boolean => drift.some(({ stays }) => !stays);
 
 /** Adds the failure of a package that is broken after the look, or `corrected` if it was broken before and no longer is. */
 const withHealth = ({ state }: Agent, seen: PackageDrift, wasBroken: boolean): PackageDrift => {

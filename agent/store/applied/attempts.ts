@@ -12,8 +12,8 @@ export type Attempt = { readonly tries: number; readonly next: Timestamp };
 /** Names of retries other than an apply: judging health, and removing objects that a finalizer holds. */
 export const HEALTH = 'health';
 export const REMOVAL = 'removal';
-/** Corrections that somebody undoes. */
-export const FIGHT = 'fight';
+/** Beginning of the name of a retry for each object whose corrections somebody undoes; its key follows. */
+export const FIGHT = 'fight ';
 
 const POLICY: RetryPolicy = { firstMs: 5000, longestMs: 600_000, jitter: 'none' };
 
@@ -63,10 +63,19 @@ export const postponeAfter = (
  * corrections.
  */
 export const forgetTries = ({ db }: State, assignment: string): void => {
-  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what NOT IN (?, ?)').run(
+  db.prepare('DELETE FROM attempt WHERE assignment = ? AND what <> ? AND substr(what, 1, 6) <> ?').run(
     assignment,
     REMOVAL,
     FIGHT,
+  );
+};
+
+/** Deletes the counts of corrections whose last pause ended before a time. */
+export const forgetFights = ({ db }: State, assignment: string, endedBefore: Date): void => {
+  db.prepare('DELETE FROM attempt WHERE assignment = ? AND substr(what, 1, 6) = ? AND next < ?').run(
+    assignment,
+    FIGHT,
+    formatTime(endedBefore),
   );
 };
 

@@ -130,6 +130,25 @@ export const rulesOnCluster = ({
     expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ a: 'theirs' });
   });
 
+  it('an object of a conflict is copied before it is taken over later, and put back with the package', async () => {
+    const ns = await newNamespace();
+    const apply = (data: object) =>
+      kubectl(
+        ['apply', '--server-side', '--field-manager=house', '-f', '-'],
+        yaml(map(ns, 'm', { ...data })),
+      );
+    await apply({ a: 'theirs' });
+    await using site = await newSite();
+    const ours = (b: string) =>
+      map(ns, 'm', { a: 'ours', b }, { annotations: { 'fleet-ferry/conflicts': 'report' } });
+    await right(site, ours('1'));
+    await apply({ c: 'theirs' });
+    await right(site, ours('2'));
+    expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ a: 'ours', b: '2', c: 'theirs' });
+    await site.release([]);
+    expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ c: 'theirs' });
+  });
+
   it('a fight is named and backs off after five corrections (checklist D5)', async () => {
     const ns = await newNamespace();
     await using site = await newSite();
@@ -143,8 +162,23 @@ export const rulesOnCluster = ({
     expect(await fight()).toBe('fought');
     const [drift] = findPackage(site.agent.state, 'app')?.drift?.items ?? [];
     expect(drift?.message).toContain('last written by other-controller');
-    expect(drift?.message).toContain(
-      'the agent has corrected this package 6 times, and somebody changes it back',
-    );
+    expect(drift?.message).toContain('the agent has corrected it 6 times, and somebody changes it back');
+  });
+
+  it('a fight over one object does not delay the correction of another one of its package', async () => {
+    const ns = await newNamespace();
+    await using site = await newSite();
+    await site.release([pack('app', yaml(map(ns, 'm', { a: '1' }), map(ns, 'other', { a: '1' })))]);
+    const fight = async (): Promise<unknown> => {
+      await edit(mapOf(ns, 'm'), { data: { a: 'fought' } }, 'other-controller');
+      await observe(site.agent);
+      return at(mapOf(ns, 'm'), 'data.a');
+    };
+    for (let round = 0; round < 6; round++) await fight();
+    expect(await fight()).toBe('fought');
+    await ask('DELETE', mapOf(ns, 'other'));
+    await observe(site.agent);
+    expect(await at(mapOf(ns, 'other'), 'data')).toEqual({ a: '1' });
+    expect(await fight()).toBe('fought');
   });
 };
