@@ -25,7 +25,7 @@ const EMPTY: Draft = { version: 0, edits: {}, reason: '' };
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** What a preview showed, and the change that it was about: the selection may be another one by the time of the decision. */
+/** A preview with the change that it was about: the selection may be another one by the time of the decision. */
 type PreviewedChange = {
   readonly body: ChangeBody;
   readonly preview: ValuesPreview;

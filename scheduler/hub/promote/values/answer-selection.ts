@@ -77,7 +77,7 @@ export const answerSelection = async (
       agentsThere.map(({ channel }) => channel).filter((channel) => Object.hasOwn(inputsOf(channel), name)),
     ),
   ];
-  /** What is shown is of agents that the caller sees; a right is needed for every agent that a value reaches. */
+  /** Places with the agents that the caller sees, of which values are shown. A right is needed for every agent that a value reaches. */
   const shown = places.flatMap((place) => {
     const own = place.reached.filter(({ isSeen }) => isSeen);
     return own.length === 0 ? [] : [{ ...place, own }];
