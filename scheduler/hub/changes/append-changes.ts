@@ -1,4 +1,3 @@
-import { defined } from '#bundles/defined';
 import type { Digest } from '#bundles/digest';
 import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
 import type { ChangePredicate } from '#bundles/formats/statements/predicates';
@@ -9,7 +8,7 @@ import { signChange } from '../../release/audit/sign-change.ts';
 import { openReleases } from '../../release/write/open-releases.ts';
 import type { LockOptions } from '../../release/write/wait-for-layout.ts';
 import type { Store } from '../store/open-store.ts';
-import { keepHead, knownHead, readHead, rememberHead } from './remember-head.ts';
+import { knownHead, readHead, rememberHead, setHead } from './remember-head.ts';
 
 export type AppendedChanges = {
   readonly appended: number;
@@ -42,10 +41,7 @@ export const appendChanges = async (
     });
     if (truncated) return { appended: 0, waiting: truncated };
   }
-  const before = await readHead(office);
-  const { head, ...done } = await append(office, options, known);
-  if (head !== undefined) await keepHead(office, head, before);
-  return done;
+  return await append(office, options, known);
 };
 
 /** @param known newest entry of a log that has none of the notes; undefined: it may have some */
@@ -53,11 +49,13 @@ const append = async (
   { store, keys, layout }: Parameters<typeof appendChanges>[0],
   options: LockOptions,
   known: Digest | undefined,
-): Promise<AppendedChanges & { readonly head?: Digest }> => {
+): Promise<AppendedChanges> => {
   let appended = 0;
-  let head: Digest | undefined;
-  const done = (waiting?: FleetError) => ({ appended, waiting, ...defined({ head }) });
+  let head = known;
+  const done = (waiting?: FleetError) => ({ appended, waiting });
   for (;;) {
+    // Read before the notes: the entries of notes that are there then are newer than it, or it is kept.
+    const before = await readHead({ store });
     const rows = await store.db
       .selectFrom('pending_change')
       .selectAll()
@@ -74,16 +72,16 @@ const append = async (
       for (const { change } of rows)
         entries.push(await signChange(predicateOf(change, keys.root.fleet), key));
       const { now } = options;
-      const since = appended === 0 ? known : head;
-      const results = await (since === undefined
+      const results = await (head === undefined
         ? appendEntries(releases, keys, entries, now)
-        : appendNew(releases, keys, entries, { known: since, now }));
+        : appendNew(releases, keys, entries, { known: head, now }));
       last = results.at(-1)?.entry.digest;
     } catch (error) {
       if (!isFleetError(error) || !RETRIED_CODES.includes(error.code)) throw error;
       return done(error);
     }
-    // Under the lock of writers: a note of the same number may be a new one, after another process has removed this one.
+    // Under the lock of writers: a note of the same number may be a new one, after another process has removed this one. The newest entry is
+    // remembered with it, also while other notes wait: a log without it is older.
     await store.transact(async (tx) => {
       for (const { number, change } of rows)
         await tx
@@ -91,6 +89,7 @@ const append = async (
           .where('number', '=', number)
           .where('change', '=', change)
           .execute();
+      if (last !== undefined) await setHead(tx, last, before);
     });
     appended += rows.length;
     head = last;

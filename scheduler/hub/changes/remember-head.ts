@@ -4,6 +4,7 @@ import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { readCheckedLines, readSignedHead } from '../../load/releases/audit-log.ts';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
 import type { Store } from '../store/open-store.ts';
+import type { Database, Tx } from '../store/tables.ts';
 
 type Office = { readonly store: Store; readonly keys: KeyDirectory; readonly layout: string };
 
@@ -21,7 +22,7 @@ export const knownHead = async (office: Office): Promise<Digest | undefined> => 
 /**
  * Compares the audit log of the layout with the newest entry that this database knows of, and remembers the newest one now. The signatures
  * of an older log are all valid: somebody who can write to the layout can put it back, and only another place shows that it is older. While
- * notes wait, nothing is remembered.
+ * notes wait, nothing is remembered here: appendChanges remembers the entries of the notes that it removes.
  * @throws FleetError AUDIT_TRUNCATED if the log lacks the entry; the codes of readAuditLog, without those of statements
  */
 export const rememberHead = async (office: Office): Promise<void> => {
@@ -29,23 +30,19 @@ export const rememberHead = async (office: Office): Promise<void> => {
   const known = await readHead(office);
   const digests = await readDigests(office);
   if (known !== null && !digests.includes(known)) throw truncated(known, office.layout);
-  await keepHead(office, digests.at(-1) ?? null, known);
-};
-
-/** Remembers an entry of the log, unless a note waits: a process that knows the entry of a waiting note would append it again. */
-export const keepHead = async (office: Office, head: Digest | null, before: Digest | null): Promise<void> => {
+  // A process that knows the entry of a waiting note would append it again.
   const note = await office.store.db
     .selectFrom('pending_change')
     .select('number')
     .limit(1)
     .executeTakeFirst();
-  if (!note) await setHead(office, head, before);
+  if (!note) await setHead(office.store.db, digests.at(-1) ?? null, known);
 };
 
 /** After a restore: the log that is there now is the newest one, whatever the database said. */
 export const forgetHead = async (office: Office): Promise<void> => {
   const known = await readHead(office);
-  await setHead(office, (await readDigests(office)).at(-1) ?? null, known);
+  await setHead(office.store.db, (await readDigests(office)).at(-1) ?? null, known);
 };
 
 /** The newest entry that the database knows of; null: none. */
@@ -57,14 +54,14 @@ const readDigests = async ({ layout: directory, keys }: Office): Promise<readonl
   return (await readCheckedLines(layout, keys.roots)).map(({ digest }) => digest);
 };
 
-/** Not a transaction of the store: it changes nothing that anybody sees. Another process that remembered more meanwhile is left alone. */
-const setHead = async (
-  { store }: Pick<Office, 'store'>,
+/** Needs no transaction of its own. What another process has remembered since `before` stays. */
+export const setHead = async (
+  db: Database | Tx,
   head: Digest | null,
   before: Digest | null,
 ): Promise<void> => {
   if (head === before) return;
-  await store.db
+  await db
     .updateTable('fleet')
     .set({ audit_head: head })
     .where('audit_head', before === null ? 'is' : '=', before)

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { FleetError } from '#bundles/errors';
 import { openLayout, writeLayoutIndex } from '#bundles/formats/layout/layout';
 import { appendChanges } from '../../../../scheduler/hub/changes/append-changes.ts';
 import { noteChange } from '../../../../scheduler/hub/changes/note-change.ts';
@@ -41,6 +42,38 @@ it('I3: an older log of the layout is put back, whole and valid: nothing is appe
   await writeFile(index, newest);
   expect(await appendChanges(hub, { command: 'test', now: NOW })).toMatchObject({ appended: 1 });
   expect((await aboutsOf(hub)).slice(-3)).toEqual(['first', 'second', 'third']);
+});
+
+it('I3: an older log is put back while a part of the changes waits: nothing is appended to it', async () => {
+  await using hub = await enrolledHub();
+  await append(hub, 'first');
+  const index = join(hub.layout, 'index.json');
+  const older = await readFile(index);
+  await hub.store.transact(async (tx) => {
+    for (let number = 0; number < 250; number += 1)
+      await noteChange(tx, change(`of many ${number}`), BY, NOW);
+  });
+  // The key goes away between two batches.
+  let left = 2;
+  const keys = {
+    ...hub.keys,
+    key: async (role: Parameters<typeof hub.keys.key>[0]) => {
+      if (left-- > 0) return hub.keys.key(role);
+      throw new FleetError('KEY_MISSING', 'the key is locked away');
+    },
+  };
+  const { appended, waiting } = await appendChanges({ ...hub, keys }, { command: 'test', now: NOW });
+  expect(waiting).toMatchObject({ code: 'KEY_MISSING' });
+  expect(appended).toBeGreaterThan(0);
+  expect(appended).toBeLessThan(250);
+  const newest = await readFile(index);
+  await writeFile(index, older);
+  const { waiting: truncated } = await appendChanges(hub, { command: 'test', now: NOW });
+  expect(truncated).toMatchObject({ code: 'AUDIT_TRUNCATED' });
+  await writeFile(index, newest);
+  expect(await appendChanges(hub, { command: 'test', now: NOW })).toMatchObject({ appended: 250 - appended });
+  const abouts = (await aboutsOf(hub)).filter((about) => about.startsWith('of many'));
+  expect(abouts).toEqual(Array.from({ length: 250 }, (_, number) => `of many ${number}`));
 });
 
 it('I3: the log is removed from the layout: no new one begins', async () => {
