@@ -23,7 +23,7 @@ export default class Rights extends FleetCommand {
   static override description =
     'Writes the least roles with which an agent can apply the newest release of a channel to a cluster, as objects for kubectl.\n\nA cluster administrator applies them before the release arrives. With --granted, prints what the release needs beyond the roles in that file instead, and exits with 1 if it needs anything.';
   static override examples = [
-    '<%= config.bin %> <%= command.id %> prod/edge > rights.yaml && kubectl apply --prune -l app.kubernetes.io/part-of=fleet-ferry-rights -f rights.yaml',
+    '<%= config.bin %> <%= command.id %> prod/edge > rights.yaml && kubectl apply -f rights.yaml',
     '<%= config.bin %> <%= command.id %> prod/edge --accounts fleet-workspaces',
     '<%= config.bin %> <%= command.id %> prod/edge --granted rights.yaml',
   ];

@@ -12,7 +12,7 @@ export type RightsPlace = {
 export type RightsObject = {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels: object };
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly labels?: object };
   readonly rules?: readonly Rule[];
   readonly [field: string]: unknown;
 };
@@ -25,7 +25,10 @@ export type Rule = {
 };
 
 const RBAC = 'rbac.authorization.k8s.io';
-/** Selects everything that was written before, for `kubectl apply --prune`. */
+/**
+ * Selects roles and bindings for `kubectl apply --prune`. Namespaces do not have it: kubectl prunes them unless it is given a list of kinds, and
+ * everything in a namespace goes with it.
+ */
 const LABELS = { 'app.kubernetes.io/part-of': 'fleet-ferry-rights' };
 
 /** The namespaces, accounts, roles and bindings that give the rights, in the order in which a server takes them. */
@@ -69,7 +72,7 @@ const object = (
 ): RightsObject => ({
   apiVersion,
   kind,
-  metadata: defined({ name, namespace, labels: LABELS }),
+  metadata: defined({ name, namespace, labels: apiVersion === 'v1' ? undefined : LABELS }),
   ...more,
 });
 

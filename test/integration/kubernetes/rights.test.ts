@@ -123,21 +123,17 @@ describeOnKubernetes(['kwok'], 'rights of the agent', ({ kube }, { kwok }) => {
       accounts,
     });
   const apply = async (objects: readonly object[]): Promise<void> => {
-    const { code, stderr } = await cluster.kubectl(
-      [
-        'apply',
-        '--prune',
-        '--selector=app.kubernetes.io/part-of=fleet-ferry-rights',
-        '--prune-allowlist=rbac.authorization.k8s.io/v1/Role',
-        '--prune-allowlist=rbac.authorization.k8s.io/v1/RoleBinding',
-        '--prune-allowlist=rbac.authorization.k8s.io/v1/ClusterRole',
-        '--prune-allowlist=rbac.authorization.k8s.io/v1/ClusterRoleBinding',
-        '-f',
-        '-',
-      ],
-      { input: objects.map((one) => JSON.stringify(one)).join('\n---\n') },
-    );
-    expect(code, stderr).toBe(0);
+    const input = objects.map((one) => JSON.stringify(one)).join('\n---\n');
+    const kinds = ['Role', 'RoleBinding', 'ClusterRole', 'ClusterRoleBinding'];
+    const prune = [
+      '--prune',
+      '--selector=app.kubernetes.io/part-of=fleet-ferry-rights',
+      ...kinds.map((kind) => `--prune-allowlist=rbac.authorization.k8s.io/v1/${kind}`),
+    ];
+    for (const more of [[], prune]) {
+      const { code, stderr } = await cluster.kubectl(['apply', ...more, '-f', '-'], { input });
+      expect(code, stderr).toBe(0);
+    }
   };
   /** What the server has refused to the agent, as 'verb resource namespace'. */
   const denied = async (): Promise<readonly string[]> =>

@@ -54,6 +54,13 @@ it('lists items of lists, and objects without a namespace in that of their assig
   });
 });
 
+it('labels no namespace and no account: kubectl apply --prune would delete a namespace with everything in it', () => {
+  const objects = objectsOf(object('v1', 'Secret', 'a'), 'accounts');
+  const labelled = objects.filter(({ metadata }) => metadata.labels !== undefined).map(({ kind }) => kind);
+  expect(new Set(labelled)).toEqual(new Set(['Role', 'RoleBinding']));
+  expect(objects.map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Namespace', 'ServiceAccount']));
+});
+
 it('limits kinds of the whole cluster to the names of the release', () => {
   const role = objectsOf(object('scheduling.k8s.io/v1', 'PriorityClass', 'high')).find(
     ({ kind }) => kind === 'ClusterRole',
