@@ -52,6 +52,9 @@ const handle = async (
     const body = await readBody(request);
     if (body === undefined) return refuse(response, 413, `a request has at most ${BODY_BYTES} bytes`);
     const message = parseStrictJson(body, { maxBytes: BODY_BYTES, maxDepth: MAX_DEPTH }, 'the request');
+    // Newer versions of the protocol have no batches; one would ask the hub hundreds of times.
+    if (Array.isArray(message))
+      return refuse(response, 400, 'a request is one message: batches are not served');
     const gone = new AbortController();
     response.on('close', () => gone.abort());
     const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });

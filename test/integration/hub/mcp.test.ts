@@ -233,15 +233,27 @@ describe('by HTTP', () => {
     expect(answer.status).toBe(status);
   });
 
-  test('refuses a long body, and one that is not JSON', async () => {
+  test('refuses a long body, one that is not JSON, and a batch', async () => {
     const post = async (body: string) =>
       (
         await fetch(place, {
           method: 'POST',
-          headers: { authorization: 'Bearer x', 'content-type': 'application/json' },
+          headers: {
+            authorization: `Bearer ${reader}`,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+          },
           body,
         }).catch(() => ({ status: 413 }))
       ).status;
-    expect([await post('x'.repeat(100_000)), await post('{"a":')]).toEqual([413, 400]);
+    const call = {
+      jsonrpc: '2.0',
+      method: 'tools/call',
+      params: { name: 'find', arguments: { q: 'plant' } },
+    };
+    const batch = JSON.stringify([1, 2].map((id) => ({ id, ...call })));
+    expect([await post('x'.repeat(100_000)), await post('{"a":'), await post(batch)]).toEqual([
+      413, 400, 400,
+    ]);
   });
 });
