@@ -154,7 +154,9 @@ const forOneCluster = (
   const { metadata } = value as {
     readonly metadata: Readonly<Record<string, Json>> & { readonly name: string };
   };
-  const whose = createHash('sha256').update(`${site}/${agent}`).digest('hex').slice(0, 8);
+  // Names that are cut may begin alike.
+  const whole = metadata.name.length > MAX_NAME ? ` ${metadata.name}` : '';
+  const whose = createHash('sha256').update(`${site}/${agent}${whole}`).digest('hex').slice(0, 8);
   const name = `${metadata.name.slice(0, MAX_NAME).replace(/[-.]+$/, '')}-${whose}`;
   const matchLabels = { 'fleet-ferry/site': site, 'fleet-ferry/agent': agent };
   const targets = [{ name: agent, clusterSelector: { matchLabels } }];
