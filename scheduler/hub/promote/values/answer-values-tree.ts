@@ -1,6 +1,5 @@
 import { compareBytes } from '#bundles/digest';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import type { Json } from '#bundles/json/canonical';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { ValuesTree } from '#bundles/schemas/types/hub-decisions';
@@ -10,10 +9,12 @@ import { matchesSite } from '../../../plan/compose/compose-site.ts';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { channelOf } from '../../sites/agent-record.ts';
+import { readNeeds } from '../../sites/check-values.ts';
 import { readHeld } from '../../sites/layers/compose-sites.ts';
 import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import { commonLabels } from './answer-site-values.ts';
+import { hiddenNames, type IsHidden } from './describe-values.ts';
 import { seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 /**
@@ -48,9 +49,10 @@ export const answerValuesTree = async (
       one.released ? [[one.released.environment, one.released] as const] : [],
     ),
   );
+  const isHidden = hiddenNames(await readNeeds(hub, [...channels.values()], new Map()));
   return {
     layers: [...released].flatMap(([environment, document]) =>
-      document.layers.flatMap((layer) => describeLayer(layer, environment, seen)),
+      document.layers.flatMap((layer) => describeLayer(layer, { environment, seen, isHidden })),
     ),
     labels: countLabels(bySite),
     total: fitting.length,
@@ -66,8 +68,11 @@ export const answerValuesTree = async (
 
 const describeLayer = (
   { name, selector, siteSelector, fixed, path, at, values }: SiteLayer,
-  environment: string,
-  seen: readonly ValuesAgent[],
+  {
+    environment,
+    seen,
+    isHidden,
+  }: { readonly environment: string; readonly seen: readonly ValuesAgent[]; readonly isHidden: IsHidden },
 ): ValuesTree['layers'] => {
   const selected = seen.filter(
     (agent) => agent.environment === environment && matchesSite(siteSelector, agent),
@@ -83,9 +88,7 @@ const describeLayer = (
       fixed,
       file: path,
       line: at.line ?? null,
-      values: Object.fromEntries(
-        shown.map(([key, value]) => [key, namesSecretValue(key) ? WITHHELD : value]),
-      ),
+      values: Object.fromEntries(shown.map(([key, value]) => [key, isHidden(key) ? WITHHELD : value])),
       sites: new Set(selected.map(({ site }) => site)).size,
       agents: selected.length,
     },
