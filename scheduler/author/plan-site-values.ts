@@ -129,14 +129,23 @@ const nameOf = (selector: SiteValuesEdit['siteSelector']): string =>
 
 type FoundConfig = { readonly name: string; readonly values: Readonly<Record<string, unknown>> };
 
+/** Documents by the bytes of their file: each of many edits looks through all files. */
+const parsed = new WeakMap<Buffer, readonly unknown[]>();
+
+const documentsIn = (bytes: Buffer): readonly unknown[] => {
+  const documents =
+    parsed.get(bytes) ?? parseAllDocuments(bytes.toString()).map((one): unknown => one.toJS());
+  parsed.set(bytes, documents);
+  return documents;
+};
+
 /** Configs of a layer with this selector of sites alone. */
 const findConfig = (layer: Layer, siteSelector: SiteValuesEdit['siteSelector']): readonly FoundConfig[] => {
   const files = new Set(layer.objects.filter(({ kind }) => kind === 'Config').map(({ file }) => file));
   return layer.files
     .filter(({ path }) => files.has(path))
-    .flatMap(({ bytes }) => parseAllDocuments(bytes.toString()))
-    .flatMap((document): FoundConfig[] => {
-      const object: unknown = document.toJS();
+    .flatMap(({ bytes }) => documentsIn(bytes))
+    .flatMap((object): FoundConfig[] => {
       if (!isRecord(object) || object['kind'] !== 'Config') return [];
       const { metadata, spec } = object as { readonly metadata?: unknown; readonly spec?: unknown };
       if (!isRecord(metadata) || !isRecord(spec) || spec['fixed'] === true) return [];

@@ -87,4 +87,10 @@ export const PEOPLE: readonly AttackRow[] = [
     'ACCEPT; the causes at the most sites are kept',
     [['ACCEPT']],
   ),
+  row(
+    'H64',
+    'values through the repository',
+    'having the hub write a value of a site into the platform repository that needs approvals, or that may be a secret',
+    'USAGE',
+  ),
 ];

@@ -38,6 +38,7 @@ export const setInRepository = async (
   const options = { ...platform, env, signal, configuration };
   const written = await decideInRepository(hub, values, {
     now,
+    review: configuration.siteValues,
     write: async (asked) => {
       const prepared = await prepareSiteValues(options, asked);
       for (const one of prepared.check.problems) speaker.say(formatError(one));

@@ -247,7 +247,13 @@ test('the hub writes the change of its API, and of its page, into the repository
     outcome: 'written',
   });
   expect(forge.pulls.at(-1)?.title).toContain('Config north');
-  // Nothing was decided at the hub, and the log names both.
+  // Rights for the two sites are none for a site that gets the label later.
+  const both = await tokenOf('values:site=plant-1', 'values:site=plant-2');
+  expect(await change(both, { select: { region: 'north' }, set: { port: 9443 } })).toMatchObject({
+    outcome: 'written',
+  });
+  expect(forge.pulls.at(-1)?.title).toContain('2 Configs of sites');
+  // Nothing was decided at the hub, and the log names all.
   expect(await hub.valuesOf('plant-1')).toEqual(version);
   const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
   const logged = entries.flatMap(({ kind, predicate }) =>
@@ -256,6 +262,8 @@ test('the hub writes the change of its API, and of its page, into the repository
   expect(logged).toMatchObject([
     { about: 'plant-1', person: 'ann', reason: 'a new gateway' },
     { about: 'north', person: 'ann' },
+    { about: 'plant-1', person: 'ann' },
+    { about: 'plant-2', person: 'ann' },
   ]);
   // What the hub was given before is undone at the hub.
   expect(await change(all, { site: 'plant-1', to: 1 })).toMatchObject({ status: 200, outcome: 'unchanged' });

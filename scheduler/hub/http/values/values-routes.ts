@@ -33,9 +33,9 @@ import { listProposals, rightsOver } from '../../promote/values/list-proposals.t
 import { listVersions } from '../../promote/values/list-versions.ts';
 import { previewValues, toFault } from '../../promote/values/preview-values.ts';
 import { findProposal, shortId } from '../../promote/values/propose-values.ts';
-import { reachedEditors } from '../../promote/values/reached-editors.ts';
+import { type ReachedEditors, reachedEditors } from '../../promote/values/reached-editors.ts';
 import { placesOf } from '../../promote/values/rules-for.ts';
-import { mayChange, seesValues } from '../../promote/values/values-access.ts';
+import { mayChange, mayChangeSelected, seesValues } from '../../promote/values/values-access.ts';
 import { parseSelect } from '../../sites/select-sites.ts';
 import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
 import { auditedCaller, notAllowed, principalOf } from '../access/enforce-access.ts';
@@ -161,7 +161,8 @@ export const valuesRoutes = (
     'hub-decisions#values-change',
     async ({ hub, body: { reason: _, ...asked }, caller }) => {
       const changes = await resolveAsked(hub, asked);
-      const refused = await findRefused(hub, changes, { caller, ofMany: asked.select !== undefined });
+      const editors = await editorsOfChanges(hub, changes);
+      const refused = findRefused(editors, { caller, ofMany: asked.select !== undefined });
       const [first] = refused;
       if (first && asked.select === undefined) throw first.error;
       const preview = await previewValues(hub, changes, { seen: asked.sites ?? asked.version, review });
@@ -179,7 +180,8 @@ export const valuesRoutes = (
       const by = { person, reason: checkReason(reason ?? '') };
       const hub: Hub = { ...own, store: { ...own.store, by } };
       const wanted = await resolveAsked(hub, asked);
-      const [refused] = await findRefused(hub, wanted, { caller, ofMany: asked.select !== undefined });
+      const editors = await editorsOfChanges(hub, wanted);
+      const [refused] = findRefused(editors, { caller, ofMany: asked.select !== undefined });
       if (refused) throw refused.error;
       const { changes, problems } = await checkChanges(
         hub,
@@ -194,7 +196,15 @@ export const valuesRoutes = (
       const back = asked.to !== undefined && asked.site !== undefined;
       if (!back && write && decidesInRepository(review)) {
         await hub.store.transact(within);
-        const repository = await decideInRepository(hub, toSelected(asked, changes), { write, now });
+        // A Config for labels also reaches agents that get them later, so a right for the sites that have them now is not enough.
+        const roles = editors.flatMap((one) => one.roles);
+        const isWhole = asked.select && mayChangeSelected(caller.allowances, asked.select, roles);
+        const selected = isWhole ? asked : {};
+        const repository = await decideInRepository(hub, toSelected(selected, changes), {
+          write,
+          review,
+          now,
+        });
         await carryOut(hub, now);
         return answerWritten(repository);
       }
@@ -285,17 +295,23 @@ const siteNotSeen = (principal: Principal, site: string): FleetError =>
     ? siteMissing(site)
     : notAllowed(principal, `seeing values of ${site}`);
 
+const editorsOfChanges = async (
+  hub: Hub,
+  changes: readonly ValueChange[],
+): Promise<readonly ReachedEditors[]> => {
+  const [editors = []] = await reachedEditors(hub, [placesOf(changes)]);
+  return editors;
+};
+
 /**
  * The values that the caller may not change where they are to change: TOKEN_SCOPE, ROLE_MISSING.
  * @param ofMany the sites were selected by labels: those that the caller does not see are counted, and not named
  * @throws FleetError TOKEN_SCOPE, ROLE_MISSING for sites that the caller does not see
  */
-const findRefused = async (
-  hub: Hub,
-  changes: readonly ValueChange[],
+const findRefused = (
+  editors: readonly ReachedEditors[],
   { caller, ofMany }: { readonly caller: Principal; readonly ofMany: boolean },
-): Promise<readonly Conflict[]> => {
-  const [editors = []] = await reachedEditors(hub, [placesOf(changes)]);
+): readonly Conflict[] => {
   const unseen = new Set<string>();
   const refused = editors.flatMap(({ place, agents, roles }) => {
     const { site, agent, name } = place;

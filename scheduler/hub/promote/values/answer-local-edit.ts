@@ -68,7 +68,7 @@ export const acceptLocalEdit = async (hub: Hub, row: SiteEdit, terms: AnswerTerm
 export const acceptInRepository = async (
   hub: Hub,
   row: SiteEdit,
-  { by, now, write }: Pick<AnswerTerms, 'by' | 'now'> & { readonly write: ValuesWriter },
+  { by, now, review, write }: Omit<AnswerTerms, 'isThere'> & { readonly write: ValuesWriter },
 ): Promise<WrittenValues> => {
   const change = await changeOf(hub, row);
   const set = await checkValues(hub, change, false);
@@ -77,7 +77,7 @@ export const acceptInRepository = async (
   return await decideInRepository(
     { ...hub, store: { ...hub.store, by: author } },
     [{ siteSelector: defined({ site, agent }), set, unset, changes: [{ ...change, set }] }],
-    { write, now },
+    { write, review, now },
   );
 };
 

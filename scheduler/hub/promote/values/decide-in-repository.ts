@@ -2,13 +2,18 @@ import { FleetError } from '#bundles/errors';
 import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { ValuesChanged } from '#bundles/schemas/types/hub-decisions';
+import type { ValuesReview } from '../../../settings/values-review.ts';
 import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
+import { channelOf } from '../../sites/agent-record.ts';
+import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { readSites, type SiteFacts } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
-import type { AskedValues } from './asked-values.ts';
 import type { By } from '../../store/open-store.ts';
+import type { AskedValues } from './asked-values.ts';
+import { hiddenNames } from './describe-values.ts';
+import { placesOf, rulesFor } from './rules-for.ts';
 
 /** The same values at all sites or agents that a selector selects: what one Config gives. */
 export type SelectedValues = Pick<ValueChange, 'set' | 'unset'> & {
@@ -41,20 +46,31 @@ export type ValuesWriter = (asked: {
   readonly now: Date;
 }) => Promise<WrittenValues>;
 
+type RepositoryTerms = {
+  readonly write: ValuesWriter;
+  readonly review: ValuesReview | undefined;
+  readonly now: Date;
+};
+
 /**
  * Decides values of sites in the repository of the platform, by the person and reason of the store. The audit log names what was written, with an entry
  * for each selector; the sites get the values with the next build.
- * @throws FleetError USAGE for sites of several environments, and for values of the hub that would override those of a Config; what `write` throws
+ * @throws FleetError USAGE for sites of several environments, for values of the hub that would override those of a Config, for values that may be
+ *   secrets, and for a commit of values that the review wants approvals of; what `write` throws
  */
 export const decideInRepository = async (
-  { store }: Hub,
+  hub: Hub,
   values: readonly SelectedValues[],
-  { write, now }: { readonly write: ValuesWriter; readonly now: Date },
+  { write, review, now }: RepositoryTerms,
 ): Promise<WrittenValues> => {
+  const { store } = hub;
   const changes = values.flatMap((one) => one.changes);
   const known = await readSites(store.db, changes);
   const environment = environmentOf(known, changes);
   refuseOverridden(known, store.fleet, changes);
+  const needs = await readNeeds(hub, [...known.agents.values()].flat().map(channelOf), new Map());
+  refuseSecrets(needs, changes);
+  await refuseUnapproved(hub, review, { changes, needs });
   const asked = values.map(({ siteSelector, set, unset }) => ({ siteSelector, set, unset }));
   const written = await write({ environment, values: asked, by: store.by, now });
   if (written.outcome === 'unchanged') return written;
@@ -118,6 +134,37 @@ const environmentOf = ({ agents }: SiteFacts, changes: readonly ValueChange[]): 
       : `these sites have agents of several environments: ${nameSome(environments)}`,
     {
       hint: 'Write the Config yourself: fleet-scheduler add config --site-select, or decide at the hub with --here',
+    },
+  );
+};
+
+/** Everybody who reads the repository would read them. @throws FleetError USAGE */
+const refuseSecrets = (needs: KnownNeeds, changes: readonly ValueChange[]): void => {
+  const isHidden = hiddenNames(needs);
+  const secrets = [...new Set(changes.flatMap(({ set }) => Object.keys(set).filter(isHidden)))];
+  if (secrets.length === 0) return;
+  throw new FleetError(
+    'USAGE',
+    `values that may be secrets are not written into a repository: ${nameSome(secrets)}`,
+    {
+      hint: 'Seal them in a secret set (docs/secrets.md), or decide at the hub with --here',
+    },
+  );
+};
+
+/** A commit has no approvals; those of a pull request are the forge's. @throws FleetError USAGE */
+const refuseUnapproved = async (
+  hub: Hub,
+  review: ValuesReview | undefined,
+  { changes, needs }: { readonly changes: readonly ValueChange[]; readonly needs: KnownNeeds },
+): Promise<void> => {
+  if (review?.write !== 'commit') return;
+  if ((await rulesFor(hub, review, placesOf(changes), needs)).length === 0) return;
+  throw new FleetError(
+    'USAGE',
+    'these values need approvals, and siteValues.write: commit would write them without',
+    {
+      hint: 'Set siteValues.write: pullRequest, so that people approve at the forge, or propose them at the hub with --here',
     },
   );
 };

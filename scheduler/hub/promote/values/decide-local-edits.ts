@@ -2,7 +2,7 @@ import { valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values'
 import { givenDigest } from '#bundles/formats/events/local-value';
 import type { Digest } from '#bundles/digest';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { FleetError } from '#bundles/errors';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { isSameJson } from '#bundles/json/is-same-json';
 import type { Json } from '#bundles/json/canonical';
@@ -97,7 +97,7 @@ const decide = async (
         .length > 0;
     if (policy === 'ask' && !isReviewed && !isSame) return { row, outcome: 'waiting', note: null };
     if (policy === 'accept' && !isSame && isWritten(review)) {
-      const note = await writeOnce(hub, row, { by, now, write });
+      const note = await writeOnce(hub, row, { by, now, review, write });
       return { row, outcome: 'waiting', note };
     }
     const accepted = await acceptLocalEdit(hub, row, { by, now, review, isThere: isSame });
@@ -115,12 +115,18 @@ const isWritten = (review: ValuesReview | undefined): boolean => (review?.write 
 const writeOnce = async (
   hub: Hub,
   row: SiteEdit,
-  { by, now, write }: Pick<Terms, 'now' | 'write'> & { readonly by: By },
+  { by, now, review, write }: Pick<Terms, 'now' | 'review' | 'write'> & { readonly by: By },
 ): Promise<string> => {
   if (row.note?.startsWith(IN_REPOSITORY) === true) return row.note;
   if (!write) return FOR_SERVE;
-  const { place, pullRequest, commit } = await acceptInRepository(hub, row, { by, now, write });
-  return `${IN_REPOSITORY} ${place} (${pullRequest ?? commit ?? 'it is there already'}), and comes with a build`;
+  try {
+    const { place, pullRequest, commit } = await acceptInRepository(hub, row, { by, now, review, write });
+    return `${IN_REPOSITORY} ${place} (${pullRequest ?? commit ?? 'it is there already'}), and comes with a build`;
+  } catch (error) {
+    // The edits of other sites, and their answers, do not wait for a repository that refuses this one; the next round tries again.
+    if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+    return error.message;
+  }
 };
 
 /** Note of an edit that a command does not write there. */
@@ -136,10 +142,6 @@ const PERSONS: ReadonlySet<string> = new Set([
   'SITE_MISSING',
   'AGENT_UNKNOWN',
   'SIGNER_REFUSED',
-  // Values of the hub that override the layer, or a platform that does not take it.
-  'USAGE',
-  'PLATFORM_INVALID',
-  'APPROVAL_MISSING',
 ]);
 
 type Office = { readonly values: readonly Json[] };

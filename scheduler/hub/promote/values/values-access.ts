@@ -1,9 +1,15 @@
 import { formatChannel } from '#bundles/names';
 import { type LayeredAgent, labelsForLayers, matchesSite } from '../../../plan/compose/compose-site.ts';
 import { sightOf } from '../../people/sight.ts';
-import { channelOf, labelsOf } from '../../sites/agent-record.ts';
+import { channelOf, type Labels, labelsOf } from '../../sites/agent-record.ts';
 import type { ChannelLayers } from '../../../plan/validate/sites/channel-layers.ts';
-import { type Allowance, isAllowed, type Verb, valuesAllowances } from '../../sites/tokens/allowance.ts';
+import {
+  type Allowance,
+  isAllowed,
+  type ValuesAllowance,
+  valuesAllowances,
+  type Verb,
+} from '../../sites/tokens/allowance.ts';
 import type { AgentRow } from '../../store/tables.ts';
 
 /** An agent as allowances for values see it: with the labels that layers see. */
@@ -31,12 +37,29 @@ export const mayChange = (
   roles: readonly (string | undefined)[],
 ): boolean => {
   const reached = agents.length > 0 ? agents : [{ site, agent: '', labels: {} }];
-  const own = valuesAllowances(allowances);
   return roles.every((role) => {
-    const granted = own.filter(({ editableBy }) => editableBy === undefined || editableBy === role);
+    const granted = grantedFor(allowances, role);
     return reached.every((agent) => granted.some(({ sites }) => matchesSite(sites, agent)));
   });
 };
+
+/**
+ * Whether a caller may change a value of all agents that a selector of labels selects, now or later: an allowance names no label that the
+ * selector lacks.
+ */
+export const mayChangeSelected = (
+  allowances: readonly Allowance[],
+  select: Labels,
+  roles: readonly (string | undefined)[],
+): boolean =>
+  roles.every((role) =>
+    grantedFor(allowances, role).some(({ sites }) =>
+      Object.entries(sites).every(([key, value]) => Object.hasOwn(select, key) && select[key] === value),
+    ),
+  );
+
+const grantedFor = (allowances: readonly Allowance[], role: string | undefined): readonly ValuesAllowance[] =>
+  valuesAllowances(allowances).filter(({ editableBy }) => editableBy === undefined || editableBy === role);
 
 /** Whether a caller may see the values of an agent: it may change some of them, or read about everything in its environment. */
 export const seesValues = (allowances: readonly Allowance[], agent: ValuesAgent): boolean => {

@@ -114,6 +114,7 @@ const ROADS: readonly ((hub: StagedHub, take: Take, now: Date) => Promise<unknow
     };
     const { outcome } = await decideInRepository(hub, [{ ...asked, changes }], {
       now,
+      review: configuration.siteValues,
       write: async (wanted) => {
         const prepared = await prepareSiteValues(options, wanted);
         refuseMistakes(prepared);
