@@ -247,7 +247,7 @@ test('the hub writes the change of its API, and of its page, into the repository
     outcome: 'written',
   });
   expect(forge.pulls.at(-1)?.title).toContain('Config north');
-  // Rights for the two sites are none for a site that gets the label later.
+  // A right for two sites does not cover a site that gets the label later.
   const both = await tokenOf('values:site=plant-1', 'values:site=plant-2');
   expect(await change(both, { select: { region: 'north' }, set: { port: 9443 } })).toMatchObject({
     outcome: 'written',
