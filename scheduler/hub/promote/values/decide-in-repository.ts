@@ -138,7 +138,7 @@ const environmentOf = ({ agents }: SiteFacts, changes: readonly ValueChange[]): 
   );
 };
 
-/** Everybody who reads the repository would read them. @throws FleetError USAGE */
+/** Refuses values that everybody with access to the repository would read. @throws FleetError USAGE */
 const refuseSecrets = (needs: KnownNeeds, changes: readonly ValueChange[]): void => {
   const isHidden = hiddenNames(needs);
   const secrets = [...new Set(changes.flatMap(({ set }) => Object.keys(set).filter(isHidden)))];
@@ -152,7 +152,7 @@ const refuseSecrets = (needs: KnownNeeds, changes: readonly ValueChange[]): void
   );
 };
 
-/** A commit has no approvals; those of a pull request are the forge's. @throws FleetError USAGE */
+/** Refuses a commit of values that need approvals, since nobody approves a commit. The approvals of a pull request are those of the forge. @throws FleetError USAGE */
 const refuseUnapproved = async (
   hub: Hub,
   review: ValuesReview | undefined,
