@@ -76,7 +76,7 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'ACCEPT: not used and not emptied',
     [
       ['ACCEPT', 'of another user'],
-      ['ACCEPT', 'that others could write'],
+      ['ACCEPT', 'writable for others'],
     ],
   ),
   row(

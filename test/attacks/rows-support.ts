@@ -41,7 +41,7 @@ export const SUPPORT: readonly AttackRow[] = [
     'a bundle of many megabytes; one with links, devices or paths that lead elsewhere',
     '`TOO_LARGE`, `ENTRY_TYPE`, `BAD_NAME`',
     [
-      ['TOO_LARGE', 'beyond the limit'],
+      ['TOO_LARGE', 'above the size limit'],
       ['ENTRY_TYPE', 'a link or a device'],
       ['BAD_NAME', 'an entry at'],
     ],

@@ -309,7 +309,7 @@ export const SHOWN_SECRETS: readonly AttackRow[] = [
     'values in a difference',
     'a Secret in JSON, a list, a template, a text, a script or with a mistake, so that a difference or a pull request shows its values',
     'ACCEPT; `***` is shown, and whether it differs',
-    [['ACCEPT', 'are not shown, only that they differ']],
+    [['ACCEPT', 'are masked, and a change shows only that they differ']],
   ),
   row(
     'N33',

@@ -330,7 +330,7 @@ const PARTS: readonly AttackRow[] = [
     [
       ['MISSING_BASE', 'that lies'],
       ['DIGEST_MISMATCH', 'damaged on the way'],
-      ['DELTA_INVALID', 'too small'],
+      ['DELTA_INVALID', 'with more steps than the limit'],
     ],
   ),
   rowOf(
@@ -429,7 +429,7 @@ const NETWORK: readonly AttackRow[] = [
     '`TOKEN_INVALID`',
     [
       ['TOKEN_INVALID', 'nobody else does'],
-      ['TOKEN_INVALID', 'that is unknown'],
+      ['TOKEN_INVALID', 'unknown'],
       ['TOKEN_INVALID', 'for another site'],
       ['TOKEN_INVALID', "a reader's"],
       ['TOKEN_INVALID', 'because answers get lost'],

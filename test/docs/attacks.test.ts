@@ -58,6 +58,18 @@ describe('the attack table', () => {
     expect([...claimed].filter(([id]) => !ROWS.some((row) => row.id === id))).toEqual([]);
     expect(ROWS.filter(({ id }) => !claimed.has(id)).map(({ id }) => id)).toEqual([]);
   });
+
+  it('has the words of each case in a file with a test of its row', () => {
+    const texts = [...findAttackTests()].map(
+      ([file, ids]) => [ids, readFileSync(join(ROOT, file), 'utf8')] as const,
+    );
+    const unshown = ROWS.flatMap(({ id, cases }) => {
+      const own = texts.filter(([ids]) => ids.includes(id)).map(([, text]) => text);
+      const isShown = (words = ''): boolean => own.some((text) => text.includes(words.replace(/ ->$/, '')));
+      return cases.filter(({ title }) => !isShown(title)).map(({ title }) => `${id}: ${title}`);
+    });
+    expect(unshown).toEqual([]);
+  });
 });
 
 describe('the judge of the attack table', () => {

@@ -9,6 +9,7 @@ it.each(globSync('{systemd,debian}/*.service', { cwd: UNITS }).toSorted())(
   (name) => {
     // fs/coredump.c: a limit of 0 makes no file, and a handler that core_pattern pipes to gets everything; at 1 there is neither.
     // The runner's programs may raise their own limit, so that it is soft there.
-    expect(readFileSync(join(UNITS, name), 'utf8')).toMatch(/^LimitCORE=1(:infinity)?$/m);
+    const unit = readFileSync(join(UNITS, name), 'utf8');
+    expect(/^LimitCORE=1(:infinity)?$/m.test(unit) ? 'ACCEPT' : unit).toBe('ACCEPT');
   },
 );

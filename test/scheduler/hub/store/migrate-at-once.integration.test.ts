@@ -1,5 +1,7 @@
 import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { openStore } from '../../../../scheduler/hub/store/open-store.ts';
+import { verdict } from '../../../bundles/verdict.ts';
 import { LONG } from '../../../harness/run/long.ts';
 import { runCommand } from '../../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -22,6 +24,10 @@ it('I21: commands that open a new database at the same moment, each of which wou
     expect(runs.map(({ code, stdout, stderr }) => [code, stdout, stderr])).toEqual(
       runs.map(() => [0, 'acme\n', '']),
     );
+    const again = async () => {
+      await using _ = await openStore(file, 'acme');
+    };
+    expect(await verdict(again)).toBe('ACCEPT');
   }
 });
 

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
+import { verdict } from '../../../bundles/verdict.ts';
 import { LONG } from '../../../harness/run/long.ts';
 import { programFile } from '../../../harness/run/program-file.ts';
 import { runCommand } from '../../../harness/run/run-command.ts';
@@ -70,6 +71,7 @@ it('I20: a rotation of the root that is killed at any change of any step goes on
       kills += 1;
       expect(code, stderr).not.toBe(1);
       // The office works with the root that it has, or with the new one; never with half of one.
+      expect(await verdict(() => openKeyDirectory(join(folder, 'keys')))).toBe('ACCEPT');
       const between = await openKeyDirectory(join(folder, 'keys'));
       expect([1, 2]).toContain(between.root.version);
       // Each step is made again where it is needed, and the ceremony ends as without the kill.
