@@ -130,8 +130,16 @@ const quiet = async (look: () => Promise<ObjectVersions>): Promise<ObjectVersion
   }
 };
 
+/** The hub composes the values of a site's layers after the answer to its enrolment, so that the agent's first look may be before them. */
+export const getsItsValues = (line: FactoryLine): Promise<void> =>
+  line.until('the agent has the values of its layers', async () => {
+    succeed(await line.call(['run', '--once']));
+    return (await line.call(['values'])).stdout.includes('gateway.north.halden.example');
+  });
+
 /** While nothing changes nobody writes, and an account that may only read can do the job. */
 export const isNotWritten = async (cluster: Cluster, line: FactoryLine): Promise<void> => {
+  await getsItsValues(line);
   const name = `fleet-reader-${line.id}`;
   await using reader = await makeReader(cluster, {
     name,

@@ -17,6 +17,7 @@ import {
   casesOfLine,
   isNotWritten,
   isRefusedByPolicy,
+  getsItsValues,
   keepsSecondOff,
   removesInBudget,
 } from './kubernetes-cases.ts';
@@ -40,6 +41,7 @@ describeWith(['kube', 'kwok', 'dockerRegistry'], `${TITLE} on a cluster whose AP
     await line.enrol();
     await line.startAgent('10m');
     await line.allRight();
+    await getsItsValues(line);
   });
   afterAll(() => stack.disposeAsync());
 
