@@ -128,12 +128,15 @@ describe('the form of many sites', () => {
       by: { person: 'carl', reason: 'urgent' },
     });
     const ann = await made.caller('ann', 'values:line=a');
-    const { body, text } = await ann.get(`${NORTH}&agents=true`);
-    expect(body).toMatchObject({
-      sites: [{ site: 'plant-8', agents: ['press-1'] }],
-      values: [{ places: 1 }, { places: 1 }, { name: 'line', places: 1, given: [] }],
+    const answer = await ann.get(`${NORTH}&agents=true`);
+    expect(answer).toMatchObject({
+      status: 200,
+      body: {
+        sites: [{ site: 'plant-8', agents: ['press-1'] }],
+        values: [{ places: 1 }, { places: 1 }, { name: 'line', places: 1, given: [] }],
+      },
     });
-    expect(text).not.toMatch(/press-2|secret-line/);
+    expect(answer.text).not.toMatch(/press-2|secret-line/);
     const carl = await made.caller('carl', 'values:*');
     expect((await carl.get(`${NORTH}&agents=true`)).text).toContain('secret-line');
   });
