@@ -20,8 +20,7 @@ import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
 import { accountsOf, throughAccounts } from './through-accounts.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 import { policyOf } from './desired/marks.ts';
-import { isRecord } from '#bundles/is-record';
-import { type Manifest, readManifests } from './desired/read-wanted.ts';
+import { annotationsOf, type Manifest, readManifests } from './desired/read-wanted.ts';
 import { allCurrent } from './health/all-current.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
@@ -140,11 +139,4 @@ const longestMs = (desired: DesiredPackage, healthTimeoutMs: number): number => 
 const MAY_WAIT =
   /fleet-ferry\/(?:timeout|wave|hook|depends-on)|sync-wave|argoproj\.io\/hook|helm\.sh\/hook|io\/depends-on/;
 
-const annotationsOf = (fields: Manifest['fields']): Readonly<Record<string, unknown>> => {
-  const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
-  return isRecord(metadata['annotations']) ? metadata['annotations'] : {};
-};
-
-const isOverriding = ({ fields }: Manifest): boolean => {
-  return policyOf(annotationsOf(fields)).apply === 'override';
-};
+const isOverriding = ({ fields }: Manifest): boolean => policyOf(annotationsOf(fields)).apply === 'override';

@@ -1,20 +1,23 @@
 import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { ADOPTS } from './adopt.ts';
+import { ADOPT, CONFLICTS, DRIFT, IGNORE, TIMEOUT, TIMEOUT_FORM } from './marks.ts';
+import { HOOK } from './order-of.ts';
+import { asText } from './words.ts';
 
-/** Values of annotations that decide what is written and how long is waited; a mistake in one would pass in silence. */
+/** Allowed values of the annotations whose invalid values `policyOf` would silently replace by the default. */
 const RULES: Readonly<Record<string, readonly string[] | RegExp>> = {
-  'fleet-ferry/adopt': ADOPTS,
-  'fleet-ferry/conflicts': ['force', 'report'],
-  'fleet-ferry/drift': ['correct', 'report', 'ignore'],
-  'fleet-ferry/hook': ['before', 'after'],
-  'fleet-ferry/ignore': /^\/[^,]+(?:,\s*\/[^,]+)*$/,
-  'fleet-ferry/timeout': /^[1-9][0-9]{0,4}[smh]$/,
+  [ADOPT]: ADOPTS,
+  [CONFLICTS]: ['force', 'report'],
+  [DRIFT]: ['correct', 'report', 'ignore'],
+  [HOOK]: ['before', 'after'],
+  [IGNORE]: /^\/[^,]+(?:,\s*\/[^,]+)*$/,
+  [TIMEOUT]: TIMEOUT_FORM,
 };
 
 const FORMS: Readonly<Record<string, string>> = {
-  'fleet-ferry/ignore': 'Write JSON pointers with commas between them: /spec/replicas,/data/key',
-  'fleet-ferry/timeout': 'Write a number and s, m or h: 20m',
+  [IGNORE]: 'Write JSON pointers with commas between them: /spec/replicas,/data/key',
+  [TIMEOUT]: 'Write a number and s, m or h: 20m',
 };
 
 /** @param what kind and name of the object @param place of it in the package @throws FleetError OBJECT_INVALID */
@@ -26,7 +29,7 @@ export const checkRules = (
   for (const [key, allowed] of Object.entries(RULES)) {
     const value = annotations[key];
     if (value === undefined) continue;
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    const text = asText(value);
     if (allowed instanceof RegExp ? allowed.test(text) : allowed.includes(text)) continue;
     const form =
       allowed instanceof RegExp

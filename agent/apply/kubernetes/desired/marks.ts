@@ -3,7 +3,7 @@ import { defined } from '#bundles/defined';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { orderOf } from './order-of.ts';
-import { words } from './words.ts';
+import { listIn, words } from './words.ts';
 import { type Adopt, ADOPTS } from './adopt.ts';
 import type { ObjectPolicy } from './wanted-object.ts';
 
@@ -16,10 +16,10 @@ const FORCE = 'fleet-ferry/force';
 const WITH_CONTENTS = 'with-contents';
 const PRUNE = 'fleet-ferry/prune';
 const WAIT = 'fleet-ferry/wait';
-const TIMEOUT = 'fleet-ferry/timeout';
-const DRIFT = 'fleet-ferry/drift';
-const CONFLICTS = 'fleet-ferry/conflicts';
-const IGNORE = 'fleet-ferry/ignore';
+export const TIMEOUT = 'fleet-ferry/timeout';
+export const DRIFT = 'fleet-ferry/drift';
+export const CONFLICTS = 'fleet-ferry/conflicts';
+export const IGNORE = 'fleet-ferry/ignore';
 const IGNORE_MANAGERS = 'fleet-ferry/ignore-managers';
 export const ADOPT = 'fleet-ferry/adopt';
 
@@ -79,16 +79,11 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
   };
 };
 
-const listIn = (written: unknown): readonly string[] =>
-  typeof written === 'string'
-    ? written
-        .split(',')
-        .map((one) => one.trim())
-        .filter((one) => one !== '')
-    : [];
+/** The form of a timeout: '20m'. */
+export const TIMEOUT_FORM = /^[1-9][0-9]{0,4}[smh]$/;
 
 const timeoutOf = (written: unknown): number | undefined =>
-  typeof written === 'string' && /^[1-9][0-9]{0,4}[smh]$/.test(written) ? durationMs(written) : undefined;
+  typeof written === 'string' && TIMEOUT_FORM.test(written) ? durationMs(written) : undefined;
 
 const adoptOf = (written: unknown): Adopt | undefined => ADOPTS.find((one) => one === written);
 
@@ -104,6 +99,6 @@ const isKeptByHelm = (annotations: Readonly<Record<string, unknown>>): boolean =
 /** Helm deletes the object of a hook before it creates the next one, or after it succeeded, unless only another policy is given. */
 const isReplacedByHelm = (annotations: Readonly<Record<string, unknown>>): boolean => {
   if (typeof annotations[HELM_HOOK] !== 'string') return false;
-  const policies = words(annotations[HELM_DELETE]).filter((word) => word !== '');
+  const policies = words(annotations[HELM_DELETE]);
   return policies.length === 0 || policies.some((word) => word !== 'hook-failed');
 };

@@ -1,4 +1,4 @@
-import { isWord } from './words.ts';
+import { asText, isWord, listIn } from './words.ts';
 
 /** The place of an object in the order of its package (docs/kubernetes.md, "In which order"). */
 export type ObjectOrder = {
@@ -16,10 +16,7 @@ export type Phase = 'before' | 'main' | 'after';
 
 type Annotations = Readonly<Record<string, unknown>>;
 
-/** An annotation as it is meant, also where its quotes were forgotten: a number. */
-const asText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-const HOOK = 'fleet-ferry/hook';
+export const HOOK = 'fleet-ferry/hook';
 const WAVES = ['fleet-ferry/wave', 'argocd.argoproj.io/sync-wave'];
 const DEPENDS_ON = ['fleet-ferry/depends-on', 'config.kubernetes.io/depends-on'];
 
@@ -33,7 +30,7 @@ const PHASES: readonly (readonly [annotation: string, word: RegExp, phase: Phase
   ['argocd.argoproj.io/hook', /^postsync$/, 'after'],
 ];
 
-/** Ours goes before those of other tools. */
+/** Our annotations take precedence over those of other tools. */
 export const orderOf = (annotations: Annotations): ObjectOrder => {
   const own = annotations[HOOK];
   const [, , phase = 'main'] =
@@ -45,10 +42,7 @@ export const orderOf = (annotations: Annotations): ObjectOrder => {
   return {
     phase,
     wave: asText(wave).trim(),
-    dependsOn: asText(needed)
-      .split(',')
-      .map((reference) => reference.trim())
-      .filter((reference) => reference !== ''),
+    dependsOn: listIn(asText(needed)),
     isHook: phase !== 'main' && own !== undefined,
   };
 };

@@ -133,13 +133,21 @@ export const toWanted = (
   return [...found.values()].toSorted((a, b) => compareBytes(a.key, b.key));
 };
 
+const metadataOf = ({ metadata }: Manifest['fields']): Readonly<Record<string, unknown>> =>
+  isRecord(metadata) ? metadata : {};
+
+export const annotationsOf = (fields: Manifest['fields']): Readonly<Record<string, unknown>> => {
+  const { annotations } = metadataOf(fields);
+  return isRecord(annotations) ? annotations : {};
+};
+
 const toWantedObject = (
   { apiVersion, kind, name, namespace, fields, place, secret }: Manifest,
   { namespaced, statusIsField }: { readonly namespaced: boolean; readonly statusIsField: boolean },
   owner: { readonly fleet: string; readonly assignment: string },
 ): WantedObject => {
-  const metadata = isRecord(fields['metadata']) ? fields['metadata'] : {};
-  const annotations = isRecord(metadata['annotations']) ? metadata['annotations'] : {};
+  const metadata = metadataOf(fields);
+  const annotations = annotationsOf(fields);
   checkRules(annotations, `${kind} ${name}`, place);
   const at = namespaced && namespace !== undefined ? namespace : undefined;
   const object = {
