@@ -49,12 +49,13 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
   return {
     kind: 'kubernetes',
     plan: async (desired, owned, taken, signal) => {
-      const open = await apiFor(desired, owned);
+      const own = await api();
+      const accounts = accountsOf(options.accounts, desired, owned);
+      const open = throughAccounts(own, accounts);
       if (desired && !desired.ranBefore && !desired.onlyRemovals) {
         const wanted = await resolveWanted(open, options.fleet, desired, signal);
         checkReach(options.reach, desired, await inRealScope(open, wanted, signal));
-        const accounts = accountsOf(options.accounts, desired, owned);
-        await rights.check(await api(), wanted, (key) => accounts?.of(key), signal);
+        await rights.check(own, wanted, (key) => accounts?.of(key), signal);
       }
       return planKubernetes(options, open, desired, owned, taken, signal);
     },
