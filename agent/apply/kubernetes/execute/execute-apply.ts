@@ -20,7 +20,7 @@ import { isCutShort } from '../live/emptied.ts';
 import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { findConflicts } from '../live/find-conflicts.ts';
-import { asIgnored } from '../live/ignored.ts';
+import { asIgnored, leavesFields } from '../live/ignored.ts';
 import { withKept } from '../live/kept-fields.ts';
 import { writtenOf } from '../live/written.ts';
 import { firstTaken, patched } from '../live/try-apply.ts';
@@ -90,9 +90,7 @@ const asPlanned = async (
   detail: ApplyDetail,
   signal: AbortSignal,
 ): Promise<WantedObject> => {
-  const { pointers, managers } = whole.policy.ignore;
-  const isLeft = pointers.length + managers.length > 0;
-  const live = detail.keeps || isLeft ? await api.read(whole, signal) : undefined;
+  const live = detail.keeps || leavesFields(whole) ? await api.read(whole, signal) : undefined;
   const object = asIgnored(withOrWithoutReplicas(whole, detail), live);
   return live && detail.keeps ? withKept(object, live, detail.keeps) : object;
 };

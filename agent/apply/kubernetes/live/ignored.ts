@@ -6,13 +6,17 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { type FieldSet, isItemOf, isSameItem, memberOf } from './field-set.ts';
 import { isOwnEntry } from './fingerprint.ts';
 
+/** True if the package leaves fields of the object to others. */
+export const leavesFields = ({ policy: { ignore } }: WantedObject): boolean =>
+  ignore.pointers.length + ignore.managers.length > 0;
+
 /**
  * The object to apply, without the fields that the package leaves to others: a field that another manager owns is left out, so that the two
  * do not own it together; one that nobody else owns gets its live value (checklist S6). Its hash stays that of the package's object.
  */
 export const asIgnored = (wanted: WantedObject, live: LiveObject | undefined): WantedObject => {
   const { pointers, managers } = wanted.policy.ignore;
-  if (!live || pointers.length + managers.length === 0) return wanted;
+  if (!live || !leavesFields(wanted)) return wanted;
   const others = (live.metadata.managedFields ?? []).filter((entry) => !isOwnEntry(entry));
   let object: unknown = wanted.object;
   for (const { fieldsV1 = {} } of others.filter(({ manager = '' }) => managers.includes(manager)))

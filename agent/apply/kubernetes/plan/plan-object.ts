@@ -8,7 +8,7 @@ import { isHook, removesItself, type WantedObject } from '../desired/wanted-obje
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { type FleetError, isFleetError } from '#bundles/errors';
-import { asIgnored } from '../live/ignored.ts';
+import { asIgnored, leavesFields } from '../live/ignored.ts';
 import { asAutoscaled } from '../live/autoscaled.ts';
 import { differences, formatFields, fieldsTakenOver } from '../live/differences.ts';
 import { deployersOf } from '../live/deploy-tools.ts';
@@ -223,9 +223,9 @@ const planTried = (
   { dry, removes, keeps, taking }: TriedApply & { readonly taking: Comparison | undefined },
 ): ObjectPlan => {
   const { context, whole, wanted, own } = planning;
-  const isLeft = whole.policy.ignore.pointers.length + whole.policy.ignore.managers.length > 0;
-  const takes = own && orphanedFields(own.written, live, (isLeft ? whole : wanted).object, own.before);
   const kept = keeps.length > 0 ? keeps : undefined;
+  const { object } = leavesFields(whole) ? whole : wanted;
+  const takes = own && orphanedFields(own.written, live, object, own.before);
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
     ...(planning.takeover && taking ? describeTakeover(planning.takeover, taking) : []),
@@ -288,7 +288,7 @@ const left = (
     own && live && isOwner(live, context.owner, own.uid)
       ? {
           key: wanted.key,
-          state: asJson({ ...own, ...defined({ keep: wanted.policy.prune ? undefined : true }) }),
+          state: asJson({ ...own, ...defined({ keep: keptBy(wanted) }) }),
         }
       : undefined,
 });
