@@ -28,6 +28,7 @@ import { asJson, packageId } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
+import { patchCurrent } from './patch-current.ts';
 import { recreationFor } from '../live/recreation.ts';
 
 /**
@@ -192,25 +193,18 @@ const keepsPods = async (api: KubernetesApi, wanted: WantedObject, signal: Abort
 const selectorOf = ({ spec }: LiveObject): string =>
   stableText(isRecord(spec) ? spec['selector'] : undefined);
 
-const migrate = async (
+const migrate = (
   api: KubernetesApi,
   object: WantedObject,
   taken: Pick<ApplyDetail, 'takes' | 'strips'>,
   signal: AbortSignal,
-): Promise<void> => {
-  for (let left = 5; ; left--) {
-    const live = await api.read(object, signal);
-    const operations = live && migration(live, object.policy.fields, taken);
-    if (!operations) return;
-    try {
-      await api.patch(object, operations, signal);
-      return;
-    } catch (error) {
-      // The object changed meanwhile and has to be read again.
-      if (!isFleetError(error, 'FIELD_CONFLICT') || left === 0) throw error;
-    }
-  }
-};
+): Promise<void> =>
+  patchCurrent(
+    api,
+    object,
+    { operationsFor: (live) => migration(live, object.policy.fields, taken) },
+    signal,
+  );
 
 /** Retries transient refusals: a namespace that is being recreated, a CRD that one of several API servers does not know yet. */
 const isTransient = (error: FleetError): boolean =>

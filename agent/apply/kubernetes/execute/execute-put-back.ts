@@ -39,7 +39,7 @@ export const executePutBack = async (
   }
   const ref = refOf(key, apiVersion);
   const live = await api.read(ref, signal);
-  if (live && isOwner(live, owner)) await detach(api, ref, live, owner, signal);
+  if (live && isOwner(live, owner)) await detach(api, ref, { live, owner }, signal);
   return {
     key,
     outcome: 'skipped',

@@ -1,18 +1,16 @@
 import type { Step, StepResult } from '../../../model/target.ts';
-import { isFleetError } from '#bundles/errors';
 import type { JsonPatch, KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, isMarked, isOwner, type Owner } from '../desired/marks.ts';
 import { refOf } from '../desired/object-key.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { RemovalDetail } from '../kubernetes-step.ts';
 import { awaitGone } from './await-gone.ts';
+import { patchCurrent } from './patch-current.ts';
 import { release } from '../live/foreign-managers.ts';
 import { findForeignDependent } from '../live/find-foreign-dependent.ts';
 
 /** How long a step waits for a deletion. A pod ends within 30 s by default, a namespace within a few seconds. */
 const MAX_WAIT_MS = 35_000;
-/** Retries after concurrent writes. */
-const TRIES = 5;
 
 /**
  * Deletes the planned object if it still has our mark, and waits until it is gone. Only then it is removed from the inventory
@@ -43,7 +41,7 @@ export const executeRemoval = async (
     // It may have got content since the plan was made.
     const held = await findForeignDependent(api, live, owner, signal);
     if (held !== undefined) {
-      await detach(api, ref, live, owner, signal);
+      await detach(api, ref, { live, owner }, signal);
       return {
         key,
         outcome: 'skipped',
@@ -71,7 +69,8 @@ export const executeDetach = async (
   const ref = refOf(key, apiVersion);
   const live = await api.read(ref, signal);
   const owner = { fleet, assignment };
-  if (live?.metadata.uid === uid && isOwner(live, owner, uid)) await detach(api, ref, live, owner, signal);
+  if (live?.metadata.uid === uid && isOwner(live, owner, uid))
+    await detach(api, ref, { live, owner }, signal);
   return { key, outcome, reason };
 };
 
@@ -79,27 +78,19 @@ export const executeDetach = async (
 export const detach = async (
   api: KubernetesApi,
   ref: ObjectRef,
-  found: LiveObject,
-  owner: Owner,
+  { live: found, owner }: { readonly live: LiveObject; readonly owner: Owner },
   signal: AbortSignal,
 ): Promise<void> => {
   const at = (annotation: string): string => `/metadata/annotations/${annotation.replaceAll('/', '~1')}`;
-  const marks: readonly JsonPatch[] = [
-    { op: 'test', path: at(ASSIGNMENT_MARK), value: owner.assignment },
-    { op: 'remove', path: at(ASSIGNMENT_MARK) },
-    { op: 'remove', path: at(FLEET_MARK) },
-  ];
-  for (let live: LiveObject | undefined = found, left = TRIES; live; left--) {
-    const { resourceVersion = '' } = live.metadata;
-    const asRead: JsonPatch = { op: 'test', path: '/metadata/resourceVersion', value: resourceVersion };
-    try {
-      await api.patch(ref, [asRead, ...marks, ...release(live)], signal);
-      break;
-    } catch (error) {
-      // The object changed meanwhile and has to be read again.
-      if (!isFleetError(error, 'FIELD_CONFLICT') || left === 0) throw error;
-      live = await api.read(ref, signal);
-      if (live && !isMarked(live, owner)) return;
-    }
-  }
+  const operationsFor = (live: LiveObject): readonly JsonPatch[] | undefined =>
+    isMarked(live, owner)
+      ? [
+          { op: 'test', path: '/metadata/resourceVersion', value: live.metadata.resourceVersion ?? '' },
+          { op: 'test', path: at(ASSIGNMENT_MARK), value: owner.assignment },
+          { op: 'remove', path: at(ASSIGNMENT_MARK) },
+          { op: 'remove', path: at(FLEET_MARK) },
+          ...release(live),
+        ]
+      : undefined;
+  await patchCurrent(api, ref, { operationsFor, found }, signal);
 };
