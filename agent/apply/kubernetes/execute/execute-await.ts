@@ -2,25 +2,29 @@ import { FleetError } from '#bundles/errors';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import { describeFailedChecks } from '../../../store/outbox/record-checks.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import type { Wanted } from '../desired/resolve-wanted.ts';
+import type { WantedObject } from '../desired/wanted-object.ts';
 import { currentAsApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';
 import { settleKubernetes } from '../health/settle-kubernetes.ts';
-import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
+
+type Waiting = {
+  readonly step: Step;
+  readonly desired: DesiredPackage;
+  /** The objects to wait for, of `desired`. */
+  readonly objects: readonly WantedObject[];
+  readonly timeoutMs: number;
+};
 
 /**
- * Waits until the objects of a rank are healthy. @throws FleetError CHECK_FAILED if they are not within `healthTimeoutMs`; API_*, ABORTED
+ * Waits until the objects that come before the next rank are healthy.
+ * @throws FleetError CHECK_FAILED if they are not within `timeoutMs`; API_*, ABORTED
  */
 export const executeAwait = async (
-  { healthTimeoutMs }: KubernetesTargetOptions,
   api: KubernetesApi,
-  wanted: Wanted,
-  desired: DesiredPackage,
-  { step, keys }: { readonly step: Step; readonly keys: readonly string[] },
+  { step, desired, objects, timeoutMs }: Waiting,
   signal: AbortSignal,
 ): Promise<StepResult> => {
-  const objects = keys.flatMap((key) => wanted.byKey.get(key) ?? []);
   const noted = { current: currentAsApplied(desired), changed: versionsAsApplied(desired) };
-  const checks = await settleKubernetes(api, objects, healthTimeoutMs, signal, noted);
+  const checks = await settleKubernetes(api, objects, timeoutMs, signal, noted);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length === 0) return { key: step.key, outcome: 'unchanged', reason: step.reason };
   throw new FleetError(

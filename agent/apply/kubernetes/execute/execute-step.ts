@@ -28,10 +28,10 @@ export const executeStep = async (
       return executeApply(options, api, wanted, desired, step, own.detail, signal);
     }
     case 'await': {
-      const wanted = desired && (await resolveWanted(api, options.fleet, desired, signal));
-      if (!desired || !wanted) return { key: step.key, outcome: 'unchanged', reason: step.reason };
-      const { keys } = own.detail;
-      return executeAwait(options, api, wanted, desired, { step, keys }, signal);
+      if (!desired) return { key: step.key, outcome: 'unchanged', reason: step.reason };
+      const { byKey } = await resolveWanted(api, options.fleet, desired, signal);
+      const objects = own.detail.keys.flatMap((key) => byKey.get(key) ?? []);
+      return executeAwait(api, { step, desired, objects, timeoutMs: options.healthTimeoutMs }, signal);
     }
     case 'remove':
       return executeRemoval(options, api, step, own.detail, signal);

@@ -31,17 +31,22 @@ export type Autoscaled = {
   readonly handed: ReadonlyMap<string, number>;
 };
 
+type Compared = {
+  readonly live: ReadonlyMap<string, LiveObject>;
+  readonly wanted: readonly WantedObject[];
+  /** Managers whose fields are taken over with an object; absent: none. */
+  readonly deployersIn?: (live: LiveObject) => readonly string[];
+};
+
 /**
  * Finds the workloads whose replicas a HorizontalPodAutoscaler sets or shall set, of this package or of anybody (checklist S6). Asks only
  * about objects that a controller has scaled, and about those whose replicas leave the package. One that the agent may not ask about
- * counts as autoscaled. @param deployersIn managers whose fields are taken over with an object
+ * counts as autoscaled.
  * @throws FleetError API_*, ABORTED
  */
 export const readAutoscaled = async (
   api: KubernetesApi,
-  live: ReadonlyMap<string, LiveObject>,
-  wanted: readonly WantedObject[],
-  deployersIn: (live: LiveObject) => readonly string[],
+  { live, wanted, deployersIn = () => [] }: Compared,
   signal: AbortSignal,
 ): Promise<Autoscaled> => {
   const scaled = [...live].filter(([, object]) => isScaled(object));

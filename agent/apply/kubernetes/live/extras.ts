@@ -51,11 +51,22 @@ const judgeExtras = async (
   before: readonly string[] | undefined,
   signal: AbortSignal,
 ): Promise<Drift | undefined> => {
-  const added = await additionsBy(api, wanted, live, (entry) => isReported(entry, before), signal);
+  const added = await additionsBy(
+    api,
+    { wanted, live, isMeant: (entry) => isReported(entry, before) },
+    signal,
+  );
   if (added.length === 0) return undefined;
   const said = formatFields([...new Set(added.map(({ path, manager }) => `${path} of ${manager}`))]);
   const message = `${nameOf(wanted)} has fields beside those of the package: ${said}`;
   return { key: wanted.key, what: 'extra', message, stays: true };
+};
+
+type Asked = {
+  readonly wanted: WantedObject;
+  readonly live: LiveObject;
+  /** True for an entry of a manager whose fields are asked for. */
+  readonly isMeant: (entry: ManagedFields) => boolean;
 };
 
 /**
@@ -64,9 +75,7 @@ const judgeExtras = async (
  */
 export const additionsBy = async (
   api: KubernetesApi,
-  wanted: WantedObject,
-  live: LiveObject,
-  isMeant: (entry: ManagedFields) => boolean,
+  { wanted, live, isMeant }: Asked,
   signal: AbortSignal,
 ): Promise<readonly Addition[]> => {
   const found = additionsOf(live, wanted.object, isMeant).filter(({ fields }) =>

@@ -67,7 +67,7 @@ export const observeKubernetes = async (
   );
   const unread = doubtful.filter(({ key }) => !known.has(key));
   const live = new Map([...found, ...(await readLive(api, unread, signal))]);
-  const autoscaled = await readAutoscaled(api, live, wanted.objects, () => [], signal);
+  const autoscaled = await readAutoscaled(api, { live, wanted: wanted.objects }, signal);
   const judged = await inParallel(doubtful, async (whole) => {
     const { key } = whole;
     const object = asIgnored(asAutoscaled(whole, autoscaled), live.get(key));

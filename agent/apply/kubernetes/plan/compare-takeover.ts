@@ -40,9 +40,7 @@ export const compareTakeover = async ({
   ];
   const added = await additionsBy(
     api,
-    wanted,
-    live,
-    ({ manager = '', subresource }) => !subresource && strips.includes(manager),
+    { wanted, live, isMeant: ({ manager = '', subresource }) => !subresource && strips.includes(manager) },
     signal,
   );
   const removes = [...new Set(added.map(({ path }) => path))];

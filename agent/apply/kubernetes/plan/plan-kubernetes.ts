@@ -84,9 +84,11 @@ export const openPlan = async ({
     takeovers: new Map(),
     autoscaled: await readAutoscaled(
       api,
-      live,
-      wanted?.objects ?? [],
-      (found) => (ownerOf(found) ? [] : deployersIn(found, options.deployers)),
+      {
+        live,
+        wanted: wanted?.objects ?? [],
+        deployersIn: (found) => (ownerOf(found) ? [] : deployersIn(found, options.deployers)),
+      },
       signal,
     ),
     signal,
