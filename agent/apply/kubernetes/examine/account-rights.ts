@@ -11,7 +11,8 @@ export type Right = {
   readonly name?: string;
 };
 
-export { OBJECT_VERBS as VERBS } from '#bundles/formats/bounds/object-verbs';
+/** Every verb on every resource, as cluster-admin has it. */
+export const ALL_RIGHTS: Right = { verb: '*', group: '*', resource: '*' };
 
 /** 'list, watch secrets; delete namespaces; patch deployments.apps in namespace shop' */
 export const formatRights = (rights: readonly Right[]): string =>

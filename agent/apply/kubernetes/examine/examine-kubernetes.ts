@@ -1,15 +1,14 @@
 import { defined } from '#bundles/defined';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { OBJECT_VERBS } from '#bundles/formats/bounds/object-verbs';
 import type { Examined } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import { lackingRights, type Right, formatRights, VERBS } from './account-rights.ts';
+import { ALL_RIGHTS, formatRights, lackingRights, type Right } from './account-rights.ts';
 
 type Api = Pick<KubernetesApi, 'server' | 'version' | 'create'>;
 
 /** Short retry budget, in milliseconds, because a person waits at a terminal. */
 const RETRY_BUDGET_MS = 10_000;
-
-const ALL: Right = { verb: '*', group: '*', resource: '*' };
 
 /** Common kinds of packages. Permissions for custom kinds are checked when a package is refused (check-rights.ts). */
 const COMMON: readonly (readonly [group: string, resource: string])[] = [
@@ -66,7 +65,7 @@ const late = (server: string): FleetError =>
 
 const rights = async (api: Api, namespace: string | undefined, signal: AbortSignal): Promise<Examined> => {
   const name = 'rights';
-  if ((await lackingRights(api, [ALL], signal)).length === 0)
+  if ((await lackingRights(api, [ALL_RIGHTS], signal)).length === 0)
     return { name, verdict: 'good', message: "the agent's account may do everything" };
   const lease = ['get', 'create', 'update'].map((verb): Right => {
     return defined({
@@ -82,7 +81,7 @@ const rights = async (api: Api, namespace: string | undefined, signal: AbortSign
     return { name, verdict: 'bad', message };
   }
   const common = COMMON.flatMap(([group, resource]) =>
-    VERBS.map((verb): Right => ({ verb, group, resource })),
+    OBJECT_VERBS.map((verb): Right => ({ verb, group, resource })),
   );
   const missing = await lackingRights(api, common, signal);
   if (missing.length === 0)

@@ -24,11 +24,11 @@ export const checkClaims = async (context: PlanContext): Promise<ReadonlyMap<str
     return takeover && !mayTake(takeover, true) ? [`${nameOf(object)} ${whyRefused(takeover)}`] : [];
   });
   if (claimed.length === 0) return takeovers;
-  const isTaken = [...takeovers.values()].some((takeover) => !mayTake(takeover, true));
+  const isTakeoverRefused = [...takeovers.values()].some((takeover) => !mayTake(takeover, true));
   throw new FleetError(
     'PATH_CLAIMED',
     `${owner.assignment} cannot own objects of others: ${listOf(claimed)}`,
-    { hint: isTaken ? HOW_TO_TAKE : HOW_TO_SEPARATE },
+    { hint: isTakeoverRefused ? HOW_TO_TAKE : HOW_TO_SEPARATE },
   );
 };
 

@@ -1,26 +1,25 @@
 import { defined } from '#bundles/defined';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { OBJECT_VERBS } from '#bundles/formats/bounds/object-verbs';
 import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { typeKey, type Wanted } from '../desired/resolve-wanted.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
-import { lackingRights, type Right, formatRights, VERBS } from '../examine/account-rights.ts';
+import { ALL_RIGHTS, formatRights, lackingRights, type Right } from '../examine/account-rights.ts';
 
-/** Rights that were confirmed are not asked for again for this long: packages of one release need mostly the same. */
+/** How long a confirmed right is not asked for again: packages of one release need mostly the same rights. */
 const KNOWN_MS = 60_000;
 
 /** Verbs that a role can limit to names of objects. */
 const NAMED: ReadonlySet<string> = new Set(['get', 'patch', 'delete']);
 
-const ALL: Right = { verb: '*', group: '*', resource: '*' };
-
 /** `user` undefined: the agent's own account. */
 type AccountRights = { readonly user: string | undefined; readonly rights: readonly NeededRight[] };
 
-/** `names`: of the objects, for roles that are limited to names. */
+/** A right with the names of the objects that need it: a role may be limited to names. */
 type NeededRight = Right & { readonly names: readonly string[] };
 
-/** The rights that accounts lack for a package, and remembers those that they have. */
+/** Creates the check of the rights that a package needs. It remembers confirmed rights for a minute. */
 export const createRightsCheck = (now: () => number = () => performance.now()) => {
   const confirmed = new Map<string, number>();
   const lackingOf = async (
@@ -28,6 +27,7 @@ export const createRightsCheck = (now: () => number = () => performance.now()) =
     { user, rights }: AccountRights,
     signal: AbortSignal,
   ): Promise<readonly Right[]> => {
+    const as = user === undefined ? api : api.as(user);
     const keyOf = (right: Right): string => JSON.stringify([user, right]);
     const lacks = async (right: NeededRight): Promise<boolean> => {
       const { names, ...plain } = right;
@@ -37,16 +37,15 @@ export const createRightsCheck = (now: () => number = () => performance.now()) =
         const named = some.map((name) => ({ ...plain, name }));
         return (await lackingRights(as, named, signal)).length > 0;
       };
-      // Of an account without any right, one object says it all.
+      // The first name alone shows that an account has no right at all: one question instead of one for each object.
       return (await lacksOf(names.slice(0, 1))) || (await lacksOf(names.slice(1)));
     };
-    const as = user === undefined ? api : api.as(user);
     for (const [key, at] of confirmed) if (now() - at >= KNOWN_MS) confirmed.delete(key);
-    if (confirmed.has(keyOf(ALL))) return [];
+    if (confirmed.has(keyOf(ALL_RIGHTS))) return [];
     const asked = rights.filter((right) => !confirmed.has(keyOf(right)));
     if (asked.length === 0) return [];
-    if ((await lackingRights(as, [ALL], signal)).length === 0) {
-      confirmed.set(keyOf(ALL), now());
+    if ((await lackingRights(as, [ALL_RIGHTS], signal)).length === 0) {
+      confirmed.set(keyOf(ALL_RIGHTS), now());
       return [];
     }
     const answers = await inParallel(asked, lacks);
@@ -112,20 +111,20 @@ const rightsFor = async (
   objects: readonly WantedObject[],
   signal: AbortSignal,
 ): Promise<readonly NeededRight[]> => {
-  const rights = new Map<string, Right>();
-  const names = new Map<string, string[]>();
+  const rights = new Map<string, Right & { readonly names: string[] }>();
   for (const { apiVersion, kind, group, namespace, name, policy } of objects) {
     if (policy.apply === 'ignore' || later.has(typeKey({ apiVersion, kind }))) continue;
     const type = await api.typeOf({ apiVersion, kind }, signal);
     // The package's own CRD defines the kind, so the server does not know it yet.
     if (!type) continue;
-    for (const verb of VERBS) {
+    for (const verb of OBJECT_VERBS) {
       if (!type.verbs.includes(verb)) continue;
       const right = defined({ verb, group, resource: type.plural, namespace });
       const key = JSON.stringify(right);
-      rights.set(key, right);
-      names.set(key, [...(names.get(key) ?? []), name]);
+      const needed = rights.get(key) ?? { ...right, names: [] };
+      needed.names.push(name);
+      rights.set(key, needed);
     }
   }
-  return [...rights].map(([key, right]) => ({ ...right, names: names.get(key) ?? [] }));
+  return [...rights.values()];
 };
