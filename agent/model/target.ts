@@ -39,7 +39,7 @@ export type DesiredPackage = {
   readonly onlyRemovals?: true;
 };
 
-/** Whose a package is, and where it must not reach. */
+/** The workspace of a package, and the namespaces that it must not write to. */
 export type Tenant = {
   readonly workspace: string;
   /** Namespaces that the bundle gives to packages of other workspaces, and to none of this one. */

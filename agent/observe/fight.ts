@@ -23,8 +23,8 @@ export const noteCorrection = ({ state, edge }: Agent, assignment: string, drift
 };
 
 /**
- * The drift with the number of its corrections, while the next one of each object waits. undefined: it may be corrected now; so is an object
- * that nobody fights over, and the whole package with it.
+ * The drift with the number of corrections, if the next correction of each object has to wait. undefined: the package may be corrected now, also
+ * if only one of its objects need not wait.
  */
 export const foughtDrift = (
   { state, edge }: Agent,

@@ -24,7 +24,7 @@ export const accountOf = (namespace: string, { workspace }: Pick<Tenant, 'worksp
 };
 
 export type Accounts = {
-  /** Acts for what is not known: pods, events and autoscalers of the package. undefined: the agent's own account. */
+  /** The account for objects that the package does not list: its pods, events and autoscalers. undefined: the agent's own. */
   readonly user: string | undefined;
   /** The account for an object of the package; undefined: the agent's own. */
   readonly of: (key: string) => string | undefined;
@@ -52,7 +52,7 @@ export const accountsOf = (
   if (user === undefined) return undefined;
   let read: ReadonlyMap<string, boolean> | undefined;
   const wanted = (): ReadonlyMap<string, boolean> => (read ??= desired ? readPlaces(desired) : new Map());
-  // The inventory only speaks for what has left the package: a manifest never inherits the agent's rights from an object of a template.
+  // The inventory counts only for objects that have left the package: a manifest never inherits the agent's rights from an object of a template.
   const isAgents = (key: string): boolean => {
     const isOwn = wanted().get(key);
     return isOwn === undefined ? recorded.get(key) === '' : !isOwn;

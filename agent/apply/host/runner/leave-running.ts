@@ -7,9 +7,9 @@ const ASK_MS = 20;
 const MAX_ASKED = 250;
 
 /**
- * Moves what the programs of a step left running, as the service that a maintainer script starts, into a scope of its own: systemd kills what is in
- * the unit of the step when that ends. In the scope it is as free as if the program had been started by hand.
- * @returns the scope, or why there is none; undefined if nothing is left
+ * Moves processes that the programs of a step left running, such as a service that a maintainer script started, into a scope of their own: systemd
+ * kills all processes in the unit of the step when the unit ends. The resource limits of the step do not hold in the scope.
+ * @returns the name of the scope, or the reason why systemd did not create it; undefined if no process is left
  */
 export const leaveRunning = async (
   run: Run,

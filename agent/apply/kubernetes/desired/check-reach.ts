@@ -13,7 +13,7 @@ import type { WantedObject } from './wanted-object.ts';
 
 /** Limits of this cluster for every package, whatever its bundle says. */
 export type Reach = {
-  /** The agent's own namespace, and that of the workspaces' accounts: who writes there acts as the agent or as another tenant. */
+  /** The agent's own namespace and the namespace of the workspaces' accounts: a pod there can act as the agent or as another tenant. */
   readonly reserved: ReadonlySet<string>;
   /** Namespaces of the system that the site allows to packages. */
   readonly systemNamespaces: readonly string[];
@@ -22,7 +22,7 @@ export type Reach = {
 const MAX_NAMED = 5;
 
 /**
- * The objects in the scope that the cluster gives to their kinds: a definition in the package may claim another one, and never be applied.
+ * The objects with the scope that their kinds have on the cluster. A definition in the package may declare another scope and never be applied.
  * @throws FleetError API_*, ABORTED
  */
 export const inRealScope = (
@@ -70,7 +70,7 @@ const violation = (
   bounds: Bounds,
   tenant: Tenant | undefined,
 ): string | undefined => {
-  // A Namespace is judged as what is in it: its labels decide what its pods may do.
+  // The same bounds hold for a Namespace as for the objects in it: its labels decide what its pods may do.
   const place = isNamespace(object) ? object.name : object.namespace;
   return (
     ofAgent(reach, object, place) ??
@@ -149,7 +149,7 @@ const ofOthers = (
 const allows = (allowed: readonly string[] | undefined, one: string): boolean =>
   allowed !== undefined && (allowed.includes('*') || allowed.includes(one));
 
-/** Roles of the cluster that everybody's rights come from. */
+/** The default roles of the cluster for users. */
 const SYSTEM_ROLES: ReadonlySet<string> = new Set(['admin', 'cluster-admin', 'edit', 'view']);
 
 /** A tenant that may bring cluster roles may not change those of the system, nor add to what they give. */

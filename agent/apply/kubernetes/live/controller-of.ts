@@ -17,8 +17,8 @@ export type Controller = {
 
 /**
  * The controller of an object, by owner reference, labels and annotations of Flux, Argo CD, Rancher Fleet, kapp and Helm; the most specific
- * one, because Flux and Rancher Fleet install through Helm. undefined: nobody's. Field managers say who wrote once, not who still manages:
- * they matter only where a tool's label is used by others as well.
+ * one, because Flux and Rancher Fleet install through Helm. undefined: no controller. A field manager shows that a tool wrote the object once,
+ * not that it still manages it, and counts only where other tools use the tool's label as well.
  */
 export const controllerOf = (live: LiveObject): Controller | undefined => {
   for (const find of FINDERS) {

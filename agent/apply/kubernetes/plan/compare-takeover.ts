@@ -20,7 +20,7 @@ export type Comparison = {
   readonly isEqual: boolean;
 };
 
-/** Our marks, and labels and annotations of the tools: they say whose an object is, and not what it does. */
+/** Labels and annotations, ours and those of other tools: they name the owner of an object and do not change what it does. */
 const MARKS = /^metadata\.(labels|annotations)(\.|$)/;
 
 /** @param dry the object as a dry run of the package's apply shows it @throws FleetError API_*, ABORTED */

@@ -11,7 +11,7 @@ import type { OwnedState } from '../owned-state.ts';
 /** An existing object of the package that no package of ours owns. */
 export type Takeover = {
   readonly live: LiveObject;
-  /** The tool that it belongs to, by its labels, annotations or owner: 'Flux (kustomize.toolkit.fluxcd.io/name: apps)'. undefined: nobody. */
+  /** The tool that it belongs to, by its labels, annotations or owner reference: 'Flux (kustomize.toolkit.fluxcd.io/name: apps)'. undefined: none. */
   readonly controller: string | undefined;
   /** False if the object by which the controller managed it is gone from the cluster. */
   readonly isOwned: boolean;

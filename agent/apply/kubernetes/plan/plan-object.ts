@@ -37,7 +37,7 @@ export type ObjectPlan = {
 /** One object that is being planned. */
 type Planning = {
   readonly context: PlanContext;
-  /** As the package has it. `wanted` lacks what is left to others. */
+  /** The object of the package, with the fields that are left to others; `wanted` lacks them. */
   readonly whole: WantedObject;
   readonly wanted: WantedObject;
   readonly own: OwnedState | undefined;
@@ -47,7 +47,7 @@ type Planning = {
   readonly detail: ApplyDetail;
   /** Why a dry run of the object is not possible yet; undefined if it is. */
   readonly later: string | undefined;
-  /** Present if the object is there and nobody's of ours. */
+  /** Present if the object exists and no package of ours owns it. */
   readonly takeover: Takeover | undefined;
 };
 
