@@ -28,7 +28,7 @@ import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
-import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
+import { createAnswerOnce } from './answer-once.ts';
 
 const PER_MINUTE = { max: 300, timeWindow: 60_000 };
 
@@ -96,10 +96,7 @@ export const alarmRoutes = (server: HubServer, context: Context): void => {
             },
             body,
           );
-        const key = parseKey(request.headers['idempotency-key']);
-        const keyed = requestDigest(request.method, request.url, body);
-        const answer =
-          key === undefined ? await run() : await answerOnce({ tokenId: id, key, request: keyed }, run);
+        const answer = await answerOnce(request, { tokenId: id, body }, run);
         // The entry goes to the audit log with the next round of the leader.
         context.onSiteChange();
         request.log.info({ ...auditedCaller(caller), target, route: path }, 'alarms handled');

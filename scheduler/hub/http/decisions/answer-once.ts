@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
@@ -6,7 +7,7 @@ import type { Store } from '../../store/open-store.ts';
 import type { ApiRequestRow, Tx } from '../../store/tables.ts';
 
 /** A request that decides, with the `Idempotency-Key` that the caller chose. */
-export type KeyedRequest = {
+type KeyedRequest = {
   readonly tokenId: string;
   readonly key: string;
   /** SHA-256 of method, path and body. */
@@ -16,21 +17,29 @@ export type KeyedRequest = {
 /** @param repeats time of the first attempt, if that may have decided without an answer; undefined: this is the first */
 type Work = (repeats: Date | undefined) => Promise<object>;
 
-export type AnswerOnce = (request: KeyedRequest, work: Work) => Promise<object>;
+/** @param body as it was parsed */
+type AnswerOnce = (
+  request: Pick<FastifyRequest, 'method' | 'url' | 'headers'>,
+  { tokenId, body }: { readonly tokenId: string; readonly body: unknown },
+  work: Work,
+) => Promise<object>;
 
 /** How long an answer is kept. */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Runs each keyed request once and gives its repetitions the same answer (the Idempotency-Key header). A refusal decided nothing
- * and is not kept. After a failure of the hub itself, or a kill, the row stays without an answer, and the next attempt is given
- * the time of the first. The running request has claimed its key at all replicas, so a row without an answer whose key is free was left
- * behind.
- * @returns rejects with FleetError IDEMPOTENCY_RUNNING while the first request runs, IDEMPOTENCY_REUSED for another request with
- *   the key, or as `work`
+ * Runs each request with an Idempotency-Key once and gives its repetitions the same answer; a request without the header runs each time. A
+ * refusal decided nothing and is not kept. After a failure of the hub itself, or a kill, the row stays without an answer, and the next attempt
+ * is given the time of the first. The running request has claimed its key at all replicas, so a row without an answer whose key is free was
+ * left behind.
+ * @returns rejects with FleetError USAGE for a malformed key, IDEMPOTENCY_RUNNING while the first request runs, IDEMPOTENCY_REUSED for
+ *   another request with the key, or as `work`
  */
 export const createAnswerOnce = (store: Store, clock: () => Date): AnswerOnce => {
-  return async (keyed, work) => {
+  return async ({ method, url, headers }, { tokenId, body }, work) => {
+    const key = parseKey(headers['idempotency-key']);
+    if (key === undefined) return await work(undefined);
+    const keyed = { tokenId, key, request: digestOf(JSON.stringify([method, url, body])) };
     await using claim = await store.claim(`${keyed.tokenId} ${keyed.key}`);
     if (!claim)
       throw new FleetError(
@@ -97,7 +106,7 @@ const MAX_KEY = 255;
  * The key of the `Idempotency-Key` header, with or without the quotes of a structured field.
  * @returns undefined without the header @throws FleetError USAGE
  */
-export const parseKey = (header: string | readonly string[] | undefined): string | undefined => {
+const parseKey = (header: string | readonly string[] | undefined): string | undefined => {
   if (header === undefined) return undefined;
   const [, quoted, bare] = /^(?:"([!#-[\]-~]+)"|([!#-[\]-~]+))$/.exec(String(header)) ?? [];
   const key = quoted ?? bare;
@@ -106,6 +115,3 @@ export const parseKey = (header: string | readonly string[] | undefined): string
     hint: 'A random UUID is one',
   });
 };
-
-export const requestDigest = (method: string, path: string, body: unknown): Digest =>
-  digestOf(JSON.stringify([method, path, body]));

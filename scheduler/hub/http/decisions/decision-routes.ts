@@ -21,7 +21,7 @@ import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
 import { boundWaits } from './bound-waits.ts';
-import { createAnswerOnce, parseKey, requestDigest } from './answer-once.ts';
+import { createAnswerOnce } from './answer-once.ts';
 import { checkApproval, checkRejection, describeLimits, limitsOf } from './limited-deciders.ts';
 import type { Asked, DecisionOptions, DecisionRoute, DecisionServer } from './decision-server.ts';
 import { rolloutRoutes, valuesRolloutRoutes } from './rollout-routes.ts';
@@ -66,12 +66,7 @@ export const decisionRoutes = (server: HubServer, context: Context, options: Dec
             const decision = { environment, person, now: context.clock(), signal: options.signal, repeats };
             return work({ decision, body, request });
           };
-          const key = parseKey(request.headers['idempotency-key']);
-          const keyed = requestDigest(request.method, request.url, body);
-          const answer =
-            key === undefined
-              ? await run(undefined)
-              : await answerOnce({ tokenId: id, key, request: keyed }, run);
+          const answer = await answerOnce(request, { tokenId: id, body }, run);
           options.wake();
           request.log.info({ ...auditedCaller(caller), environment, verb }, 'decided');
           return answer;

@@ -40,7 +40,7 @@ import { parseSelect } from '../../sites/select-sites.ts';
 import { siteMissing, type ValueChange } from '../../sites/set-values.ts';
 import { auditedCaller, notAllowed, principalOf } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
-import { createAnswerOnce, parseKey, requestDigest } from '../decisions/answer-once.ts';
+import { createAnswerOnce } from '../decisions/answer-once.ts';
 import type { HubServer } from '../hub-server.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 
@@ -106,10 +106,7 @@ export const valuesRoutes = (
           return work({ hub, body, caller, person, now: clock() });
         };
         if (!isDecision) return await run();
-        const key = parseKey(request.headers['idempotency-key']);
-        const keyed = requestDigest(request.method, request.url, body);
-        const answer =
-          key === undefined ? await run() : await answerOnce({ tokenId: id, key, request: keyed }, run);
+        const answer = await answerOnce(request, { tokenId: id, body }, run);
         request.log.info({ ...auditedCaller(caller), route: path }, 'decided about values');
         return answer;
       },
