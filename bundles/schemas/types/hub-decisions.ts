@@ -1133,10 +1133,16 @@ export type Overview = {
      */
     readonly code: string | null;
     /**
-     * The failed check.
+     * The failed check; null: none is known.
      */
     readonly check: string | null;
+    /**
+     * Of a failure without a check, of drift, and of health that cannot be checked.
+     */
     readonly assignment: string | null;
+    /**
+     * Of assignments that are not as the release of the channel has them.
+     */
     readonly channel: string | null;
     /**
      * Of the newest case.
@@ -1149,7 +1155,7 @@ export type Overview = {
     readonly agents: number;
     readonly assignments: number;
     /**
-     * Time of the oldest case.
+     * Time of the oldest case; null: no case has a time.
      */
     readonly since: Timestamp | null;
     readonly newest: Timestamp | null;
@@ -1616,14 +1622,23 @@ export type CheckAnswer = {
 export type Stored = {
   readonly stored: true;
 };
+/**
+ * What an alarm is about. An absent field does not apply.
+ */
 export type AlarmSubject = {
   readonly site?: string;
+  /**
+   * <site>/<agent>
+   */
   readonly agent?: string;
   readonly environment?: string;
   readonly clusterType?: string;
   readonly workspace?: string;
   readonly workload?: string;
   readonly assignment?: string;
+  /**
+   * Of a root, a certificate or a receiver.
+   */
   readonly name?: string;
 };
 export type Alarms = {

@@ -484,9 +484,11 @@ export type Overview = {
         kind: "failed" | "release refused" | "drifted" | "service stopped" | "silent" | "stale" | "missing" | "extra" | "unknown" | "never reported" | "no release" | "behind" | "late";
         /** Of a failure. */
         code: string | null;
-        /** The failed check. */
+        /** The failed check; null: none is known. */
         check: string | null;
+        /** Of a failure without a check, of drift, and of health that cannot be checked. */
         assignment: string | null;
+        /** Of assignments that are not as the release of the channel has them. */
         channel: string | null;
         /** Of the newest case. */
         message: string | null;
@@ -494,7 +496,7 @@ export type Overview = {
         sites: number[];
         agents: number;
         assignments: number;
-        /** Time of the oldest case. */
+        /** Time of the oldest case; null: no case has a time. */
         since: Time | null;
         newest: Time | null;
         /** Cases of the last day. */
@@ -668,12 +670,14 @@ export type RecordedMedium = {
 };
 export type AlarmSubject = {
     site?: string;
+    /** <site>/<agent> */
     agent?: string;
     environment?: string;
     clusterType?: string;
     workspace?: string;
     workload?: string;
     assignment?: string;
+    /** Of a root, a certificate or a receiver. */
     name?: string;
 };
 export type AlarmAct = {

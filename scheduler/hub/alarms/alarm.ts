@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { canonicalJson } from '#bundles/json/canonical';
+import type { AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import type { Timestamp } from '#bundles/time';
 import type { Severity } from '../../model/severity.ts';
 
@@ -51,20 +52,6 @@ export const ALARMS = {
 } as const satisfies Record<string, string>;
 
 export type AlarmKind = keyof typeof ALARMS;
-
-/** Subject of an alarm. An absent field does not apply. */
-export type AlarmSubject = {
-  readonly site?: string;
-  /** '<site>/<agent>' */
-  readonly agent?: string;
-  readonly environment?: string;
-  readonly clusterType?: string;
-  readonly workspace?: string;
-  readonly workload?: string;
-  readonly assignment?: string;
-  /** The root, a certificate, a receiver. */
-  readonly name?: string;
-};
 
 export type Alarm = {
   /** Of kind and subject: the same condition has the same id at every hub and in every round. */

@@ -3,6 +3,7 @@ import { compareBytes } from '#bundles/digest';
 import { formatCount } from '#bundles/format-count';
 import { formatChannel } from '#bundles/names';
 import { plainText } from '#bundles/errors';
+import type { AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import { formatTime, parseTime, type Timestamp } from '#bundles/time';
 import { formatSpan } from '../questions/status/format-age.ts';
 import { freshnessOf, freshnessPolicyFor } from '../questions/state/freshness.ts';
@@ -10,7 +11,7 @@ import { describeLinks } from '../questions/state/link-states.ts';
 import { isReached } from '../questions/state/what-runs-where.ts';
 import { nextVisit } from '../questions/state/next-visit.ts';
 import { silentSince } from '../questions/state/silent-since.ts';
-import { type Alarm, type AlarmKind, type AlarmSubject, createAlarm } from './alarm.ts';
+import { type Alarm, type AlarmKind, createAlarm } from './alarm.ts';
 import type { AgentFacts, AlarmFacts, End, Trouble } from './alarm-facts.ts';
 
 /** Drifts of one assignment within a day from which on something is said to fight the agent. */

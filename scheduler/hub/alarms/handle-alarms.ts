@@ -2,6 +2,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
+import type { AlarmHandled, AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import { addDays, formatTime, type Timestamp } from '#bundles/time';
 import { checkReason } from '../../release/audit/decide.ts';
 import { noteChange } from '../changes/note-change.ts';
@@ -9,7 +10,6 @@ import type { OpenAlarmRow } from '../store/alarm-rows.ts';
 import type { Store } from '../store/open-store.ts';
 import { parts } from '../store/parts.ts';
 import type { Tx } from '../store/tables.ts';
-import type { AlarmSubject } from './alarm.ts';
 import { alarmOf } from './keep-alarms.ts';
 import { readHandling, readSilences } from './read-handling.ts';
 
@@ -17,13 +17,7 @@ import { readHandling, readSilences } from './read-handling.ts';
 const MAX_DAYS = 90;
 
 /** Description of a target, for people and for the audit log. */
-export type AboutAlarms = {
-  readonly kind: string;
-  readonly cause: string;
-  readonly environment: string | null;
-  readonly workspace: string | null;
-  readonly assignment: string | null;
-};
+export type AboutAlarms = Omit<AlarmHandled, 'target' | 'alarms' | 'until'>;
 
 export type HandleRequest = {
   /** Id of an open alarm, or of a cause: then all of its open alarms. */
@@ -37,7 +31,7 @@ export type HandleRequest = {
   readonly check?: (subject: AlarmSubject) => void;
 };
 
-export type Handled = AboutAlarms & { readonly target: string; readonly alarms: number };
+export type Handled = Omit<AlarmHandled, 'until'>;
 
 /**
  * Notes that a person works on an alarm, or on all alarms of a cause that nobody works on yet: receivers get no repetitions of these. It ends

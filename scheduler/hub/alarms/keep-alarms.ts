@@ -1,12 +1,13 @@
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
+import type { AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import { formatTime, parseTime } from '#bundles/time';
 import { bySeverity, type Severity } from '../../model/severity.ts';
 import type { Store } from '../store/open-store.ts';
 import { parts } from '../store/parts.ts';
 import type { OpenAlarmRow } from '../store/alarm-rows.ts';
 import type { Database, Tx } from '../store/tables.ts';
-import { type Alarm, type AlarmKind, type AlarmSubject, causeIdOf, createAlarm } from './alarm.ts';
+import { type Alarm, type AlarmKind, causeIdOf, createAlarm } from './alarm.ts';
 
 /** Alarms that are open at a time. Past it they are counted, and a single alarm says so. */
 const MAX_OPEN = 10_000;

@@ -1,42 +1,23 @@
 import { defined } from '#bundles/defined';
+import type { AlarmAct, Alarms, AlarmSilenceAct, AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import type { Timestamp } from '#bundles/time';
 import { SEVERITIES, type Severity } from '../../model/severity.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import { seesAssignment, seesWhole, type Visible } from '../people/visible.ts';
 import type { OpenAlarmRow } from '../store/alarm-rows.ts';
 import type { Database } from '../store/tables.ts';
-import { type Alarm, ALARMS, type AlarmSubject } from './alarm.ts';
+import { type Alarm, ALARMS } from './alarm.ts';
 import { alarmOf, readOpenAlarms, severityOf } from './keep-alarms.ts';
 import { type Handling, readHandling } from './read-handling.ts';
 
 /** A person's act: who, why, when. */
-export type Act = { readonly person: string; readonly reason: string; readonly at: Timestamp };
-export type Silence = Act & {
-  /** Id of this alarm, or of its cause. */
-  readonly target: string;
-  readonly until: Timestamp;
-};
+export type Act = NonNullable<AlarmAct>;
+export type Silence = NonNullable<AlarmSilenceAct>;
 
 /** An open alarm with its notices and what people did about it. */
-export type ListedAlarm = Alarm & {
-  readonly causeId: string;
-  readonly openedAt: Timestamp;
-  /** Advice for the person who reads it. */
-  readonly action: string;
-  /** Time of the last notice to any receiver; null: no receiver took one. */
-  readonly noticedAt: Timestamp | null;
-  readonly acknowledged: Act | null;
-  readonly silenced: Silence | null;
-};
-
+export type ListedAlarm = Alarms['alarms'][number];
 /** A receiver that did not take its last notices. */
-export type FailingReceiver = {
-  readonly receiver: string;
-  readonly since: Timestamp;
-  readonly failures: number;
-  readonly nextAt: Timestamp;
-  readonly message: string;
-};
+export type FailingReceiver = Alarms['failing'][number];
 
 export type AlarmsAsked = {
   readonly environment?: string | undefined;
@@ -60,12 +41,7 @@ export const listAlarms = async (
   asked: AlarmsAsked,
   { limit, cursor }: Page,
   now: Date,
-): Promise<{
-  readonly total: number;
-  readonly alarms: readonly ListedAlarm[];
-  readonly failing: readonly FailingReceiver[];
-  readonly next: string | null;
-}> => {
+): Promise<Omit<Alarms, 'at'>> => {
   const open = (await readSelected(db, asked))
     .map((one) => ({ ...one, key: keyOf(one.row) }))
     .toSorted((a, b) => order(a.key, b.key));

@@ -1,42 +1,15 @@
 import { compareBytes } from '#bundles/digest';
-import type { Timestamp } from '#bundles/time';
-import { SEVERITIES, type Severity } from '../../model/severity.ts';
+import type { AlarmCauses } from '#bundles/schemas/types/hub-decisions';
+import { SEVERITIES } from '../../model/severity.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { Database } from '../store/tables.ts';
-import { type AlarmKind, ALARMS } from './alarm.ts';
-import { type Act, type AlarmsAsked, handledBy, readSelected, type Silence } from './list-alarms.ts';
+import { ALARMS } from './alarm.ts';
+import { type AlarmsAsked, handledBy, readSelected } from './list-alarms.ts';
 import { severityOf } from './keep-alarms.ts';
 import { readHandling } from './read-handling.ts';
 
 /** The open alarms that have one cause. */
-export type Cause = {
-  /** Alarm.causeId of each. */
-  readonly id: string;
-  readonly kind: AlarmKind;
-  readonly cause: string;
-  /** The worst. */
-  readonly severity: Severity;
-  readonly environment: string | null;
-  /** Workspace that owns it; null: the platform's people. */
-  readonly owner: string | null;
-  readonly assignment: string | null;
-  readonly alarms: number;
-  readonly sites: number;
-  /** The first sites by name. */
-  readonly firstSites: readonly string[];
-  /** When the first and the newest of them began. */
-  readonly since: Timestamp;
-  readonly newest: Timestamp;
-  /** Of the newest. */
-  readonly summary: string;
-  readonly action: string;
-  /** How many a person works on, and how many are silent. */
-  readonly acknowledged: number;
-  readonly silenced: number;
-  /** The newest acknowledgement, and the silence of the cause. */
-  readonly by: Act | null;
-  readonly silence: Silence | null;
-};
+export type Cause = AlarmCauses['causes'][number];
 
 const FIRST_SITES = 5;
 
@@ -49,12 +22,7 @@ export const listCauses = async (
   asked: AlarmsAsked,
   { limit, cursor }: Page,
   now: Date,
-): Promise<{
-  readonly total: number;
-  readonly alarms: number;
-  readonly causes: readonly Cause[];
-  readonly next: string | null;
-}> => {
+): Promise<Omit<AlarmCauses, 'at'>> => {
   const selected = await readSelected(db, asked);
   const handling = await readHandling(db, now);
   const groups = Map.groupBy(selected, ({ row }) => row.cause_id ?? row.id);

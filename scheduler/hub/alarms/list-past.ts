@@ -1,18 +1,12 @@
-import type { Timestamp } from '#bundles/time';
+import type { AlarmsPast } from '#bundles/schemas/types/hub-decisions';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { Visible } from '../people/visible.ts';
 import type { Database } from '../store/tables.ts';
-import type { Alarm } from './alarm.ts';
 import { isSeen } from './list-alarms.ts';
 import { alarmOf } from './keep-alarms.ts';
 
 /** An alarm whose condition is gone. */
-export type PastAlarm = Alarm & {
-  readonly openedAt: Timestamp;
-  readonly goneAt: Timestamp;
-  /** Person who had acknowledged it; null: it resolved without one. */
-  readonly acknowledgedBy: string | null;
-};
+export type PastAlarm = AlarmsPast['alarms'][number];
 
 export type PastAsked = {
   readonly environment?: string | undefined;
@@ -28,7 +22,7 @@ export const listPast = async (
   db: Database,
   { environment, site, visible }: PastAsked,
   { limit, cursor }: Page,
-): Promise<{ readonly alarms: readonly PastAlarm[]; readonly next: string | null }> => {
+): Promise<Omit<AlarmsPast, 'at'>> => {
   const found: PastAlarm[] = [];
   let after: Key | undefined = cursor === undefined ? undefined : decodeCursor(cursor, ['', '', ''] as const);
   // A limited reader, or a filter, may fit few of many: read until the page is full.

@@ -1,8 +1,8 @@
 import { Gauge, type Registry } from 'prom-client';
 import { compareBytes } from '#bundles/digest';
 import { parseJson } from '#bundles/json/parse-json';
+import type { AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import { parseTime } from '#bundles/time';
-import type { AlarmSubject } from '../../alarms/alarm.ts';
 import { countDeployments, type DeploymentCount } from '../../questions/history/count-deployments.ts';
 import type { Hub } from '../../hub.ts';
 import type { Database } from '../../store/tables.ts';

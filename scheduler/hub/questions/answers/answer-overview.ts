@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
-import { DAY_MS, formatTime, parseTime, type Timestamp } from '#bundles/time';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
+import { DAY_MS, formatTime, parseTime } from '#bundles/time';
 import { seesEnvironment, seesWhole } from '../../people/visible.ts';
 import { type HeldSite, readHeld } from '../../sites/layers/compose-sites.ts';
 import type { Database } from '../../store/tables.ts';
@@ -12,67 +13,21 @@ import { channelsOf, readFleet, withoutStates } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
 import { readFailedChecks } from '../state/read-failed-checks.ts';
 import type { Desired } from '../state/what-runs-where.ts';
-import { type ChangedSince, readChangedSince } from '../status/changed-since.ts';
-import { type Cause, groupCauses } from '../status/group-causes.ts';
+import { readChangedSince } from '../status/changed-since.ts';
+import { groupCauses } from '../status/group-causes.ts';
 import { wholeSites } from '../status/held-sites.ts';
-import { type Judged, judgeAgents, type SiteState, sumStates } from '../status/judge-agents.ts';
+import { type Judged, judgeAgents, sumStates } from '../status/judge-agents.ts';
 import { headOf, readBackground, type StatusHub } from '../status/read-status.ts';
 
-/** The judgement that several sites share. */
-export type JudgedSites = {
-  readonly agents: number;
-  readonly assignments: number;
-  readonly states: readonly SiteState[];
-  /** The site keeps the values that it has, lacks one, or differs from the repository; null: nothing holds its values. */
-  readonly values: 'kept' | 'lacking' | 'differing' | null;
-};
-
-/** Where sites are that have the same channels and labels. */
-export type PlaceOfSites = {
-  readonly channels: readonly string[];
-  /** Labels that all agents of the site have. */
-  readonly labels: Readonly<Record<string, string>>;
-};
-
-export type OverviewAnswer = ReturnType<typeof headOf> & {
-  /** In the order of the chain. */
-  readonly environments: readonly string[];
-  /** Every site, in columns: the same index is the same site. By name. */
-  readonly sites: {
-    readonly name: readonly string[];
-    /** Index in `judged`. */
-    readonly judged: readonly number[];
-    /** Index in `places`. */
-    readonly place: readonly number[];
-    /** The oldest time that the words of its agents describe, in seconds since 1970; null: none ever spoke. */
-    readonly saidAt: readonly (number | null)[];
-  };
-  readonly judged: readonly JudgedSites[];
-  readonly places: readonly PlaceOfSites[];
-  readonly causes: readonly Cause[];
-  readonly waits: {
-    /** Changes of values that wait for review, and enrolment tokens that nobody used yet; null: only readers of everything see them. */
-    readonly values: number | null;
-    readonly enrolments: number | null;
-    /** Channels of which a release is held back, with the reasons. */
-    readonly releases: readonly { readonly channel: string; readonly reasons: readonly string[] }[];
-    /** Agents that only media reach and whose next visit is overdue; agents that their operators hold. */
-    readonly overdue: number;
-    readonly held: number;
-  };
-  readonly changed: { readonly since: Timestamp; readonly environments: readonly ChangedSince[] };
-};
+type JudgedSites = Overview['judged'][number];
+type PlaceOfSites = Overview['places'][number];
 
 /**
  * All that the first view of the page shows, about every site: the judgement of each, what is wrong grouped by cause, what waits for a person,
  * and what changed in the last day. Sites that are alike share their entries, so the answer of 10,000 sites has about 300 kB. The states of
  * assignments are read only of agents that differ from the releases of their channels.
  */
-export const answerOverview = async (
-  hub: StatusHub,
-  filter: ActualFilter,
-  now: Date,
-): Promise<OverviewAnswer> => {
+export const answerOverview = async (hub: StatusHub, filter: ActualFilter, now: Date): Promise<Overview> => {
   const { db } = hub.store;
   const { visible } = filter;
   const background = await readBackground(hub, filter, now, {});
@@ -198,7 +153,7 @@ const heldOf = async (
 const heldReleases = (
   desired: ReadonlyMap<string, Desired>,
   { visible }: ActualFilter,
-): OverviewAnswer['waits']['releases'] =>
+): Overview['waits']['releases'] =>
   [...desired]
     .flatMap(([channel, one]) => {
       const reasons = one.kind === 'release' ? (one.waits ?? []) : [];

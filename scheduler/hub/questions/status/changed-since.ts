@@ -1,15 +1,10 @@
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import type { Timestamp } from '#bundles/time';
 import type { Database } from '../../store/tables.ts';
 import { isIn, type Part } from '../state/part.ts';
 
 /** Changes that agents of one environment reported since a time. */
-export type ChangedSince = {
-  readonly environment: string;
-  /** Assignments that got another package, or none any more. */
-  readonly packages: number;
-  /** Sites where that happened. */
-  readonly sites: number;
-};
+export type ChangedSince = Overview['changed']['environments'][number];
 
 /** Counts changed packages by environment, by the time at the sites. Costs the changes of that time. */
 export const readChangedSince = async (

@@ -1,44 +1,17 @@
 import { compareBytes } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
+import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { DAY_MS, parseTime, type Timestamp } from '#bundles/time';
 import { agentAssignment } from '../state/read-failed-checks.ts';
 import type { FailedCheck, Health, JudgedAssignment, Verdict } from '../state/what-runs-where.ts';
 import type { Judged } from './judge-agents.ts';
 
-/** A verdict that needs a look, or the state of the agent itself. */
-export type CauseKind =
-  | Exclude<Verdict, 'complies' | 'not selected' | 'held'>
-  | 'late'
-  | 'silent'
-  | 'service stopped';
-
 /** One thing that is wrong, at all sites where it is. */
-export type Cause = {
-  readonly kind: CauseKind;
-  /** Of a failure. */
-  readonly code: string | null;
-  /** The failed check; null: none is known. */
-  readonly check: string | null;
-  /** Of a failure without a check, of drift, and of health that cannot be checked. */
-  readonly assignment: string | null;
-  /** Of assignments that are not as the release of the channel has them. */
-  readonly channel: string | null;
-  /** The message of the newest case. */
-  readonly message: string | null;
-  /** Indexes of its sites in the list of sites. */
-  readonly sites: readonly number[];
-  readonly agents: number;
-  readonly assignments: number;
-  /** The oldest and the newest time of its cases; null: their times are not known. */
-  readonly since: Timestamp | null;
-  readonly newest: Timestamp | null;
-  /** Cases of the last day. */
-  readonly recent: number;
-  /** The newest cases. */
-  readonly examples: readonly Example[];
-};
-
-type Example = { readonly site: string; readonly agent: string; readonly assignment: string | null };
+export type Cause = Overview['causes'][number];
+type CauseKind = Cause['kind'];
+type Example = Cause['examples'][number];
+/** A verdict that needs a look. */
+type CauseVerdict = Exclude<Verdict, 'complies' | 'not selected' | 'held'>;
 
 /** Causes of an answer: those at the most sites, so that one site with many failed checks does not displace the causes of others. */
 const MAX_CAUSES = 100;
@@ -69,7 +42,6 @@ type Case = {
   readonly site: number;
   readonly at: Timestamp | null;
   readonly message: string | null;
-} & {
   readonly example: Example;
 };
 
@@ -86,18 +58,11 @@ export const groupCauses = (
   agents: readonly Judged[],
   { checks, siteAt, now }: Grouping,
 ): readonly Cause[] => {
-  const groups = new Map<string, Case[]>();
-  for (const agent of agents)
-    for (const found of casesOf(agent, checks, siteAt.get(agent.agent.site) ?? -1)) {
-      const id = Object.values(found.key).join('\n');
-      const known = groups.get(id);
-      if (known) known.push(found);
-      else groups.set(id, [found]);
-    }
-  return [...groups.values()]
-    .flatMap((cases) => {
-      const [first] = cases;
-      return first ? [causeOf(first.key, cases, now)] : [];
+  const cases = agents.flatMap((agent) => casesOf(agent, checks, siteAt.get(agent.agent.site) ?? -1));
+  return [...Map.groupBy(cases, ({ key }) => Object.values(key).join('\n')).values()]
+    .flatMap((alike) => {
+      const [first] = alike;
+      return first ? [causeOf(first.key, alike, now)] : [];
     })
     .toSorted((a, b) => b.sites.length - a.sites.length || worstFirst(a, b))
     .slice(0, MAX_CAUSES)
@@ -164,14 +129,14 @@ const casesOf = (judged: Judged, checks: Grouping['checks'], site: number): read
   ];
 };
 
-const isCause = (verdict: Verdict): verdict is Exclude<Verdict, 'complies' | 'not selected' | 'held'> =>
+const isCause = (verdict: Verdict): verdict is CauseVerdict =>
   verdict !== 'complies' && verdict !== 'not selected' && verdict !== 'held';
 
 type Keyed = Pick<Case, 'key' | 'message' | 'at'>;
 
 /** The causes of a row: of a failure with several failed checks, one for each. */
 const keysOf = (
-  kind: Exclude<Verdict, 'complies' | 'not selected' | 'held'>,
+  kind: CauseVerdict,
   { assignment, health, drift }: JudgedAssignment<unknown>,
   channel: string,
   failed: readonly FailedCheck[],

@@ -1,4 +1,5 @@
 import { formatChannel } from '#bundles/names';
+import type { SiteState } from '#bundles/schemas/types/hub-decisions';
 import type { FreshnessPolicy } from '../../../model/promotion.ts';
 import { seesWhole, type Visible } from '../../people/visible.ts';
 import type { Database } from '../../store/tables.ts';
@@ -15,16 +16,6 @@ import {
   withStaleness,
 } from '../state/what-runs-where.ts';
 import { limitPart } from './limit-part.ts';
-
-/** Assignments of a site that are judged alike. */
-export type SiteState = {
-  readonly verdict: Verdict;
-  readonly silent: boolean;
-  /** The service of the agent does not run. */
-  readonly stopped: boolean;
-  readonly freshness: Freshness;
-  readonly count: number;
-};
 
 /** An agent with its visible assignments, counted by verdict. */
 export type Judged = {

@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
+import type { SiteState } from '#bundles/schemas/types/hub-decisions';
 import type { Timestamp } from '#bundles/time';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import type { Database } from '../../store/tables.ts';
@@ -10,7 +11,7 @@ import { channelsOf, type KnownAgent, readAgents, siteOf, withoutStates } from '
 import { readDesired } from '../state/read-desired.ts';
 import { readHeld } from '../../sites/layers/compose-sites.ts';
 import { type HeldValues, heldValues, wholeSites } from './held-sites.ts';
-import { type Judged, judgeAgents, type SiteState, sumStates } from './judge-agents.ts';
+import { type Judged, judgeAgents, sumStates } from './judge-agents.ts';
 import { headOf, readBackground, type StatusHub } from './read-status.ts';
 
 export type SiteSummary = {

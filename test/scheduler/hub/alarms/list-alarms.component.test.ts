@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { type AlarmKind, type AlarmSubject, createAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
+import type { AlarmSubject } from '#bundles/schemas/types/hub-decisions';
+import { type AlarmKind, createAlarm } from '../../../../scheduler/hub/alarms/alarm.ts';
 import { keepAlarms } from '../../../../scheduler/hub/alarms/keep-alarms.ts';
 import { listAlarms } from '../../../../scheduler/hub/alarms/list-alarms.ts';
 import type { Visible } from '../../../../scheduler/hub/people/visible.ts';
