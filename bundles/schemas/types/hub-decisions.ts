@@ -1623,7 +1623,7 @@ export type Stored = {
   readonly stored: true;
 };
 /**
- * What an alarm is about. An absent field does not apply.
+ * Subject of an alarm. An absent field does not apply.
  */
 export type AlarmSubject = {
   readonly site?: string;
