@@ -1,6 +1,6 @@
 import { formatCount } from '#bundles/format-count';
 import { acknowledgeAlarms } from '../../hub/alarms/handle-alarms.ts';
-import { HandleCommand } from './handle-command.ts';
+import { handleArgs, HandleCommand, handleFlags } from './handle-command.ts';
 
 export default class AlarmsAcknowledge extends HandleCommand {
   static override description =
@@ -8,10 +8,11 @@ export default class AlarmsAcknowledge extends HandleCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %> cause_7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1f --reason "replacing the switch"',
   ];
+  static override args = handleArgs;
+  static override flags = handleFlags;
 
   async run(): Promise<unknown> {
-    // The class that has them: oclif does not see inherited `args`.
-    const { args, flags } = await this.parse(HandleCommand);
+    const { args, flags } = await this.parse(AlarmsAcknowledge);
     return await this.handle(args.target, flags, this.readNow(flags.now), {
       command: 'alarms acknowledge',
       work: acknowledgeAlarms,

@@ -21,16 +21,17 @@ type Handling<Result> = {
   readonly describe: (result: Result) => string;
 };
 
-/** Base of the verbs that acknowledge and silence alarms, and that take both back. */
-export abstract class HandleCommand extends FleetCommand {
-  static override args = {
-    target: Args.string({
-      required: true,
-      description: 'Id of an alarm, or of a cause, as "alarms" shows it',
-    }),
-  };
-  static override flags = { ...hubFlags, person: personFlags.person, reason: reasonFlag };
+/** Arguments and flags of the verbs that acknowledge and silence alarms, and that take both back. */
+export const handleArgs = {
+  target: Args.string({
+    required: true,
+    description: 'Id of an alarm, or of a cause, as "alarms" shows it',
+  }),
+};
+export const handleFlags = { ...hubFlags, person: personFlags.person, reason: reasonFlag };
 
+/** Base of these verbs. */
+export abstract class HandleCommand extends FleetCommand {
   protected async handle<Result extends Handled>(
     target: string,
     flags: Given,

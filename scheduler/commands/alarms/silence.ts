@@ -3,7 +3,7 @@ import { durationMs } from '#bundles/duration';
 import { FleetError } from '#bundles/errors';
 import { isTime, parseTime } from '#bundles/time';
 import { silenceAlarms } from '../../hub/alarms/handle-alarms.ts';
-import { HandleCommand } from './handle-command.ts';
+import { handleArgs, HandleCommand, handleFlags } from './handle-command.ts';
 
 export default class AlarmsSilence extends HandleCommand {
   static override description =
@@ -11,9 +11,9 @@ export default class AlarmsSilence extends HandleCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %> cause_7f83b1657ff1fc53b92dc18148a1d65dfc2d4b1f --until 4h --reason "line 3 is being rebuilt"',
   ];
-  static override args = HandleCommand.args;
+  static override args = handleArgs;
   static override flags = {
-    ...HandleCommand.flags,
+    ...handleFlags,
     until: Flags.string({
       required: true,
       description: 'End of the silence: a time, or how long from now, such as 4h or 7d; at most 90 days',
