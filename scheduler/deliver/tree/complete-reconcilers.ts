@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { defined } from '#bundles/defined';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { escapeToken } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { type ParsedDocument, parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import { putInputs } from '#bundles/formats/site-values/put-inputs';
@@ -30,8 +31,8 @@ const RECONCILER = 'reconciler.yaml';
 
 /**
  * Gives the reconciler of each assignment in a cluster's folder what it has for one target: patches (Flux and Argo CD from the registry), values of
- * the chart and the labels of one cluster (Rancher Fleet), parameters of the Instance (Symphony), variables (Ansible, Zarf). What the values of the
- * site hold back stays away.
+ * the chart and the labels of one cluster (Rancher Fleet), parameters of the Instance (Symphony), variables (Ansible, Zarf). A held assignment
+ * has no files.
  * @param placed the folder with the values in the objects that it has
  */
 export const completeReconcilers = async (
@@ -55,12 +56,13 @@ export const completeReconcilers = async (
         values,
         cluster,
         digest: bundle.digest,
-        patches: once(async () => patchesOf(await bundle.readPackage(assignment.id), fields)),
+        patches: async () =>
+          fields.length === 0 ? [] : patchesOf(await bundle.readPackage(assignment.id), fields),
       };
       if (isPlaybook(text)) {
+        if (fields.length === 0) continue;
         const plays = parse(text) as readonly Play[];
-        if (fields.length > 0)
-          files.set(path, Buffer.from(toYaml(plays.map((play) => withVariables(play, values)))));
+        files.set(path, Buffer.from(toYaml(plays.map((play) => withVariables(play, values)))));
         continue;
       }
       const before = parseManifests(new Map([[RECONCILER, Buffer.from(text)]])).map(({ value }) => value);
@@ -75,11 +77,6 @@ export const completeReconcilers = async (
     }
   }
   return { files: new Map([...files].toSorted(([a], [b]) => compareBytes(a, b))), held };
-};
-
-const once = <T>(work: () => Promise<T>): (() => Promise<T>) => {
-  let known: Promise<T> | undefined;
-  return () => (known ??= work());
 };
 
 type Given = {
@@ -99,11 +96,11 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
   switch (`${group} ${String(value['kind'])}`) {
     case 'source.toolkit.fluxcd.io OCIRepository':
       // The patches are for the objects of this bundle: the tag may already be at the next one.
-      return withMembers(value, { spec: { ...spec, ref: { digest } } });
+      return { ...value, spec: { ...spec, ref: { digest } } };
     case 'kustomize.toolkit.fluxcd.io Kustomization': {
       const source = spec['sourceRef'];
       const patches = isRecord(source) && source['kind'] === 'OCIRepository' ? await given.patches() : [];
-      return patches.length === 0 ? value : withMembers(value, { spec: { ...spec, patches } });
+      return patches.length === 0 ? value : { ...value, spec: { ...spec, patches } };
     }
     case 'argoproj.io Application': {
       const source = spec['source'] as Readonly<Record<string, Json>> | undefined;
@@ -111,9 +108,7 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
       if (typeof address !== 'string' || !address.startsWith('oci://')) return value;
       const patches = await given.patches();
       const kustomize = patches.length === 0 ? {} : { kustomize: { patches } };
-      return withMembers(value, {
-        spec: { ...spec, source: { ...source, targetRevision: digest, ...kustomize } },
-      });
+      return { ...value, spec: { ...spec, source: { ...source, targetRevision: digest, ...kustomize } } };
     }
     case 'fleet.cattle.io GitRepo':
       return forOneCluster(value, spec, given);
@@ -130,17 +125,12 @@ const complete = async (value: Manifest, given: Given): Promise<Manifest> => {
     case 'solution.symphony Instance': {
       if (Object.keys(values).length === 0) return value;
       const own = isRecord(spec['parameters']) ? spec['parameters'] : {};
-      return withMembers(value, { spec: { ...spec, parameters: { ...own, ...asText(values) } } });
+      return { ...value, spec: { ...spec, parameters: { ...own, ...asText(values) } } };
     }
     default:
       return value;
   }
 };
-
-const withMembers = (value: Manifest, members: Readonly<Record<string, unknown>>): Manifest => ({
-  ...value,
-  ...members,
-});
 
 /** Length that Rancher Fleet leaves a name for what it appends. */
 const MAX_NAME = 44;
@@ -160,14 +150,13 @@ const forOneCluster = (
   const name = `${metadata.name.slice(0, MAX_NAME).replace(/[-.]+$/, '')}-${whose}`;
   const matchLabels = { 'fleet-ferry/site': site, 'fleet-ferry/agent': agent };
   const targets = [{ name: agent, clusterSelector: { matchLabels } }];
-  return withMembers(value, { metadata: { ...metadata, name }, spec: { ...spec, targets } });
+  return { ...value, metadata: { ...metadata, name }, spec: { ...spec, targets } };
 };
 
 type Patch = { readonly target: Readonly<Record<string, string>>; readonly patch: string };
 
 /** JSON patches (RFC 6902) that make of the objects of a package what an agent would make of them with these values. */
 const patchesOf = (files: Tree, fields: readonly ResolvedInput[]): readonly Patch[] => {
-  if (fields.length === 0) return [];
   const before = parseManifests(files);
   return putInputs(before, fields).flatMap(({ file, index, value }) => {
     const old = before.find((one) => one.file === file && one.index === index)?.value;
@@ -191,7 +180,7 @@ const differences = (path: string, old: unknown, now: unknown): readonly Operati
   if (isSameJson(old as Json, now as Json)) return [];
   if (isRecord(old) && isRecord(now))
     return Object.entries(now).flatMap(([key, value]): readonly Operation[] => {
-      const at = `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const at = `${path}/${escapeToken(key)}`;
       return Object.hasOwn(old, key) ? differences(at, old[key], value) : [{ op: 'add', path: at, value }];
     });
   if (Array.isArray(old) && Array.isArray(now) && old.length === now.length)
@@ -202,8 +191,9 @@ const differences = (path: string, old: unknown, now: unknown): readonly Operati
 type Play = Readonly<Record<string, unknown>>;
 
 /** Ansible would read braces in a value as a template of its own. */
-const asExpression = (value: Json): string =>
-  `{{ '${Buffer.from(canonicalJson(value, 'doubles')).toString('base64')}' | b64decode | from_json }}`;
+const asExpression = (value: Json): string => `{{ '${inBase64(value)}' | b64decode | from_json }}`;
+
+const inBase64 = (value: Json): string => Buffer.from(canonicalJson(value, 'doubles')).toString('base64');
 
 const CONTENT = /^\{\{ '([A-Za-z0-9+/=]*)' \| b64decode \}\}$/;
 
@@ -227,8 +217,7 @@ const withFile = (task: unknown, values: Values): unknown => {
   const [, encoded] = CONTENT.exec(String(copy['content'])) ?? [];
   if (encoded === undefined) return task;
   const variables = JSON.parse(Buffer.from(encoded, 'base64').toString()) as Values;
-  const all = canonicalJson({ ...variables, site_values: values }, 'doubles');
-  const content = `{{ '${Buffer.from(all).toString('base64')}' | b64decode }}`;
+  const content = `{{ '${inBase64({ ...variables, site_values: values })}' | b64decode }}`;
   return { ...task, 'ansible.builtin.copy': { ...copy, content } };
 };
 
