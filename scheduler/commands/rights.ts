@@ -3,14 +3,13 @@ import { Args, Flags } from '@oclif/core';
 import { parseAllDocuments, stringify } from 'yaml';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import { type Layout, openLayout } from '#bundles/formats/layout/layout';
-import { readBlob } from '#bundles/formats/layout/verified';
 import { isRecord } from '#bundles/is-record';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import { FleetCommand } from '#cli/fleet-command';
 import { bundlesOf, readRelease } from '../load/releases/read-release.ts';
+import { unpackBundle } from '../load/releases/unpack-bundle.ts';
 import { readConfiguration, requireSetting } from '../settings/configuration.ts';
 import { configurationFlags } from '../settings/configuration-flags.ts';
 import { lackingRights } from '../views/rights/lacking-rights.ts';
@@ -79,13 +78,10 @@ const packagesOf = async (opened: Layout, channel: Channel, signal: AbortSignal)
     });
   const found = await Promise.all(
     bundlesOf(release).map(async (digest) => {
-      const { manifest, config: bundle } = await readBundle(opened.blobs, digest, signal);
+      const bundle = await readBundle(opened.blobs, digest, signal);
       if (bundle.kind !== 'kubernetes') return [];
-      const layers = await Promise.all(
-        manifest.layers.map((layer) => readBlob(opened.blobs, layer.digest, layer.size, signal)),
-      );
-      const files = unpackPackages(layers);
-      return bundle.assignments.map((assignment) => ({
+      const files = await unpackBundle(opened.blobs, bundle, signal);
+      return bundle.config.assignments.map((assignment) => ({
         assignment,
         files: files.get(assignment.id) ?? new Map<string, Buffer>(),
       }));

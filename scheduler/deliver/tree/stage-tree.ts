@@ -3,8 +3,6 @@ import { FleetError, isFleetError } from '#bundles/errors';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { Rollout } from '#bundles/formats/statements/predicates';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
-import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
-import { readBlob } from '#bundles/formats/layout/verified';
 import { isSelected, reachesEveryone } from '#bundles/trust/accept/is-selected';
 import { checkSources } from '../../assemble/candidate/check-candidate.ts';
 import { toCandidateSource } from '../../assemble/candidate/create-candidate.ts';
@@ -12,6 +10,7 @@ import { readCandidate } from '../../assemble/candidate/read-candidate.ts';
 import { lineagesOf } from '../../load/releases/check-promoted.ts';
 import { withNewestStatement } from '../../load/releases/newest-statement.ts';
 import { type StoredRelease, readRelease } from '../../load/releases/read-release.ts';
+import { unpackBundle } from '../../load/releases/unpack-bundle.ts';
 import type { Sources } from '../../load/sources/open-sources.ts';
 import type { RolloutPolicy } from '../../model/promotion.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
@@ -244,14 +243,8 @@ const createBundleReader = ({ layout: { blobs } }: TreeLayout): BundleReader => 
   const readOne = async (digest: Digest): Promise<ReadBundle> => {
     const bundle = await readBundle(blobs, digest);
     let packages: Promise<ReadonlyMap<string, Tree>> | undefined;
-    const readAll = async (): Promise<ReadonlyMap<string, Tree>> =>
-      unpackPackages(
-        await Promise.all(bundle.manifest.layers.map((layer) => readBlob(blobs, layer.digest, layer.size))),
-      );
-    const readPackage = async (id: string): Promise<Tree> => {
-      packages ??= readAll();
-      return (await packages).get(id) ?? new Map<string, Buffer>();
-    };
+    const readPackage = async (id: string): Promise<Tree> =>
+      (await (packages ??= unpackBundle(blobs, bundle))).get(id) ?? new Map<string, Buffer>();
     return { ...bundle, readPackage };
   };
   return (digest) => {

@@ -1,11 +1,10 @@
-import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { Layout } from '#bundles/formats/layout/layout';
-import { readBlob } from '#bundles/formats/layout/verified';
 import { parseChannel } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
+import { unpackBundle } from '../../load/releases/unpack-bundle.ts';
 import type { EnvironmentView, TypeView } from './view-environment.ts';
 
 /**
@@ -26,11 +25,8 @@ export const viewReleases = async (
     const release = await readRelease(layout, channel, roots);
     const assignments = new Map<string, ReadonlyMap<string, Buffer>>();
     for (const digest of release ? bundlesOf(release) : []) {
-      const { manifest } = await readBundle(layout.blobs, digest, signal);
-      const layers = await Promise.all(
-        manifest.layers.map((layer) => readBlob(layout.blobs, layer.digest, layer.size, signal)),
-      );
-      for (const [id, files] of unpackPackages(layers)) assignments.set(id, files);
+      const bundle = await readBundle(layout.blobs, digest, signal);
+      for (const [id, files] of await unpackBundle(layout.blobs, bundle, signal)) assignments.set(id, files);
     }
     clusterTypes.set(channel.clusterType, { assignments, held: new Map() });
   }

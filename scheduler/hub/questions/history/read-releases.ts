@@ -1,10 +1,8 @@
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { type Layout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
-import { readBlob } from '#bundles/formats/layout/verified';
 import type { BundlePredicate } from '#bundles/formats/statements/predicates';
 import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import { canonicalJson } from '#bundles/json/canonical';
@@ -13,6 +11,7 @@ import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { siteRepository } from '#bundles/transport/registry/references';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import type { StoredRelease } from '../../../load/releases/read-release.ts';
+import { unpackBundle } from '../../../load/releases/unpack-bundle.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { Hub } from '../../hub.ts';
 import { readBundleStatement } from '../state/read-bundle-statement.ts';
@@ -199,9 +198,5 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
 export const readPackages = async (
   layout: Layout,
   bundle: Digest,
-): Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>> => {
-  const { manifest } = await readBundle(layout.blobs, bundle);
-  const layers: Buffer[] = [];
-  for (const { digest, size } of manifest.layers) layers.push(await readBlob(layout.blobs, digest, size));
-  return unpackPackages(layers);
-};
+): Promise<ReadonlyMap<string, ReadonlyMap<string, Buffer>>> =>
+  await unpackBundle(layout.blobs, await readBundle(layout.blobs, bundle));
