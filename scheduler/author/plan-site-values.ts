@@ -3,6 +3,7 @@ import type { Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { isRecord } from '#bundles/is-record';
 import { FleetError } from '#bundles/errors';
+import { isSamePlace } from './check/edited-sources.ts';
 import { newObject } from './new-object.ts';
 import type { Layer } from './place/layer.ts';
 import { findObject, planChange, planNew, type PlannedEdit } from './place/plan-edit.ts';
@@ -49,11 +50,11 @@ const withEdit = (layer: Layer, { files, subject, outcome }: PlannedEdit): Layer
   };
 };
 
-/** One edit of all files, each from its first bytes to its last. @throws FleetError USAGE */
+/** One edit of all files, each from the bytes before the first edit to those after the last. @throws FleetError USAGE */
 const joinEdits = (planned: readonly PlannedEdit[]): PlannedEdit => {
   const [first, ...others] = planned;
   if (!first) throw new FleetError('USAGE', 'no value is given');
-  const elsewhere = others.find(({ location }) => !isSameJson(toPlace(location), toPlace(first.location)));
+  const elsewhere = others.find(({ location }) => !isSamePlace(location, first.location));
   if (elsewhere)
     throw new FleetError(
       'USAGE',
@@ -72,8 +73,6 @@ const joinEdits = (planned: readonly PlannedEdit[]): PlannedEdit => {
     outcome: changed[0]?.outcome ?? 'unchanged',
   };
 };
-
-const toPlace = (location: PlannedEdit['location']): Json => JSON.parse(JSON.stringify(location)) as Json;
 
 const planOne = (
   layers: readonly Layer[],

@@ -26,7 +26,8 @@ export const withEdits = (sources: Sources, { location, files }: EditedFiles): S
   },
 });
 
-const isSamePlace = (one: Location, other: Location): boolean => {
+/** Whether two locations are the same directory, or the same branch of a repository. */
+export const isSamePlace = (one: Location, other: Location): boolean => {
   if (one.kind === 'directory' || other.kind === 'directory')
     return (
       one.kind === 'directory' &&
