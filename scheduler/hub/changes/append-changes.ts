@@ -3,7 +3,7 @@ import { type ErrorCode, FleetError, isFleetError } from '#bundles/errors';
 import type { ChangePredicate } from '#bundles/formats/statements/predicates';
 import { parseJson } from '#bundles/json/parse-json';
 import type { KeyDirectory } from '../../keys/key-directory.ts';
-import { appendEntries, appendNew, type NewEntry } from '../../release/audit/append-entry.ts';
+import { appendEntries, type NewEntry } from '../../release/audit/append-entry.ts';
 import { signChange } from '../../release/audit/sign-change.ts';
 import { openReleases } from '../../release/write/open-releases.ts';
 import type { LockOptions } from '../../release/write/wait-for-layout.ts';
@@ -71,10 +71,7 @@ const append = async (
       const entries: NewEntry[] = [];
       for (const { change } of rows)
         entries.push(await signChange(predicateOf(change, keys.root.fleet), key));
-      const { now } = options;
-      const results = await (head === undefined
-        ? appendEntries(releases, keys, entries, now)
-        : appendNew(releases, keys, entries, { known: head, now }));
+      const results = await appendEntries(releases, keys, entries, { now: options.now, known: head });
       last = results.at(-1)?.entry.digest;
     } catch (error) {
       if (!isFleetError(error) || !RETRIED_CODES.includes(error.code)) throw error;

@@ -69,8 +69,17 @@ export const appendEntry = async (
   entry: NewEntry,
   now: Date,
 ): Promise<Appended> => {
-  const [appended] = await appendEntries(releases, keys, [entry], now);
+  const [appended] = await appendEntries(releases, keys, [entry], { now });
   return appended as Appended;
+};
+
+export type AppendOptions = {
+  readonly now: Date;
+  /**
+   * Newest entry of a log that has none of the statements. While the log's checkpoint signs it, only the segments that grow are read: the others
+   * were checked when that entry was read, and every reader of the log checks them again. undefined: the log may have some of them.
+   */
+  readonly known?: Digest | undefined;
 };
 
 /** Appends several statements under one checkpoint, as appendEntry. @returns the results in the same order */
@@ -78,21 +87,8 @@ export const appendEntries = (
   releases: Releases,
   keys: KeyDirectory,
   entries: readonly NewEntry[],
-  now: Date,
-): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, entries, now));
-
-/**
- * Appends changes that the log does not have. While its checkpoint signs the head that the caller knows, only the segments that grow are
- * read: the others were checked when that head was known first, and every reader of the log checks them again.
- * @param known newest entry of a log that has none of these changes, as far as the caller knows
- * @throws FleetError as appendEntry
- */
-export const appendNew = (
-  releases: Releases,
-  keys: KeyDirectory,
-  changes: readonly NewEntry[],
-  { known, now }: { readonly known: Digest; readonly now: Date },
-): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, changes, now, known));
+  options: AppendOptions,
+): Promise<readonly Appended[]> => inTurn(releases)(() => append(releases, keys, entries, options));
 
 /** One queue for each opened layout: its lock keeps out other processes, not other calls of this one. */
 const queues = new WeakMap<Releases, Limit>();
@@ -107,8 +103,7 @@ const append = async (
   releases: Releases,
   keys: KeyDirectory,
   added: readonly NewEntry[],
-  now: Date,
-  known?: Digest,
+  { now, known }: AppendOptions,
 ): Promise<readonly Appended[]> => {
   // Opened before anything is read, so that a missing key is the first error.
   const key = await keys.key('audit');
@@ -116,8 +111,8 @@ const append = async (
   const log = await openLog(layout, keys.roots, known);
   if (log.count === 0) await checkNoneNamed(layout, keys.roots);
   // Only the number of a promotion depends on the entries before it.
-  const before = added.some(({ kind }) => kind === 'promotion') ? verifyEntries(log.lines, keys.roots) : [];
-  const entries = [...before];
+  const hasPromotion = added.some(({ kind }) => kind === 'promotion');
+  const entries = hasPromotion ? [...verifyEntries(log.lines, keys.roots)] : [];
   const lines = [...log.lines];
   let { head, count } = log;
   const results: Appended[] = [];

@@ -18,6 +18,6 @@ export const recordChange = async (
 ): Promise<boolean> => {
   if (keys.root.audit.length === 0) return false;
   const predicate = { ...change, fleet: keys.root.fleet, time: formatTime(now), critical: [] };
-  await appendEntries(releases, keys, [await signChange(predicate, await keys.key('audit'))], now);
+  await appendEntries(releases, keys, [await signChange(predicate, await keys.key('audit'))], { now });
   return true;
 };
