@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { didYouMean } from '#bundles/nearest-name';
+import { ADOPTS } from '../../model/adopts.ts';
 import type { DeploymentTarget, Value } from '../../model/model.ts';
 
 /** Annotations of ours for objects of an application that its author may not edit, such as those of a chart. */
@@ -13,7 +14,7 @@ export type AnnotationRule = {
 
 /** docs/kubernetes.md, "Annotations for authors", with the values that each takes. */
 const ANNOTATIONS: Readonly<Record<string, readonly string[] | RegExp>> = {
-  'fleet-ferry/adopt': ['never', 'ifUnowned', 'ifEqual', 'always'],
+  'fleet-ferry/adopt': ADOPTS,
   'fleet-ferry/apply': ['ifNotPresent', 'ignore', 'override'],
   'fleet-ferry/depends-on': /^[^/,]*\/[^,]+(?:,[^/,]*\/[^,]+)*$/,
   'fleet-ferry/conflicts': ['report', 'force'],

@@ -1,4 +1,5 @@
 import { has, implies, is, keeping } from '../../model/yaml/field-rules.ts';
+import { ADOPTS } from '../../model/adopts.ts';
 import {
   count,
   fields,
@@ -52,7 +53,7 @@ export const clusterTypeFields = keeping(
       'Sites have no network: images travel with the release, and `imagePullPolicy: Always` is refused.',
     ),
     adopt: optional(
-      oneOf('never', 'ifUnowned', 'ifEqual', 'always'),
+      oneOf(...ADOPTS),
       undefined,
       'Which objects that exist on a cluster without an owner of the fleet its packages may take over, unless a Workspace says it. Default: as each agent is configured.',
     ),

@@ -1,3 +1,4 @@
+import { ADOPTS } from '../../model/adopts.ts';
 import type { Limits } from '../../model/limits.ts';
 import { parseAddress, type RepositoryAddress } from '../../model/repository-address.ts';
 import {
@@ -126,7 +127,7 @@ export const workspaceFields = fields({
     'Site values that the `siteInputs` of its applications may read. `*` stands for any characters.',
   ),
   adopt: optional(
-    oneOf('never', 'ifUnowned', 'ifEqual', 'always'),
+    oneOf(...ADOPTS),
     undefined,
     'Which objects that exist on a cluster without an owner of the fleet its packages may take over. Default: as the cluster type has it.',
   ),
