@@ -1,6 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { OBJECT_VERBS, WORKLOAD_READS } from '#bundles/formats/bounds/object-verbs';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
+import { expandList } from '#bundles/formats/bundle/expand-list';
 import { parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import { isRecord } from '#bundles/is-record';
 import { isClusterScoped } from '../../model/kubernetes/kubernetes-object.ts';
@@ -43,7 +44,7 @@ type Found = {
 export const neededRights = (packages: readonly Package[], byAccounts: boolean): readonly NeededRight[] => {
   const documents = packages.flatMap(({ assignment, files }) =>
     parseManifests(files).flatMap(({ file, value }) =>
-      expand(value).map((fields) => ({ assignment, file, fields })),
+      expandList(value).map((fields) => ({ assignment, file, fields })),
     ),
   );
   const kinds = customKinds(documents.map(({ fields }) => fields));
@@ -72,18 +73,6 @@ export const neededRights = (packages: readonly Package[], byAccounts: boolean):
   return merged(found.flatMap(rightsOf));
 };
 
-const expand = (value: Fields): readonly Fields[] => {
-  const { items, kind } = value;
-  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)
-    ? items.filter(isRecord).flatMap((item) =>
-        expand({
-          ...(kind === 'List' ? {} : { apiVersion: value['apiVersion'], kind: kind.slice(0, -4) }),
-          ...item,
-        }),
-      )
-    : [value];
-};
-
 type CustomKind = { readonly plural: string; readonly isClusterWide: boolean };
 
 /** Kinds that definitions of the packages bring, by 'group/Kind'. */
@@ -107,7 +96,7 @@ const pluralOf = (kind: string): string => {
   return word.endsWith('y') ? `${word.slice(0, -1)}ies` : `${word}s`;
 };
 
-const RBAC = 'rbac.authorization.k8s.io';
+export const RBAC = 'rbac.authorization.k8s.io';
 const ANY_NAME: ReadonlySet<string> = new Set(['create', 'list', 'watch']);
 
 const rightsOf = (object: Found): readonly NeededRight[] => {
@@ -127,7 +116,7 @@ const rightsOf = (object: Found): readonly NeededRight[] => {
   ];
 };
 
-/** The server lets only those give a right who have it, or may give it. */
+/** The API server lets an account grant rights that it lacks only with the verbs `escalate` on the role, and `bind` on the role of a binding. */
 const grantsOf = ({
   workspace,
   namespace,
@@ -155,7 +144,7 @@ const grantsOf = ({
 
 const isDefinition = (kind: string): boolean => kind === 'CustomResourceDefinition';
 
-/** A definition is only deleted when no object of others has its kind, and is restored with the versions from before. */
+/** The agent lists the objects of a definition's kind before it deletes the definition, and patches its storedVersions when a rollback drops versions. */
 const ofDefinition = ({ workspace, group, name, fields }: Found): readonly NeededRight[] => {
   const spec = isRecord(fields['spec']) ? fields['spec'] : {};
   const names = isRecord(spec['names']) ? spec['names'] : {};

@@ -1,6 +1,6 @@
 import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
-import type { NeededRight } from './needed-rights.ts';
+import { type NeededRight, RBAC } from './needed-rights.ts';
 
 export type RightsPlace = {
   /** Namespace and name of the agent's own service account. */
@@ -24,7 +24,6 @@ export type Rule = {
   readonly resourceNames?: readonly string[];
 };
 
-const RBAC = 'rbac.authorization.k8s.io';
 /**
  * Selects roles and bindings for `kubectl apply --prune`. Namespaces do not have it: kubectl prunes them unless it is given a list of kinds, and
  * everything in a namespace goes with it.

@@ -10,6 +10,7 @@ import { checkRules } from './check-rules.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
 import { isRecord } from '#bundles/is-record';
+import { expandList } from '#bundles/formats/bundle/expand-list';
 import { type ParsedDocument, parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import { putInputs } from '#bundles/formats/site-values/put-inputs';
 import { stableHash, stableText } from '#bundles/json/stable-hash';
@@ -53,22 +54,11 @@ export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
 const manifestsOf = (document: ParsedDocument, secrets: PackageSecrets | undefined): readonly Manifest[] => {
   const place = document.index === 0 ? document.file : `${document.file} (document ${document.index + 1})`;
   const decrypted = secrets?.decrypted.has(document.file) ? secrets : undefined;
-  return expand(document.value).map((value) => {
+  return expandList(document.value).map((value) => {
     const filled = fillSecret(value, secrets, place);
     const secret = (filled ? secrets : decrypted)?.hash;
     return { ...toManifest(filled ?? value, place), ...defined({ secret }) };
   });
-};
-
-const expand = (value: ParsedDocument['value']): readonly ParsedDocument['value'][] => {
-  const { kind, items, apiVersion } = value;
-  const isList = typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items);
-  if (!isList || !isRecord(items[0] ?? {})) return [value];
-  const itemKind = kind.slice(0, -'List'.length);
-  return items.filter(isRecord).flatMap((item) =>
-    // Items of a ConfigMapList may lack apiVersion and kind; items of a List must have them.
-    expand({ ...(itemKind === '' ? {} : { apiVersion, kind: itemKind }), ...item }),
-  );
 };
 
 const toManifest = (value: ParsedDocument['value'], place: string): Manifest => {
