@@ -11,6 +11,7 @@ import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts';
+import type { Authoring } from '../../../scheduler/hub/http/authoring/authoring.ts';
 import type { SelectedValues } from '../../../scheduler/hub/promote/values/decide-in-repository.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
@@ -31,7 +32,7 @@ const NORTH = `${config('company', 'siteSelector: {}\n  values: {gatewayHost: co
 ${config('north', 'siteSelector: {region: north}\n  values:\n    port: 80 # plain')}`;
 
 /** A hub with two sites, and the repository of its platform behind HTTP. */
-const repository = async (write: 'commit' | 'pullRequest') => {
+const repository = async (decidedBy: 'commit' | 'pullRequest') => {
   const office = await layeredHub({ [LAYERS]: NORTH });
   await office.enrol('plant-1/edge', { region: 'north' });
   await office.enrol('plant-2/edge', { region: 'north' });
@@ -56,57 +57,43 @@ const repository = async (write: 'commit' | 'pullRequest') => {
   const file = join(folder, 'fleet-scheduler.yaml');
   await writeFile(
     file,
-    `platform: ${server.url}/org/platform.git#main:platform\ncache: ${folder}/cache\ncommitter: Fleet Ferry <fleet@example.com>\nforge: github=${forge.api}\nsiteValues: {write: ${write}}\n`,
+    `platform: ${server.url}/org/platform.git#main:platform\ncache: ${folder}/cache\ncommitter: Fleet Ferry <fleet@example.com>\nforge: github=${forge.api}\nsiteValues: {write: ${decidedBy}}\n`,
     { mode: 0o600 },
   );
   const settings = await readConfiguration({ config: file }, folder);
   const hub = { ...office, store: { ...office.store, by: { person: 'ann', reason: 'new gateway' } } };
   const lines: string[] = [];
+  const { signal } = new AbortController();
+  const write = (values: readonly SelectedValues[]) =>
+    setInRepository(
+      hub,
+      { configuration: settings, values, env, signal, now: NOW, dryRun: false },
+      { log: (line) => lines.push(line), say: (line) => lines.push(line) },
+    );
   const set = async (
     siteSelector: Readonly<Record<string, string>>,
     sites: readonly string[],
     values: Readonly<Record<string, string | number>>,
     unset: readonly string[] = [],
   ) =>
-    setInRepository(
-      hub,
-      {
-        configuration: settings,
-        values: [
-          {
-            siteSelector,
-            set: values,
-            unset,
-            changes: sites.map((site) => ({ site, set: values, unset })),
-          },
-        ],
-        env,
-        signal: new AbortController().signal,
-        now: NOW,
-        dryRun: false,
-      },
-      { log: (line) => lines.push(line), say: (line) => lines.push(line) },
-    );
+    write([
+      { siteSelector, set: values, unset, changes: sites.map((site) => ({ site, set: values, unset })) },
+    ]);
   const many = (asked: readonly Pick<SelectedValues, 'siteSelector' | 'set'>[]) =>
-    setInRepository(
-      hub,
-      {
-        configuration: settings,
-        values: asked.map(({ siteSelector, set: values }) => {
-          const { site = '', agent } = siteSelector;
-          return { siteSelector, set: values, unset: [], changes: [{ site, agent, set: values, unset: [] }] };
-        }),
-        env,
-        signal: new AbortController().signal,
-        now: NOW,
-        dryRun: false,
-      },
-      { log: (line) => lines.push(line), say: (line) => lines.push(line) },
+    write(
+      asked.map(({ siteSelector, set: values }) => {
+        const { site = '', agent } = siteSelector;
+        return { siteSelector, set: values, unset: [], changes: [{ site, agent, set: values, unset: [] }] };
+      }),
     );
+  const authoring = (): Authoring => {
+    const opened = openAuthoring({ configuration: settings, env, cwd: folder, clock: () => NOW, signal });
+    if (!opened) throw new Error('no platform is configured');
+    return opened;
+  };
   return {
     hub,
-    env,
-    folder,
+    authoring,
     git,
     many,
     set,
@@ -202,15 +189,8 @@ test('a file of many sites is one pull request, with the Config of each site and
 
 test('the hub writes the change of its API, and of its page, into the repository, by the caller', async () => {
   await using place = await repository('pullRequest');
-  const { hub, forge, git, settings, folder, env } = place;
-  const authoring = openAuthoring({
-    configuration: settings,
-    env,
-    cwd: folder,
-    clock: () => NOW,
-    signal: new AbortController().signal,
-  });
-  if (!authoring) throw new Error('no platform is configured');
+  const { hub, forge, git, settings } = place;
+  const authoring = place.authoring();
   const values = { review: settings.siteValues, readKeys: async () => hub.keys, write: authoring.saveValues };
   const { server, setNow } = await testServer({ values, authoring }, hub as unknown as TestHub);
   setNow(NOW);
@@ -272,11 +252,8 @@ test('the hub writes the change of its API, and of its page, into the repository
 
 test('an accepted value of a person at a site becomes a layer by one pull request, and is answered once the site has it from there', async () => {
   await using place = await repository('pullRequest');
-  const { hub, forge, git, settings, folder, env } = place;
-  const clock = () => NOW;
-  const { signal } = new AbortController();
-  const authoring = openAuthoring({ configuration: settings, env, cwd: folder, clock, signal });
-  if (!authoring) throw new Error('no platform is configured');
+  const { hub, forge, git, settings } = place;
+  const authoring = place.authoring();
   const { agent, life } = await hub.store.db
     .selectFrom('agent')
     .select(['id as agent', 'life'])
