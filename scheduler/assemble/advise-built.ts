@@ -16,15 +16,15 @@ export const adviseBuilt = async (
 ): Promise<SiteAdvice> => {
   const configs = new Map(bundles.map(({ clusterType, bundle }) => [clusterType.name, [bundle.config]]));
   const advised = await adviseSites(layersOfPlatform(platform), configs, enrolled);
-  const gone = enrolled ? describeGone(platform.environment, bundles, enrolled) : [];
-  const advice = { ...advised, findings: [...gone, ...advised.findings] };
+  const aboutHeld = enrolled ? describeHeld(platform.environment, bundles, enrolled) : [];
+  const advice = { ...advised, findings: [...aboutHeld, ...advised.findings] };
   const isWhole = bundles.every(({ held }) => held.every(({ kept }) => kept !== undefined));
   if (isWhole) return advice;
   return { findings: advice.findings.filter(({ kind }) => kind !== 'untaken'), idle: [] };
 };
 
-/** Agents that keep the package they have, because the new one lacks a field that takes a value of theirs. */
-const describeGone = (
+/** One finding for each held assignment whose new package lacks a field that a site input names, with the agents that keep the present package. */
+const describeHeld = (
   environment: string,
   bundles: EnvironmentBuild['bundles'],
   { agents, before }: Enrolled,
@@ -34,7 +34,7 @@ const describeGone = (
     const taking = new Set(
       before(channel).flatMap(({ siteInputs }) => siteInputs.fields.map(({ assignment }) => assignment)),
     );
-    const here = agents.filter((one) => one.channel && formatChannel(one.channel) === channel);
+    const here = agents.filter((one) => formatChannel(one.channel) === channel);
     const names = here.map(({ site, agent }) => `${site}/${agent}`);
     return held.flatMap(({ assignment, error }): SiteFinding[] => {
       const known = assignment.target.name;

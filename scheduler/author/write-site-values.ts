@@ -47,7 +47,7 @@ export const saveSiteValues = async (
   })),
 });
 
-/** The platform of a hub has to be in a repository: a directory on its machine belongs to somebody else. @throws FleetError USAGE */
+/** Refuses to write into a directory on the machine of a hub, where other programs edit it. @throws FleetError USAGE */
 export const requireRepository = ({ edit }: PreparedEdit, hint: string): void => {
   if (edit.location.kind !== 'directory') return;
   throw new FleetError('USAGE', 'the platform of this hub is in no repository', { hint });

@@ -166,7 +166,7 @@ export default class Serve extends FleetCommand {
       values: {
         review: configuration.siteValues,
         readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
-        write: authoring?.saveValues,
+        write: writeValues,
       },
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });

@@ -32,7 +32,7 @@ export const buildEnvironment = async (
   return { ...built, aboutTemplates: templateAdvice(platform, built.schedule, built.result.packages) };
 };
 
-/** The same for a platform that was loaded. Uses charts and contents that were fetched for an earlier build, and fetches none. */
+/** As buildEnvironment, for a platform that was loaded. Uses charts and contents that were fetched for an earlier build, and fetches none. */
 export const buildPlatform = async (
   platform: Platform,
   sources: Sources,

@@ -52,7 +52,7 @@ export const validatePlatform = async (options: ValidateOptions): Promise<Valida
   return validation;
 };
 
-/** The same, with what was built. */
+/** As validatePlatform, with the builds. */
 export const validateBuilds = async (options: ValidateOptions): Promise<ValidatedBuilds> => {
   if (options.kubernetes !== undefined) checkRange(options.kubernetes);
   const sources = options.sources ?? sourcesOf(options);

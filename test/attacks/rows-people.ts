@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** People who sign in at the hub's page, and what others try in their name (H40 to H47, H59 to H63). */
+/** People who sign in at the hub's page, and what others try in their name (H40 to H47, H59 to H64). */
 export const PEOPLE: readonly AttackRow[] = [
   row(
     'H40',

@@ -135,7 +135,7 @@ const toAssignment = (
     workspace: target.workspace,
   });
 
-/** A Workspace says it for its own packages, the cluster type for all others. */
+/** The takeover rule of the Workspace, or else of the cluster type. Hosts have none. */
 const rulesOf = (target: DeploymentTarget, clusterType: ClusterType): BundleAssignment['rules'] => {
   const adopt = target.adopt ?? clusterType.adopt;
   return adopt === undefined || clusterType.target !== 'kubernetes' ? undefined : { adopt };

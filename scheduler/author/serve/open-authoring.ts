@@ -32,7 +32,7 @@ import {
   planText,
   type PlannedEdit,
 } from '../place/plan-edit.ts';
-import { planFleetEnvironment } from '../place/plan-environment.ts';
+import { type Entry, planFleetEnvironment } from '../place/plan-environment.ts';
 import { readLayers } from '../place/read-layers.ts';
 import { prepareEdit, type PreparedEdit, refuseMistakes } from '../prepare-edit.ts';
 import { branchOf, conflictOf, saveEdit } from '../save/save-edit.ts';
@@ -106,7 +106,7 @@ export const openAuthoring = ({
     return await conflictOf({ git, repo: location.repo, branch, cacheDirectory }, file, { file });
   };
 
-  /** Proposed edits of a file. That they cannot be read keeps nobody from reading the file. */
+  /** Proposed edits of a file; null if repository or forge cannot be read, since the file itself is shown in any case. */
   const proposalsOf = async ({ location }: Layer, file: string): Promise<PlatformObject['proposals']> => {
     if (location.kind === 'directory') return [];
     const git = { env: withoutRepository(env), signal };
@@ -186,7 +186,7 @@ const nameOf = (object: ObjectValue): readonly [kind: string, name: string] => {
 const isFleetEnvironment = ({ form }: Layer, { object }: PlatformEdit): boolean =>
   form === 'fleet' && object?.['kind'] === 'Environment';
 
-const entryOf = ({ object = {} }: PlatformEdit): Parameters<typeof planFleetEnvironment>[1] => {
+const entryOf = ({ object = {} }: PlatformEdit): Entry => {
   const { spec = {} } = object as { readonly spec?: Readonly<Record<string, Json>> };
   return { ...spec, name: nameOf(object)[1] };
 };
