@@ -57,12 +57,13 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         checkReach(options.reach, desired, await inRealScope(open, wanted, signal));
         await rights.check(own, wanted, (key) => accounts?.of(key), signal);
       }
-      return planKubernetes(options, open, desired, owned, taken, signal);
+      return planKubernetes({ options, api: open, accounts, desired, owned, taken, signal });
     },
-    adoptions: async (desired, owned, taken, signal) =>
-      planAdoptions(
-        await openPlan({ options, api: await apiFor(desired, owned), desired, owned, taken, signal }),
-      ),
+    adoptions: async (desired, owned, taken, signal) => {
+      const accounts = accountsOf(options.accounts, desired, owned);
+      const open = throughAccounts(await api(), accounts);
+      return planAdoptions(await openPlan({ options, api: open, accounts, desired, owned, taken, signal }));
+    },
     wants: keysWanted,
     claims: keysWanted,
     named: keysNamed,

@@ -1,12 +1,10 @@
 import { FleetError } from '#bundles/errors';
 import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts';
-import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
-import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import { readAutoscaled } from '../live/autoscaled.ts';
 import { readLive, readLiveOfNew } from '../live/read-live.ts';
 import { packageId, stateOf } from '../owned-state.ts';
-import { accountsOf, recordedAccounts } from '../through-accounts.ts';
+import { type Accounts, recordedAccounts } from '../through-accounts.ts';
 import { checkClaims } from './check-claims.ts';
 import { planApplies } from './plan-applies.ts';
 import { ranksOf } from '../desired/ranks-of.ts';
@@ -20,15 +18,9 @@ import { planRemovals } from './plan-removals.ts';
  * the applications have succeeded when this returns.
  * @throws FleetError PATH_CLAIMED, API_*, OBJECT_*, YAML_SYNTAX, SITE_VALUES, PRUNE_BUDGET
  */
-export const planKubernetes = async (
-  options: KubernetesTargetOptions,
-  api: KubernetesApi,
-  desired: DesiredPackage | undefined,
-  owned: readonly OwnedObject[],
-  taken: ReadonlyMap<string, string>,
-  signal: AbortSignal,
-): Promise<Plan> => {
-  const context = await openPlan({ options, api, desired, owned, taken, signal });
+export const planKubernetes = async (input: PlanInput): Promise<Plan> => {
+  const { desired, owned } = input;
+  const context = await openPlan(input);
   if (desired?.onlyRemovals)
     return { steps: await planRemovals(context), owns: owned.filter(({ key }) => !context.owned.has(key)) };
   const applies = await planApplies({ ...context, takeovers: await checkClaims(context) });
@@ -40,14 +32,18 @@ export const planKubernetes = async (
 };
 
 type PlanInput = Pick<PlanContext, 'options' | 'api' | 'taken' | 'signal'> & {
+  /** undefined: the package is removed. */
   readonly desired: DesiredPackage | undefined;
   readonly owned: readonly OwnedObject[];
+  /** The accounts that `api` acts by; undefined: the agent's own alone. */
+  readonly accounts: Accounts | undefined;
 };
 
 /** Reads what a plan needs of the package and the cluster. @throws FleetError OBJECT_*, PRUNE_BUDGET, API_* */
 export const openPlan = async ({
   options,
   api,
+  accounts,
   desired,
   owned,
   taken,
@@ -70,7 +66,7 @@ export const openPlan = async ({
   return {
     options,
     api,
-    appliedBy: recordedAccounts(accountsOf(options.accounts, desired, owned)),
+    appliedBy: recordedAccounts(accounts),
     owner: { fleet: options.fleet, assignment: desired?.assignment ?? '' },
     wanted,
     packageId: desired ? packageId(desired) : '',
