@@ -7,6 +7,7 @@ import type { DesiredPackage, Tenant } from '../../../model/target.ts';
 import { inParallel } from '../api/in-parallel.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import { nameOf } from '../api/open-kubernetes-api.ts';
+import { isNamespace } from './kind-order.ts';
 import { typeKey, type Wanted } from './resolve-wanted.ts';
 import { isTenantsOwn } from './tenants-own.ts';
 import type { WantedObject } from './wanted-object.ts';
@@ -81,8 +82,6 @@ const violation = (
     (tenant && isTenantsOwn(object.place) ? asSystem(object) : undefined)
   );
 };
-
-const isNamespace = ({ group, kind }: WantedObject): boolean => group === '' && kind === 'Namespace';
 
 /** Cluster-scoped objects with such names are the agent's: roles, bindings, policies, and definitions of its API group. */
 const AGENT_NAME = /^fleet-agent([-.:]|$)|\.fleet-ferry\.internal$/;

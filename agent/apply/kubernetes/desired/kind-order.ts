@@ -54,6 +54,9 @@ export const inKindOrder = <T extends Placed>(objects: readonly T[]): readonly T
       compareBytes(a.key, b.key),
   );
 
+export const isNamespace = ({ group, kind }: Pick<WantedObject, 'group' | 'kind'>): boolean =>
+  group === '' && kind === 'Namespace';
+
 const HOLDERS: ReadonlySet<string> = new Set([
   '/Namespace',
   '/PersistentVolume',

@@ -11,8 +11,9 @@ export type ObjectOrder = {
   readonly isHook: boolean;
 };
 
-/** Hooks before, all other objects, hooks after. */
-export type Phase = 'before' | 'main' | 'after';
+/** Hooks before, all other objects, hooks after; in their order. */
+export const PHASES = ['before', 'main', 'after'] as const;
+type Phase = (typeof PHASES)[number];
 
 type Annotations = Readonly<Record<string, unknown>>;
 
@@ -20,8 +21,8 @@ export const HOOK = 'fleet-ferry/hook';
 const WAVES = ['fleet-ferry/wave', 'argocd.argoproj.io/sync-wave'];
 const DEPENDS_ON = ['fleet-ferry/depends-on', 'config.kubernetes.io/depends-on'];
 
-/** Phases of hooks of other tools, which charts carry. A hook of Helm that only runs at a test or a deletion has none. */
-const PHASES: readonly (readonly [annotation: string, word: RegExp, phase: Phase])[] = [
+/** Phases of our hooks, and of hooks of other tools, which charts carry. A hook of Helm that only runs at a test or a deletion has none. */
+const HOOKS: readonly (readonly [annotation: string, word: RegExp, phase: Phase])[] = [
   [HOOK, /^before$/, 'before'],
   [HOOK, /^after$/, 'after'],
   ['helm.sh/hook', /^pre-(install|upgrade)$/, 'before'],
@@ -34,7 +35,7 @@ const PHASES: readonly (readonly [annotation: string, word: RegExp, phase: Phase
 export const orderOf = (annotations: Annotations): ObjectOrder => {
   const own = annotations[HOOK];
   const [, , phase = 'main'] =
-    PHASES.find(([key, word]) => (own === undefined || key === HOOK) && isWord(annotations[key], word)) ?? [];
+    HOOKS.find(([key, word]) => (own === undefined || key === HOOK) && isWord(annotations[key], word)) ?? [];
   const isOfHelm = own === undefined && isWord(annotations['helm.sh/hook'], /./);
   const weight = isOfHelm ? annotations['helm.sh/hook-weight'] : undefined;
   const wave = WAVES.map((key) => annotations[key]).find((value) => value !== undefined) ?? weight ?? '0';

@@ -1,12 +1,12 @@
 import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
+import { isNamespace } from './kind-order.ts';
+import { PHASES } from './order-of.ts';
 import { isDefinition } from './resolve-wanted.ts';
 import type { WantedObject } from './wanted-object.ts';
 
 /** Ranks of objects by key, from 0 without gaps. Objects of one rank are applied by kind, and have to be healthy before the next rank. */
 export type Ranks = ReadonlyMap<string, number>;
-
-const PHASES = ['before', 'main', 'after'] as const;
 
 type Ranked = Pick<WantedObject, 'key' | 'group' | 'apiVersion' | 'kind' | 'name' | 'place' | 'policy'>;
 
@@ -86,8 +86,8 @@ const placeOf = (object: Ranked): readonly [phase: number, wave: number] => {
   const { phase, wave } = object.policy.order;
   if (!/^[-+]?\d{1,9}$/.test(wave))
     throw invalid(object, `has the wave ${JSON.stringify(wave)}, which is not a whole number`);
-  const isHolder = isDefinition(object) || (object.group === '' && object.kind === 'Namespace');
-  if (isHolder && phase === 'main' && Number(wave) === 0) return [-1, 0];
+  const isFirst = isDefinition(object) || isNamespace(object);
+  if (isFirst && phase === 'main' && Number(wave) === 0) return [-1, 0];
   return [PHASES.indexOf(phase), Number(wave)];
 };
 

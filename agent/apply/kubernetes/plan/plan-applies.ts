@@ -10,7 +10,7 @@ import { nameSome } from '#bundles/name-some';
 import { toStep } from '../kubernetes-step.ts';
 import { asJson } from '../owned-state.ts';
 import { unblockedBy } from './unblocked-by.ts';
-import { inKindOrder } from '../desired/kind-order.ts';
+import { inKindOrder, isNamespace } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
 
@@ -109,7 +109,7 @@ const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetE
 /** A CRD or namespace that will change. Objects that depend on it cannot be tried before. */
 const isChanging = ({ live, owned }: PlanContext, wanted: WantedObject): boolean => {
   const found: LiveObject | undefined = live.get(wanted.key);
-  if (wanted.kind === 'Namespace' && wanted.group === '') {
+  if (isNamespace(wanted)) {
     return !found || found.metadata.deletionTimestamp !== undefined;
   }
   if (!isDefinition(wanted)) return false;
