@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { observe } from '../../../../agent/observe/observe.ts';
 import { findPackage } from '../../../../agent/store/applied/packages.ts';
-import { pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
+import { type KubernetesSite, pack } from '../../../agent/apply/kubernetes/kubernetes-site.ts';
 import { deployment, map, UNWATCHED, yaml } from './objects.ts';
 import { type CompareWorld, mapOf, webOf } from './world.ts';
 
@@ -149,15 +149,18 @@ export const rulesOnCluster = ({
     expect(await at(mapOf(ns, 'm'), 'data')).toEqual({ c: 'theirs' });
   });
 
+  /** Another controller changes the ConfigMap m, and the agent looks at it. @returns the value after that */
+  const fightOver = async (site: KubernetesSite, ns: string): Promise<unknown> => {
+    await edit(mapOf(ns, 'm'), { data: { a: 'fought' } }, 'other-controller');
+    await observe(site.agent);
+    return at(mapOf(ns, 'm'), 'data.a');
+  };
+
   it('a fight is named and backs off after five corrections (checklist D5)', async () => {
     const ns = await newNamespace();
     await using site = await newSite();
     await site.release([pack('app', yaml(map(ns, 'm', { a: '1' })))]);
-    const fight = async (): Promise<unknown> => {
-      await edit(mapOf(ns, 'm'), { data: { a: 'fought' } }, 'other-controller');
-      await observe(site.agent);
-      return at(mapOf(ns, 'm'), 'data.a');
-    };
+    const fight = () => fightOver(site, ns);
     for (let round = 0; round < 6; round++) expect(await fight(), String(round)).toBe('1');
     expect(await fight()).toBe('fought');
     const [drift] = findPackage(site.agent.state, 'app')?.drift?.items ?? [];
@@ -169,11 +172,7 @@ export const rulesOnCluster = ({
     const ns = await newNamespace();
     await using site = await newSite();
     await site.release([pack('app', yaml(map(ns, 'm', { a: '1' }), map(ns, 'other', { a: '1' })))]);
-    const fight = async (): Promise<unknown> => {
-      await edit(mapOf(ns, 'm'), { data: { a: 'fought' } }, 'other-controller');
-      await observe(site.agent);
-      return at(mapOf(ns, 'm'), 'data.a');
-    };
+    const fight = () => fightOver(site, ns);
     for (let round = 0; round < 6; round++) await fight();
     expect(await fight()).toBe('fought');
     await ask('DELETE', mapOf(ns, 'other'));
