@@ -14,6 +14,7 @@ import {
   pack,
 } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { applyYaml } from '../../harness/flux/apply-definitions.ts';
+import { gitKustomization } from '../../harness/flux/git-kustomization.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
@@ -162,16 +163,11 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
     const served = join(folder.path, 'served');
     await makeGitRepository(join(served, 'tree.git'), { main: tree });
     await using server = await startGitServer(served);
-    const kustomization = `apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: walk, namespace: flux-system}
-spec: {interval: 1s, url: '${server.url}/tree.git', ref: {branch: main}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: walk, namespace: flux-system}
-spec: {interval: 2s, prune: true, force: true, sourceRef: {kind: GitRepository, name: walk}}
-`;
+    const kustomization = gitKustomization('walk', {
+      url: `${server.url}/tree.git`,
+      branch: 'main',
+      applies: 'interval: 2s, force: true',
+    });
     await applyYaml(cluster, kustomization);
     await expect.poll(() => podsIn(namespace), PATIENCE).toHaveLength(2);
     const pods = await podsIn(namespace);

@@ -8,6 +8,7 @@ import { openKeyDirectory } from '../../../../scheduler/keys/key-directory.ts';
 import { describeWith } from '../../../harness/run/describe-with.ts';
 import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
 import { applyYaml } from '../../../harness/flux/apply-definitions.ts';
+import { gitKustomization } from '../../../harness/flux/git-kustomization.ts';
 import { commitFolder, makeGitRepository } from '../../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../../harness/neighbours/git-server.ts';
 import { succeed } from '../../../harness/run/run-command.ts';
@@ -188,16 +189,11 @@ spec:
       await makeGitRepository(at('gitops.git'), { prod: at('tree') });
       await applyYaml(
         world.cluster,
-        `apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: gitops, namespace: flux-system}
-spec: {interval: 1s, url: '${server.url}/gitops.git', ref: {branch: prod}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: gitops, namespace: flux-system}
-spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository, name: gitops}}
-`,
+        gitKustomization('gitops', {
+          url: `${server.url}/gitops.git`,
+          branch: 'prod',
+          applies: 'interval: 1m, path: ./edge',
+        }),
       );
       for (const name of ['shop', 'wiki'])
         await expect.poll(() => world.text(`prod-edge-${name}-web`), PATIENCE).toBe('from Git');
@@ -223,16 +219,11 @@ spec: {interval: 1m, path: ./edge, prune: true, sourceRef: {kind: GitRepository,
       await using server = await startGitServer(dirname(tree.gitops));
       await applyYaml(
         world.cluster,
-        `apiVersion: source.toolkit.fluxcd.io/v1
-kind: GitRepository
-metadata: {name: tree, namespace: flux-system}
-spec: {interval: 1s, url: '${server.url}/gitops.git', ref: {branch: dev}}
----
-apiVersion: kustomize.toolkit.fluxcd.io/v1
-kind: Kustomization
-metadata: {name: tree, namespace: flux-system}
-spec: {interval: 1m, path: ./clusters/plant-7/edge, prune: true, sourceRef: {kind: GitRepository, name: tree}}
-`,
+        gitKustomization('tree', {
+          url: `${server.url}/gitops.git`,
+          branch: 'dev',
+          applies: 'interval: 1m, path: ./clusters/plant-7/edge',
+        }),
       );
       const dataOf = (assignment: string) => () =>
         world.field(`/api/v1/namespaces/dev-press-${assignment}/configmaps/platform-config`, 'data');
