@@ -31,6 +31,14 @@ import { awaitGone } from './await-gone.ts';
 import { patchCurrent } from './patch-current.ts';
 import { recreationFor } from '../live/recreation.ts';
 
+type Applying = {
+  readonly step: Step;
+  readonly detail: ApplyDetail;
+  readonly desired: DesiredPackage;
+  /** The objects of `desired`. */
+  readonly wanted: Wanted;
+};
+
 /**
  * Applies one object and returns its new state. Idempotent: obstacles are looked up again at each call.
  * @throws FleetError API_*, FIELD_CONFLICT, APPLY_FAILED
@@ -38,10 +46,7 @@ import { recreationFor } from '../live/recreation.ts';
 export const executeApply = async (
   options: KubernetesTargetOptions,
   api: KubernetesApi,
-  wanted: Wanted,
-  desired: DesiredPackage,
-  step: Step,
-  detail: ApplyDetail,
+  { wanted, desired, step, detail }: Applying,
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const whole = wanted.byKey.get(step.key);

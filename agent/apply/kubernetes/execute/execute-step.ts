@@ -25,7 +25,7 @@ export const executeStep = async (
       if (!desired)
         throw new FleetError('APPLY_FAILED', `${step.key}: a package that is removed applies nothing`);
       const wanted = await resolveWanted(api, options.fleet, desired, signal);
-      return executeApply(options, api, wanted, desired, step, own.detail, signal);
+      return executeApply(options, api, { wanted, desired, step, detail: own.detail }, signal);
     }
     case 'await': {
       if (!desired) return { key: step.key, outcome: 'unchanged', reason: step.reason };
