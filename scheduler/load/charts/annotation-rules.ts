@@ -69,7 +69,9 @@ const checkAnnotation = (target: DeploymentTarget, at: number, key: string, valu
   throw wrong(
     target,
     `objectAnnotations[${at}] sets ${key} to ${JSON.stringify(value)}`,
-    isPattern ? 'docs/kubernetes.md, "In which order", has its form' : `It can be ${allowed.join(' or ')}`,
+    isPattern
+      ? 'docs/kubernetes.md, "Annotations for authors", has its form'
+      : `It can be ${allowed.join(' or ')}`,
   );
 };
 
