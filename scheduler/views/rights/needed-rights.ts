@@ -79,7 +79,7 @@ type CustomKind = { readonly plural: string; readonly isClusterWide: boolean };
 const customKinds = (objects: readonly Fields[]): ReadonlyMap<string, CustomKind> =>
   new Map(
     objects.flatMap(({ kind, spec }) => {
-      if (kind !== 'CustomResourceDefinition' || !isRecord(spec) || !isRecord(spec['names'])) return [];
+      if (!isDefinition(kind) || !isRecord(spec) || !isRecord(spec['names'])) return [];
       const { group, scope, names } = spec;
       const isClusterWide = scope === 'Cluster';
       return [
@@ -142,7 +142,7 @@ const grantsOf = ({
   ];
 };
 
-const isDefinition = (kind: string): boolean => kind === 'CustomResourceDefinition';
+const isDefinition = (kind: unknown): boolean => kind === 'CustomResourceDefinition';
 
 /** The agent lists the objects of a definition's kind before it deletes the definition, and patches its storedVersions when a rollback drops versions. */
 const ofDefinition = ({ workspace, group, name, fields }: Found): readonly NeededRight[] => {
