@@ -14,8 +14,8 @@ import { send } from '../api/ask.ts';
 import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { useSending } from '../api/sending.ts';
-import { SchemaForm } from '../parts/form/theme.ts';
-import { findFaults, validator } from '../parts/form/validator.ts';
+import { SchemaForm } from '../parts/form/schema-form.tsx';
+import { findFaults } from '../parts/form/validator.ts';
 import { Done, Previewed } from '../parts/form/value-preview.tsx';
 import { schemaOf, toErrors, uiOf } from '../parts/form/value-schema.ts';
 import { type FormState, type FormValue, isOverridden, ValueField } from '../parts/form/value-field.tsx';
@@ -161,18 +161,11 @@ export default function ValuesForm({ site, place }: Props) {
         uiSchema={uiSchema}
         formData={data}
         formContext={state}
-        validator={validator}
         templates={TEMPLATES}
-        tagName="div"
         idPrefix="value"
-        noValidate
         extraErrors={errors}
-        showErrorList={false}
-        experimental_defaultFormStateBehavior={{ emptyObjectFields: 'skipDefaults' }}
         onChange={({ formData }) => take(formData as Data)}
-      >
-        <></>
-      </SchemaForm>
+      />
       {done !== undefined && <Done changed={done} />}
       {hasEdits && (
         <Group mt="md">

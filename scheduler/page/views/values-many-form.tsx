@@ -14,8 +14,8 @@ import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { useSending } from '../api/sending.ts';
 import { type ManyState, ManyField } from '../parts/form/many-field.tsx';
-import { SchemaForm } from '../parts/form/theme.ts';
-import { findFaults, validator } from '../parts/form/validator.ts';
+import { SchemaForm } from '../parts/form/schema-form.tsx';
+import { findFaults } from '../parts/form/validator.ts';
 import { Done, Previewed } from '../parts/form/value-preview.tsx';
 import { schemaOf, toErrors, uiOf } from '../parts/form/value-schema.ts';
 import { Refused } from '../parts/with-reason.tsx';
@@ -158,18 +158,11 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
         uiSchema={uiSchema}
         formData={data}
         formContext={state}
-        validator={validator}
         templates={TEMPLATES}
-        tagName="div"
         idPrefix="value"
-        noValidate
         extraErrors={errors}
-        showErrorList={false}
-        experimental_defaultFormStateBehavior={{ emptyObjectFields: 'skipDefaults' }}
         onChange={({ formData }) => take(formData as Data)}
-      >
-        <></>
-      </SchemaForm>
+      />
       {done !== undefined && <Done changed={done} />}
       {leftOut.size > 0 && (
         <Group mt="md">

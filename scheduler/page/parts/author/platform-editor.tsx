@@ -11,8 +11,7 @@ import type {
 import { previewEdit, saveEdit } from '#bundles/transport/hub/client';
 import { Refusal } from '../../api/ask.ts';
 import { sendAsAuthor } from '../../api/author.ts';
-import { SchemaForm } from '../form/theme.ts';
-import { validator } from '../form/validator.ts';
+import { SchemaForm } from '../form/schema-form.tsx';
 import { At } from '../age.tsx';
 import { BAD } from '../bad.ts';
 import { type AuthorKind, schemasOf } from './author-kinds.ts';
@@ -123,19 +122,12 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
           schema={form.schema}
           uiSchema={form.uiSchema}
           formData={data}
-          validator={validator}
-          tagName="div"
           idPrefix="object"
-          noValidate
-          showErrorList={false}
-          experimental_defaultFormStateBehavior={{ emptyObjectFields: 'skipDefaults' }}
           onChange={({ formData }) => {
             setData(formData);
             changed();
           }}
-        >
-          <></>
-        </SchemaForm>
+        />
       )}
       <Button mt="md" loading={isSending} onClick={() => void look()}>
         Preview

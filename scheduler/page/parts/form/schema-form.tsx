@@ -5,14 +5,31 @@ import PasswordWidget from '@rjsf/mantine/lib/widgets/PasswordWidget.js';
 import RadioWidget from '@rjsf/mantine/lib/widgets/RadioWidget.js';
 import SelectWidget from '@rjsf/mantine/lib/widgets/SelectWidget.js';
 import TextareaWidget from '@rjsf/mantine/lib/widgets/TextareaWidget.js';
-import { withTheme } from '@rjsf/core';
+import { type FormProps, withTheme } from '@rjsf/core';
 import { ObjectFields } from './templates.tsx';
+import { validator } from './validator.ts';
 
 /** Templates of Mantine. Dates and times use the browser's own fields, so that no calendar library is loaded. */
-export const THEME_TEMPLATES = { ...generateTemplates(), ObjectFieldTemplate: ObjectFields };
-
-/** A form that is generated from a JSON Schema. */
-export const SchemaForm = withTheme({
-  templates: THEME_TEMPLATES,
+const ThemedForm = withTheme({
+  templates: { ...generateTemplates(), ObjectFieldTemplate: ObjectFields },
   widgets: { CheckboxesWidget, CheckboxWidget, PasswordWidget, RadioWidget, SelectWidget, TextareaWidget },
 });
+
+type Props = Pick<
+  FormProps,
+  'schema' | 'uiSchema' | 'formData' | 'formContext' | 'templates' | 'extraErrors' | 'idPrefix' | 'onChange'
+>;
+
+/** The fields of a form that is generated from a JSON Schema. Its view has the buttons, and judges the data. */
+export const SchemaForm = (props: Props) => (
+  <ThemedForm
+    {...props}
+    validator={validator}
+    tagName="div"
+    noValidate
+    showErrorList={false}
+    experimental_defaultFormStateBehavior={{ emptyObjectFields: 'skipDefaults' }}
+  >
+    <></>
+  </ThemedForm>
+);
