@@ -15,6 +15,33 @@ export type Draft = {
   readonly reason: string;
 };
 
+/** The edits after some of them changed; undefined drops one. */
+export const withEdits = (
+  edits: Draft['edits'],
+  changed: Readonly<Record<string, Edit | undefined>>,
+): Draft['edits'] =>
+  Object.fromEntries(
+    Object.entries({ ...edits, ...changed }).flatMap(([name, one]) => (one ? [[name, one] as const] : [])),
+  );
+
+/** For `withEdits`: drops every edit. */
+export const withoutEdits = (edits: Draft['edits']): Readonly<Record<string, undefined>> =>
+  Object.fromEntries(Object.keys(edits).map((name) => [name, undefined]));
+
+/** An edit of a value by its field; undefined: the field is empty. */
+export const editOf = (was: unknown, value: unknown): Edit =>
+  value === undefined ? { was } : { was, value };
+
+/** Edits as the hub takes them. */
+export const changesOf = (
+  edits: Draft['edits'],
+): { readonly set: Readonly<Record<string, unknown>>; readonly unset: string[] } => ({
+  set: Object.fromEntries(
+    Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [] : [[name, one.value]])),
+  ),
+  unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
+});
+
 const keyOf = (parts: readonly (string | null)[]): string => `fleet-ferry-values ${JSON.stringify(parts)}`;
 
 /** @param place person, site and agent */

@@ -1,5 +1,4 @@
-import { Button, Group, Textarea, Title } from '@mantine/core';
-import { type FormEvent, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { defined } from '#bundles/defined';
 import {
@@ -11,15 +10,23 @@ import {
   type ValuesPreview,
 } from '#bundles/transport/hub/client';
 import { send } from '../api/ask.ts';
-import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
+import {
+  changesOf,
+  type Draft,
+  type Edit,
+  editOf,
+  keepDraft,
+  readDraft,
+  withEdits,
+  withoutEdits,
+} from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { useSending } from '../api/sending.ts';
+import { ChangeSteps } from '../parts/form/change-steps.tsx';
 import { SchemaForm } from '../parts/form/schema-form.tsx';
 import { findFaults } from '../parts/form/validator.ts';
-import { Done, Previewed } from '../parts/form/value-preview.tsx';
 import { schemaOf, toErrors, uiOf } from '../parts/form/value-schema.ts';
 import { type FormState, type FormValue, isOverridden, ValueField } from '../parts/form/value-field.tsx';
-import { Refused } from '../parts/with-reason.tsx';
 
 const TEMPLATES = { FieldTemplate: ValueField };
 
@@ -41,7 +48,8 @@ export default function ValuesForm({ site, place }: Props) {
   const [draft, setDraft] = useState<Draft>(() => readDraft(key) ?? empty(site.version));
   const [preview, setPreview] = useState<ValuesPreview>();
   const [done, setDone] = useState<ValuesChanged>();
-  const { isSending, fault, clear, ask } = useSending();
+  const sending = useSending();
+  const { clear, ask } = sending;
   /** The Idempotency-Key of this change: a request that is repeated after a lost answer takes effect once. */
   const [request, setRequest] = useState(() => crypto.randomUUID());
   const { edits } = draft;
@@ -73,14 +81,11 @@ export default function ValuesForm({ site, place }: Props) {
   );
 
   const change = (edited: Readonly<Record<string, Edit | undefined>>): void => {
-    const next = Object.entries({ ...edits, ...edited }).flatMap(([name, one]) =>
-      one ? [[name, one] as const] : [],
-    );
     setDraft({
       ...draft,
       // Without an edit the form follows the newest version.
       version: hasEdits ? draft.version : site.version,
-      edits: Object.fromEntries(next),
+      edits: withEdits(edits, edited),
     });
     setPreview(undefined);
     setDone(undefined);
@@ -94,7 +99,7 @@ export default function ValuesForm({ site, place }: Props) {
     override: (name) => {
       const value = values.get(name);
       const started = value?.hidden === true ? undefined : (value?.inherited?.value ?? undefined);
-      change({ [name]: started === undefined ? { was: wasOf(name) } : { was: wasOf(name), value: started } });
+      change({ [name]: editOf(wasOf(name), started) });
     },
     remove: (name) => change({ [name]: { was: wasOf(name), removed: true } }),
     drop: (name) => change({ [name]: undefined }),
@@ -118,30 +123,19 @@ export default function ValuesForm({ site, place }: Props) {
         JSON.stringify(next[one.name]) !== JSON.stringify(data[one.name]),
     );
     if (edited.length === 0) return;
-    change(
-      Object.fromEntries(
-        edited.map(({ name }) => {
-          const value = next[name];
-          return [name, value === undefined ? { was: wasOf(name) } : { was: wasOf(name), value }];
-        }),
-      ),
-    );
+    change(Object.fromEntries(edited.map(({ name }) => [name, editOf(wasOf(name), next[name])])));
   };
 
   const body = (): ChangeBody => ({
     site: site.site,
     ...defined({ agent: place.agent ?? undefined }),
-    set: Object.fromEntries(
-      Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [] : [[name, one.value]])),
-    ),
-    unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
+    ...changesOf(edits),
     version: draft.version,
   });
   const look = (): Promise<void> =>
     ask(async () => setPreview(await send((options) => valuesPreview({ valuesChange: body() }, options))));
-  const submit = (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    return ask(async () => {
+  const submit = (): Promise<void> =>
+    ask(async () => {
       const asked = { ...body(), reason: draft.reason.trim() };
       const answer = await send((options) => valuesChange({ valuesChange: asked }, options), {
         key: request,
@@ -152,7 +146,6 @@ export default function ValuesForm({ site, place }: Props) {
       setRequest(crypto.randomUUID());
       await revalidate();
     });
-  };
 
   return (
     <>
@@ -166,42 +159,17 @@ export default function ValuesForm({ site, place }: Props) {
         extraErrors={errors}
         onChange={({ formData }) => take(formData as Data)}
       />
-      {done !== undefined && <Done changed={done} />}
-      {hasEdits && (
-        <Group mt="md">
-          <Button loading={isSending} disabled={judged.length > 0} onClick={() => void look()}>
-            Preview
-          </Button>
-          <Button
-            variant="default"
-            onClick={() => change(Object.fromEntries(Object.keys(edits).map((name) => [name, undefined])))}
-          >
-            Discard my changes
-          </Button>
-        </Group>
-      )}
-      {fault !== undefined && <Refused fault={fault} />}
-      {preview !== undefined && (
-        <section aria-label="Preview">
-          <Title order={2}>Preview</Title>
-          <Previewed preview={preview} />
-          {preview.faults.length === 0 && preview.sites.length > 0 && (
-            <form onSubmit={(event) => void submit(event)}>
-              <Textarea
-                label="Reason"
-                description="It is signed into the log."
-                required
-                withAsterisk={false}
-                value={draft.reason}
-                onChange={({ currentTarget: { value } }) => setDraft({ ...draft, reason: value })}
-              />
-              <Button type="submit" mt="md" loading={isSending}>
-                {preview.review.length > 0 ? 'Submit for review' : 'Make the change'}
-              </Button>
-            </form>
-          )}
-        </section>
-      )}
+      <ChangeSteps
+        draft={draft}
+        sending={sending}
+        done={done}
+        preview={preview}
+        isPreviewable={judged.length === 0}
+        look={look}
+        discard={() => change(withoutEdits(edits))}
+        explain={(reason) => setDraft({ ...draft, reason })}
+        submit={submit}
+      />
     </>
   );
 }

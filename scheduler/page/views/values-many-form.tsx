@@ -1,5 +1,5 @@
-import { Button, Group, Text, Textarea, Title } from '@mantine/core';
-import { type FormEvent, useEffect, useMemo, useState } from 'react';
+import { Button, Group, Text } from '@mantine/core';
+import { useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import {
   valuesChange,
@@ -10,15 +10,23 @@ import {
   type ValuesSelection,
 } from '#bundles/transport/hub/client';
 import { send } from '../api/ask.ts';
-import { type Draft, type Edit, keepDraft, readDraft } from '../api/drafts.ts';
+import {
+  changesOf,
+  type Draft,
+  type Edit,
+  editOf,
+  keepDraft,
+  readDraft,
+  withEdits,
+  withoutEdits,
+} from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { useSending } from '../api/sending.ts';
+import { ChangeSteps } from '../parts/form/change-steps.tsx';
 import { type ManyState, ManyField } from '../parts/form/many-field.tsx';
 import { SchemaForm } from '../parts/form/schema-form.tsx';
 import { findFaults } from '../parts/form/validator.ts';
-import { Done, Previewed } from '../parts/form/value-preview.tsx';
 import { schemaOf, toErrors, uiOf } from '../parts/form/value-schema.ts';
-import { Refused } from '../parts/with-reason.tsx';
 
 const TEMPLATES = { FieldTemplate: ManyField };
 const EMPTY: Draft = { version: 0, edits: {}, reason: '' };
@@ -46,7 +54,8 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
   const [leftOut, setLeftOut] = useState<ReadonlySet<string>>(new Set());
   const [previewed, setPreviewed] = useState<PreviewedChange>();
   const [done, setDone] = useState<ValuesChanged>();
-  const { isSending, fault, clear, ask } = useSending();
+  const sending = useSending();
+  const { clear, ask } = sending;
   const { edits } = draft;
   const secrets = useMemo(
     () => new Set(values.filter(({ hidden }) => hidden).map(({ name }) => name)),
@@ -71,10 +80,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
   const errors = useMemo(() => toErrors(judged), [judged]);
 
   const change = (edited: Readonly<Record<string, Edit | undefined>>): void => {
-    const next = Object.entries({ ...edits, ...edited }).flatMap(([name, one]) =>
-      one ? [[name, one] as const] : [],
-    );
-    setDraft({ ...draft, edits: Object.fromEntries(next) });
+    setDraft({ ...draft, edits: withEdits(edits, edited) });
     setPreviewed(undefined);
     setDone(undefined);
     clear();
@@ -86,7 +92,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
     set: (name) => {
       const [common] = byName.get(name)?.given ?? [];
       const start = secrets.has(name) ? undefined : common?.value;
-      change({ [name]: start === undefined ? { was: null } : { was: null, value: start } });
+      change({ [name]: editOf(null, start) });
     },
     remove: (name) => change({ [name]: { was: null, removed: true } }),
     drop: (name) => change({ [name]: undefined }),
@@ -99,14 +105,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
         JSON.stringify(next[name]) !== JSON.stringify(data[name]),
     );
     if (edited.length === 0) return;
-    change(
-      Object.fromEntries(
-        edited.map(({ name }): [string, Edit] => {
-          const value = next[name];
-          return [name, value === undefined ? { was: null } : { was: null, value }];
-        }),
-      ),
-    );
+    change(Object.fromEntries(edited.map(({ name }) => [name, editOf(null, next[name])])));
   };
   const bodyWithout = (without: ReadonlySet<string>): ChangeBody => ({
     select,
@@ -114,10 +113,7 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
     sites: Object.fromEntries(
       sites.flatMap(({ site, version }) => (without.has(site) ? [] : [[site, version]])),
     ),
-    set: Object.fromEntries(
-      Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [] : [[name, one.value]])),
-    ),
-    unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
+    ...changesOf(edits),
   });
   const look = (without = leftOut): Promise<void> =>
     ask(async () => {
@@ -134,9 +130,10 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
     if (next.size < sites.length) void look(next);
     else setPreviewed(undefined);
   };
-  const submit = (event: FormEvent, { body, key: request }: PreviewedChange): Promise<void> => {
-    event.preventDefault();
-    return ask(async () => {
+  const submit = (): Promise<void> =>
+    ask(async () => {
+      if (previewed === undefined) return;
+      const { body, key: request } = previewed;
       const valuesBody = { ...body, reason: draft.reason.trim() };
       const answer = await send((options) => valuesChange({ valuesChange: valuesBody }, options), {
         key: request,
@@ -147,7 +144,6 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
       setLeftOut(new Set());
       await revalidate();
     });
-  };
   const preview = previewed?.preview;
   const refused = [...new Set(preview?.faults.map(({ site }) => site))];
 
@@ -163,66 +159,40 @@ export default function ManyForm({ selection }: { readonly selection: ValuesSele
         extraErrors={errors}
         onChange={({ formData }) => take(formData as Data)}
       />
-      {done !== undefined && <Done changed={done} />}
-      {leftOut.size > 0 && (
-        <Group mt="md">
-          <Text>Left out: {[...leftOut].join(', ')}</Text>
-          <Button
-            size="xs"
-            variant="default"
-            onClick={() => {
-              setLeftOut(new Set());
-              setPreviewed(undefined);
-            }}
-          >
-            Take all sites again
-          </Button>
-        </Group>
-      )}
-      {Object.keys(edits).length > 0 && (
-        <Group mt="md">
-          <Button
-            loading={isSending}
-            disabled={judged.length > 0 || leftOut.size === sites.length}
-            onClick={() => void look()}
-          >
-            Preview
-          </Button>
-          <Button
-            variant="default"
-            onClick={() => change(Object.fromEntries(Object.keys(edits).map((name) => [name, undefined])))}
-          >
-            Discard my changes
-          </Button>
-        </Group>
-      )}
-      {fault !== undefined && <Refused fault={fault} />}
-      {previewed !== undefined && preview !== undefined && (
-        <section aria-label="Preview">
-          <Title order={2}>Preview</Title>
-          <Previewed preview={preview} />
-          {refused.length > 0 && (
-            <Button mt="md" variant="default" loading={isSending} onClick={() => leaveOut(refused)}>
-              Leave out {refused.length === 1 ? 'this site' : `these ${refused.length} sites`}
-            </Button>
-          )}
-          {preview.faults.length === 0 && preview.sites.length > 0 && (
-            <form onSubmit={(event) => void submit(event, previewed)}>
-              <Textarea
-                label="Reason"
-                description="It is signed into the log."
-                required
-                withAsterisk={false}
-                value={draft.reason}
-                onChange={({ currentTarget: { value } }) => setDraft({ ...draft, reason: value })}
-              />
-              <Button type="submit" mt="md" loading={isSending}>
-                {preview.review.length > 0 ? 'Submit for review' : 'Make the change'}
+      <ChangeSteps
+        draft={draft}
+        sending={sending}
+        done={done}
+        preview={preview}
+        isPreviewable={judged.length === 0 && leftOut.size !== sites.length}
+        look={look}
+        discard={() => change(withoutEdits(edits))}
+        explain={(reason) => setDraft({ ...draft, reason })}
+        submit={submit}
+        above={
+          leftOut.size > 0 && (
+            <Group mt="md">
+              <Text>Left out: {[...leftOut].join(', ')}</Text>
+              <Button
+                size="xs"
+                variant="default"
+                onClick={() => {
+                  setLeftOut(new Set());
+                  setPreviewed(undefined);
+                }}
+              >
+                Take all sites again
               </Button>
-            </form>
-          )}
-        </section>
-      )}
+            </Group>
+          )
+        }
+      >
+        {refused.length > 0 && (
+          <Button mt="md" variant="default" loading={sending.isSending} onClick={() => leaveOut(refused)}>
+            Leave out {refused.length === 1 ? 'this site' : `these ${refused.length} sites`}
+          </Button>
+        )}
+      </ChangeSteps>
     </>
   );
 }
