@@ -1,12 +1,12 @@
-import { Alert, Button, Group, Text } from '@mantine/core';
-import FieldTemplate from '@rjsf/mantine/lib/templates/FieldTemplate.js';
+import { Alert, Group, Text } from '@mantine/core';
 import type { FieldTemplateProps } from '@rjsf/utils';
-import type { ComponentType, ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import type { PlacedValue, ValuesOfSite } from '#bundles/transport/hub/client';
 import type { Edit } from '../../api/drafts.ts';
 import { At } from '../age.tsx';
 import { BAD } from '../bad.ts';
 import { JsonText } from '../json-text.tsx';
+import { FieldAction, FieldHead, InnerField, NotEditable } from './field-head.tsx';
 
 export type FormValue = ValuesOfSite['places'][number]['values'][number];
 
@@ -23,9 +23,6 @@ export type FormState = {
   readonly keep: (name: string) => void;
 };
 
-/** The field template of the theme, for the fields inside of a value. */
-const Plain = FieldTemplate as ComponentType<FieldTemplateProps>;
-
 /** Whether the place has a value of its own, with the edits that are not sent yet. */
 export const isOverridden = ({ given }: FormValue, edit: Edit | undefined): boolean =>
   edit === undefined ? given !== null : edit.removed !== true;
@@ -36,13 +33,13 @@ export const ValueField = (props: FieldTemplateProps) => {
   const { path } = fieldPathId;
   const state = registry.formContext as FormState;
   const value = path.length === 1 ? state.values.get(String(path[0])) : undefined;
-  if (value === undefined) return <Plain {...props} />;
+  if (value === undefined) return <InnerField {...props} />;
   return <Value {...props} value={value} state={state} />;
 };
 
 type ValueProps = FieldTemplateProps & { readonly value: FormValue; readonly state: FormState };
 
-const Value = ({ children, label, rawErrors = [], schema, value, state }: ValueProps) => {
+const Value = ({ children, label, rawErrors, schema, value, state }: ValueProps) => {
   const { name, given, editable } = value;
   const edit = state.edits[name];
   const isOwn = isOverridden(value, edit);
@@ -52,52 +49,29 @@ const Value = ({ children, label, rawErrors = [], schema, value, state }: ValueP
       {isOwn && editable ? (
         children
       ) : (
-        <>
-          <Text fw={700}>{label}</Text>
-          {schema.description !== undefined && <Text size="sm">{schema.description}</Text>}
+        <FieldHead label={label} schema={schema} rawErrors={rawErrors}>
           <Text>{isOwn ? <Placed of={given} /> : <Inherited value={value} />}</Text>
-          {rawErrors.map((one) => (
-            <Text key={one} role="alert" className="bad-text">
-              {one}
-            </Text>
-          ))}
-        </>
+        </FieldHead>
       )}
       <About value={value} edit={edit} isOwn={isOwn} />
       <Meanwhile given={given} edit={edit} hidden={value.hidden}>
-        <Action title="Keep my edit" what={`Keep my edit: ${about}`} act={() => state.keep(name)} />
-        <Action title="Take theirs" what={`Take theirs: ${about}`} act={() => state.drop(name)} />
+        <FieldAction title="Keep my edit" what={about} act={() => state.keep(name)} />
+        <FieldAction title="Take theirs" what={about} act={() => state.drop(name)} />
       </Meanwhile>
       <Group gap="xs" mt="xs">
         {editable && !isOwn && (
-          <Action title="Override here" what={`Override here: ${about}`} act={() => state.override(name)} />
+          <FieldAction title="Override here" what={about} act={() => state.override(name)} />
         )}
         {editable && isOwn && given !== null && (
-          <Action
-            title="Remove the override"
-            what={`Remove the override: ${about}`}
-            act={() => state.remove(name)}
-          />
+          <FieldAction title="Remove the override" what={about} act={() => state.remove(name)} />
         )}
         {edit !== undefined && (
-          <Action
-            title="Leave it as it is"
-            what={`Leave it as it is: ${about}`}
-            act={() => state.drop(name)}
-          />
+          <FieldAction title="Leave it as it is" what={about} act={() => state.drop(name)} />
         )}
       </Group>
     </section>
   );
 };
-
-type ActionProps = { readonly title: string; readonly what: string; readonly act: () => void };
-
-const Action = ({ title, what, act }: ActionProps) => (
-  <Button size="xs" variant="default" onClick={act} aria-label={what}>
-    {title}
-  </Button>
-);
 
 type AboutProps = { readonly value: FormValue; readonly edit: Edit | undefined; readonly isOwn: boolean };
 
@@ -120,12 +94,7 @@ const About = ({ value, edit, isOwn }: AboutProps) => {
           </>
         )}
       </Text>
-      {!editable && (
-        <Text size="sm">
-          You may not change it here:{' '}
-          {editableBy === null ? 'only the platform team does' : `it is for ${editableBy}`}.
-        </Text>
-      )}
+      {!editable && <NotEditable what="You may not change it here" editableBy={editableBy} />}
       <Remarks value={value} isEdited={edit !== undefined} />
     </>
   );
