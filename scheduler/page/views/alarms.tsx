@@ -18,6 +18,7 @@ import {
   useNavigate,
   useSearchParams,
 } from 'react-router';
+import { formatCount } from '#bundles/format-count';
 import {
   acknowledgeAlarms,
   type AlarmCauses,
@@ -109,8 +110,6 @@ export const AlarmsView = () => {
   );
 };
 
-const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
-
 type OpenProps = {
   readonly of: Extract<AlarmsAnswer, { readonly kind: 'open' }>;
   readonly query: URLSearchParams;
@@ -123,7 +122,7 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
     .toSorted((a, b) => a.localeCompare(b));
   return (
     <>
-      <Text>{total === 0 ? 'No alarm is open.' : `${count} open, of ${plural(total, 'cause')}.`}</Text>
+      <Text>{total === 0 ? 'No alarm is open.' : `${count} open, of ${formatCount(total, 'cause')}.`}</Text>
       {failing.map(({ receiver, since, failures, message, nextAt }) => (
         <Text key={receiver}>
           <State mood="bad">{`${receiver} fails`}</State> Since <Age at={since} now={at} /> it took no notice,
@@ -145,10 +144,7 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
           <NativeSelect
             name="workspace"
             label="Owner"
-            data={[
-              { value: '', label: 'all' },
-              ...owners.map((owner) => ({ value: owner ?? '', label: owner ?? '' })),
-            ]}
+            data={[{ value: '', label: 'all' }, ...owners]}
             defaultValue={query.get('workspace') ?? ''}
           />
           <Button type="submit" variant="default">
@@ -195,7 +191,7 @@ const CauseCard = ({ cause, now, members }: CauseProps) => {
   const toggled = new URLSearchParams(query);
   if (members === undefined) toggled.set('cause', id);
   else toggled.delete('cause');
-  const where = sites === 0 ? '' : ` at ${plural(sites, 'site')}`;
+  const where = sites === 0 ? '' : ` at ${formatCount(sites, 'site')}`;
   const title = [kind, cause.cause].filter((word) => word !== '').join(' ');
   return (
     <Card withBorder padding="sm" className={cause.silenced === cause.alarms ? 'cause silent' : 'cause'}>
@@ -330,7 +326,9 @@ const Acts = ({ cause }: { readonly cause: Cause }) => {
             title: 'Acknowledge',
             what: `Acknowledge ${kind}`,
             preview: (
-              <Text size="sm">No repeated notices about {plural(count, 'open alarm')} of this cause.</Text>
+              <Text size="sm">
+                No repeated notices about {formatCount(count, 'open alarm')} of this cause.
+              </Text>
             ),
             decide: (reason: string, options) =>
               acknowledgeAlarms({ alarmHandle: { target, reason } }, options),

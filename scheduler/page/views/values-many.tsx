@@ -1,6 +1,7 @@
 import { Anchor, Button, Checkbox, Group, List, Text, TextInput, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { formatCount } from '#bundles/format-count';
 import { type ValuesSelection, valuesSelection, valuesTree } from '#bundles/transport/hub/client';
 import { ask, Refusal, refusedOr } from '../api/ask.ts';
 import { Refused } from '../parts/with-reason.tsx';
@@ -76,7 +77,7 @@ export const ManyValuesView = () => {
                 <Anchor component={Link} to={`?select=${encodeURIComponent(pair)}`}>
                   {pair}
                 </Anchor>{' '}
-                ({sites} {sites === 1 ? 'site' : 'sites'})
+                ({formatCount(sites, 'site')})
               </List.Item>
             ))}
           </List>
@@ -105,13 +106,10 @@ export const ManyValuesView = () => {
 /** The sites that are selected, and those that a person should know of before. */
 const Selected = ({ of: { sites, unseen, others, agents } }: { readonly of: ValuesSelection }) => {
   const count = agents ? sites.reduce((sum, one) => sum + one.agents.length, 0) : sites.length;
-  const what = agents ? 'agent' : 'site';
   return (
     <>
       <details>
-        <summary>
-          {count} {count === 1 ? what : `${what}s`}
-        </summary>
+        <summary>{formatCount(count, agents ? 'agent' : 'site')}</summary>
         <Text size="sm">
           {sites
             .map(({ site, agents: own }) =>

@@ -1,5 +1,6 @@
 import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { formatCount } from '#bundles/format-count';
 import {
   type ValuesProposals,
   valuesProposals,
@@ -72,7 +73,7 @@ export const ValuesView = () => {
           </Group>
         </Form>
         <Text>
-          {tree.total} {tree.total === 1 ? 'site' : 'sites'}.{' '}
+          {formatCount(tree.total, 'site')}.{' '}
           <Anchor component={Link} to={`/values/select/sites?select=${encodeURIComponent(select)}`}>
             {select === '' ? 'Change values of many sites' : 'Change values of all sites with these labels'}
           </Anchor>
@@ -139,7 +140,7 @@ const Layers = ({ layers, below }: LayersProps) => {
             <Anchor component={Link} to={`/values?select=${encodeURIComponent(names)}`}>
               {names === '' ? 'All sites' : names}
             </Anchor>{' '}
-            ({own[0]?.sites} {own[0]?.sites === 1 ? 'site' : 'sites'})
+            ({formatCount(own[0]?.sites ?? 0, 'site')})
             {own.map((layer) => (
               <details key={layer.name}>
                 <summary>

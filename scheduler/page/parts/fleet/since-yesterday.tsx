@@ -1,5 +1,6 @@
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
+import { formatCount } from '#bundles/format-count';
 import type { Audit, Overview } from '#bundles/transport/hub/client';
 import { Age } from '../age.tsx';
 import { describeEntry } from '../describe-entry.ts';
@@ -17,8 +18,7 @@ export const SinceYesterday = ({ changed, causes, at, entries }: Props) => {
     <ul className="plain">
       {changed.environments.map(({ environment, packages, sites }) => (
         <li key={environment}>
-          {packages} {packages === 1 ? 'package' : 'packages'} changed at {sites}{' '}
-          {sites === 1 ? 'site' : 'sites'} of{' '}
+          {formatCount(packages, 'package')} changed at {formatCount(sites, 'site')} of{' '}
           <Anchor component={Link} to={`/workloads?environment=${encodeURIComponent(environment)}`}>
             {environment}
           </Anchor>

@@ -1,4 +1,5 @@
 import { Alert, List, Text } from '@mantine/core';
+import { formatCount } from '#bundles/format-count';
 import type { ValuesChanged, ValuesPreview } from '#bundles/transport/hub/client';
 import { BAD } from '../bad.ts';
 import { ChangedValues } from '../changed-values.tsx';
@@ -96,7 +97,7 @@ export const Previewed = ({
     ))}
     {review.map(({ name, required }) => (
       <Text key={name}>
-        It needs {required} {required === 1 ? 'approval' : 'approvals'} of others
+        It needs {formatCount(required, 'approval')} of others
         {name === 'approvals' ? '' : ` (${name})`}.
       </Text>
     ))}

@@ -1,5 +1,6 @@
 import { Loader, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import { formatCount } from '#bundles/format-count';
 import { type Compare, compare } from '#bundles/transport/hub/client';
 import { refusedOr, Refusal, send } from '../../api/ask.ts';
 
@@ -57,18 +58,16 @@ const nameOf = (side: Side): string =>
   side?.version?.version ?? side?.version?.commit?.slice(0, 8) ?? side?.name ?? 'nothing';
 
 const describe = ({ outcome, left, right, values, objects }: Compare['assignments'][number]): string => {
-  const agents = (side: Side): string => `${side?.agents.all ?? 0} agent${side?.agents.all === 1 ? '' : 's'}`;
+  const agents = (side: Side): string => formatCount(side?.agents.all ?? 0, 'agent');
   switch (outcome) {
     case 'only left':
       return `new, ${nameOf(left)}`;
     case 'only right':
       return `removed from ${agents(right)}, where ${nameOf(right)} runs`;
     case 'version':
-      return `${nameOf(right)} to ${nameOf(left)} at ${agents(right)}, ${objects.length} object${objects.length === 1 ? '' : 's'} differ`;
-    case 'configuration': {
-      const count = values.length;
-      return `configuration at ${agents(right)}, ${count} value${count === 1 ? '' : 's'}, ${objects.length} object${objects.length === 1 ? '' : 's'}`;
-    }
+      return `${nameOf(right)} to ${nameOf(left)} at ${agents(right)}, ${formatCount(objects.length, 'object')} differ`;
+    case 'configuration':
+      return `configuration at ${agents(right)}, ${formatCount(values.length, 'value')}, ${formatCount(objects.length, 'object')}`;
     case 'same':
       return 'nothing';
   }
