@@ -13,7 +13,7 @@ import {
 import { ask, given } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { ChainGraph } from '../parts/fleet/chain-graph.tsx';
-import { dividingLabels, type FleetSite, sitesOf, TONES } from '../parts/fleet/fleet-site.ts';
+import { dividingLabels, type FleetSite, sitesOf, TONE_WORDS } from '../parts/fleet/fleet-site.ts';
 import { groupSites, SITE_GROUPS } from '../parts/fleet/group-sites.ts';
 import { Problems } from '../parts/fleet/problems.tsx';
 import { SinceYesterday } from '../parts/fleet/since-yesterday.tsx';
@@ -21,7 +21,7 @@ import { SiteGrid } from '../parts/fleet/site-grid.tsx';
 import { WaitsForPerson } from '../parts/fleet/waits-for-person.tsx';
 import { useScope } from '../parts/shell/scope.tsx';
 import { Shape } from '../parts/state.tsx';
-import type { Tone } from '../parts/tone.ts';
+import { type Tone, TONES } from '../parts/tone.ts';
 import { ComplianceSection, readCompliance } from './compliance.tsx';
 
 type Answers = {
@@ -99,13 +99,6 @@ const Part = ({ id, title, children }: PartProps) => (
   </section>
 );
 
-const WORDS: Readonly<Record<Tone, readonly [one: string, many: string]>> = {
-  bad: ['fails', 'fail'],
-  late: ['late or behind', 'late or behind'],
-  quiet: ['waits or is held', 'wait or are held'],
-  good: ['complies', 'comply'],
-};
-
 type TotalsProps = {
   readonly sites: readonly FleetSite[];
   readonly scope: string;
@@ -128,7 +121,7 @@ const Totals = ({ sites, scope, children }: TotalsProps) => {
         const count = sites.filter((site) => site.tone === tone).length;
         return (
           <Anchor key={tone} component={Link} to={link(tone)} className={`total ${tone}`}>
-            <Shape tone={tone} /> <strong>{count}</strong> {WORDS[tone][count === 1 ? 0 : 1]}
+            <Shape tone={tone} /> <strong>{count}</strong> {TONE_WORDS[tone][count === 1 ? 0 : 1]}
           </Anchor>
         );
       })}
@@ -186,7 +179,7 @@ const Cells = ({ sites: all, now }: { readonly sites: readonly FleetSite[]; read
                 return count === 0 ? null : (
                   <span key={tone}>
                     {' '}
-                    <Shape tone={tone} /> {count} {WORDS[tone][count === 1 ? 0 : 1]}
+                    <Shape tone={tone} /> {count} {TONE_WORDS[tone][count === 1 ? 0 : 1]}
                   </span>
                 );
               })}

@@ -21,7 +21,7 @@ import { HealthText } from '../parts/health-text.tsx';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { Judgement, State } from '../parts/state.tsx';
-import { type Tone, toneOf } from '../parts/tone.ts';
+import { byTone, toneOf } from '../parts/tone.ts';
 import { waitsFor } from '../parts/waits.ts';
 import { Timeline } from './timeline.tsx';
 
@@ -131,10 +131,7 @@ export const SiteView = () => {
 };
 
 /** The assignments among the rows. */
-const worstFirst = (rows: readonly Row[]): readonly Row[] =>
-  rows.filter(isAssigned).toSorted((a, b) => TONES.indexOf(toneOf(a)) - TONES.indexOf(toneOf(b)));
-
-const TONES: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
+const worstFirst = (rows: readonly Row[]): readonly Row[] => rows.filter(isAssigned).toSorted(byTone);
 
 /** The state of the whole site in one line, and the views that have more about it. */
 const Summary = ({
@@ -151,18 +148,13 @@ const Summary = ({
       .flatMap(({ heardAt }) => heardAt ?? [])
       .toSorted()
       .at(-1) ?? null;
-  const verdicts = Map.groupBy(rows, (row) => `${toneOf(row)} ${row.verdict}`);
-  const sorted = [...verdicts.values()].toSorted(
-    ([a], [b]) => TONES.indexOf(a ? toneOf(a) : 'good') - TONES.indexOf(b ? toneOf(b) : 'good'),
-  );
+  const verdicts = Map.groupBy(rows.toSorted(byTone), (row) => `${toneOf(row)} ${row.verdict}`);
   return (
     <Group gap="sm" my="xs">
-      {sorted.map((of) => {
-        const [first] = of;
-        return (
-          first && <State key={first.verdict} mood={toneOf(first)}>{`${of.length} ${first.verdict}`}</State>
-        );
-      })}
+      {[...verdicts].map(
+        ([key, of]) =>
+          of[0] && <State key={key} mood={toneOf(of[0])}>{`${of.length} ${of[0].verdict}`}</State>,
+      )}
       {rows.length > 0 && (
         <Text size="sm" c="dimmed">
           Compared <Age at={oldestOf(rows)} now={now} />, heard <Age at={heard} now={now} />.

@@ -18,16 +18,16 @@ import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { choicesOf, type Facet, facetsOf, filterSites } from '../parts/fleet/facets.ts';
 import {
+  causeNames,
   describeSite,
   dividingLabels,
   type FleetSite,
-  nameCause,
   sitesOf,
-  TONES,
 } from '../parts/fleet/fleet-site.ts';
 import { LongTable } from '../parts/long-table.tsx';
 import { SavedViews } from '../parts/saved-views.tsx';
 import { State } from '../parts/state.tsx';
+import { TONES } from '../parts/tone.ts';
 
 export const readSites = async ({ request }: LoaderFunctionArgs): Promise<Overview> => {
   const query = new URL(request.url).searchParams;
@@ -129,9 +129,6 @@ type Column = {
   readonly text: (site: FleetSite, answer: Overview) => string;
 };
 
-const causesText = ({ causes }: FleetSite, answer: Overview): string =>
-  causes.flatMap((at) => (answer.causes[at] ? [nameCause(answer.causes[at])] : [])).join(', ');
-
 const plain = (name: string, text: Column['text']): Column => ({ name, text, cell: text });
 
 const COLUMNS: readonly Column[] = [
@@ -140,7 +137,7 @@ const COLUMNS: readonly Column[] = [
     text: ({ judged }) => describeSite(judged),
     cell: ({ tone, judged }) => <State mood={tone}>{describeSite(judged)}</State>,
   },
-  plain('Cause', causesText),
+  plain('Cause', (site, { causes }) => causeNames(site, causes).join(', ')),
   plain('Channels', ({ place }) => place.channels.join(', ')),
   plain('Agents', ({ judged }) => `${judged.agents}`),
   plain('Assignments', ({ judged }) => `${judged.assignments}`),
@@ -201,6 +198,10 @@ type TableProps = {
 };
 
 const SiteTable = ({ sites, answer, columns }: TableProps) => {
+  const cellsOf = (site: FleetSite): readonly string[] => [
+    site.name,
+    ...columns.map(({ text }) => text(site, answer)),
+  ];
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const toggle = (name: string): void => {
     const next = new Set(chosen);
@@ -214,8 +215,8 @@ const SiteTable = ({ sites, answer, columns }: TableProps) => {
         label="Sites"
         headings={['Site', ...columns.map(({ name }) => name)]}
         rows={sites}
-        textOf={(site) => [site.name, ...columns.map(({ text }) => text(site, answer))].join(' ')}
-        cellsOf={(site) => [site.name, ...columns.map(({ text }) => text(site, answer))]}
+        textOf={(site) => cellsOf(site).join(' ')}
+        cellsOf={cellsOf}
       >
         {(site, props) => (
           <Table.Tr key={site.name} {...props}>

@@ -1,5 +1,6 @@
 import type { Overview } from '#bundles/transport/hub/client';
-import { dividingLabels, type FleetSite, nameCause, TONES, VALUE_STATES } from './fleet-site.ts';
+import { TONES } from '../tone.ts';
+import { causeNames, dividingLabels, type FleetSite, TONE_WORDS, VALUE_STATES } from './fleet-site.ts';
 
 /** A property that sites are filtered by. Its key is the parameter of the address. */
 export type Facet = {
@@ -14,13 +15,6 @@ export type Facet = {
 
 export type Choice = { readonly value: string; readonly label: string; readonly count: number };
 
-const TONE_NAMES = {
-  bad: 'fails',
-  late: 'late or behind',
-  quiet: 'waits or is held',
-  good: 'complies',
-} as const;
-
 const HOUR_MS = 3_600_000;
 const AGES = [
   ['hour', 'an hour', HOUR_MS],
@@ -32,8 +26,8 @@ const AGES = [
 const ageOf = (saidAt: number | null, now: number): string =>
   saidAt === null ? 'never' : (AGES.find(([, , ms]) => now - saidAt <= ms)?.[0] ?? 'older');
 
-/** Prefix of parameters that are labels of sites. */
-const LABEL = 'label-';
+/** Key of the facet of a label of sites. */
+export const labelKey = (name: string): string => `label-${name}`;
 
 /** @param now the hub's time, in ms */
 export const facetsOf = (
@@ -41,7 +35,13 @@ export const facetsOf = (
   causes: Overview['causes'],
   now: number,
 ): readonly Facet[] => [
-  { key: 'tone', label: 'Site', of: ({ tone }) => [tone], names: TONE_NAMES, order: TONES },
+  {
+    key: 'tone',
+    label: 'Site',
+    of: ({ tone }) => [tone],
+    names: Object.fromEntries(TONES.map((tone) => [tone, TONE_WORDS[tone][0]])),
+    order: TONES,
+  },
   {
     key: 'verdict',
     label: 'Package',
@@ -50,7 +50,7 @@ export const facetsOf = (
   {
     key: 'cause',
     label: 'Cause',
-    of: (site) => site.causes.flatMap((at) => (causes[at] ? [nameCause(causes[at])] : [])),
+    of: (site) => causeNames(site, causes),
   },
   {
     key: 'values',
@@ -60,7 +60,7 @@ export const facetsOf = (
   },
   { key: 'channel', label: 'Channel', of: ({ place }) => place.channels },
   ...dividingLabels(sites).map((name) => ({
-    key: `${LABEL}${name}`,
+    key: labelKey(name),
     label: name,
     of: ({ place: { labels } }: FleetSite) => (labels[name] === undefined ? [] : [labels[name]]),
   })),

@@ -1,6 +1,6 @@
 import type { Overview } from '#bundles/transport/hub/client';
 import { ageMarks } from '../../../hub/questions/status/attention.ts';
-import { type Tone, toneOf } from '../tone.ts';
+import { byTone, isBad, type Tone, toneOf, TONES } from '../tone.ts';
 
 type Judged = Overview['judged'][number];
 type Place = Overview['places'][number];
@@ -16,9 +16,6 @@ export type FleetSite = {
   /** Indexes of its causes in the answer. */
   readonly causes: readonly number[];
 };
-
-/** The worst first. */
-export const TONES: readonly Tone[] = ['bad', 'late', 'quiet', 'good'];
 
 const worstTone = ({ states, values }: Judged): Tone => {
   const worst = TONES.find((tone) => states.some((state) => toneOf(state) === tone)) ?? 'quiet';
@@ -60,7 +57,7 @@ export const VALUE_STATES = {
 export const describeSite = ({ states, values }: Judged): string =>
   [
     ...states
-      .toSorted((a, b) => TONES.indexOf(toneOf(a)) - TONES.indexOf(toneOf(b)))
+      .toSorted(byTone)
       .map((state) => `${state.count} ${[state.verdict, ...ageMarks(state)].join(' ')}`),
     ...(values === null ? [] : [VALUE_STATES[values]]),
   ].join(', ');
@@ -91,5 +88,16 @@ export const nameCause = ({ kind, code, check, assignment, channel }: CauseName)
   return of === null ? kind : `${kind}: ${of}`;
 };
 
-export const toneOfCause = (kind: CauseName['kind']): Tone =>
-  kind === 'failed' || kind === 'drifted' || kind === 'release refused' ? 'bad' : 'late';
+export const toneOfCause = (kind: CauseName['kind']): Tone => (isBad(kind) ? 'bad' : 'late');
+
+/** Words for one site and for several sites of a tone. */
+export const TONE_WORDS: Readonly<Record<Tone, readonly [one: string, many: string]>> = {
+  bad: ['fails', 'fail'],
+  late: ['late or behind', 'late or behind'],
+  quiet: ['waits or is held', 'wait or are held'],
+  good: ['complies', 'comply'],
+};
+
+/** Names of the causes of a site. */
+export const causeNames = ({ causes }: FleetSite, all: Overview['causes']): readonly string[] =>
+  causes.flatMap((at) => (all[at] ? [nameCause(all[at])] : []));

@@ -1,3 +1,4 @@
+import { labelKey } from './facets.ts';
 import type { FleetSite } from './fleet-site.ts';
 
 /** Divisions of the picture of sites that are no labels. */
@@ -43,7 +44,7 @@ export const groupSites = (
   const environment = query.get('environment');
   if (environment !== null) table.set('environment', environment);
   const isLabelled = all.some(({ place }) => place.labels[label] === value);
-  if (inside !== null && labels.includes(label) && isLabelled) table.set(`label-${label}`, value);
+  if (inside !== null && labels.includes(label) && isLabelled) table.set(labelKey(label), value);
   const groups = new Map<string, FleetSite[]>();
   for (const site of sites)
     for (const name of groupsOf(site, by)) {

@@ -1,6 +1,7 @@
 import { useComputedColorScheme } from '@mantine/core';
 import { useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router';
+import { TONES } from '../tone.ts';
 import { describeSite, type FleetSite } from './fleet-site.ts';
 
 /** Sides of a cell in pixels: as large as fits, so that a small fleet is no dust and a large one no wall. */
@@ -71,9 +72,7 @@ const draw = (canvas: HTMLCanvasElement, { sites, now, side, columns }: Drawn): 
   if (!pen) return;
   pen.scale(ratio, ratio);
   const style = getComputedStyle(canvas);
-  const colors = new Map(
-    (['good', 'quiet', 'late', 'bad'] as const).map((tone) => [tone, style.getPropertyValue(`--${tone}`)]),
-  );
+  const colors = new Map(TONES.map((tone) => [tone, style.getPropertyValue(`--${tone}`)]));
   const paper = style.getPropertyValue('--mantine-color-body');
   for (const [at, site] of sites.entries()) {
     const gap = side > 8 ? 2 : 1;
