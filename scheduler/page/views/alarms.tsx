@@ -272,19 +272,11 @@ const CauseCard = ({ cause, now, members }: CauseProps) => {
 };
 
 const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string }) => {
-  const { kind, subject, since, summary, noticedAt, acknowledged, silenced } = alarm;
-  const to = alarmAddress(kind, subject);
-  const name = subject.agent ?? subject.site ?? subject.name ?? 'the hub';
+  const { since, summary, noticedAt, acknowledged, silenced } = alarm;
   return (
     <li>
       <Group gap="xs">
-        {to === undefined ? (
-          name
-        ) : (
-          <Anchor component={Link} to={to}>
-            {name}
-          </Anchor>
-        )}
+        <Subject of={alarm} />
         <Text size="sm" c="dimmed">
           since <Age at={since} now={now} />,{' '}
           {noticedAt === null ? (
@@ -300,6 +292,20 @@ const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string })
       </Group>
       <Text size="sm">{summary}</Text>
     </li>
+  );
+};
+
+/** What an alarm is about, with a link to its view. */
+const Subject = ({ of: { kind, subject } }: { readonly of: Pick<Alarm, 'kind' | 'subject'> }) => {
+  const { agent, site, name, environment } = subject;
+  const to = alarmAddress(kind, subject);
+  const text = agent ?? site ?? name ?? environment ?? 'the hub';
+  return to === undefined ? (
+    text
+  ) : (
+    <Anchor component={Link} to={to}>
+      {text}
+    </Anchor>
   );
 };
 
@@ -384,21 +390,14 @@ const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) =
         : 'Alarms of the last 90 days, the newest end first.'}
     </Text>
     <ul className="members">
-      {over.map(({ id, kind, severity, subject, summary, openedAt, goneAt, acknowledgedBy }) => {
-        const to = alarmAddress(kind, subject);
-        const name = subject.agent ?? subject.site ?? subject.environment ?? subject.name ?? 'the hub';
+      {over.map((alarm) => {
+        const { id, kind, severity, summary, openedAt, goneAt, acknowledgedBy } = alarm;
         return (
           <li key={`${id} ${openedAt}`}>
             <Group gap="xs">
               <State mood="good">over</State>
               <Text fw={600}>{kind}</Text>
-              {to === undefined ? (
-                name
-              ) : (
-                <Anchor component={Link} to={to}>
-                  {name}
-                </Anchor>
-              )}
+              <Subject of={alarm} />
               <Text size="sm" c="dimmed">
                 {severity}, over <Age at={goneAt} now={at} />, opened <Age at={openedAt} now={at} />,{' '}
                 {acknowledgedBy === null ? 'resolved without a person' : `acknowledged by ${acknowledgedBy}`}
