@@ -18,6 +18,8 @@ export type YamlPlace = {
 type Frame = { readonly column: number; readonly key: string };
 
 const KEY = /^(?:"([^"]*)"|'([^']*)'|([^\s#:'"[\]{},&*!|>%@`-][^\s:#]*)):(?=\s|$)/;
+/** Spaces and the dashes of list items before a key or value. */
+const LEAD = /^(?: *-(?=\s|$))* */;
 const END = /^(?:---|\.\.\.)(?:\s|$)/;
 
 /**
@@ -28,43 +30,35 @@ export const placeInYaml = (lines: readonly string[], at: number, column: number
   const first = lines.findLastIndex((text, index) => index <= at && END.test(text)) + 1;
   const last = lines.findIndex((text, index) => index > at && END.test(text));
   let frames: Frame[] = [];
-  let found: { readonly parent: Frame | undefined; readonly place: YamlPlace } | undefined;
+  let found:
+    | (Pick<YamlPlace, 'path' | 'key' | 'indent'> & { readonly parent: Frame | undefined })
+    | undefined;
   const keys: { readonly parent: Frame | undefined; readonly key: string }[] = [];
   let kind: string | undefined;
   for (let index = first; index < (last < 0 ? lines.length : last); index += 1) {
-    let rest = lines[index] ?? '';
-    if (index !== at && /^\s*(?:#|$)/.test(rest)) continue;
-    let indent = 0;
-    for (;;) {
-      const spaces = /^ */.exec(rest)?.[0].length ?? 0;
-      indent += spaces;
-      rest = rest.slice(spaces);
-      if (!/^-(?=\s|$)/.test(rest)) break;
-      const dash = indent;
+    const line = lines[index] ?? '';
+    if (index !== at && /^\s*(?:#|$)/.test(line)) continue;
+    const [lead = ''] = LEAD.exec(line) ?? [];
+    for (const { index: dash } of lead.matchAll(/-/g)) {
       // A list may stand at the column of its own key.
       frames = frames.filter((one) => one.column < dash || (one.column === dash && one.key !== '*'));
       frames.push({ column: dash, key: '*' });
-      indent += 1;
-      rest = rest.slice(1);
     }
-    const own = rest === '' ? Math.max(indent, index === at ? column : 0) : indent;
+    const rest = line.slice(lead.length);
+    const own = rest === '' ? Math.max(lead.length, index === at ? column : 0) : lead.length;
     frames = frames.filter((one) => one.column < own);
     const parent = frames.at(-1);
     const [, double, single, plain] = KEY.exec(rest) ?? [];
     const key = double ?? single ?? plain;
-    if (index === at)
-      found = {
-        parent,
-        place: { path: frames.map((one) => one.key), siblings: [], kind: undefined, key, indent: own },
-      };
+    if (index === at) found = { parent, path: frames.map((one) => one.key), key, indent: own };
     if (key === undefined) continue;
     if (index !== at) keys.push({ parent, key });
     if (key === 'kind' && parent === undefined) kind = /:\s*["']?([^"'#\s]+)/.exec(rest)?.[1];
     frames.push({ column: own, key });
   }
-  const siblings = keys.filter(({ parent }) => parent === found?.parent).map(({ key }) => key);
-  const nowhere: YamlPlace = { path: [], siblings: [], kind, key: undefined, indent: 0 };
-  return found ? { ...found.place, kind, siblings } : nowhere;
+  if (found === undefined) return { path: [], siblings: [], kind, key: undefined, indent: 0 };
+  const { parent: own, ...place } = found;
+  return { ...place, kind, siblings: keys.filter(({ parent }) => parent === own).map(({ key }) => key) };
 };
 
 /** The schemas that a value at a path may fit, without `$ref` and alternatives. */
