@@ -21,12 +21,14 @@ type Loaded = Promise<{ readonly default: unknown }>;
 const FLEET = 'fleet-ferry/v1alpha1';
 const KALYPSO = 'scheduler.kalypso.io/v1alpha1';
 
+const loaded = (load: () => Loaded) => async (): Promise<RJSFSchema> => (await load()).default as RJSFSchema;
+
 const fleet = (kind: string, title: string, load: () => Loaded): AuthorKind => ({
   kind,
   title,
   form: 'fleet',
   apiVersion: FLEET,
-  schema: async () => (await load()).default as RJSFSchema,
+  schema: loaded(load),
 });
 const kalypso = (kind: string, title: string, load: () => Loaded, apiVersion = KALYPSO): AuthorKind => ({
   ...fleet(kind, title, load),
@@ -111,32 +113,32 @@ export const AUTHOR_KINDS: readonly AuthorKind[] = [
 export const kindOf = (form: string, kind: string | null): AuthorKind | undefined =>
   AUTHOR_KINDS.find((one) => one.form === form && one.kind === kind);
 
-const text = (load: () => Loaded) => async (): Promise<RJSFSchema> => (await load()).default as RJSFSchema;
-
 /** Kinds without a form, which are edited as text. */
 const TEXT_KINDS: Readonly<Record<string, Readonly<Record<string, () => Promise<RJSFSchema>>>>> = {
   fleet: {
-    ConfigRegistration: text(() => import('../../../../docs/schemas/author/config-registration.schema.json')),
-    ConfigSchema: text(() => import('../../../../docs/schemas/author/config-schema.schema.json')),
-    DebianBase: text(() => import('../../../../docs/schemas/author/debian-base.schema.json')),
-    FreshnessPolicy: text(() => import('../../../../docs/schemas/author/freshness-policy.schema.json')),
-    HostPackage: text(() => import('../../../../docs/schemas/author/host-package.schema.json')),
-    ImageFields: text(() => import('../../../../docs/schemas/author/image-fields.schema.json')),
-    ImagePolicy: text(() => import('../../../../docs/schemas/author/image-policy.schema.json')),
-    PromotionPolicy: text(() => import('../../../../docs/schemas/author/promotion-policy.schema.json')),
-    RolloutPolicy: text(() => import('../../../../docs/schemas/author/rollout-policy.schema.json')),
-    Site: text(() => import('../../../../docs/schemas/author/site.schema.json')),
-    Workload: text(() => import('../../../../docs/schemas/author/workload.schema.json')),
-    Workspace: text(() => import('../../../../docs/schemas/author/workspace.schema.json')),
+    ConfigRegistration: loaded(
+      () => import('../../../../docs/schemas/author/config-registration.schema.json'),
+    ),
+    ConfigSchema: loaded(() => import('../../../../docs/schemas/author/config-schema.schema.json')),
+    DebianBase: loaded(() => import('../../../../docs/schemas/author/debian-base.schema.json')),
+    FreshnessPolicy: loaded(() => import('../../../../docs/schemas/author/freshness-policy.schema.json')),
+    HostPackage: loaded(() => import('../../../../docs/schemas/author/host-package.schema.json')),
+    ImageFields: loaded(() => import('../../../../docs/schemas/author/image-fields.schema.json')),
+    ImagePolicy: loaded(() => import('../../../../docs/schemas/author/image-policy.schema.json')),
+    PromotionPolicy: loaded(() => import('../../../../docs/schemas/author/promotion-policy.schema.json')),
+    RolloutPolicy: loaded(() => import('../../../../docs/schemas/author/rollout-policy.schema.json')),
+    Site: loaded(() => import('../../../../docs/schemas/author/site.schema.json')),
+    Workload: loaded(() => import('../../../../docs/schemas/author/workload.schema.json')),
+    Workspace: loaded(() => import('../../../../docs/schemas/author/workspace.schema.json')),
   },
   kalypso: {
-    BaseRepo: text(() => import('../../../../docs/schemas/author/kalypso-base-repo.schema.json')),
-    ConfigSchema: text(() => import('../../../../docs/schemas/author/kalypso-config-schema.schema.json')),
-    DeploymentTarget: text(
+    BaseRepo: loaded(() => import('../../../../docs/schemas/author/kalypso-base-repo.schema.json')),
+    ConfigSchema: loaded(() => import('../../../../docs/schemas/author/kalypso-config-schema.schema.json')),
+    DeploymentTarget: loaded(
       () => import('../../../../docs/schemas/author/kalypso-deployment-target.schema.json'),
     ),
-    GitOpsRepo: text(() => import('../../../../docs/schemas/author/kalypso-git-ops-repo.schema.json')),
-    Workload: text(() => import('../../../../docs/schemas/author/kalypso-workload.schema.json')),
+    GitOpsRepo: loaded(() => import('../../../../docs/schemas/author/kalypso-git-ops-repo.schema.json')),
+    Workload: loaded(() => import('../../../../docs/schemas/author/kalypso-workload.schema.json')),
   },
 };
 

@@ -106,8 +106,9 @@ const completeBy =
         : valuesOf(schema ? schemasAt(schema, [...place.path, place.key]) : []);
       return { from: pos - typed.length, options: values.map(toCompletion) };
     }
-    const [, word] = /^[\s-]*([A-Za-z][\w./-]*)?$/.exec(before) ?? [];
-    if (!/^[\s-]*(?:[A-Za-z][\w./-]*)?$/.test(before) || (word === undefined && !explicit)) return null;
+    const started = /^[\s-]*([A-Za-z][\w./-]*)?$/.exec(before);
+    const word = started?.[1];
+    if (started === null || (word === undefined && !explicit)) return null;
     const found = schema ? schemasAt(schema, place.path) : [];
     const fields =
       schema === undefined && place.path.length === 0
