@@ -6,7 +6,7 @@ export type NextMedium = {
   readonly version: number;
   readonly sites: readonly string[];
   readonly overdue: number;
-  /** Tells what would be on it, and how large it is. */
+  /** Lists the content of the next medium, and its size. */
   readonly command: string;
 };
 

@@ -154,12 +154,12 @@ const stepsOf = (
   { name: 'Home', tone: 'quiet', detail: 'not yet' },
 ];
 
-/** What media have to carry next, and the command that tells what would be on one and how large it is. */
+/** What media have to carry next, and the command that lists the content of one and its size. */
 const Next = ({ media }: { readonly media: readonly NextMedium[] }) =>
   media.length > 0 && (
     <section aria-labelledby="next">
       <Title order={2} id="next">
-        On the next ones
+        What the next media carry
       </Title>
       {media.map(({ channel, version, sites, overdue, command }) => (
         <div key={channel} className="medium">
@@ -170,7 +170,7 @@ const Next = ({ media }: { readonly media: readonly NextMedium[] }) =>
             for {firstOf(sites)} {overdue > 0 && <State mood="bad">{`${overdue} overdue`}</State>}
           </Text>
           <Text size="sm" c="dimmed">
-            What would be on it, and how large it is:
+            This command lists its content and its size:
           </Text>
           <Code block tabIndex={0}>
             {command}

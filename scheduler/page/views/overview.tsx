@@ -46,7 +46,7 @@ export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Ans
   return { fleet, alarms: open, compliance: counted, audit: decided };
 };
 
-/** Is everything fine: what is wrong by cause, every site as a cell, what waits for a person, what changed, and the chain. */
+/** The state of the fleet: problems by cause, what waits for a person, what changed, every site as a cell, and the chain. */
 export const Overview = () => {
   const { fleet: answer, alarms, compliance, audit } = useLoaderData<Answers>();
   const { fleet, at, links, environments, causes } = answer;

@@ -103,7 +103,7 @@ export const ManyValuesView = () => {
   );
 };
 
-/** The sites that are selected, and those that a person should know of before. */
+/** The selected sites, the agents that a change reaches too, and how many sites the person may not see. */
 const Selected = ({ of: { sites, unseen, others, agents } }: { readonly of: ValuesSelection }) => {
   const count = agents ? sites.reduce((sum, one) => sum + one.agents.length, 0) : sites.length;
   return (

@@ -55,7 +55,11 @@ const QUESTIONS: readonly Question[] = [
     answer: /Those that differ are listed.*oven-control/s,
   },
   { asks: 'Which versions run where?', clicks: [side('Workloads')], answer: /oven-control/ },
-  { asks: 'What is on the way by stick, and what is overdue?', clicks: [side('Media')], answer: /overdue/ },
+  {
+    asks: 'Which media are on their way, and which are overdue?',
+    clicks: [side('Media')],
+    answer: /overdue/,
+  },
 ];
 
 describeWith(['chromium'], 'the questions of an operator', ({ chromium }) => {

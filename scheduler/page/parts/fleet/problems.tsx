@@ -10,9 +10,9 @@ const FIRST = 8;
 
 type Props = Pick<Overview, 'causes' | 'at'> & { readonly scope: string };
 
-/** What is wrong, one line a cause, each with the sites where it is. */
+/** The problems of the fleet, one line for each cause, with a link to its sites. */
 export const Problems = ({ causes, at, scope }: Props) => {
-  if (causes.length === 0) return <Text>Nothing needs a look.</Text>;
+  if (causes.length === 0) return <Text>No site has a problem.</Text>;
   const line = (cause: Overview['causes'][number]) => (
     <Problem key={nameCause(cause)} cause={cause} at={at} scope={scope} />
   );

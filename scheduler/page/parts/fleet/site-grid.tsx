@@ -4,7 +4,7 @@ import { useNavigate } from 'react-router';
 import { TONES } from '../tone.ts';
 import { describeSite, type FleetSite } from './fleet-site.ts';
 
-/** Sides of a cell in pixels: as large as fits, so that a small fleet is no dust and a large one no wall. */
+/** Sides of a cell in pixels; the largest at which all cells fit into HEIGHT is taken. */
 const SIDES = [22, 18, 14, 11, 9, 7, 6];
 const HEIGHT = 240;
 /** Smallest side at which shapes are drawn. */

@@ -27,7 +27,7 @@ export type FormState = {
 export const isOverridden = ({ given }: FormValue, edit: Edit | undefined): boolean =>
   edit === undefined ? given !== null : edit.removed !== true;
 
-/** A value at the top of the form: its field or the value that it inherits, where that comes from, and what can be done. */
+/** One value of the form: its field or the inherited value, the origin of both, and the buttons that override or remove it. */
 export const ValueField = (props: FieldTemplateProps) => {
   const { fieldPathId, registry } = props;
   const { path } = fieldPathId;

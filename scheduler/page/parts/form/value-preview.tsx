@@ -58,7 +58,7 @@ export const Previewed = ({
 }) => (
   <>
     {faults.length > 0 && (
-      <Alert role="alert" variant="default" classNames={BAD} title="It cannot be made like this">
+      <Alert role="alert" variant="default" classNames={BAD} title="This change cannot be made">
         <List>
           {faults.map(({ site, agent, name, code, message }) => (
             <List.Item key={`${site} ${agent} ${name} ${message}`}>

@@ -63,7 +63,8 @@ export const placeOf = (path: string): Place | undefined =>
   ALL_PLACES.find(({ to }) => (to === '/' ? path === '/' : path === to || path.startsWith(`${to}/`)));
 
 export type Crumb = {
-  readonly title: string /** undefined: the view itself, or no view. */;
+  readonly title: string;
+  /** undefined: the view itself, or no view. */
   readonly to?: string;
 };
 
