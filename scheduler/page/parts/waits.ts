@@ -1,4 +1,5 @@
 import type { Media, StatusRow as Row } from '#bundles/transport/hub/client';
+import { isAwaited } from './next-media.ts';
 
 type Carried = Media['agents'][number] | undefined;
 
@@ -42,13 +43,7 @@ export const waitsFor = (row: Row, carried: Carried): string | null => {
 
 const delivery = (release: string, carried: Carried): string => {
   if (carried === undefined) return `the agent to report that it applied ${release}`;
-  const { accepted, newest, channel } = carried;
-  const isPresent =
-    accepted !== null &&
-    newest !== null &&
-    accepted.channel === channel &&
-    accepted.version >= newest.version;
-  return isPresent
+  return carried.newest !== null && !isAwaited(carried)
     ? `a medium that brings the report about ${release}`
     : `a medium that carries ${release} there, and one that brings the report back`;
 };
