@@ -109,11 +109,7 @@ export const RolloutSummary = ({
             <Text size="sm" component="div">
               {name} <State mood={TONES[state]}>{state}</State>
             </Text>
-            <Progress
-              value={agents === 0 ? 0 : (complies / agents) * 100}
-              aria-label={`Agents of ${name} of ${channel} that comply`}
-              transitionDuration={0}
-            />
+            <Complying of={{ agents, complies }} label={`Agents of ${name} of ${channel} that comply`} />
             <Text size="xs" c="dimmed">
               {complies} of {agents}
             </Text>
@@ -243,6 +239,16 @@ const TONES: Readonly<Record<StageVerdict['state'], Tone>> = {
   paused: 'late',
 };
 
+type ComplyingProps = {
+  readonly of: Pick<StageVerdict, 'agents' | 'complies'>;
+  readonly label: string;
+};
+
+/** The share of the agents of a stage that comply, as a bar. */
+const Complying = ({ of: { agents, complies }, label }: ComplyingProps) => (
+  <Progress value={agents === 0 ? 0 : (complies / agents) * 100} aria-label={label} transitionDuration={0} />
+);
+
 const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: string }) => {
   const { name, state, startedAt, agents, complies, failed, excluded, approvals, holding, waiting } = stage;
   return (
@@ -252,11 +258,7 @@ const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: str
         <State mood={TONES[state]}>{state}</State>
       </Table.Td>
       <Table.Td>
-        <Progress
-          value={agents === 0 ? 0 : (complies / agents) * 100}
-          aria-label={`Agents of ${name} that comply`}
-          transitionDuration={0}
-        />
+        <Complying of={stage} label={`Agents of ${name} that comply`} />
         {complies} of {agents} comply, {failed} failed, {excluded} excluded
       </Table.Td>
       <Table.Td>{startedAt === null ? 'not begun' : <Age at={startedAt} now={now} />}</Table.Td>
