@@ -15,7 +15,7 @@ import {
 import { type AlarmsAsked, isSeen, listAlarms } from '../../alarms/list-alarms.ts';
 import { listCauses } from '../../alarms/list-causes.ts';
 import { listPast } from '../../alarms/list-past.ts';
-import { type Page, parseLimit } from '../../page.ts';
+import type { Page } from '../../page.ts';
 import { READERS } from '../access/access.ts';
 import {
   auditedCaller,
@@ -26,7 +26,8 @@ import {
 } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
-import { readQuery, sendFacts } from '../readers/history-routes.ts';
+import { sendFacts } from '../readers/history-routes.ts';
+import { readPlaces } from '../readers/read-places.ts';
 import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
 import { createAnswerOnce } from './answer-once.ts';
 
@@ -52,18 +53,8 @@ export const alarmRoutes = (server: HubServer, context: Context): void => {
   });
 
   server.get(`${ALARMS_PATH}/past`, forReaders, async (request, reply) => {
-    const { environment, site, limit, cursor } = readQuery(request, [
-      'environment',
-      'site',
-      'limit',
-      'cursor',
-    ]);
-    const asked = {
-      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
-      site: site === undefined ? undefined : parseName(site, 'site'),
-      visible: await visibleTo(request, context),
-    };
-    const answer = await listPast(db, asked, { limit: parseLimit(limit), cursor });
+    const { filter, page } = await readPlaces(request, context);
+    const answer = await listPast(db, filter, page);
     return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
   });
 
@@ -117,30 +108,20 @@ const readAsked = async (
   request: FastifyRequest,
   context: Context,
 ): Promise<{ readonly asked: AlarmsAsked; readonly page: Page }> => {
-  const query = readQuery(request, [
-    'environment',
-    'site',
-    'kind',
-    'severity',
-    'cause',
-    'workspace',
-    'limit',
-    'cursor',
-  ]);
-  const { environment, site, kind, cause, workspace, limit, cursor } = query;
+  const more = ['kind', 'severity', 'cause', 'workspace'] as const;
+  const { filter, page, query } = await readPlaces(request, context, more);
+  const { kind, cause, workspace } = query;
   const severity = SEVERITIES.find((one) => one === query.severity);
   if (query.severity !== undefined && severity === undefined)
     throw new FleetError('USAGE', `severity is ${SEVERITIES.join(', ')}`);
   return {
     asked: {
-      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
-      site: site === undefined ? undefined : parseName(site, 'site'),
+      ...filter,
       kind,
       severity,
       cause,
       workspace: workspace === undefined ? undefined : parseName(workspace, 'workspace'),
-      visible: await visibleTo(request, context),
     },
-    page: { limit: parseLimit(limit), cursor },
+    page,
   };
 };

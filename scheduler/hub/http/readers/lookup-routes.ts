@@ -1,4 +1,3 @@
-import type { FastifyRequest } from 'fastify';
 import {
   AUDIT_PATH,
   COMPLIANCE_PATH,
@@ -23,27 +22,13 @@ import { visibleTo } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { type ForReaders, readQuery, sendFacts } from './history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
+import { readPlaces } from './read-places.ts';
 
 /** Adds the routes for looking things up: the overview, sites, compliance over time, one package at one agent, media, the audit log, and the search. */
 export const lookupRoutes = (server: HubServer, context: Context, forReaders: ForReaders): void => {
   const { hub, clock } = context;
-  const readPlaces = async (request: FastifyRequest) => {
-    const { environment, site, limit, cursor } = readQuery(request, [
-      'environment',
-      'site',
-      'limit',
-      'cursor',
-    ]);
-    const filter = {
-      environment: environment === undefined ? undefined : parseName(environment, 'environment'),
-      site: site === undefined ? undefined : parseName(site, 'site'),
-      visible: await visibleTo(request, context),
-    };
-    return { filter, page: { limit: parseLimit(limit), cursor } };
-  };
-
   server.get(SITES_PATH, forReaders, async (request, reply) => {
-    const { filter, page } = await readPlaces(request);
+    const { filter, page } = await readPlaces(request, context);
     return sendFacts(request, reply, await listSites(hub, filter, page, clock()));
   });
 
@@ -75,7 +60,7 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
   });
 
   server.get(MEDIA_PATH, forReaders, async (request, reply) => {
-    const { filter, page } = await readPlaces(request);
+    const { filter, page } = await readPlaces(request, context);
     return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
   });
 
