@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { ALARMS_PATH } from '#bundles/formats/events/hub-api';
-import { type DocumentName, parseDocument } from '#bundles/json/validate';
+import { parseDocument } from '#bundles/json/validate';
 import { parseName } from '#bundles/names';
 import type { Documents } from '#bundles/schemas/documents';
 import { formatTime, parseTime } from '#bundles/time';
@@ -58,7 +58,7 @@ export const alarmRoutes = (server: HubServer, context: Context): void => {
     return sendFacts(request, reply, { at: formatTime(clock()), ...answer });
   });
 
-  const decide = <Name extends DocumentName>(
+  const decide = <Name extends 'hub-decisions#alarm-handle' | 'hub-decisions#alarm-silence'>(
     path: string,
     schema: Name,
     work: (request: HandleRequest, body: Documents[Name]) => Promise<object>,
@@ -73,7 +73,7 @@ export const alarmRoutes = (server: HubServer, context: Context): void => {
         const caller = principalOf(request);
         const { id, person = id } = caller;
         const visible = await visibleTo(request, context);
-        const { target, reason } = body as { readonly target: string; readonly reason: string };
+        const { target, reason } = body;
         const run = (): Promise<object> =>
           work(
             {
