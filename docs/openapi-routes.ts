@@ -144,6 +144,7 @@ const ENVIRONMENT: Below = { base: '/v1/environments/{environment}', tag: 'decis
 const look = looksBelow(ENVIRONMENT);
 const decide = decidesBelow(ENVIRONMENT);
 const handle = decidesBelow({ base: '/v1/alarms', tag: 'readers' });
+const record = decidesBelow({ base: '/v1/media', tag: 'readers' }, ['X-Fleet-Csrf']);
 const edit = decidesBelow({ base: '/v1/platform', tag: 'authoring' }, ['X-Fleet-Csrf']);
 
 const VALUES_STEPS = {
@@ -180,6 +181,8 @@ const follower = (kind: string, name: string, credentials: readonly Credential[]
 });
 
 const PAST = ['name', 'environment', 'site', 'workload', 'asKnownAt', 'limit', 'cursor'];
+
+const OPEN_ALARMS = ['environment', 'site', 'kind', 'severity', 'cause', 'workspace', 'limit', 'cursor'];
 
 export const ROUTES: readonly Route[] = [
   {
@@ -242,27 +245,14 @@ export const ROUTES: readonly Route[] = [
     ['media', '/v1/media', 'What media brought back, and what they should carry next'],
     ['environment', 'site', 'limit', 'cursor'],
   ),
-  {
-    id: 'record-medium',
-    path: '/v1/media',
-    summary: 'Records that a filled medium leaves the office; a repetition changes nothing',
-    method: 'post',
-    tag: 'readers',
-    credentials: ['decider', 'session'],
-    verb: 'record',
-    headers: ['X-Fleet-Csrf'],
-    body: 'record-medium',
-    answer: { status: 200, schema: 'recorded-medium' },
-    error: 'problem',
-  },
-  lookup(
-    ['alarms', '/v1/alarms', 'Open alarms, the worst first, with the last notice'],
-    ['environment', 'site', 'kind', 'severity', 'cause', 'workspace', 'limit', 'cursor'],
+  record(
+    ['record-medium', '', 'Records that a filled medium leaves the office; a repetition changes nothing'],
+    'record',
+    'record-medium',
+    'recorded-medium',
   ),
-  lookup(
-    ['alarm-causes', '/v1/alarms/causes', 'Open alarms grouped by cause, the worst first'],
-    ['environment', 'site', 'kind', 'severity', 'cause', 'workspace', 'limit', 'cursor'],
-  ),
+  lookup(['alarms', '/v1/alarms', 'Open alarms, the worst first, with the last notice'], OPEN_ALARMS),
+  lookup(['alarm-causes', '/v1/alarms/causes', 'Open alarms grouped by cause, the worst first'], OPEN_ALARMS),
   lookup(
     ['alarms-past', '/v1/alarms/past', 'Alarms that are over, the one that ended last first'],
     ['environment', 'site', 'limit', 'cursor'],
