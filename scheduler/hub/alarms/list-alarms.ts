@@ -1,4 +1,3 @@
-import { defined } from '#bundles/defined';
 import type { AlarmAct, Alarms, AlarmSilenceAct, AlarmSubject } from '#bundles/schemas/types/hub-decisions';
 import type { Timestamp } from '#bundles/time';
 import { SEVERITIES, type Severity } from '../../model/severity.ts';
@@ -110,22 +109,25 @@ const compare = <T extends string | number>(a: T, b: T): number => {
   return a < b ? -1 : 1;
 };
 
-const isSelected = (
+/** Whether an alarm fits; a filter that is undefined fits all. */
+export const isSelected = (
   { environment, site, kind, severity, cause, workspace, visible }: AlarmsAsked,
   row: Pick<OpenAlarmRow, 'kind' | 'severity' | 'cause_id'>,
   subject: AlarmSubject,
-): boolean =>
-  Object.entries(
-    defined({
-      environment: environment === undefined ? undefined : subject.environment === environment,
-      site: site === undefined ? undefined : subject.site === site,
-      kind: kind === undefined ? undefined : row.kind === kind,
-      severity: severity === undefined ? undefined : row.severity === severity,
-      cause: cause === undefined ? undefined : row.cause_id === cause,
-      workspace: workspace === undefined ? undefined : subject.workspace === workspace,
-      visible: visible === undefined ? undefined : isSeen(visible, subject),
-    }),
-  ).every(([, fits]) => fits);
+): boolean => {
+  const filters = [
+    [environment, subject.environment],
+    [site, subject.site],
+    [kind, row.kind],
+    [severity, row.severity],
+    [cause, row.cause_id],
+    [workspace, subject.workspace],
+  ] as const;
+  return (
+    filters.every(([wanted, found]) => wanted === undefined || wanted === found) &&
+    (visible === undefined || isSeen(visible, subject))
+  );
+};
 
 /** Whether a limited reader may know of alarms with this subject. */
 export const isSeen = (visible: Visible, { environment, assignment }: AlarmSubject): boolean =>

@@ -1,12 +1,11 @@
 import { compareBytes } from '#bundles/digest';
 import type { AlarmCauses } from '#bundles/schemas/types/hub-decisions';
-import { SEVERITIES } from '../../model/severity.ts';
+import { bySeverity, SEVERITIES, type Severity } from '../../model/severity.ts';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
 import type { Database } from '../store/tables.ts';
 import { ALARMS } from './alarm.ts';
 import { type AlarmsAsked, handledBy, readSelected } from './list-alarms.ts';
-import { severityOf } from './keep-alarms.ts';
-import { readHandling } from './read-handling.ts';
+import { type Handling, readHandling } from './read-handling.ts';
 
 /** The open alarms that have one cause. */
 export type Cause = AlarmCauses['causes'][number];
@@ -41,15 +40,17 @@ export const listCauses = async (
 };
 
 type Members = Awaited<ReturnType<typeof readSelected>>;
-type Handling = Awaited<ReturnType<typeof readHandling>>;
 type Key = readonly [silent: number, severity: number, alarms: number, id: string];
 
 const keyOf = (id: string, members: Members, handling: Handling): Key => [
   members.every(({ row }) => handling.silenceOf(row) !== undefined) ? 1 : 0,
-  -Math.max(...members.map(({ row }) => SEVERITIES.indexOf(severityOf(row)))),
+  -SEVERITIES.indexOf(worstOf(members)),
   -members.length,
   id,
 ];
+
+const worstOf = (members: Members): Severity =>
+  members.map(({ alarm }) => alarm.severity).toSorted(bySeverity)[0] ?? 'info';
 
 const order = (a: Key, b: Key): number =>
   a[0] - b[0] || a[1] - b[1] || a[2] - b[2] || compareBytes(a[3], b[3]);
@@ -64,12 +65,11 @@ const causeOf = (id: string, members: Members, handling: Handling): Cause => {
   const handled = members.map(({ row }) => handledBy(handling, row));
   const acts = handled.flatMap(({ acknowledged }) => acknowledged ?? []);
   const silences = handled.flatMap(({ silenced }) => silenced ?? []);
-  const severities = members.map(({ row }) => severityOf(row));
   return {
     id,
     kind,
     cause,
-    severity: SEVERITIES.findLast((one) => severities.includes(one)) ?? 'info',
+    severity: worstOf(members),
     environment: subject.environment ?? null,
     owner: subject.workspace ?? null,
     assignment: subject.assignment ?? null,

@@ -1,18 +1,11 @@
 import type { AlarmsPast } from '#bundles/schemas/types/hub-decisions';
 import { cutPage, decodeCursor, type Page } from '../page.ts';
-import type { Visible } from '../people/visible.ts';
 import type { Database } from '../store/tables.ts';
-import { isSeen } from './list-alarms.ts';
+import { type AlarmsAsked, isSelected } from './list-alarms.ts';
 import { alarmOf } from './keep-alarms.ts';
 
 /** An alarm whose condition is gone. */
 export type PastAlarm = AlarmsPast['alarms'][number];
-
-export type PastAsked = {
-  readonly environment?: string | undefined;
-  readonly site?: string | undefined;
-  readonly visible?: Visible | undefined;
-};
 
 /** Rows that one statement reads. */
 const AT_ONCE = 1000;
@@ -20,7 +13,7 @@ const AT_ONCE = 1000;
 /** Lists a page of the alarms of the last 90 days that are over, the one that ended last first. @throws FleetError USAGE for the cursor */
 export const listPast = async (
   db: Database,
-  { environment, site, visible }: PastAsked,
+  asked: AlarmsAsked,
   { limit, cursor }: Page,
 ): Promise<Omit<AlarmsPast, 'at'>> => {
   const found: PastAlarm[] = [];
@@ -30,12 +23,7 @@ export const listPast = async (
     const rows = await readAfter(db, after);
     for (const row of rows) {
       const alarm = alarmOf({ ...row, gone_at: null });
-      const { subject } = alarm;
-      if (
-        (environment === undefined || subject.environment === environment) &&
-        (site === undefined || subject.site === site) &&
-        (visible === undefined || isSeen(visible, subject))
-      )
+      if (isSelected(asked, row, alarm.subject))
         found.push({
           ...alarm,
           openedAt: row.opened_at,

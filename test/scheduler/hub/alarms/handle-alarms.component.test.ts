@@ -274,6 +274,8 @@ test('an alarm that is gone is listed with its time, and not while it only came 
   const second = await listPast(hub.store.db, {}, { limit: 100, cursor: first.next ?? '' });
   expect([first.alarms.length, second.alarms.length, second.next]).toEqual([5, 9, null]);
   expect(await listPast(hub.store.db, { site: 'lab' }, PAGE)).toMatchObject({ alarms: [{}, {}] });
+  expect((await listPast(hub.store.db, { workspace: 'labels' }, PAGE)).alarms).toHaveLength(12);
+  expect((await listPast(hub.store.db, { workspace: 'paint' }, PAGE)).alarms).toEqual([]);
   // Three months later the list is empty.
   await keepAlarms(hub.store, [LATE], { now: addDays(NOW, 100) });
   await keepAlarms(hub.store, [], { now: addDays(NOW, 101) });
