@@ -5,8 +5,8 @@ export const MAX_CHARACTERS = 60_000;
 const MAX_TEXT = 2_000;
 
 /**
- * An answer that fits. It is asked for again with fewer rows, so that the cursor of the shorter answer continues where it ends; long texts of
- * a single row are cut.
+ * Reads an answer of at most MAX_CHARACTERS. A longer one is read again with half the rows, so that its cursor continues where it ends; an
+ * answer of one row is shortened.
  */
 export const boundAnswer = async (
   read: (limit: number) => Promise<object>,

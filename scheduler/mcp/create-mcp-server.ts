@@ -13,10 +13,10 @@ const INSTRUCTIONS =
 
 const PAGE = {
   limit: z.number().int().min(1).max(MAX_ROWS).optional().describe(`Rows at most [default: ${ROWS}]`),
-  cursor: z.string().max(2_000).optional().describe('`next` of the answer before'),
+  cursor: z.string().max(2_000).optional().describe('`next` of the previous answer'),
 };
 
-/** A server with one tool for each question, which asks the hub by `ask`. Nothing it does changes anything. */
+/** Creates a server with one tool for each question. Each tool asks the hub by `ask`, and reads only. */
 export const createMcpServer = (ask: Ask, version: string): McpServer => {
   const server = new McpServer({ name: 'fleet-ferry', version }, { instructions: INSTRUCTIONS });
   for (const { name, title, description, input, answer } of QUESTIONS)

@@ -29,7 +29,7 @@ export type Question = {
   readonly title: string;
   readonly description: string;
   readonly input: z.ZodRawShape;
-  /** @param page rows of the answer at most, and the end of the page before */
+  /** @param page most rows of the answer, and the end of the previous page */
   readonly answer: (ask: Ask, input: Readonly<Record<string, never>>, page: Page) => Promise<object>;
 };
 
@@ -112,7 +112,7 @@ export const QUESTIONS: readonly Question[] = [
     [
       'where_does_a_cause_fail',
       'Where does a cause fail',
-      'Each alarm of one cause of what_fails_and_why: agent, since when, and its sentence.',
+      'Each alarm of one cause of what_fails_and_why: agent, since when, and its summary.',
     ],
     {
       cause: z

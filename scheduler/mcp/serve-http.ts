@@ -37,7 +37,7 @@ const handle = async (
   try {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     if (pathname !== PATH) return refuse(response, 404, 'there is no such path; MCP is at /mcp');
-    // A page of another site that was led here by DNS has its own name in these.
+    // DNS rebinding: a browser sends the origin of the page that asks.
     if (request.headers.origin !== undefined) return refuse(response, 403, 'browsers are not served');
     if (request.method !== 'POST') return refuse(response, 405, 'use POST: there are no sessions');
     const [scheme = '', token = '', ...more] = (request.headers.authorization ?? '').split(' ');

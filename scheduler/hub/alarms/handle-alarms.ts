@@ -13,7 +13,7 @@ import type { Tx } from '../store/tables.ts';
 import { alarmOf } from './keep-alarms.ts';
 import { readHandling, readSilences } from './read-handling.ts';
 
-/** Longest silence: what is to be silent for ever is not an alarm. */
+/** Upper bound of a silence, in days: an alarm that nobody needs is ended by its cause or its policy. */
 const MAX_DAYS = 90;
 
 /** Description of a target, for people and for the audit log. */
@@ -58,7 +58,7 @@ export const acknowledgeAlarms = (store: Store, request: HandleRequest): Promise
         .values(
           part.map(({ id, opened_at }) => ({ alarm: id, opened_at, person, reason, at: formatTime(now) })),
         )
-        // Of an earlier episode.
+        // An acknowledgement of an earlier episode of the alarm.
         .onConflict((conflict) =>
           conflict.column('alarm').doUpdateSet(({ ref }) => ({
             opened_at: ref('excluded.opened_at'),
@@ -109,7 +109,7 @@ export const silenceAlarms = (
     await tx
       .insertInto('alarm_silence')
       .values({ ...row, ended_at: null, ended_by: null })
-      // Ended in the same second.
+      // A silence of the same target that began and was ended in this second.
       .onConflict((conflict) =>
         conflict.columns(['target', 'at']).doUpdateSet({ ...row, ended_at: null, ended_by: null }),
       )
@@ -121,7 +121,7 @@ export const silenceAlarms = (
 
 /**
  * Takes back the acknowledgements and the silence of a target, also of a silence whose alarms are over.
- * @throws FleetError ALARM_MISSING where there is none, USAGE for the reason; as `check`
+ * @throws FleetError ALARM_MISSING for a target without an acknowledgement and without a silence in force, USAGE for the reason; as `check`
  */
 export const endHandling = (store: Store, request: HandleRequest): Promise<Handled> =>
   store.transact(async (tx) => {
@@ -154,7 +154,7 @@ export const endHandling = (store: Store, request: HandleRequest): Promise<Handl
     return { target, ...about, alarms: acknowledged.length };
   });
 
-/** The open alarms of a target. A caller who may not know of them gets the same answer as for one that is not there. */
+/** The open alarms of a target. Alarms that the caller may not see count as missing. @throws FleetError ALARM_MISSING */
 const findTarget = async (tx: Tx, request: HandleRequest): Promise<readonly OpenAlarmRow[]> => {
   const rows = await findOpen(tx, request);
   if (rows.length === 0)
@@ -181,7 +181,7 @@ const findOpen = async (
       .execute()
   ).filter((row) => sees(alarmOf(row).subject));
 
-/** @param rows at least one; those of a cause agree in all of this */
+/** @param rows at least one; the alarms of a cause agree in all of these fields */
 const aboutOf = (rows: readonly OpenAlarmRow[]): AboutAlarms => {
   const [row] = rows;
   const { kind = '', cause = '', subject = {} } = row ? alarmOf(row) : {};

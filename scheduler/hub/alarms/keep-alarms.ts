@@ -101,8 +101,8 @@ export const forgetAlarms = async (store: Store, receivers: readonly string[], n
 };
 
 /**
- * Notes alarms whose condition is gone, with who had acknowledged them, and takes the note of those back whose condition returned before
- * they were over.
+ * Records alarms whose condition is gone, with the person who had acknowledged each, and deletes the record of an alarm whose condition
+ * returned before the alarm was over.
  */
 const keepPast = async (
   tx: Tx,

@@ -9,7 +9,7 @@ import { type Alarm, ALARMS } from './alarm.ts';
 import { alarmOf, readOpenAlarms, severityOf } from './keep-alarms.ts';
 import { type Handling, readHandling } from './read-handling.ts';
 
-/** A person's act: who, why, when. */
+/** An acknowledgement by a person. */
 export type Act = NonNullable<AlarmAct>;
 export type Silence = NonNullable<AlarmSilenceAct>;
 
@@ -25,7 +25,7 @@ export type AlarmsAsked = {
   readonly severity?: Severity | undefined;
   /** Id of a cause. */
   readonly cause?: string | undefined;
-  /** Owner. */
+  /** Workspace that owns the assignment. */
   readonly workspace?: string | undefined;
   /** Limits of what the caller may see; undefined: no limits. */
   readonly visible?: Visible | undefined;

@@ -28,7 +28,7 @@ export const readHandling = async (db: Database | Tx, now: Date): Promise<Handli
   };
 };
 
-/** Silences in force: they end without anybody's act. */
+/** Silences in force: before their end time, and not ended by a person. */
 export const readSilences = (db: Database | Tx, now: Date): Promise<readonly AlarmSilenceRow[]> =>
   db
     .selectFrom('alarm_silence')

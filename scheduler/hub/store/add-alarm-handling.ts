@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely';
 
 /**
- * Causes of alarms, acknowledgements, silences, and the alarms that are over. A program without it inserts rows without a cause, which the
- * next round of this one adds.
+ * Adds causes of alarms, acknowledgements, silences, and the alarms that are over. An earlier version inserts rows without a cause; the next
+ * round of this version sets it.
  */
 export const addAlarmHandling = async (db: Kysely<unknown>): Promise<void> => {
   for (const column of ['cause', 'cause_id'] as const)

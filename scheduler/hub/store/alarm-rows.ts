@@ -13,9 +13,9 @@ export type OpenAlarmRow = {
   readonly summary: string;
   /** When the hub first saw it. Another time is another episode, which has notices of its own. */
   readonly opened_at: Timestamp;
-  /** Since when it is not seen any more; null: it is there. */
+  /** When the hub first found the condition gone; null: it lasts. */
   readonly gone_at: Timestamp | null;
-  /** Alarm.cause, and causeIdOf. null: of an earlier version, until the next round. */
+  /** Alarm.cause, and causeIdOf. null: an earlier version wrote the row; the next round sets both. */
   readonly cause: string | null;
   readonly cause_id: string | null;
 };
@@ -40,7 +40,7 @@ export type AlarmSilenceRow = {
   readonly person: string;
   readonly reason: string;
   readonly until_at: Timestamp;
-  /** Before its time, and by whom; null: it was not. */
+  /** When and by whom it was ended before `until_at`; null: nobody ended it. */
   readonly ended_at: Timestamp | null;
   readonly ended_by: string | null;
 };
