@@ -3,7 +3,7 @@ import { formatChannel } from '#bundles/names';
 import type { Overview } from '#bundles/schemas/types/hub-decisions';
 import { DAY_MS, formatTime, parseTime } from '#bundles/time';
 import { seesEnvironment, seesWhole } from '../../people/visible.ts';
-import { type HeldSite, readHeld } from '../../sites/layers/compose-sites.ts';
+import type { HeldSite } from '../../sites/layers/compose-sites.ts';
 import type { Database } from '../../store/tables.ts';
 import { freshnessPolicyFor } from '../state/freshness.ts';
 import { inChainOrder } from '../state/link-states.ts';
@@ -15,9 +15,8 @@ import { readFailedChecks } from '../state/read-failed-checks.ts';
 import type { Desired } from '../state/what-runs-where.ts';
 import { readChangedSince } from '../status/changed-since.ts';
 import { groupCauses } from '../status/group-causes.ts';
-import { wholeSites } from '../status/held-sites.ts';
 import { type Judged, judgeAgents, sumStates } from '../status/judge-agents.ts';
-import { headOf, readBackground, type StatusHub } from '../status/read-status.ts';
+import { headOf, heldOf, readBackground, type StatusHub } from '../status/read-status.ts';
 
 type JudgedSites = Overview['judged'][number];
 type PlaceOfSites = Overview['places'][number];
@@ -38,7 +37,7 @@ export const answerOverview = async (hub: StatusHub, filter: ActualFilter, now: 
   const bySite = Map.groupBy(agents, ({ agent }) => agent.site);
   const names = [...bySite.keys()].toSorted(compareBytes);
   const siteAt = new Map(names.map((name, at) => [name, at]));
-  const held = await heldOf(db, agents, filter);
+  const held = heldOf(background, { agents: agents.map(({ agent }) => agent) });
   const judged = shared<JudgedSites>();
   const places = shared<PlaceOfSites>();
   const columns = names.map((name) => {
@@ -131,23 +130,6 @@ const placeOf = (agents: readonly Judged[]): PlaceOfSites => {
 const oldestWord = (agents: readonly Judged[]): number | null => {
   const [oldest] = agents.flatMap(({ agent: { saidAt } }) => saidAt ?? []).toSorted();
   return oldest === undefined ? null : Math.floor(parseTime(oldest).getTime() / 1000);
-};
-
-/** Sites whose values are held, of which the reader sees whole environments. */
-const heldOf = async (
-  db: Database,
-  agents: readonly Judged[],
-  { visible }: ActualFilter,
-): Promise<ReadonlyMap<string, HeldSite>> => {
-  const held = await readHeld(db);
-  if (held.size === 0) return held;
-  const whole = new Set(
-    wholeSites(
-      agents.map(({ agent }) => agent),
-      visible,
-    ),
-  );
-  return new Map([...held].filter(([site]) => whole.has(site)));
 };
 
 const heldReleases = (

@@ -9,10 +9,9 @@ import { isIn } from '../state/part.ts';
 import type { ActualFilter } from '../state/read-actual.ts';
 import { channelsOf, type KnownAgent, readAgents, siteOf, withoutStates } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
-import { readHeld } from '../../sites/layers/compose-sites.ts';
-import { type HeldValues, heldValues, wholeSites } from './held-sites.ts';
+import { type HeldValues, heldValues } from './held-sites.ts';
 import { type Judged, judgeAgents, sumStates } from './judge-agents.ts';
-import { headOf, readBackground, type StatusHub } from './read-status.ts';
+import { headOf, heldOf, readBackground, type StatusHub } from './read-status.ts';
 
 export type SiteSummary = {
   readonly site: string;
@@ -52,13 +51,7 @@ export const listSites = async (
   const { policies } = background.freshness;
   const judged = await judgeAgents(db, agents, desired, { visible: filter.visible, policies, now });
   const bySite = Map.groupBy(judged, ({ agent }) => agent.site);
-  const held = await readHeld(
-    db,
-    wholeSites(
-      judged.map(({ agent }) => agent),
-      filter.visible,
-    ),
-  );
+  const held = heldOf(background, { agents: judged.map(({ agent }) => agent) });
   return {
     ...headOf(background),
     // Of a site whose agents the reader may not see nothing is left.

@@ -148,7 +148,7 @@ export const headOf = ({ fleet, now, freshness, links }: Background) => ({
 });
 
 /** Held sites of these agents, as far as the reader may see their whole environments. */
-const heldOf = (
+export const heldOf = (
   { held, filter }: Pick<Background, 'held' | 'filter'>,
   { agents }: Pick<Actual, 'agents'>,
 ): ReadonlyMap<string, HeldSite> => {
