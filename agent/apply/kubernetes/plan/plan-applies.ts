@@ -13,6 +13,7 @@ import { unblockedBy } from './unblocked-by.ts';
 import { inKindOrder, isNamespace } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
 import { type ObjectPlan, planObject } from './plan-object.ts';
+import { REFUSED_GROUP } from './step-groups.ts';
 
 /**
  * Plans the application of every object of the package, in order. A dry run of all objects comes before the first write; the error lists
@@ -84,9 +85,6 @@ const waitFor = (keys: readonly string[], rank: number): ObjectPlan => {
 
 /** Objects that the reason of a wait names. */
 const MAX_WAITED = 3;
-
-/** The group after the applications of all stages and before removals. */
-const REFUSED_GROUP = 900;
 
 /** An object that was refused is tried after all others and fails the package if it is refused again. */
 const planRefused = ({ owned }: PlanContext, wanted: WantedObject, error: FleetError): ObjectPlan => {

@@ -22,6 +22,7 @@ import { recreationFor } from '../live/recreation.ts';
 import { copyName } from '../replaced/copies.ts';
 import { asJson, type OwnedState } from '../owned-state.ts';
 import { isHolder, stageOf } from '../desired/kind-order.ts';
+import { groupOfApplication } from './step-groups.ts';
 import { claimsStay } from './claims-stay.ts';
 import { dependsOn } from './depends-on.ts';
 import { mayTake } from './check-claims.ts';
@@ -120,9 +121,7 @@ const beforeStep = (
 
 /** Steps of one rank and stage run together. */
 const groupOf = ({ context, wanted }: Pick<Planning, 'context' | 'wanted'>): number =>
-  (context.ranks.get(wanted.key) ?? 0) * STAGES + stageOf(wanted);
-
-const STAGES = 100;
+  groupOfApplication(context.ranks.get(wanted.key) ?? 0, stageOf(wanted));
 
 const done = (
   { wanted, state }: Planning,

@@ -12,9 +12,7 @@ import { readLive, servedRef } from '../live/read-live.ts';
 import type { OwnedState } from '../owned-state.ts';
 import { inKindOrder, isHolder, stageOf } from '../desired/kind-order.ts';
 import type { PlanContext } from './plan-context.ts';
-
-/** Groups of removals follow those of applications. */
-const FIRST_GROUP = 1000;
+import { groupOfRemoval } from './step-groups.ts';
 
 type Candidate = ObjectRef & {
   readonly namespace: string | undefined;
@@ -48,7 +46,7 @@ export const planRemovals = async (context: PlanContext): Promise<readonly Step[
   });
   const gone = leaving
     .filter(([key]) => !found.some((one) => one.key === key))
-    .map(([key]) => note(key, 'unchanged', 'the cluster no longer has its kind', FIRST_GROUP));
+    .map(([key]) => note(key, 'unchanged', 'the cluster no longer has its kind', groupOfRemoval(0, 0)));
   return [...steps, ...gone];
 };
 
@@ -62,13 +60,12 @@ const planUnread = ({ wanted }: PlanContext, one: Candidate, error: FleetError):
   const mightStay = own.keep || own.adopted || own.provisional || own.replaced || isHolder(one);
   if (!wanted || uid === undefined || mightStay) throw error;
   const detail = { apiVersion, uid, assignment, ...defined({ by: own.by }) };
-  return toStep(key, 'deleted', 'no longer in the package', { kind: 'remove', detail }, groupOfRemoval(one));
+  return toStep(key, 'deleted', 'no longer in the package', { kind: 'remove', detail }, stepGroupOf(one));
 };
 
 const rankOf = ({ own }: Candidate): number => own.rank ?? 0;
 
-/** Groups are consecutive steps of one number: those of another rank or stage differ. */
-const groupOfRemoval = (one: Candidate): number => FIRST_GROUP + rankOf(one) * FIRST_GROUP - stageOf(one);
+const stepGroupOf = (one: Candidate): number => groupOfRemoval(rankOf(one), stageOf(one));
 
 const planRemoval = async (
   context: PlanContext,
@@ -77,7 +74,7 @@ const planRemoval = async (
   kept: ReadonlySet<string>,
 ): Promise<Step> => {
   const { key, own } = one;
-  const group = groupOfRemoval(one);
+  const group = stepGroupOf(one);
   const other = context.taken.get(key);
   if (other !== undefined) return note(key, 'unchanged', `now belongs to ${other}`, group);
   if (own.replaced && !own.keep) return planPutBack(context, one, own.replaced.digest, live);
@@ -109,7 +106,7 @@ const planPutBack = (
 ): Step => {
   const { key, own } = one;
   const { assignment } = own;
-  const group = groupOfRemoval(one);
+  const group = stepGroupOf(one);
   if (live && !isOwner(live, { fleet: owner.fleet, assignment }, own.uid))
     return note(key, 'skipped', 'it no longer has the owner mark of this agent, so it is kept', group);
   const why = wanted ? 'no longer in the package' : 'the package goes';
