@@ -85,7 +85,7 @@ const planOne = async (
     const changes = (plan?.steps ?? []).filter(({ outcome }) => outcome !== 'unchanged');
     const toConfirm =
       target && plan && current && wanted
-        ? removalsToConfirm(agent, { kind: target.kind, plan, desired: wanted })
+        ? await removalsToConfirm(agent, { kind: target.kind, plan, desired: wanted, from: current })
         : undefined;
     const waits = toConfirm === undefined ? failedBefore(agent, assignment, desired) : askToPrune(toConfirm);
     return defined({

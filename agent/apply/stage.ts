@@ -34,10 +34,12 @@ export const stage = async (work: Work): Promise<void> => {
     return;
   }
   const { plan, desired } = staged;
-  const isUpdate = operation.kind === 'apply' && !operation.rollingBack && operation.from && operation.to;
-  const toConfirm = isUpdate
-    ? removalsToConfirm(agent, { kind: work.target.kind, plan, desired })
-    : undefined;
+  const { from } = operation;
+  const isUpdate = operation.kind === 'apply' && !operation.rollingBack;
+  const toConfirm =
+    isUpdate && from && desired
+      ? await removalsToConfirm(agent, { kind: work.target.kind, plan, desired, from })
+      : undefined;
   if (toConfirm !== undefined) {
     holdRemovals(work, toConfirm);
     return;

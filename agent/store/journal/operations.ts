@@ -111,6 +111,18 @@ export const lastChange = ({ db }: State, assignment: string): number =>
     .pluck()
     .get(assignment) as number;
 
+/** Whether an update of a package changed objects and did not end well, since the last one that did: objects of it may be there. */
+export const hasUnfinishedTry = ({ db }: State, assignment: string): boolean =>
+  db
+    .prepare(
+      `SELECT EXISTS (SELECT 1 FROM operation WHERE assignment = @assignment AND kind = 'apply'
+       AND id > (SELECT coalesce(max(id), 0) FROM operation
+         WHERE assignment = @assignment AND outcome = 'kept' AND kind NOT IN ('correct', 'prune'))
+       AND EXISTS (SELECT 1 FROM result WHERE operation = operation.id))`,
+    )
+    .pluck()
+    .get({ assignment }) === 1;
+
 /** Newest first. */
 export const lastOperations = ({ db }: State, limit: number): readonly Operation[] =>
   (db.prepare('SELECT * FROM operation ORDER BY id DESC LIMIT ?').all(limit) as Raw[]).map(fromRaw);
