@@ -160,6 +160,7 @@ export const CODES = {
   REQUESTS_REFUSED: attention,
   SITE_DIFFERS: attention,
   SITES_HELD: attention,
+  ENROLMENT_WAITS: waits,
   NOT_ENROLLED: missing,
   ALREADY_ENROLLED: usage,
   HOST_UNLISTED: usage,

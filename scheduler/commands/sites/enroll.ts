@@ -15,6 +15,7 @@ import { type AcceptedKey, type EnrolledMedium, enrollMedium } from '../../hub/s
 import type { EnrolmentStep } from '../../hub/sites/enroll/plan-enrolment.ts';
 import type { EnrolmentRequest } from '../../hub/sites/enroll/read-requests.ts';
 import { type ComposedSites, composeSites, writeComposed } from '../../hub/sites/layers/compose-sites.ts';
+import { composeAgent } from '../../hub/sites/layers/compose-agent.ts';
 import { siteRecommendations } from '../../hub/sites/secrets/list-secrets.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { redeemOnMedium } from '../../hub/sites/tokens/token-terms.ts';
@@ -99,7 +100,13 @@ export default class SitesEnroll extends FleetCommand {
     const result = await enrollMedium(
       hub,
       medium,
-      { ...options, released, redeem: redeemOnMedium(released, now), compose },
+      {
+        ...options,
+        released,
+        redeem: redeemOnMedium(released, now),
+        composeAgent: composeAgent(hub, now),
+        compose,
+      },
       now,
       this.signal,
     );

@@ -8,6 +8,7 @@ import { checkRequest, type EnrolmentRequest } from '../../sites/enroll/read-req
 import { readReleased } from '../../sites/check-released.ts';
 import { siteDocuments } from '../../sites/site-documents.ts';
 import type { SiteRow } from '../../store/tables.ts';
+import { composeAgent } from '../../sites/layers/compose-agent.ts';
 import { checkToken } from '../../sites/tokens/check-token.ts';
 import { redeemToken } from '../../sites/tokens/redeem-token.ts';
 import { termsOfToken } from '../../sites/tokens/token-terms.ts';
@@ -22,12 +23,14 @@ export type EnrolledOnline = {
   readonly token: string;
 };
 
+type EnrolmentContext = Pick<Context, 'hub' | 'signer' | 'authority' | 'clock'>;
+
 /**
  * Enrols an agent that has a one-time token. The token is redeemed, the key registered and the site statement issued in one
- * transaction. A repeated request with the same token and key succeeds again.
- * @throws FleetError TOKEN_INVALID, SCHEMA, WRONG_FLEET, REQUEST_INVALID, REVOKED, ALREADY_ENROLLED, CHANNEL_MISSING
+ * transaction, with the values that its layers give the agent. A repeated request with the same token and key succeeds again.
+ * @throws FleetError TOKEN_INVALID, SCHEMA, WRONG_FLEET, REQUEST_INVALID, REVOKED, ALREADY_ENROLLED, CHANNEL_MISSING, ENROLMENT_WAITS
  */
-export const enrollOnline = async (body: unknown, context: Context): Promise<EnrolledOnline> => {
+export const enrollOnline = async (body: unknown, context: EnrolmentContext): Promise<EnrolledOnline> => {
   const { hub, signer, authority, clock } = context;
   const now = clock();
   const { fleet } = hub.keys.root;
@@ -38,14 +41,14 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   const released = await readReleased(hub.layout);
   const { step, site, token } = await hub.store.transact(async (tx) => {
     const token = await redeemToken(tx, asked.token, request, now);
-    const step = await enrollAgent(
-      tx,
-      request,
-      { ...termsOfToken(token, released), factLabels: hub.factLabels },
-      now,
-    );
-    const site = await issueIfChanged(tx, request.site, [{ request, step }], signer, now);
-    return { step, site, token };
+    const terms = {
+      ...termsOfToken(token, released),
+      factLabels: hub.factLabels,
+      composeAgent: composeAgent(hub, now),
+    };
+    const enrolment = await enrollAgent(tx, request, terms, now);
+    const site = await issueIfChanged(tx, request.site, [enrolment], signer, now);
+    return { step: enrolment.step, site, token };
   });
   const certificate = await issueClientCertificate(
     { fleet, site: request.site, agent: request.agent },
@@ -61,7 +64,7 @@ export const enrollOnline = async (body: unknown, context: Context): Promise<Enr
   };
 };
 
-const carry = async (site: SiteRow, { hub }: Context): Promise<readonly CarriedDocument[]> => {
+const carry = async (site: SiteRow, { hub }: EnrolmentContext): Promise<readonly CarriedDocument[]> => {
   const { documents } = await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys });
   return documents.map((document) => ({
     ...toDocument(document),

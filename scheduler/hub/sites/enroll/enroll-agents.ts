@@ -1,14 +1,22 @@
+import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { formatTime } from '#bundles/time';
-import { noteChange } from '../../changes/note-change.ts';
+import { type NotedChange, noteChange } from '../../changes/note-change.ts';
 import { orRefuse, type Refused } from '../../refused.ts';
 import { BY_RULE, type Store } from '../../store/open-store.ts';
 import type { AgentRow, SiteRow, Tx } from '../../store/tables.ts';
 import { describeAgent } from '../describe-agent.ts';
-import { issueSite, type SiteSigner } from '../issue-site.ts';
+import { issueSite, type SiteSigner, siteValuesOf } from '../issue-site.ts';
+import type { ComposedAgent } from '../layers/compose-agent.ts';
+import { withComposed } from '../layers/plan-sites.ts';
 import { type EnrolmentOptions, type EnrolmentStep, planEnrolment } from './plan-enrolment.ts';
 import type { EnrolmentRequest, TokenProof } from './read-requests.ts';
 
-export type Enrolment = { readonly request: EnrolmentRequest; readonly step: EnrolmentStep };
+export type Enrolment = {
+  readonly request: EnrolmentRequest;
+  readonly step: EnrolmentStep;
+  /** undefined: its composed values stay as they are. */
+  readonly composed: ComposedAgent | undefined;
+};
 
 /**
  * Checks the token that a request proves, and returns the terms of it and what uses it up.
@@ -41,17 +49,17 @@ export const enrollAgents = (
     const enrolments: Enrolment[] = [];
     for (const request of requests) {
       const { proof } = request;
-      const { redeem } = options;
-      const step = await orRefuse(refused, request.path, async () => {
+      const { redeem, factLabels, composeAgent } = options;
+      const enrolled = await orRefuse(refused, request.path, async () => {
         if (!redeem || !proof) return await enrollAgent(tx, request, { ...options, by: store.by }, now);
         // A refused request must not use up its token.
         const { terms, use } = await redeem(tx, proof, request);
-        const own = { ...terms, factLabels: options.factLabels };
+        const own = { ...terms, factLabels, composeAgent };
         const done = await enrollAgent(tx, request, { ...own, by: { ...store.by, ...terms.by } }, now);
         await use();
         return done;
       });
-      if (step) enrolments.push({ request, step });
+      if (enrolled) enrolments.push(enrolled);
     }
     if (enrolments.length === 0) return undefined;
     return { site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments };
@@ -67,21 +75,38 @@ export const issueIfChanged = async (
 ): Promise<SiteRow> => {
   const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
   const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
-  return known && unchanged ? known : await issueSite(tx, site, signer, now);
+  if (known && unchanged) return known;
+  const before = siteValuesOf(known, signer.root.fleet, site);
+  const composed = enrolments.flatMap((one) => (one.composed ? [{ ...one.step.row, of: one.composed }] : []));
+  const kept = Object.entries(before.composed ?? {}).filter(
+    ([agent]) => !composed.some(({ name }) => name === agent),
+  );
+  const given = composed.flatMap(({ name, of: { values } }) => (values ? [[name, values] as const] : []));
+  const after = withComposed(before, Object.fromEntries([...kept, ...given]));
+  const reason = [...new Set(composed.map(({ of }) => of.reason))].join(', ');
+  const changes = decidedValues(before, after);
+  if (changes.length === 0) return await issueSite(tx, site, signer, now);
+  const by = { ...BY_RULE, ...signer.by, reason };
+  const decided: NotedChange[] = [];
+  for (const change of changes)
+    decided.push(await noteChange(tx, { change: 'sites compose', ...change }, by, now));
+  return await issueSite(tx, site, { ...signer, by, decided }, now, after);
 };
 
 /**
  * Enrols one agent in the transaction that issues the site statement.
- * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING
+ * @throws FleetError REVOKED, REQUEST_INVALID, ALREADY_ENROLLED, CHANNEL_MISSING, ENROLMENT_WAITS
  */
 export const enrollAgent = async (
   tx: Tx,
   request: EnrolmentRequest,
   options: EnrolmentOptions,
   now: Date,
-): Promise<EnrolmentStep> => {
+): Promise<Enrolment> => {
   const known = await tx.selectFrom('agent').selectAll().where('id', '=', request.id).executeTakeFirst();
   const planned = await plan(tx, { request, known }, options, now);
+  const composed =
+    planned.kind === 'unchanged' ? undefined : await options.composeAgent?.(tx, planned.row, known);
   await execute(tx, request, planned, now);
   if (planned.kind !== 'unchanged')
     await noteChange(
@@ -95,7 +120,7 @@ export const enrollAgent = async (
       { ...BY_RULE, ...options.by },
       now,
     );
-  return planned;
+  return { request, step: planned, composed };
 };
 
 const plan = async (

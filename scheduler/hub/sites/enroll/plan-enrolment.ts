@@ -15,6 +15,7 @@ import {
   type ReportedRecipient,
 } from '../agent-record.ts';
 import { checkReleased } from '../check-released.ts';
+import type { ComposeAgent } from '../layers/compose-agent.ts';
 import { labelsOfFacts } from './fact-labels.ts';
 import type { EnrolmentRequest, RequestedEnrolment } from './read-requests.ts';
 
@@ -32,6 +33,8 @@ export type EnrolmentOptions = {
   readonly released?: readonly string[] | undefined;
   /** Person and reason, for the audit log; undefined: the program, by a rule. */
   readonly by?: Partial<By> | undefined;
+  /** Composes the values that an agent gets with its statement. undefined: it gets them by the next composition. */
+  readonly composeAgent?: ComposeAgent | undefined;
 };
 
 /** The change that a request leads to. `row` is the agent's record after it. */

@@ -1,17 +1,14 @@
 import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
-import { shortDigest } from '#bundles/digest';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
-import { type Channel, formatChannel } from '#bundles/names';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { formatTime } from '#bundles/time';
 import { type Change, type NotedChange, noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
-import { channelOf } from '../agent-record.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { markApplied } from '../values-rollout.ts';
 import { refuseOlder } from '../refuse-older.ts';
@@ -19,11 +16,11 @@ import type { SiteSigner } from '../site-signer.ts';
 import { type WriteSiteOptions, writeSites } from '../write-site.ts';
 import { differencesBySite, findDifferences } from './find-differences.ts';
 import { findLacking } from './find-lacking.ts';
-import { type PlannedComposition, planSites, type SiteFacts, withComposed } from './plan-sites.ts';
-import { takeTurns, type Turns, type WaitingAgent } from './take-turns.ts';
-import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
-import { noteLayers, refuseOlderLayers } from './refuse-older-layers.ts';
-import { showLayers } from './show-layers.ts';
+import { type PlannedComposition, type SiteFacts, withComposed } from './plan-sites.ts';
+import type { Turns, WaitingAgent } from './take-turns.ts';
+import type { ReleasedChannelLayers } from './read-channel-layers.ts';
+import { noteLayers } from './refuse-older-layers.ts';
+import { decideComposition, readNewestLayers, reasonOf } from './decide-composition.ts';
 
 /** Why a site keeps the values that it has, or a package is held there, as the database has it. */
 type HeldReason = Pick<FleetError, 'code' | 'message'> & {
@@ -86,12 +83,13 @@ export const composeSites = async (
   { now, dryRun = false, only, undeclared = [], signal }: ComposeOptions,
 ): Promise<ComposedSites> => {
   const { sites, rows, agents } = await readFacts(hub, new Set(undeclared), only);
-  const read = await readChannelLayers(hub, channelsOf(agents));
-  const { layers, faults } = await refuseOlderLayers(hub, read.layers);
-  const wanted = await planSites(sites, layers);
-  const turns = await takeTurns(hub, { sites, layers, wanted, now, dryRun, isPart: only !== undefined });
-  const decided = await replan(wanted, { sites, layers, turns });
-  const planned = dryRun ? decided : await judgedBySigner(hub, decided, { agents, layers });
+  const { layers, faults, turns, planned } = await decideComposition(hub, {
+    sites,
+    agents,
+    now,
+    dryRun,
+    isPart: only !== undefined,
+  });
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
   // Opened once: its index names every site.
@@ -112,7 +110,7 @@ export const composeSites = async (
     changed,
     held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
     waiting: turns.waiting,
-    advice: [...read.faults, ...faults, ...findDifferences(agents, layers)],
+    advice: [...faults, ...findDifferences(agents, layers)],
   };
 };
 
@@ -145,35 +143,8 @@ export const writeComposed = async (hub: Hub, options: WriteSiteOptions): Promis
 /** Differences between what the repository declares and what is enrolled, by the newest releases (findDifferences). */
 export const readDifferences = async (hub: Hub): Promise<readonly FleetError[]> => {
   const { agents } = await readFacts(hub, new Set());
-  const read = await readChannelLayers(hub, channelsOf(agents));
-  const { layers, faults } = await refuseOlderLayers(hub, read.layers);
-  return [...read.faults, ...faults, ...findDifferences(agents, layers)];
-};
-
-const channelsOf = (agents: readonly AgentRow[]): readonly Channel[] => [
-  ...new Map(agents.map(channelOf).map((channel) => [formatChannel(channel), channel])).values(),
-];
-
-/** Shows a signer process the layers of the sites that differ, and holds those of channels whose layers it refuses. */
-const judgedBySigner = async (
-  hub: Hub,
-  planned: readonly PlannedComposition[],
-  { agents, layers }: Pick<Facts, 'agents'> & { readonly layers: ReadonlyMap<string, ReleasedChannelLayers> },
-): Promise<readonly PlannedComposition[]> => {
-  const bySite = Map.groupBy(agents, ({ site }) => site);
-  const followed = (site: string): readonly Channel[] => channelsOf(bySite.get(site) ?? []);
-  const due = new Set(
-    planned.flatMap(({ site, differs }) => (differs ? followed(site).map(formatChannel) : [])),
-  );
-  const refused = await showLayers(
-    hub,
-    [...due].flatMap((channel) => layers.get(channel) ?? []),
-  );
-  if (refused.size === 0) return planned;
-  return planned.map((one) => {
-    const held = followed(one.site).flatMap((channel) => refused.get(formatChannel(channel)) ?? []);
-    return one.differs && held.length > 0 ? { ...one, differs: false, held } : one;
-  });
+  const { layers, faults } = await readNewestLayers(hub, agents);
+  return [...faults, ...findDifferences(agents, layers)];
 };
 
 type Facts = {
@@ -261,21 +232,6 @@ const issue = (
     return changed;
   });
 
-/** Plans the sites of agents whose turn it is not again, with what these keep. */
-const replan = async (
-  wanted: readonly PlannedComposition[],
-  {
-    sites,
-    layers,
-    turns: { kept },
-  }: Pick<Parameters<typeof takeTurns>[1], 'sites' | 'layers'> & { readonly turns: Turns },
-): Promise<readonly PlannedComposition[]> => {
-  if (kept.size === 0) return wanted;
-  const concerned = sites.filter(({ agents }) => agents.some(({ id }) => kept.has(id)));
-  const again = new Map((await planSites(concerned, layers, kept)).map((one) => [one.site, one]));
-  return wanted.map((one) => again.get(one.site) ?? one);
-};
-
 /** Places of begun stages whose site has the values already are reached without a new statement. */
 const markReached = async (
   { store }: Hub,
@@ -302,18 +258,6 @@ const markReached = async (
     });
   }
 };
-
-/** 'layers of prod sha256:0123...' */
-const reasonOf = (layers: ReadonlyMap<string, ReleasedChannelLayers>): string =>
-  [
-    ...new Set(
-      [...layers.values()].flatMap(({ channel, digest }) =>
-        digest ? [`layers of ${channel.environment} ${shortDigest(digest)}`] : [],
-      ),
-    ),
-  ]
-    .join(', ')
-    .slice(0, 1000) || 'no layers';
 
 type Keeping = {
   readonly undeclared: ReadonlySet<string>;

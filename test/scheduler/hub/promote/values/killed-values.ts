@@ -4,10 +4,14 @@
  */
 import { join } from 'node:path';
 import { isFleetError } from '#bundles/errors';
+import { openMedium } from '#bundles/formats/medium/open-medium';
 import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
 import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { decideValues } from '../../../../../scheduler/hub/promote/values/change-values.ts';
 import { stepValues } from '../../../../../scheduler/hub/promote/values/step-values.ts';
+import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
+import { readRequests } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
+import { composeAgent } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
 import { composeSites, writeComposed } from '../../../../../scheduler/hub/sites/layers/compose-sites.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { writeSites } from '../../../../../scheduler/hub/sites/write-site.ts';
@@ -59,6 +63,15 @@ switch (action) {
     await composeSites(hub, await siteSigner(hub), { now });
     await writeComposed(hub, { now });
     break;
+  case 'enrol': {
+    await using medium = await openMedium(join(folder, 'stick'));
+    const accept = (await readRequests(medium, keys.root.fleet, [])).map(({ fingerprint }) => ({
+      fingerprint,
+    }));
+    const terms = { accept, replaceKey: false, update: false, composeAgent: composeAgent(hub, now) };
+    if (accept.length > 0) await enrollMedium(hub, medium, terms, now);
+    break;
+  }
   case 'step':
     await stepValues(hub, { now });
     await writeComposed(hub, { now });

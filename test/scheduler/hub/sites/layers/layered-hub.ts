@@ -6,6 +6,7 @@ import { formatError } from '#bundles/errors';
 import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
 import { readRequests } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
+import { type ComposeAgent, composeAgent } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
 import {
   composeSites,
   type ComposeOptions,
@@ -43,6 +44,8 @@ export type LayeredHub = Hub &
       labels?: Readonly<Record<string, string>>,
       channel?: string,
     ) => Promise<void>;
+    /** The same, with the values of its layers in its first statement, as the commands enrol. */
+    readonly enrolComposed: LayeredHub['enrol'];
     /** Composes, and says it in words: sites that changed, those held with the reason, and advice. */
     readonly compose: (options?: Partial<ComposeOptions>) => Promise<{
       readonly changed: readonly string[];
@@ -50,6 +53,19 @@ export type LayeredHub = Hub &
       readonly advice: readonly string[];
     }>;
     readonly valuesOf: (site: string) => Promise<SiteValues & { readonly version: number }>;
+  };
+
+const enrolAt =
+  (hub: Hub, folder: string, compose: ComposeAgent | undefined): LayeredHub['enrol'] =>
+  async (id, labels = {}, channel = 'prod/press') => {
+    const { fleet } = hub.keys.root;
+    const stick = join(folder, `stick-${id.replace('/', '-')}`);
+    await ask(stick, testAgent(id), { fleet, channel: parseChannel(channel), labels });
+    await using medium = await openMedium(stick);
+    const requests = await readRequests(medium, fleet, []);
+    const accept = requests.map(({ fingerprint }) => ({ fingerprint }));
+    const terms = { accept, replaceKey: false, update: false, composeAgent: compose };
+    await enrollMedium(hub, medium, terms, NOW);
   };
 
 /** An office that was built with layers for sites, and its hub. @param prepare runs before the hub opens its keys */
@@ -68,14 +84,8 @@ export const layeredHub = async (
   return {
     ...office,
     ...hub,
-    enrol: async (id, labels = {}, channel = 'prod/press') => {
-      const stick = join(folder, `stick-${id.replace('/', '-')}`);
-      await ask(stick, testAgent(id), { fleet: keys.root.fleet, channel: parseChannel(channel), labels });
-      await using medium = await openMedium(stick);
-      const requests = await readRequests(medium, keys.root.fleet, []);
-      const accept = requests.map(({ fingerprint }) => ({ fingerprint }));
-      await enrollMedium(hub, medium, { accept, replaceKey: false, update: false }, NOW);
-    },
+    enrol: enrolAt(hub, folder, undefined),
+    enrolComposed: enrolAt(hub, folder, composeAgent(hub, NOW)),
     compose: async (options = {}) => {
       const { changed, held, advice } = await composeSites(hub, await siteSigner(hub), {
         now: NOW,

@@ -192,6 +192,21 @@ describe('a signer that judges values of sites', () => {
     expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 3, values: { port: 8080 } });
   });
 
+  test('signs the first statement of a site with the values that it composes itself for the agent', async () => {
+    await using office = await judgedHub();
+    const { hub } = office;
+    await hub.enrolComposed('plant-1/edge', { region: 'north' });
+    await hub.enrolComposed('plant-1/line', { region: 'south' });
+    expect(await hub.valuesOf('plant-1')).toMatchObject({
+      version: 2,
+      composed: {
+        edge: { values: { gatewayHost: 'n1', port: 80 }, fixed: { values: { port: 443 } } },
+        line: { values: { gatewayHost: 'company', port: 80 } },
+      },
+    });
+    expect(office.refused).toEqual([]);
+  });
+
   test('H58: takes no older statement and no other release', async () => {
     await using office = await judgedHub();
     const { hub } = office;

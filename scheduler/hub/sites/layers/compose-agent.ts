@@ -1,0 +1,78 @@
+import { FleetError } from '#bundles/errors';
+import type { ComposedValues } from '#bundles/formats/statements/predicates';
+import { sameChannel } from '#bundles/names';
+import type { Hub } from '../../hub.ts';
+import type { AgentRow, Tx } from '../../store/tables.ts';
+import { channelOf } from '../agent-record.ts';
+import { siteValuesOf } from '../issue-site.ts';
+import { decideComposition, reasonOf } from './decide-composition.ts';
+import { noteLayers } from './refuse-older-layers.ts';
+
+/** Values of one agent from layers. */
+export type ComposedAgent = {
+  /** undefined: no layer gives it any. */
+  readonly values: ComposedValues | undefined;
+  /** 'layers of prod sha256:0123...' */
+  readonly reason: string;
+};
+
+/** @returns undefined if the agent keeps the composed values that its site has for it @throws FleetError ENROLMENT_WAITS */
+export type ComposeAgent = (
+  tx: Tx,
+  row: AgentRow,
+  known: AgentRow | undefined,
+) => Promise<ComposedAgent | undefined>;
+
+/**
+ * Composes the values of an agent in the transaction that enrols it, so that its first statement has them and it never applies anything without them. The
+ * other agents of its site keep theirs. If the values cannot be composed, a new agent, or one that moves to another channel, is not enrolled yet.
+ */
+export const composeAgent =
+  (hub: Hub, now: Date): ComposeAgent =>
+  async (tx, row, known) => {
+    const within = inTransaction(hub, tx);
+    const site = await tx.selectFrom('site').selectAll().where('name', '=', row.site).executeTakeFirst();
+    const state = await tx
+      .selectFrom('site_layers')
+      .select('declared')
+      .where('site', '=', row.site)
+      .executeTakeFirst();
+    const facts = {
+      site: row.site,
+      values: siteValuesOf(site, hub.store.fleet, row.site),
+      agents: [row],
+      declared: state?.declared ?? null,
+    };
+    const { layers, faults, planned } = await decideComposition(within, {
+      sites: [facts],
+      agents: [row],
+      now,
+      dryRun: false,
+      isPart: true,
+    });
+    const [one] = planned;
+    const [fault] = [...faults, ...(one?.held ?? [])];
+    if (fault) {
+      if (known && known.revoked_at === null && sameChannel(channelOf(known), channelOf(row)))
+        return undefined;
+      throw waits(row, fault);
+    }
+    await noteLayers(within, layers);
+    return { values: one?.composed?.[row.name], reason: reasonOf(layers) };
+  };
+
+/** The hub for code that opens transactions and runs in one already. */
+const inTransaction = (hub: Hub, tx: Tx): Hub => ({
+  ...hub,
+  store: { ...hub.store, db: tx, transact: (work) => work(tx) },
+});
+
+const waits = ({ id }: AgentRow, { message, at, hint }: FleetError): FleetError =>
+  new FleetError(
+    'ENROLMENT_WAITS',
+    `${id} is not enrolled yet, because its values cannot be composed: ${message}`,
+    {
+      at,
+      hint: hint ?? 'Correct its layers and build; then let it ask again',
+    },
+  );

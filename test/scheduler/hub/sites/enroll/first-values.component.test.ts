@@ -1,0 +1,160 @@
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openMedium } from '#bundles/formats/medium/open-medium';
+import type { SiteValues } from '#bundles/formats/statements/predicates';
+import { addDays } from '#bundles/time';
+import { enrollOnline } from '../../../../../scheduler/hub/http/agents/enroll-online.ts';
+import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
+import { readRequests } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
+import { composeAgent } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
+import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
+import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
+import { NOW } from '../../../release/removals/office.ts';
+import { enrollBody } from '../../serve/test-server.ts';
+import { ask, testAgent } from '../../test-hub.ts';
+import { config, LAYERS, layeredHub, type LayeredHub } from '../layers/layered-hub.ts';
+
+const CHANNEL = { environment: 'prod', clusterType: 'press' };
+
+const layers = (...more: readonly string[]): string =>
+  [
+    config('all', 'siteSelector: {}\n  values: {gatewayHost: company, port: 80}'),
+    config('north', 'siteSelector: {region: north}\n  values: {gatewayHost: n1}'),
+    ...more,
+  ].join('---\n');
+
+const TIE = config('line', 'siteSelector: {line: a}\n  values: {gatewayHost: a}');
+const TIED = { region: 'north', line: 'a' };
+
+/** Enrols an agent over the network, and returns the values document of the answer. */
+const online = async (
+  hub: LayeredHub,
+  id: string,
+  labels: Readonly<Record<string, string>>,
+): Promise<SiteValues> => {
+  const agent = testAgent(id);
+  const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
+  const { token } = await createToken(
+    hub.store,
+    { scope: 'enroll', site: agent.site, replaceKey: false, channel: CHANNEL, labels },
+    terms,
+  );
+  const { fleet } = hub.keys.root;
+  const { answer } = await enrollOnline(await enrollBody(token, agent, { fleet, channel: CHANNEL }), {
+    hub,
+    authority: await hub.keys.authority(),
+    signer: await siteSigner(hub),
+    clock: () => NOW,
+  });
+  const found = answer.documents.find(({ role }) => role === 'site-values');
+  return JSON.parse(Buffer.from(found?.bytes ?? '', 'base64').toString('utf8')) as SiteValues;
+};
+
+const onMedium = async (
+  hub: LayeredHub,
+  ids: readonly string[],
+  labels: Readonly<Record<string, string>>,
+) => {
+  const stick = join(hub.folder, `stick-${ids.join('-').replaceAll('/', '-')}`);
+  const { fleet } = hub.keys.root;
+  for (const id of ids) await ask(stick, testAgent(id), { fleet, channel: CHANNEL, labels });
+  await using medium = await openMedium(stick);
+  const accept = (await readRequests(medium, fleet, [])).map(({ fingerprint }) => ({ fingerprint }));
+  const terms = { accept, replaceKey: false, update: false, composeAgent: composeAgent(hub, NOW) };
+  return await enrollMedium(hub, medium, terms, NOW);
+};
+
+const entries = async ({ store }: LayeredHub): Promise<readonly string[]> => {
+  const rows = await store.db.selectFrom('pending_change').selectAll().orderBy('number').execute();
+  return rows.map((row) => {
+    const { change, about, reason } = JSON.parse(row.change) as Record<string, string>;
+    return [change, about, String(reason).replace(/sha256:[0-9a-f]+/, 'sha256:*')].join(' ');
+  });
+};
+
+test('an agent that enrols over the network has the values of its layers in its first statement', async () => {
+  const hub = await layeredHub({ [LAYERS]: layers() });
+  const values = await online(hub, 'plant-1/edge', { region: 'north' });
+  expect(values.composed).toEqual({ edge: { values: { gatewayHost: 'n1', port: 80 } } });
+  expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 1, composed: values.composed });
+  expect((await hub.compose()).changed).toEqual([]);
+  expect(await entries(hub)).toEqual([
+    expect.stringMatching(/^tokens create /),
+    expect.stringMatching(/^sites enroll plant-1\/edge one-time token/),
+    'sites compose plant-1/edge layers of prod sha256:*',
+  ]);
+});
+
+test('two agents of a medium have them too, and a second one of a site leaves those of the first', async () => {
+  const hub = await layeredHub({ [LAYERS]: layers() });
+  await onMedium(hub, ['plant-1/edge', 'plant-1/line'], { region: 'north' });
+  const { version, composed } = await hub.valuesOf('plant-1');
+  const north = { values: { gatewayHost: 'n1', port: 80 } };
+  expect({ version, composed }).toEqual({ version: 1, composed: { edge: north, line: north } });
+  const values = await online(hub, 'plant-1/gate', { region: 'south' });
+  expect(values.composed).toEqual({
+    edge: north,
+    line: north,
+    gate: { values: { gatewayHost: 'company', port: 80 } },
+  });
+});
+
+test('an agent whose values tie waits with the names of the layers, and is enrolled after their correction', async () => {
+  const hub = await layeredHub({ [LAYERS]: layers(TIE) });
+  await expect(online(hub, 'plant-1/edge', TIED)).rejects.toMatchObject({
+    code: 'ENROLMENT_WAITS',
+    retryable: true,
+    message: expect.stringMatching(
+      /^plant-1\/edge is not enrolled yet, because its values cannot be composed: Config \w+ and Config \w+ \(.*\) both set gatewayHost for plant-1\/edge, and both select by 1 label$/,
+    ) as string,
+  });
+  expect(await hub.store.db.selectFrom('agent').selectAll().execute()).toEqual([]);
+  expect(await hub.store.db.selectFrom('site').selectAll().execute()).toEqual([]);
+  const { sites, refused } = await onMedium(hub, ['plant-1/edge'], TIED);
+  expect(sites).toEqual([]);
+  expect(refused.map(({ error }) => error.code)).toEqual(['ENROLMENT_WAITS']);
+  await hub.edit(LAYERS, () => layers());
+  await hub.build({ now: NOW });
+  expect((await onMedium(hub, ['plant-1/edge'], TIED)).refused).toEqual([]);
+  expect(await hub.valuesOf('plant-1')).toMatchObject({
+    composed: { edge: { values: { gatewayHost: 'n1', port: 80 } } },
+  });
+});
+
+test('an agent whose values do not fit the schema of its application waits', async () => {
+  const hub = await layeredHub({
+    [LAYERS]: layers(config('wrong', 'siteSelector: {line: b}\n  values: {port: many}')),
+  });
+  await expect(online(hub, 'plant-1/edge', { line: 'b' })).rejects.toMatchObject({
+    code: 'ENROLMENT_WAITS',
+    message: expect.stringContaining('the value port does not fit') as string,
+  });
+  expect((await online(hub, 'plant-1/line', {})).composed).toEqual({
+    line: { values: { gatewayHost: 'company', port: 80 } },
+  });
+});
+
+test('an agent that is known keeps the values that it has when its key is replaced while its layers tie', async () => {
+  const hub = await layeredHub({ [LAYERS]: layers() });
+  const labels = { region: 'north' };
+  const { composed } = await online(hub, 'plant-1/edge', labels);
+  await hub.edit(LAYERS, () =>
+    layers(config('other', 'siteSelector: {region: north}\n  values: {gatewayHost: n2}')),
+  );
+  await hub.build({ now: NOW });
+  const agent = testAgent('plant-1/edge');
+  const { fleet } = hub.keys.root;
+  const { token } = await createToken(
+    hub.store,
+    { scope: 'enroll', site: 'plant-1', replaceKey: true, channel: CHANNEL, labels },
+    { note: undefined, expires: addDays(NOW, 1), now: NOW },
+  );
+  const body = await enrollBody(token, agent, { fleet, channel: CHANNEL });
+  await enrollOnline(body, {
+    hub,
+    authority: await hub.keys.authority(),
+    signer: await siteSigner(hub),
+    clock: () => NOW,
+  });
+  expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 2, composed });
+});
