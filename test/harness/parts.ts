@@ -6,6 +6,7 @@ import { airGap } from './parts/air-gap.ts';
 import { alertmanager } from './parts/alertmanager.ts';
 import { ansible } from './parts/ansible.ts';
 import { ansibleCollections } from './parts/ansible-collections.ts';
+import { argoCd } from './parts/argo-cd.ts';
 import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
 import { chromium } from './parts/chromium.ts';
@@ -38,6 +39,7 @@ import { postgresql } from './parts/postgresql.ts';
 import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
 import { rancherFleet } from './parts/rancher-fleet.ts';
+import { redis } from './parts/redis.ts';
 import {
   argoDefinitions,
   rancherFleetDefinitions,
@@ -92,6 +94,9 @@ const PARTS = {
   rancherFleetDefinitions,
   symphonyDefinitions,
   zarfSchema,
+  redis,
+  // The longest build comes last.
+  argoCd,
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof PARTS;
