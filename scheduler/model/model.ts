@@ -57,6 +57,8 @@ export type Template = {
   /** 'yaml', 'sh', 'env', ...: decides the file extension and how the text is read. Free text in Kalypso's form. */
   readonly contentType: string | undefined;
   readonly manifests: readonly { readonly text: string; readonly at: Place; readonly indent: number }[];
+  /** Versions of its reconciler that take what it renders: a semver range. */
+  readonly versions?: string | undefined;
   readonly at: Place;
 };
 
@@ -69,6 +71,8 @@ export type ClusterType = {
   readonly name: string;
   readonly labels: Labels;
   readonly reconciler: string;
+  /** Version of the program behind `reconciler` on its clusters: '3.1.9', or '3.1' for any release of it. */
+  readonly reconcilerVersion?: string | undefined;
   readonly namespaceService: string;
   readonly configType: string;
   readonly target: Target;
@@ -88,8 +92,10 @@ export type ClusterType = {
   /** Lets agents reboot their hosts. */
   readonly reboot?: { readonly windows: readonly string[] } | undefined;
   readonly at: Place;
-  /** Places of the fields that name a Template. */
-  readonly places?: { readonly [field in 'reconciler' | 'namespaceService' | 'configType']?: Place };
+  /** Places of the fields that name a Template, and of the version of one. */
+  readonly places?: {
+    readonly [field in 'reconciler' | 'reconcilerVersion' | 'namespaceService' | 'configType']?: Place;
+  };
 };
 
 export type DeploymentTarget = {

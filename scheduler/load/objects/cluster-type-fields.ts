@@ -32,6 +32,11 @@ export const clusterTypeFields = keeping(
       'fleet',
       'Template that delivers the manifests. `fleet` is our own agent; `flux`, `argocd` and others are built in.',
     ),
+    reconcilerVersion: optional(
+      textLike(/^\d+(?:\.\d+){0,2}$/, 'is not a version', 'Write it like "3.1" or "3.1.9", in quotes'),
+      undefined,
+      'Version of that program on the clusters. `validate` advises where the Template is for others.',
+    ),
     namespaceService: optional(
       text,
       undefined,

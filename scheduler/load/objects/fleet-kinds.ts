@@ -54,6 +54,11 @@ import { workspaceFields } from './workspace-fields.ts';
 export const FLEET_GROUP = 'fleet-ferry';
 
 const architecture = textLike(/^[a-z0-9][a-z0-9-]{1,31}$/, 'is not a Debian architecture like amd64');
+const versionRange = textLike(
+  /^>=\d+(?:\.\d+){0,2}(?: <\d+(?:\.\d+){0,2})?$/,
+  'is not a range of versions',
+  'Write it like ">=3.1" or ">=3.1 <4", in quotes',
+);
 const contentType = textLike(/^[a-z0-9]{1,8}$/, 'is not a file extension like yaml, sh or env');
 
 const environment = fields({
@@ -356,7 +361,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
             Object.entries(spec.requirements).filter(([, value]) => value !== undefined),
           ),
           at,
-          places: fieldPlaces(reading, TEMPLATE_FIELDS),
+          places: fieldPlaces(reading, [...TEMPLATE_FIELDS, 'reconcilerVersion']),
         },
       };
     },
@@ -373,6 +378,11 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
       ),
       contentType: optional(contentType, undefined, TEMPLATE.contentType),
       manifests: optional(list(blockText), [], TEMPLATE.manifests),
+      versions: optional(
+        versionRange,
+        undefined,
+        'Versions of the reconciler that take what this renders, a semver range like `>=3.1 <4`.',
+      ),
     }),
     (spec, { metadata, at }) => ({
       kind: 'Template',

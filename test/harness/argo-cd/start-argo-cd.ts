@@ -87,48 +87,42 @@ export const startArgoCd = async (
     components.push(component);
     cleanup.defer(() => component.end('SIGTERM'));
   };
-  const part = (name: string, ...words: readonly string[]): void =>
-    start(name, [join(argoCd, 'argocd'), ...words], { ARGOCD_BINARY_NAME: name });
+  const part = (name: string, flags: Readonly<Record<string, string>>): void =>
+    start(name, [join(argoCd, 'argocd'), ...toFlags(flags)], { ARGOCD_BINARY_NAME: name });
   const port = async (): Promise<string> => String(await freePort());
-
-  const cache = await port();
+  const [cache, repositories, health, metrics, notified] = [
+    await port(),
+    await port(),
+    await port(),
+    await port(),
+    await port(),
+  ];
+  const server = { port: cache, bind: '127.0.0.1', save: '', appendonly: 'no' };
   start('redis-server', [
     join(programs, 'redis-server'),
-    ...['--port', cache, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    ...Object.entries(server).flatMap(([name, value]) => [`--${name}`, value]),
   ]);
-  const repositories = await port();
-  const health = await port();
-  part(
-    'argocd-repo-server',
-    '--redis',
-    `127.0.0.1:${cache}`,
-    '--disable-tls',
-    ...[
-      ...['--address', '127.0.0.1', '--port', repositories],
-      ...['--metrics-address', '127.0.0.1', '--metrics-port', health],
-    ],
-  );
-  const metrics = await port();
-  part(
-    'argocd-application-controller',
-    '--namespace',
-    ARGO_CD,
-    '--redis',
-    `127.0.0.1:${cache}`,
-    ...[
-      ...['--repo-server', `127.0.0.1:${repositories}`, '--repo-server-plaintext'],
-      ...['--metrics-port', metrics],
-    ],
-  );
-  const notified = await port();
-  part(
-    'argocd-notifications',
-    '--namespace',
-    ARGO_CD,
-    '--metrics-port',
-    notified,
-    ...[...['--argocd-repo-server', `127.0.0.1:${repositories}`, '--argocd-repo-server-plaintext']],
-  );
+  part('argocd-repo-server', {
+    redis: `127.0.0.1:${cache}`,
+    'disable-tls': 'true',
+    address: '127.0.0.1',
+    port: repositories,
+    'metrics-address': '127.0.0.1',
+    'metrics-port': health,
+  });
+  part('argocd-application-controller', {
+    namespace: ARGO_CD,
+    redis: `127.0.0.1:${cache}`,
+    'repo-server': `127.0.0.1:${repositories}`,
+    'repo-server-plaintext': 'true',
+    'metrics-port': metrics,
+  });
+  part('argocd-notifications', {
+    namespace: ARGO_CD,
+    'argocd-repo-server': `127.0.0.1:${repositories}`,
+    'argocd-repo-server-plaintext': 'true',
+    'metrics-port': notified,
+  });
   const answers = async (url: string): Promise<boolean> =>
     fetch(url).then(
       ({ ok }) => ok,
@@ -152,3 +146,6 @@ export const startArgoCd = async (
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
 };
+
+const toFlags = (flags: Readonly<Record<string, string>>): readonly string[] =>
+  Object.entries(flags).map(([name, value]) => `--${name}=${value}`);

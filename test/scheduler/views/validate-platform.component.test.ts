@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { formatError } from '../../../bundles/errors.ts';
 import { formatFinding } from '../../../scheduler/plan/validate/group-findings.ts';
 import { validatePlatform } from '../../../scheduler/views/validate-platform.ts';
@@ -235,4 +235,57 @@ test('an unknown custom kind is one advice for all environments', async () => {
   expect(found.problems).toEqual([]);
   expect(found.advice).toHaveLength(1);
   expect(found.advice[0]).toContain('nothing is known of example.com/v1 Odd');
+});
+
+describe('the version of a reconciler', () => {
+  const edge = (spec: string) => ({
+    'platform/base/edge.yaml': ours('ClusterType', 'edge', `  labels: {region: eu}\nspec: {${spec}}\n`),
+    'platform/base/reconciler.yaml': ours(
+      'Config',
+      'reconciler',
+      'spec: {values: {reconciler: {registry: registry.example/halden}}}\n',
+    ),
+  });
+
+  test('is advice where the built-in Template is for later ones, once for all environments, and holds nothing', async () => {
+    const found = await validate(edge('reconciler: argocd-oci, reconcilerVersion: "3.0.12"'));
+    expect(found.problems).toEqual([]);
+    expect(found.advice).toEqual([
+      'platform/base/edge.yaml:6:51: UNSUPPORTED: ClusterType edge: reconcilerVersion is 3.0.12, and the Template argocd-oci is for >=3.1. Name a Template for that version, or correct reconcilerVersion: docs/reconcilers.md has what changed between versions.',
+    ]);
+  });
+
+  test.each(['3.1', '3', '4.0.2'])('is not advice for %s', async (version) => {
+    const found = await validate(edge(`reconciler: argocd-oci, reconcilerVersion: "${version}"`));
+    expect([found.problems, found.advice]).toEqual([[], []]);
+  });
+
+  test("is compared with the range of the platform's own Template", async () => {
+    const own = (versions: string) =>
+      ours(
+        'Template',
+        'own-oci',
+        `spec:\n  type: reconciler\n${versions}  manifests: ['a: {{assignment}}']\n`,
+      );
+    const more = edge('reconciler: own-oci, reconcilerVersion: "2.3"');
+    const bounded = await validate({
+      ...more,
+      'platform/base/own.yaml': own("  versions: '>=1.4 <2'\n"),
+    });
+    expect(bounded.advice).toEqual([expect.stringContaining('the Template own-oci is for >=1.4 <2.')]);
+    expect((await validate({ ...more, 'platform/base/own.yaml': own('') })).advice).toEqual([]);
+  });
+
+  test('is refused in another form, as is the range of a Template', async () => {
+    const found = await validate({
+      ...edge('reconciler: own, reconcilerVersion: latest'),
+      'platform/base/own.yaml': ours('Template', 'own', "spec: {type: reconciler, versions: '^3'}\n"),
+    });
+    expect(found.problems.join('\n')).toContain(
+      'ClusterType edge: spec.reconcilerVersion "latest" is not a version. Write it like "3.1" or "3.1.9", in quotes',
+    );
+    expect(found.problems.join('\n')).toContain(
+      'Template own: spec.versions "^3" is not a range of versions. Write it like ">=3.1" or ">=3.1 <4", in quotes',
+    );
+  });
 });

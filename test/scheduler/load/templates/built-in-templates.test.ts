@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
@@ -22,6 +22,18 @@ test('each file has the Template it is named after, and each reconciler is cover
   expect(names).toEqual(readdirSync(FOLDER).toSorted());
   const reconcilers = builtInTemplates().filter(({ type }) => type === 'reconciler');
   expect(reconcilers.map(({ name }) => name).toSorted()).toEqual(Object.keys(RECONCILERS).toSorted());
+});
+
+test('each reconciler of somebody else says for which versions it is, as the guide has it', () => {
+  const guide = readFileSync(join(import.meta.dirname, '../../../../docs/reconcilers.md'), 'utf8');
+  const [, rows = ''] = /\n### Versions\n(.*?)\n### /s.exec(guide) ?? [];
+  const told = [...rows.matchAll(/^\| (`.*?) \| .*? (>=[\d.]+) \|/gm)].flatMap(([, names = '', versions]) =>
+    [...names.matchAll(/`([\w-]+)`/g)].map(([, name]) => [name, versions]),
+  );
+  const others = builtInTemplates().filter(({ name, type }) => type === 'reconciler' && name !== 'fleet');
+  expect(Object.fromEntries(told)).toEqual(
+    Object.fromEntries(others.map(({ name, versions }) => [name, versions ?? 'none'])),
+  );
 });
 
 describe.each(Object.entries(RECONCILERS))('the reconciler %s', (name, { manifests, settings }) => {
