@@ -65,8 +65,7 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   const results = readResults(state, operation);
   const held = describeTerminating(assignment, readLeaving(state, assignment));
   const isFollowUp = kind === 'correct' || kind === 'prune';
-  const stays = isFollowUp && held !== undefined ? 'skipped' : 'unchanged';
-  const changed = results.some(({ outcome }) => outcome !== 'unchanged' && outcome !== stays);
+  const changed = hasChanged(results, isFollowUp && held !== undefined);
   const left = kind === 'remove' ? describeUndeleted(results) : undefined;
   const said =
     held === undefined ? left && { message: left } : ({ code: 'REMOVAL_WAITS', message: held } as const);
@@ -78,25 +77,26 @@ const endKept = (agent: Agent, operation: Operation, isGone: boolean): void => {
   keepRow(agent, row, operation, changed);
   // A correction or removal without changes is not reported.
   if (!isFollowUp || changed || isGone) {
-    const ref = to ?? operation.from;
+    const { package: digest, siteValues, release } = to ?? operation.from ?? {};
+    const values = isFollowUp ? {} : valuesOf(operation.from, to);
     appendEvent(agent, {
       type: EVENT_TYPES[kind],
       assignment,
-      package: ref?.package,
-      siteValues: ref?.siteValues,
-      release: ref?.release,
+      package: digest,
+      siteValues,
+      release,
       outcome: outcomeOf(operation, changed),
       ...reasonOf(operation, row, { isGone, left }),
-      detail: {
-        operation: kind,
-        ...(isFollowUp ? {} : valuesOf(operation.from, to)),
-        ...changesOf(results),
-      },
+      detail: { operation: kind, ...values, ...changesOf(results) },
     });
   }
   if (!isFollowUp) forgetTries(state, assignment);
   if (to && kind !== 'prune') recordChecks(agent, row, to, operation.checks);
 };
+
+/** @param mayWait whether skipped steps are no change: they wait for objects that are being deleted */
+const hasChanged = (results: readonly StepResult[], mayWait: boolean): boolean =>
+  results.some(({ outcome }) => outcome !== 'unchanged' && !(mayWait && outcome === 'skipped'));
 
 /** Writes what is applied after the operation. @param changed whether the operation changed anything */
 const keepRow = (agent: Agent, row: PackageRow, operation: Operation, changed: boolean): void => {

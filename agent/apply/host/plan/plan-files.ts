@@ -81,20 +81,27 @@ const takeoverOf = async (
   return { uncopied: uncopied && isCutShort, putsBack: before && !isCutShort ? undefined : digest };
 };
 
+/** @throws FleetError APPLY_FAILED for an entry that no file may replace */
+function refuseToReplace(
+  { path }: WantedFile,
+  live: Entry,
+): asserts live is Exclude<Entry, { type: 'directory' | 'other' }> {
+  if (live.type === 'directory') throw cannotReplace(path, 'a directory', 'a file');
+  if (live.type === 'other') throw cannotReplace(path, 'a device, socket or pipe', 'a file');
+}
+
 const planFile = (
   context: PlanContext,
   file: WantedFile,
   live: Entry,
   { uncopied, putsBack }: Takeover,
 ): Omit<FileChange, 'path'> => {
+  refuseToReplace(file, live);
   const key = fileKey(file.path);
   const before = context.owned.files.get(file.path);
-  if (live.type === 'directory') throw cannotReplace(file.path, 'a directory', 'a file');
-  if (live.type === 'other') throw cannotReplace(file.path, 'a device, socket or pipe', 'a file');
   const found = !before && isFound(context, file, live);
   // The same content existed before the package with another mode or owner: a copy is kept for the removal of the package.
-  const isUnchanged =
-    ((!before && !found) || uncopied) && live.type === 'file' && live.digest === file.digest;
+  const isUnchanged = ((!before && !found) || uncopied) && digestOfFile(live) === file.digest;
   const detail = detailOf(context, file, putsBack, isUnchanged || uncopied ? digestOfFile(live) : null);
   const act = (outcome: 'created' | 'configured', reasons: readonly string[], changes = true) => ({
     changes,
@@ -110,14 +117,19 @@ const planFile = (
 
   const { differences, skipped } = compareMeta(context, file, live);
   const owner = skipped === undefined ? [] : [skipped];
-  if (live.digest !== file.digest)
-    return act('configured', ['content differs', ...differences, ...origin, ...owner]);
-  if (differences.length > 0) return act('configured', [...differences, ...owner]);
-  if (isUnchanged) return act('configured', ['taken over as it is', ...owner], false);
-  if (live.leftover) return act('configured', ['remains of an interrupted write', ...owner], false);
+  const differs = live.digest === file.digest ? differences : ['content differs', ...differences, ...origin];
+  if (differs.length > 0) return act('configured', [...differs, ...owner]);
+  const recorded = whyRecorded(isUnchanged, live.leftover);
+  if (recorded !== undefined) return act('configured', [recorded, ...owner], false);
   const asIs = found ? 'taken over as it is' : 'as it shall be';
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);
   return { changes: false, step: () => step };
+};
+
+/** Why a file that is as it shall be is written again, for the record alone; undefined if it is not. */
+const whyRecorded = (isUnchanged: boolean, hasLeftover: boolean): string | undefined => {
+  if (isUnchanged) return 'taken over as it is';
+  return hasLeftover ? 'remains of an interrupted write' : undefined;
 };
 
 /** Content, mode and owner that the step writes. @param foreign digest of a live file that is not the package's, although the package may know it */

@@ -56,48 +56,64 @@ export const planUnit = async (
   changed: ReadonlySet<string>,
   relink: boolean,
 ): Promise<Step> => {
-  const { unit, known, watches, enablement, implied } = target;
-  const { state } = known;
+  const { unit, known, watches, implied } = target;
   const { owned, options, wanted } = context;
   const key = unitKey(unit.name);
-  const paths = namesIn(wanted);
-  const rewritten = [...changed].some((path) => hasFragment(known, [path]));
-  const file = enableBy(unit.name, paths);
-  const inputs = state ? await inputsOf(context, watches) : {};
-  const isStale = state !== undefined && isOutdated(await readStarted(options, unit.name), inputs);
-  const affected =
-    isStale || [...changed].some((path) => watches.includes(path) || isFileOfUnit(known, path));
-  const unmask = mustUnmask(target);
-
+  const inputs = known.state ? await inputsOf(context, watches) : {};
+  const isStale = known.state !== undefined && isOutdated(await readStarted(options, unit.name), inputs);
   refuseUnknown(context, target);
-  const enable =
-    implied || isGenerated(context, target) ? null : enablementStep(unit, enablement, relink, file);
-  const activity = state ? activityStep(target, state, affected) : null;
+  const file = enableBy(unit.name, namesIn(wanted));
+  const affected = isStale || readsAny(target, changed);
+  const change = changeOf(context, target, { affected, relink, file });
   const isOurs = target.own !== undefined || implied === true;
-  if (!isOurs && enablement === 'not-found' && !rewritten)
+  if (!isOurs && isGone(target, changed))
     return note(key, 'skipped', 'it was there before the package, but is gone');
-  if (!unmask && !enable && !activity)
+  const reasons = reasonsOf(change, target);
+  if (reasons.length === 0)
     return isOurs
       ? note(key, 'unchanged', 'as it shall be')
       : note(key, 'skipped', 'it is as it was before the package');
-  const reasons = [
-    isOurs ? undefined : 'back to what it was before the package',
-    unmask ? 'masked' : undefined,
-    enable ? `${enablement} -> ${enable}` : undefined,
-    activity && state ? describeActivity(activity, state) : undefined,
-  ].filter((reason) => reason !== undefined);
+  const reason = (isOurs ? reasons : ['back to what it was before the package', ...reasons]).join('; ');
   const isNew = target.own && !target.own.replaced && !owned.units.has(unit.name);
-  const detail: UnitDetail = {
-    name: unit.name,
-    file,
-    unmask,
-    enablement: enable,
-    activity,
-    sockets: activeSockets(wanted),
-    inputs,
-  };
-  return toStep(key, isNew ? 'created' : 'configured', reasons.join('; '), { kind: 'unit', detail });
+  const detail: UnitDetail = { name: unit.name, file, ...change, sockets: activeSockets(wanted), inputs };
+  return toStep(key, isNew ? 'created' : 'configured', reason, { kind: 'unit', detail });
 };
+
+/** True if the unit reads one of the changed files. */
+const readsAny = ({ known, watches }: UnitTarget, changed: ReadonlySet<string>): boolean =>
+  [...changed].some((path) => watches.includes(path) || isFileOfUnit(known, path));
+
+/** True for a unit whose file is not on the host and is not written now. */
+const isGone = ({ known, enablement }: UnitTarget, changed: ReadonlySet<string>): boolean =>
+  enablement === 'not-found' && ![...changed].some((path) => hasFragment(known, [path]));
+
+/** What the step changes about a unit. */
+type UnitChange = Pick<UnitDetail, 'unmask' | 'enablement' | 'activity'>;
+
+/** @param affected whether a file that the unit reads changes @param file the file to enable the unit by */
+const changeOf = (
+  context: UnitContext,
+  target: UnitTarget,
+  { affected, relink, file }: { readonly affected: boolean; readonly relink: boolean; readonly file: string },
+): UnitChange => {
+  const { unit, known, enablement, implied } = target;
+  const isAlone = implied || isGenerated(context, target);
+  return {
+    unmask: mustUnmask(target),
+    enablement: isAlone ? null : enablementStep(unit, enablement, relink, file),
+    activity: known.state ? activityStep(target, known.state, affected) : null,
+  };
+};
+
+/** Why a unit changes; empty if nothing about it does. */
+const reasonsOf = (
+  { unmask, enablement: enable, activity }: UnitChange,
+  { enablement, known: { state } }: UnitTarget,
+): readonly string[] => [
+  ...(unmask ? ['masked'] : []),
+  ...(enable ? [`${enablement} -> ${enable}`] : []),
+  ...(activity && state ? [describeActivity(activity, state)] : []),
+];
 
 const mustUnmask = ({ unit, known, enablement }: UnitTarget): boolean =>
   (isMasked(enablement) || known.state?.load === 'masked') && (unit.enabled || unit.active);

@@ -19,26 +19,13 @@ const ANSIBLE_CONFIG = '[defaults]\ninternal_poll_interval = 0.01\n';
 export const performPlaybook = async (request: PlaybookRequest, work: StepWork): Promise<StepEnd> => {
   const { state, content, scratch, run, signal } = work;
   const report = join(scratch, 'report');
-  const folders = ['callbacks', 'collections', 'roles', 'home', 'tmp'].map((name) => join(scratch, name));
-  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
-  await writeFile(join(scratch, 'ansible.cfg'), ANSIBLE_CONFIG);
-  await writeFile(join(scratch, 'callbacks', 'fleet_ferry.py'), CALLBACK_PLUGIN);
+  const timeoutMs = request.limitSeconds * 1000;
+  await prepareScratch(request, work);
   await writeFile(report, '');
   const progress = request.mode === 'apply' ? progressFile(state, request.record) : undefined;
   const before = progress === undefined ? undefined : await readUnfinished(progress);
-  if (request.variables !== undefined) {
-    const values: unknown = JSON.parse(await readFile(join(content, request.variables), 'utf8'));
-    await writeFile(join(scratch, 'variables.json'), unsafeJson(values), { mode: 0o600 });
-  }
-  const timeoutMs = request.limitSeconds * 1000;
-  for (const [archive, folder, strip] of archivesOf(request)) {
-    const into = join(scratch, folder);
-    await mkdir(into, { recursive: true });
-    const names = ['tar', '-xzf', join(content, archive), '-C', into, '--no-same-owner'];
-    const argv = strip ? [...names, '--strip-components=1'] : names;
-    const { code, stdout, stderr } = await run(argv, { timeoutMs, signal, env: COMMAND_ENV });
-    if (code !== 0) return { code, stdout, stderr, message: `${archive} cannot be unpacked` };
-  }
+  const refused = await unpackArchives(request, work, timeoutMs);
+  if (refused) return refused;
   if (progress !== undefined) {
     await writeFile(join(scratch, 'unfinished.json'), JSON.stringify(before ?? {}));
     await beginProgress(progress, before);
@@ -57,6 +44,15 @@ export const performPlaybook = async (request: PlaybookRequest, work: StepWork):
   });
   const read = readPlaybookReport(await readFile(report, 'utf8'), join(content, 'playbook'), before);
   if (progress !== undefined && ended.code === 0 && read.ended) await forgetProgress(progress);
+  return endOf(request, ended, read);
+};
+
+/** Result of the step. @param read what the callback plugin wrote about the run */
+const endOf = (
+  request: PlaybookRequest,
+  ended: Pick<StepEnd, 'code' | 'stdout' | 'stderr'>,
+  read: ReturnType<typeof readPlaybookReport>,
+): StepEnd => {
   if (ended.code === 127)
     return { ...ended, message: 'the host has no ansible-playbook: install ansible-core' };
   if (ended.code === 124) {
@@ -74,6 +70,37 @@ export const performPlaybook = async (request: PlaybookRequest, work: StepWork):
     report: read,
     message: ended.code === 0 && read.ended ? undefined : whyPlaybookFailed(read, stderr),
   };
+};
+
+/** Writes what Ansible reads beside the playbook: its configuration, the callback plugin and the variables. */
+const prepareScratch = async (
+  { variables }: PlaybookRequest,
+  { content, scratch }: StepWork,
+): Promise<void> => {
+  const folders = ['callbacks', 'collections', 'roles', 'home', 'tmp'].map((name) => join(scratch, name));
+  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(join(scratch, 'ansible.cfg'), ANSIBLE_CONFIG);
+  await writeFile(join(scratch, 'callbacks', 'fleet_ferry.py'), CALLBACK_PLUGIN);
+  if (variables === undefined) return;
+  const values: unknown = JSON.parse(await readFile(join(content, variables), 'utf8'));
+  await writeFile(join(scratch, 'variables.json'), unsafeJson(values), { mode: 0o600 });
+};
+
+/** Unpacks the collections and roles. Returns the end of the step if one cannot be unpacked. */
+const unpackArchives = async (
+  request: PlaybookRequest,
+  { content, scratch, run, signal }: StepWork,
+  timeoutMs: number,
+): Promise<StepEnd | undefined> => {
+  for (const [archive, folder, strip] of archivesOf(request)) {
+    const into = join(scratch, folder);
+    await mkdir(into, { recursive: true });
+    const names = ['tar', '-xzf', join(content, archive), '-C', into, '--no-same-owner'];
+    const argv = strip ? [...names, '--strip-components=1'] : names;
+    const { code, stdout, stderr } = await run(argv, { timeoutMs, signal, env: COMMAND_ENV });
+    if (code !== 0) return { code, stdout, stderr, message: `${archive} cannot be unpacked` };
+  }
+  return undefined;
 };
 
 /** Archive, the folder for its content, and whether its single folder is left out. */

@@ -218,34 +218,39 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
         await rest(pause, signal);
         continue;
       }
-      const { code, status } = answer;
-      const isDenied = isAdmission(code, status);
-      if (code < 400 || (request.expect?.includes(code) && !isDenied)) {
+      const next = nextAfter(answer, request, { renewed, confirmed });
+      if (next === 'accept') {
         away = false;
         return answer;
       }
-      if (code === 401 && !renewed && !isDenied) {
+      if (next === 'renew') {
         renewed = true;
         continue;
       }
-      // A server that starts denies everything until it has read the roles.
-      if (!confirmed && isForbidden(code, status)) {
+      if (next === 'confirm') {
         confirmed = true;
         await ready(signal);
         continue;
       }
       failures += 1;
       const ms = wait ?? pauseMs(POLICY, failures);
-      if (!isTransientStatus(code, status) || performance.now() + ms > until) {
-        const lacksRight = isForbidden(code, status) && (await lacksAny(request, signal));
-        const error = toApiError({ code, status, lacksRight }, request, access.server);
-        if (error.code !== 'API_UNREACHABLE') throw error;
-        if (mayBeOfObject(code, status) && (await isReady(signal))) throw failsWith(code, status, request);
-        away = true;
-        throw error;
-      }
+      if (next === 'refuse' || performance.now() + ms > until) throw await errorOf(answer, request, signal);
       await rest(ms, signal);
     }
+  };
+
+  /** The error for an answer that is not tried again. */
+  const errorOf = async (
+    { code, status }: Answer,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<FleetError> => {
+    const lacksRight = isForbidden(code, status) && (await lacksAny(request, signal));
+    const error = toApiError({ code, status, lacksRight }, request, access.server);
+    if (error.code !== 'API_UNREACHABLE') return error;
+    if (mayBeOfObject(code, status) && (await isReady(signal))) return failsWith(code, status, request);
+    away = true;
+    return error;
   };
 
   const open = async (request: Request, signal: AbortSignal): Promise<Dispatcher.ResponseData> => {
@@ -281,6 +286,22 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
       await agent?.destroy();
     },
   };
+};
+
+/**
+ * What follows an answer: it is the caller's, or the request is sent again, with new credentials, once the server is ready (one that starts
+ * denies everything until it has read the roles), or after a pause.
+ */
+const nextAfter = (
+  { code, status }: Answer,
+  { expect }: Request,
+  { renewed, confirmed }: { readonly renewed: boolean; readonly confirmed: boolean },
+): 'accept' | 'renew' | 'confirm' | 'pause' | 'refuse' => {
+  const isDenied = isAdmission(code, status);
+  if (code < 400 || (expect?.includes(code) && !isDenied)) return 'accept';
+  if (code === 401 && !renewed && !isDenied) return 'renew';
+  if (!confirmed && isForbidden(code, status)) return 'confirm';
+  return isTransientStatus(code, status) ? 'pause' : 'refuse';
 };
 
 /** A sender whose requests act as another user. */

@@ -56,8 +56,8 @@ export const executeApply = async (
   const { copy, keeps } = detail;
   const isKept = copy === undefined || (await keepFirst(options, api, object, copy, signal));
   await deleteBlocking(options, api, object, detail, signal);
-  const { takes, strips } = detail;
-  if (detail.migrates || takes || strips) await migrate(api, object, detail, signal);
+  const movesFields = detail.migrates || detail.takes !== undefined || detail.strips !== undefined;
+  if (movesFields) await migrate(api, object, detail, signal);
   const definition = wanted.definedBy.get(typeKey(object));
   const isFresh = definition !== undefined && versionsAsApplied(desired).has(definition);
   const applied = await applyOrReplace(options, api, object, { detail, isFresh }, signal);
@@ -65,10 +65,7 @@ export const executeApply = async (
   const settled = isDefinition(object)
     ? await awaitDefinition(api, live, options.stepTimeoutMs, signal)
     : live;
-  const untouched =
-    !created &&
-    live.metadata.resourceVersion === detail.resourceVersion &&
-    !(detail.migrates || takes || strips);
+  const untouched = !created && live.metadata.resourceVersion === detail.resourceVersion && !movesFields;
   noteApplied(desired, object, settled, !untouched);
   const notes = [
     ...(replaced && detail.replaces === null ? ['; replaced: a field of it cannot be changed'] : []),

@@ -173,27 +173,56 @@ const planAbsent = async (planning: Planning): Promise<ObjectPlan> => {
 
 /** Plans an object that is there, by a dry run unless hashes show that nothing changes. */
 const planPresent = async (planning: Planning, live: LiveObject): Promise<ObjectPlan> => {
-  const { context, wanted, own, later, takeover } = planning;
-  const allowed = (plan: ObjectPlan): ObjectPlan => {
-    if (takeover && !mayTake(takeover, false)) throw refuseTakeover(wanted, takeover);
-    return plan;
-  };
+  const migrated = toMigrate(live, planning.wanted.policy.fields);
+  return planUntried(planning, live, migrated) ?? (await planByTrial(planning, live, migrated));
+};
+
+/** @throws FleetError APPLY_FAILED if the package may not take over the object that it would change */
+const allowed = ({ wanted, takeover }: Planning, plan: ObjectPlan): ObjectPlan => {
+  if (takeover && !mayTake(takeover, false)) throw refuseTakeover(wanted, takeover);
+  return plan;
+};
+
+/** An object that is there and is not changed. */
+const staysAsSeen = (
+  planning: Planning,
+  live: LiveObject,
+  outcome: 'unchanged' | 'skipped',
+  reason: string,
+): ObjectPlan => {
+  const { context, wanted } = planning;
+  return done(planning, note(wanted.key, outcome, reason, groupOf(planning)), seen(context, wanted, live));
+};
+
+/** Plans an object as far as that takes no dry run; undefined if it takes one. */
+const planUntried = (
+  planning: Planning,
+  live: LiveObject,
+  migrated: readonly string[],
+): ObjectPlan | undefined => {
+  const { wanted, own, later } = planning;
   if (isDefinition(wanted) && !isEstablished(live))
-    return allowed(applied(planning, 'configured', 'it is not established yet'));
-  const migrated = toMigrate(live, wanted.policy.fields);
-  const unchanged = (outcome: 'unchanged' | 'skipped', reason: string): ObjectPlan =>
-    done(planning, note(wanted.key, outcome, reason, groupOf(planning)), seen(context, wanted, live));
+    return allowed(planning, applied(planning, 'configured', 'it is not established yet'));
   if (isHook(wanted) && own && !hasRun(planning))
     return applied(planning, 'configured', 'it runs again with the new version of the package', {
       replaces: live.metadata.uid ?? '',
     });
   if (own && migrated.length === 0 && isUntouched(own, wanted, live))
-    return unchanged('unchanged', 'as it shall be');
+    return staysAsSeen(planning, live, 'unchanged', 'as it shall be');
   if (leavesDrift(planning)) {
     const reason = 'what others changed stays (fleet-ferry/drift)';
     return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), own);
   }
-  if (later !== undefined) return allowed(applied(planning, 'configured', later, stripsWhen(planning, live)));
+  if (later === undefined) return undefined;
+  return allowed(planning, applied(planning, 'configured', later, stripsWhen(planning, live)));
+};
+
+const planByTrial = async (
+  planning: Planning,
+  live: LiveObject,
+  migrated: readonly string[],
+): Promise<ObjectPlan> => {
+  const { context, wanted, own, takeover } = planning;
   const tried = await tryOver(context, wanted, live);
   if (isFleetError(tried)) {
     const conflict = note(wanted.key, 'skipped', `it stays as it is: ${tried.message}`, groupOf(planning));
@@ -201,10 +230,12 @@ const planPresent = async (planning: Planning, live: LiveObject): Promise<Object
   }
   if (tried === 'immutable') {
     const reason = `replaced: a field of it cannot be changed${claimsStay(wanted, live)}`;
-    return allowed(applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' }));
+    return allowed(planning, applied(planning, 'configured', reason, { replaces: live.metadata.uid ?? '' }));
   }
   if (tried === 'stored')
-    return unchanged(
+    return staysAsSeen(
+      planning,
+      live,
       'skipped',
       'it stays as it is: the cluster has stored objects of a version that the package lacks',
     );
@@ -221,13 +252,12 @@ const planTried = (
   migrated: readonly string[],
   { dry, removes, keeps, taking }: TriedApply & { readonly taking: Comparison | undefined },
 ): ObjectPlan => {
-  const { context, whole, wanted, own } = planning;
-  const kept = keeps.length > 0 ? keeps : undefined;
-  const { object } = leavesFields(whole) ? whole : wanted;
-  const takes = own && orphanedFields(own.written, live, object, own.before);
+  const { context, wanted, takeover } = planning;
+  const kept = someOf(keeps);
+  const takes = fieldsToRemove(planning, live);
   const reasons = [
     ...removes.map((added) => `${added} is removed: the server refuses the package's beside it`),
-    ...(planning.takeover && taking ? describeTakeover(planning.takeover, taking) : []),
+    ...(takeover && taking ? describeTakeover(takeover, taking) : []),
     ...markChange(live, context),
     ...(migrated.length > 0 && !taking ? [`fields of ${migrated.join(', ')} become ours`] : []),
     ...(takes ? [`${formatFields(pathsOf(takes))} of the last release is removed`] : []),
@@ -240,10 +270,21 @@ const planTried = (
     const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', groupOf(planning));
     return done(planning, unchanged, { ...seen(context, wanted, live), keeps: kept });
   }
-  const strips = taking && taking.strips.length > 0 ? taking.strips : undefined;
+  const strips = someOf(taking?.strips ?? []);
   const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
   return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
 };
+
+/** Fields of the last release that the package no longer has. */
+const fieldsToRemove = (
+  { whole, wanted, own }: Planning,
+  live: LiveObject,
+): ReturnType<typeof orphanedFields> | undefined => {
+  const { object } = leavesFields(whole) ? whole : wanted;
+  return own && orphanedFields(own.written, live, object, own.before);
+};
+
+const someOf = <T>(list: readonly T[]): readonly T[] | undefined => (list.length > 0 ? list : undefined);
 
 /** A correction of other objects of the package does not touch one whose differences are only reported, or ignored. */
 const leavesDrift = ({ context, wanted, own }: Planning): boolean =>
@@ -312,7 +353,7 @@ const stateBefore = (
     written: own?.written,
     adopted: adopts || undefined,
     replaced: replaced || undefined,
-    before: before && before.length > 0 ? before : undefined,
+    before: before ? someOf(before) : undefined,
     provisional: isNew || own?.provisional ? true : undefined,
     keep: keptBy(wanted),
     rank: ranks.get(wanted.key) || undefined,
