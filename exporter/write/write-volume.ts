@@ -37,7 +37,7 @@ export const writeVolume = async (
   own: readonly CutPart[],
   options: WriteOptions,
 ): Promise<Written> => {
-  const { layout, plan, source } = content;
+  const { layout } = content;
   const { signal } = options;
   const { done: before, begun } = await readLists(root);
   const [partsBefore, partsBegun] = [before?.parts ?? [], begun?.parts ?? []];
@@ -47,6 +47,7 @@ export const writeVolume = async (
   const old = [...partsBefore.map(({ path }) => path), ...(begun?.replaced ?? [])].filter(
     (path) => !paths.some((one) => one.path === path),
   );
+  const replaced = old.length === 0 ? undefined : [...new Set(old)];
   await prepareFolder(root);
   const finished = await findFinished(root, layout, own, [begun, before], options);
   const todo = own.filter(({ number }) => !finished.has(number));
@@ -57,7 +58,7 @@ export const writeVolume = async (
 
   const listOf = (): VolumeParts => ({
     ...volumeParts(layout, [...finished.values()]),
-    ...defined({ replaced: old.length === 0 ? undefined : [...new Set(old)] }),
+    ...defined({ replaced }),
   });
   const progress = join(root, PROGRESS_FILE);
   const isPresent = todo.length === 0 && before?.set === layout.set && old.length === 0;
@@ -73,23 +74,42 @@ export const writeVolume = async (
     await renameSynced(temporary, join(root, path));
     written += made.size;
   }
-  // A receipt names its agent, so on a sealed volume it is only in the sealed parts.
-  for (const { path, digest, size, repository } of layout.sealed ? [] : plan.files)
-    written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
+  written += await writeReceipts(root, content, signal);
   // From here on the signal is ignored, because the medium is complete shortly.
   signal?.throwIfAborted();
   await options.lock?.check();
   const { replaced: _replaced, ...list } = listOf();
   written += await writeChanged(root, SUMS_FILE, sumsOf(list.parts));
   written += await writeChanged(root, PARTS_FILE, listBytes(list));
-  const gone = old.map((path) => ({ path }));
-  removed += await removeParts(root, gone, list.parts);
-  removed += await removeDirectoryMedium(root);
-  if (layout.sealed) removed += await removePlainReceipts(root);
+  removed += await removeEarlier(root, list, old);
   await rm(progress, { force: true });
   await sweepStatus(root);
   await syncFolders(root);
   return { written, removed };
+};
+
+/** Writes the receipts beside the parts. A receipt names its agent, so on a sealed volume it is only in the sealed parts. @returns bytes */
+const writeReceipts = async (
+  root: string,
+  { layout, plan, source }: SetContent,
+  signal: AbortSignal | undefined,
+): Promise<number> => {
+  let written = 0;
+  for (const { path, digest, size, repository } of layout.sealed ? [] : plan.files)
+    written += await writeChanged(root, path, await readBlob(source.blobs(repository), digest, size, signal));
+  return written;
+};
+
+/** Removes what the volume held before. @param old paths of earlier parts @returns the number of files */
+const removeEarlier = async (
+  root: string,
+  list: Omit<VolumeParts, 'replaced'>,
+  old: readonly string[],
+): Promise<number> => {
+  const gone = old.map((path) => ({ path }));
+  const parts = await removeParts(root, gone, list.parts);
+  const folder = await removeDirectoryMedium(root);
+  return parts + folder + (list.sealed ? await removePlainReceipts(root) : 0);
 };
 
 const prepareFolder = async (root: string): Promise<void> => {

@@ -30,33 +30,43 @@ const FILES = ['oci-layout', 'index.json', MEDIUM_FILE, PARTS_FILE, PROGRESS_FIL
  * @throws FleetError MEDIUM_INVALID, PERMISSION, IO
  */
 export const refuseForeign = async (root: string): Promise<void> => {
-  for (const folder of FOLDERS) {
-    const kind = await kindAt(join(root, folder));
-    if (kind !== undefined && kind !== 'folder')
-      throw foreignFileError(join(root, folder), `is a ${kind}, not a folder`);
-  }
-  const there = new Set<string>();
-  for (const file of FILES) {
-    const kind = await kindAt(join(root, file));
-    if (kind !== undefined && kind !== 'file')
-      throw foreignFileError(join(root, file), `is a ${kind}, not a file`);
-    if (kind !== undefined) there.add(file);
-  }
+  await namesOfKind(root, FOLDERS, 'folder');
+  const there = await namesOfKind(root, FILES, 'file');
   const isBegun = await isLock(join(root, 'fleet', LOCK));
   if (there.has(PROGRESS_FILE)) await refuseOtherList(root);
   if (there.has(MEDIUM_FILE)) await refuseOtherImages(root);
   if (isBegun) return;
-  // Nothing shows that this program wrote here, or only some entries can be ours.
+  const [taken] = await foreignNames(root, there);
+  if (taken !== undefined) throw foreignFileError(join(root, taken), 'was not written by this program');
+};
+
+/** Returns which of the names exist. @throws FleetError MEDIUM_INVALID if one of them is something else than `wanted` */
+const namesOfKind = async (
+  root: string,
+  names: readonly string[],
+  wanted: 'folder' | 'file',
+): Promise<ReadonlySet<string>> => {
+  const there = new Set<string>();
+  for (const name of names) {
+    const kind = await kindAt(join(root, name));
+    if (kind === undefined) continue;
+    if (kind !== wanted) throw foreignFileError(join(root, name), `is a ${kind}, not a ${wanted}`);
+    there.add(name);
+  }
+  return there;
+};
+
+/** Entries that cannot be ours on a medium that this program has not begun: nothing shows that it wrote here, or only some can be its own. */
+const foreignNames = async (root: string, there: ReadonlySet<string>): Promise<readonly string[]> => {
   const isSet = there.has(PARTS_FILE) || there.has(PROGRESS_FILE);
   const isFolder = there.has(MEDIUM_FILE);
-  const [taken] = [
+  return [
     ...(there.has(SUMS_FILE) && !isSet ? [SUMS_FILE] : []),
     ...(there.has('oci-layout') && !(await isMarker(root)) ? ['oci-layout'] : []),
     ...(there.has('index.json') && isSet && !isFolder ? ['index.json'] : []),
     ...(isFolder ? [] : await underNames(root, OWN_FILES)),
     ...(isFolder || isSet ? [] : await underNames(root, HALVES)),
   ];
-  if (taken !== undefined) throw foreignFileError(join(root, taken), 'was not written by this program');
 };
 
 const HALVES = ['', 'fleet', PARTS_FOLDER, RECEIPTS_FOLDER, ...OWN_FILES.map(([folder]) => folder)].map(

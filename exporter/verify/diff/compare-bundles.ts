@@ -70,22 +70,16 @@ export const compareBundles = async (
   const closures = { before: left?.closure ?? [], after: right?.closure ?? [] };
   const base = { kind, before: before?.digest, after: after?.digest };
   const lost = (before && !left) || (after && !right);
-  if (lost) {
-    const note = 'a bundle is on neither side, so its differences cannot be shown';
-    return { diff: { ...base, packages: [], images: [], files: [], note }, closures };
-  }
-  if (before?.digest === after?.digest)
-    return { diff: { ...base, packages: [], images: [], files: [] }, closures };
-  return {
-    diff: {
-      ...base,
-      packages: await comparePackages(left, right),
-      images: compareImages(left?.bundle.config, right?.bundle.config),
-      files: compareFiles(left?.bundle.config, right?.bundle.config),
-    },
-    closures,
-  };
+  if (lost) return { diff: { ...base, ...NOTHING_DIFFERS, note: LOST }, closures };
+  if (base.before === base.after) return { diff: { ...base, ...NOTHING_DIFFERS }, closures };
+  const configs = [left?.bundle.config, right?.bundle.config] as const;
+  const packages = await comparePackages(left, right);
+  const diff = { ...base, packages, images: compareImages(...configs), files: compareFiles(...configs) };
+  return { diff, closures };
 };
+
+const LOST = 'a bundle is on neither side, so its differences cannot be shown';
+const NOTHING_DIFFERS = { packages: [], images: [], files: [] } as const;
 
 const known = async (
   side: SideBundle | undefined,
