@@ -373,6 +373,45 @@ const jsonFault = (error: unknown): string => {
 const withoutContent = (error: Error): string =>
   error instanceof SyntaxError && /\bJSON\b/.test(error.message) ? jsonFault(error) : error.message;
 
+type SystemFailure = { readonly code: ErrorCode; readonly hint?: string };
+
+const DISK_FULL: SystemFailure = {
+  code: 'DISK_FULL',
+  hint: 'Free some space and run it again; nothing was lost',
+};
+const FILE_TOO_LARGE: SystemFailure = {
+  code: 'USAGE',
+  hint: 'The file system or ulimit -f does not allow files of this size (FAT32: 4 GiB); use a folder instead, or smaller files',
+};
+const NOT_ALLOWED: SystemFailure = {
+  code: 'PERMISSION',
+  hint: 'Check the owner and the mode of the path, and which user runs this',
+};
+const READ_ONLY: SystemFailure = {
+  code: 'PERMISSION',
+  hint: 'Mount the file system so that it can be written; a stick may have a switch',
+};
+const DEVICE_FAILS: SystemFailure = { code: 'IO' };
+const WRONG_PATH: SystemFailure = { code: 'USAGE', hint: 'Check the path' };
+
+/** By the `code` of Node's errors. */
+const SYSTEM_FAILURES: ReadonlyMap<string, SystemFailure> = new Map([
+  ['ENOSPC', DISK_FULL],
+  ['EDQUOT', DISK_FULL],
+  ['SQLITE_FULL', DISK_FULL],
+  ['EFBIG', FILE_TOO_LARGE],
+  ['EACCES', NOT_ALLOWED],
+  ['EPERM', NOT_ALLOWED],
+  ['EROFS', READ_ONLY],
+  ['EIO', DEVICE_FAILS],
+  ['ENXIO', DEVICE_FAILS],
+  ['ENODEV', DEVICE_FAILS],
+  ['ENOTDIR', WRONG_PATH],
+  ['EISDIR', WRONG_PATH],
+  ['ENAMETOOLONG', WRONG_PATH],
+  ['ELOOP', WRONG_PATH],
+]);
+
 /** Operating-system failures become our codes; anything else is returned as INTERNAL with its cause kept. */
 export const toFleetError = (error: unknown, doing?: string): FleetError => {
   if (error instanceof FleetError) return error;
@@ -383,40 +422,6 @@ export const toFleetError = (error: unknown, doing?: string): FleetError => {
     return new FleetError('ABORTED', doing ? `${doing}: stopped` : 'stopped', { cause: error });
   }
   const errno = error instanceof Error && 'code' in error ? String(error.code) : '';
-  switch (errno) {
-    case 'ENOSPC':
-    case 'EDQUOT':
-    case 'SQLITE_FULL':
-      return new FleetError('DISK_FULL', said, {
-        cause: error,
-        hint: 'Free some space and run it again; nothing was lost',
-      });
-    case 'EFBIG':
-      return new FleetError('USAGE', said, {
-        cause: error,
-        hint: 'The file system or ulimit -f does not allow files of this size (FAT32: 4 GiB); use a folder instead, or smaller files',
-      });
-    case 'EACCES':
-    case 'EPERM':
-      return new FleetError('PERMISSION', said, {
-        cause: error,
-        hint: 'Check the owner and the mode of the path, and which user runs this',
-      });
-    case 'EROFS':
-      return new FleetError('PERMISSION', said, {
-        cause: error,
-        hint: 'Mount the file system so that it can be written; a stick may have a switch',
-      });
-    case 'EIO':
-    case 'ENXIO':
-    case 'ENODEV':
-      return new FleetError('IO', said, { cause: error });
-    case 'ENOTDIR':
-    case 'EISDIR':
-    case 'ENAMETOOLONG':
-    case 'ELOOP':
-      return new FleetError('USAGE', said, { cause: error, hint: 'Check the path' });
-    default:
-      return new FleetError('INTERNAL', said, { cause: error });
-  }
+  const { code, hint } = SYSTEM_FAILURES.get(errno) ?? { code: 'INTERNAL' };
+  return new FleetError(code, said, hint === undefined ? { cause: error } : { cause: error, hint });
 };

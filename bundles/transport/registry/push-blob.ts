@@ -37,16 +37,8 @@ export const pushBlob = async (
   const doing = `sending ${shortDigest(blob.digest)} to ${repository.name}`;
   const upload: Upload = { repository, blob, doing, signal };
   const { client } = repository;
-  // An existing blob can be mounted as well, which takes one request in place of two.
-  const mounts = mountFrom !== undefined && client.mounts.work();
-  if (!mounts && (await isPresent(upload))) return 'there';
-  const begun = await beginUpload(upload, mountFrom);
-  if (begun === 'mounted') return 'mounted';
-  if (mounts) {
-    client.mounts.failed();
-    if (await isPresent(upload)) return 'there';
-  }
-
+  const begun = await beginOrMount(upload, mountFrom);
+  if (begun === 'there' || begun === 'mounted') return begun;
   const retries = createRetries(client.options, client.retryBudget);
   let session: Session = begun;
   let anew = 0;
@@ -72,6 +64,20 @@ export const pushBlob = async (
     session = await beginAnew(upload);
     best = 0;
   }
+};
+
+/** Begins an upload unless the blob exists or can be mounted. An existing one can be mounted as well, which takes one request in place of two. */
+const beginOrMount = async (
+  upload: Upload,
+  mountFrom: string | undefined,
+): Promise<Session | 'there' | 'mounted'> => {
+  const { mounts } = upload.repository.client;
+  const mayMount = mountFrom !== undefined && mounts.work();
+  if (!mayMount && (await isPresent(upload))) return 'there';
+  const begun = await beginUpload(upload, mountFrom);
+  if (begun === 'mounted' || !mayMount) return begun;
+  mounts.failed();
+  return (await isPresent(upload)) ? 'there' : begun;
 };
 
 /**

@@ -39,9 +39,10 @@ export type ExchangeContext = {
   readonly authorizer: Pick<Authorizer, 'header' | 'learn' | 'hide'>;
 };
 
-type Tried<T> =
-  | { readonly wanted: T }
-  | { readonly answer: Answer; readonly authorization: string | undefined };
+/** An answer that the caller does not accept, or a refusal for want of credentials. */
+type Unwanted = { readonly answer: Answer; readonly authorization: string | undefined };
+
+type Tried<T> = { readonly wanted: T } | Unwanted;
 
 export const createExchange = ({
   connections,
@@ -69,6 +70,15 @@ export const createExchange = ({
     return { wanted };
   };
 
+  /** True if credentials were got by the challenge of an answer. */
+  const learns = async (ask: Ask, { answer, authorization }: Unwanted): Promise<boolean> => {
+    const challenge = answer.header('www-authenticate');
+    if (answer.status !== 401 || challenge === undefined) return false;
+    // The challenge of another host, to which the registry redirects, must not name where credentials go.
+    if (!isOurs(ask) || answer.url.origin !== origin) return false;
+    return await authorizer.learn(challenge, ask.scope, authorization);
+  };
+
   return async <T>(ask: Ask, read: (answer: Answer) => Promise<T>): Promise<T> => {
     const { signal } = ask;
     const retries = ask.retries ?? createRetries(options, retryBudget);
@@ -84,18 +94,13 @@ export const createExchange = ({
         throw unreachable(ask, ask.url.host, error);
       }
       if ('wanted' in tried) return tried.wanted;
-      const { answer, authorization } = tried;
-      const challenge = answer.header('www-authenticate');
+      const { answer } = tried;
       const refusal = await refusalOf(ask, answer, authorizer.hide);
       signal?.throwIfAborted();
-      // The challenge of another host, to which the registry redirects, must not name where credentials go.
-      const mayLearn = isOurs(ask) && answer.url.origin === origin && !hasLearned;
-      if (answer.status === 401 && challenge !== undefined && mayLearn) {
+      if (!hasLearned && (await learns(ask, tried))) {
         hasLearned = true;
-        if (await authorizer.learn(challenge, ask.scope, authorization)) {
-          if (ask.once && ask.accept.includes(401)) return read(answer);
-          continue;
-        }
+        if (ask.once && ask.accept.includes(401)) return read(answer);
+        continue;
       }
       if (ask.once || !refusal.retryable) throw refusal;
       if (!(await retries.wait(retryAfter(answer.header), signal, answer.host))) throw refusal;
