@@ -125,19 +125,29 @@ export const readConfiguration = async (given: GivenSettings, cwd: string): Prom
     treeClusters: said.treeClusters === true,
     signCommits: given['sign-commits'] === true || said.signCommits === true,
     hostnames: wordList(given.hostname, ',') ?? said.hostnames,
-    agentQuota: said.agentQuota,
-    alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
-    factLabels: said.factLabels,
-    roles: said.roles,
-    siteValues: said.siteValues && readValuesReview(said.siteValues),
-    signIn: said.signIn && signInBelow(base, said.signIn),
-    commitStatuses: said.commitStatuses && statusesBelow(base, said.commitStatuses),
-    escrow:
-      said.secrets?.escrow === undefined
-        ? undefined
-        : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
+    ...onlyInFile(said, base, file),
   };
 };
+
+type OnlyInFile = Pick<
+  Configuration,
+  'agentQuota' | 'alarms' | 'factLabels' | 'roles' | 'siteValues' | 'signIn' | 'commitStatuses' | 'escrow'
+>;
+
+/** The settings that no flag or variable overrides. */
+const onlyInFile = (said: SchedulerConfig, base: string, file: string): OnlyInFile => ({
+  agentQuota: said.agentQuota,
+  alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
+  factLabels: said.factLabels,
+  roles: said.roles,
+  siteValues: said.siteValues && readValuesReview(said.siteValues),
+  signIn: said.signIn && signInBelow(base, said.signIn),
+  commitStatuses: said.commitStatuses && statusesBelow(base, said.commitStatuses),
+  escrow:
+    said.secrets?.escrow === undefined
+      ? undefined
+      : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
+});
 
 /** The settings of the sign-in, with files resolved against the folder of the configuration. */
 const signInBelow = (base: string, signIn: SignIn): SignIn => {

@@ -82,24 +82,10 @@ neither keys nor a layout; Git has the decision.`;
     const link = linkTo(gate.promotion, environment);
     const ungated = aboutEvidence(link);
     if (flags.explain) {
-      const question = { now, signal, candidate, asks: person };
-      const assessed = await assess(gate.hub, link, question);
-      const { state } = assessed.verdict;
-      const isOpen = state === 'waiting' || state === 'ready' || state === 'paused';
-      const noted = isOpen
-        ? explained.remember(environment, assessed.candidate.candidate)
-        : explained.forget(environment);
-      await noted.catch(() => {
-        this.say('The candidate is not remembered, because the cache cannot be written.');
-      });
-      this.print(describeVerdict(assessed.verdict, assessed.candidate.candidate));
-      const problem = whyNotApprovable(assessed.link.policy, assessed.keys);
-      if (problem) this.log(formatError(problem));
+      const assessed = await assess(gate.hub, link, { now, signal, candidate, asks: person });
+      const json = await this.#explain(explained, environment, assessed);
       if (ungated !== undefined) this.say(ungated);
-      return {
-        ...verdictJson(assessed.verdict, assessed.candidate.candidate),
-        ...defined({ problems: problem ? [this.toErrorJson(problem)] : undefined }),
-      };
+      return json;
     }
     const request = { environment, candidate, person, reason: flags.reason ?? null, now, signal };
     if (ungated !== undefined) this.say(ungated);
@@ -126,6 +112,27 @@ neither keys nor a layout; Git has the decision.`;
       `The next build of ${environment} releases it: fleet-scheduler build --environment ${environment}`,
     );
     return made;
+  }
+
+  /** Prints the judgement of a gate, and remembers its candidate for the next promotion. */
+  async #explain(
+    explained: ReturnType<typeof openExplained>,
+    environment: string,
+    { verdict, candidate: { candidate }, link, keys }: Awaited<ReturnType<typeof assess>>,
+  ): Promise<object> {
+    const { state } = verdict;
+    const isOpen = state === 'waiting' || state === 'ready' || state === 'paused';
+    const noted = isOpen ? explained.remember(environment, candidate) : explained.forget(environment);
+    await noted.catch(() => {
+      this.say('The candidate is not remembered, because the cache cannot be written.');
+    });
+    this.print(describeVerdict(verdict, candidate));
+    const problem = whyNotApprovable(link.policy, keys);
+    if (problem) this.log(formatError(problem));
+    return {
+      ...verdictJson(verdict, candidate),
+      ...defined({ problems: problem ? [this.toErrorJson(problem)] : undefined }),
+    };
   }
 
   /** The judgement of a closed gate, for --json. */

@@ -83,26 +83,8 @@ export default class SitesSet extends FleetCommand {
     const { args, argv, flags } = await this.parse(SitesSet);
     refuseTogether(flags);
     if (flags.select !== undefined) return await this.#setMany(flags.select, argv as string[], flags);
-    if (flags.agents)
-      throw new FleetError('USAGE', '--agents says whose values --select sets, and there is no --select', {
-        hint: 'Name labels by --select, or one agent by --agent',
-      });
-    if (args.site === undefined)
-      throw new FleetError('USAGE', 'no site is given', { hint: 'Name a site, or several by --select' });
-    const pairs = (argv as string[]).slice(1);
-    const unset = flags.unset ?? [];
-    const terms = {
-      channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
-      freshness: flags.freshness === undefined ? undefined : parseFreshness(flags.freshness),
-    };
-    requireAny(pairs.length + unset.length, terms);
-    const change = {
-      site: parseName(args.site, 'site'),
-      agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
-      set: Object.fromEntries(pairs.map(parseValue)),
-      unset,
-      terms,
-    };
+    const change = readChange(args.site, (argv as string[]).slice(1), flags);
+    const { terms } = change;
     const configuration = await readConfiguration(flags, process.cwd());
     if (isForRepository(configuration, flags, change)) {
       const { site, agent } = change;
@@ -114,17 +96,7 @@ export default class SitesSet extends FleetCommand {
       await using hub = await openHub(configuration);
       return await changeMany(hub, [{ change }], this.#manyOptions(flags, configuration), this.#speaker);
     }
-    const place = `${change.site}${change.agent === undefined ? '' : `/${change.agent}`}`;
-    const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
-    const by =
-      unset.length === 0
-        ? personAndReason(flags)
-        : await requireReason(
-            flags,
-            `${place} loses the ${what} ${unset.join(', ')}, and packages that need ${its} do not change there any more`,
-            { json: this.jsonEnabled(), signal: this.signal },
-          );
-    await using hub = await openHub(configuration, { by });
+    await using hub = await openHub(configuration, { by: await this.#decidedBy(change, flags) });
     const now = this.readNow(flags.now);
     if (terms.channel && !flags['allow-unreleased'])
       checkReleased(terms.channel, await readReleased(hub.layout));
@@ -142,12 +114,25 @@ export default class SitesSet extends FleetCommand {
         this.say('channel and freshness were not changed: set them without values');
       return { site: change.site, changed: false, ...proposed };
     }
-    const { site, changed, absent } = await setValues(
-      hub.store,
-      { ...change, set },
-      await siteSigner(hub),
-      now,
+    return await this.#setAtHub(hub, { ...change, set }, now);
+  }
+
+  async #decidedBy(
+    { site, agent, unset }: ReadChange,
+    flags: RemovalReason,
+  ): ReturnType<typeof requireReason> {
+    if (unset.length === 0) return personAndReason(flags);
+    const place = `${site}${agent === undefined ? '' : `/${agent}`}`;
+    const [what, its] = unset.length === 1 ? ['value', 'it'] : ['values', 'them'];
+    return await requireReason(
+      flags,
+      `${place} loses the ${what} ${unset.join(', ')}, and packages that need ${its} do not change there any more`,
+      { json: this.jsonEnabled(), signal: this.signal },
     );
+  }
+
+  async #setAtHub(hub: Hub, change: ReadChange, now: Date): Promise<object> {
+    const { site, changed, absent } = await setValues(hub.store, change, await siteSigner(hub), now);
     const laidOut = await writeSite(hub, site, { now, command: 'sites set' });
     for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);
@@ -239,6 +224,41 @@ const waitsForPin = async (hub: Hub, change: ValueChange): Promise<boolean> => {
   throw new FleetError('USAGE', `the values of ${change.site} are pinned`, {
     hint: 'Set the channel or freshness without values',
   });
+};
+
+type RemovalReason = Parameters<typeof requireReason>[0];
+
+type ReadChange = ValueChange & {
+  readonly terms: Terms;
+  readonly unset: readonly string[];
+};
+
+type ChangeFlags = Readonly<Partial<Record<'agent' | 'channel' | 'freshness', string>>> & {
+  readonly agents: boolean;
+  readonly unset?: readonly string[] | undefined;
+};
+
+/** The change of one site. @param pairs '<name>=<value>' @throws FleetError USAGE */
+const readChange = (site: string | undefined, pairs: readonly string[], flags: ChangeFlags): ReadChange => {
+  if (flags.agents)
+    throw new FleetError('USAGE', '--agents says whose values --select sets, and there is no --select', {
+      hint: 'Name labels by --select, or one agent by --agent',
+    });
+  if (site === undefined)
+    throw new FleetError('USAGE', 'no site is given', { hint: 'Name a site, or several by --select' });
+  const unset = flags.unset ?? [];
+  const terms: Terms = {
+    channel: flags.channel === undefined ? undefined : parseChannel(flags.channel),
+    freshness: flags.freshness === undefined ? undefined : parseFreshness(flags.freshness),
+  };
+  requireAny(pairs.length + unset.length, terms);
+  return {
+    site: parseName(site, 'site'),
+    agent: flags.agent === undefined ? undefined : parseName(flags.agent, 'agent'),
+    set: Object.fromEntries(pairs.map(parseValue)),
+    unset,
+    terms,
+  };
 };
 
 /** @throws FleetError USAGE if neither a value nor a term is given */

@@ -56,9 +56,9 @@ export const proposeBranch = (delivery: BranchDelivery, forge: Forge | undefined
       return { ...outcome('declined', changes, head), pullRequest: known };
     const words = delivery.words(changes, isPromotion);
     const there = repository.refs.get(`refs/heads/${head}`);
-    const ours = own.find(({ branch }) => branch === head);
-    const stale = ours !== undefined && ours.change !== changes.name;
-    if (there === undefined || stale) {
+    const stale = own.some(({ branch, change }) => branch === head && change !== changes.name);
+    const isCurrent = there !== undefined && !stale;
+    if (!isCurrent) {
       const place = { onto: base, branch: head, expected: there, words };
       const pushed = await pushChanges(delivery, repository, changes, place);
       if (pushed === 'moved') return pushed;
@@ -67,8 +67,8 @@ export const proposeBranch = (delivery: BranchDelivery, forge: Forge | undefined
     const opened = forge && (await ensureOpen(forge, request));
     const others = own.filter(({ branch }) => branch !== head);
     const superseded = await supersede(delivery, repository, others, forge);
-    const done =
-      there !== undefined && !stale && (!forge || known?.state === 'open') && superseded.length === 0;
+    const isOpen = !forge || known?.state === 'open';
+    const done = isCurrent && isOpen && superseded.length === 0;
     return { ...outcome(done ? 'unchanged' : 'proposed', changes, head), pullRequest: opened, superseded };
   });
 

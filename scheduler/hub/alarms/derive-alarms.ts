@@ -57,20 +57,7 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
   const subject = subjectOf(agent);
   const policy = freshnessPolicyFor(policies, agent);
   const said = (agent.reported ? agent.saidAt : null) ?? agent.enrolledAt;
-  const freshness = freshnessOf(said, policy, now);
-  const alarms: Alarm[] = [];
-  if (policy && (freshness === 'late' || freshness === 'stale')) {
-    // Times, not ages: the same condition has the same sentence in every round.
-    const word = agent.reported
-      ? `it last compared the machine with its release at ${said}`
-      : `it was enrolled at ${said} and never reported`;
-    const limit = freshness === 'late' ? policy.lateSeconds : policy.staleSeconds;
-    const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
-    const summary = `${agent.id} is ${freshness}: ${word}, and its FreshnessPolicy allows ${formatSpan(limit * 1000)}`;
-    const severity = freshness === 'late' ? 'warning' : 'critical';
-    const alarm = createAlarm('AGENT_LATE', severity, subject, formatTime(since), summary);
-    alarms.push(agent.reported ? alarm : { ...alarm, cause: 'never reported' });
-  }
+  const alarms = [...lateAlarm(agent, policy, said, now)];
   if (agent.onlineAt !== null && agent.onlineAt < silentSince(now)) {
     const summary = `${agent.id} is silent: it was online, and the hub last heard it at ${agent.onlineAt}`;
     alarms.push(createAlarm('AGENT_SILENT', 'warning', subject, agent.onlineAt, summary));
@@ -93,6 +80,27 @@ const agentAlarms = (agent: AgentFacts, { now, policies }: AlarmFacts): readonly
     alarms.push(createAlarm('MEDIUM_OVERDUE', 'warning', subject, visit.expectedBy, summary));
   }
   return alarms;
+};
+
+/** @param said when the agent last compared the machine with its release, or was enrolled */
+const lateAlarm = (
+  agent: AgentFacts,
+  policy: ReturnType<typeof freshnessPolicyFor>,
+  said: Timestamp,
+  now: Date,
+): readonly Alarm[] => {
+  const freshness = freshnessOf(said, policy, now);
+  if (!policy || (freshness !== 'late' && freshness !== 'stale')) return [];
+  // Times, not ages: the same condition has the same sentence in every round.
+  const word = agent.reported
+    ? `it last compared the machine with its release at ${said}`
+    : `it was enrolled at ${said} and never reported`;
+  const limit = freshness === 'late' ? policy.lateSeconds : policy.staleSeconds;
+  const since = new Date(parseTime(said).getTime() + policy.lateSeconds * 1000);
+  const summary = `${agent.id} is ${freshness}: ${word}, and its FreshnessPolicy allows ${formatSpan(limit * 1000)}`;
+  const severity = freshness === 'late' ? 'warning' : 'critical';
+  const alarm = createAlarm('AGENT_LATE', severity, subjectOf(agent), formatTime(since), summary);
+  return [agent.reported ? alarm : { ...alarm, cause: 'never reported' }];
 };
 
 /** A release that an agent could have by what it reports, and has not: what withholds it keeps signatures and reports whole. */

@@ -153,18 +153,24 @@ const walk = async (walking: Walk, folder: string, inherited: IgnoreRules): Prom
     if (entry.name === '.git') continue;
     if (isIgnored(rules, path, isFolder, walking.spend) && !(isFolder && mayReinclude(rules))) continue;
     if (isFolder) await walk(walking, path, rules);
-    // A link without an extension may be one to a folder.
-    else if (entry.isSymbolicLink()) {
-      if (walking.which === 'all' || isYaml(entry) || !entry.name.includes('.')) walking.onLink?.(path);
-    } else if (entry.isFile() && (walking.which === 'all' || isYaml(entry))) {
-      const relative = walking.inside === '' ? path : path.slice(walking.inside.length + 1);
-      const bytes = readCapped(join(walking.root, path), `${walking.shown}/${path}`, walking.meter);
-      walking.files.push({ path: relative, bytes });
-      if (walking.files.length % PAUSE === 0) await setImmediate();
-      if (walking.files.length > MAX_FILES)
-        throw new FleetError('TOO_MANY', `${walking.shown} has more than ${MAX_FILES} files`);
-    }
+    else if (entry.isSymbolicLink()) noteLink(walking, entry, path);
+    else if (entry.isFile() && isRead(walking, entry)) await addFile(walking, path);
   }
+};
+
+const isRead = ({ which }: Walk, entry: Dirent): boolean => which === 'all' || isYaml(entry);
+
+/** A link without an extension may be one to a folder. */
+const noteLink = (walking: Walk, entry: Dirent, path: string): void => {
+  if (isRead(walking, entry) || !entry.name.includes('.')) walking.onLink?.(path);
+};
+
+/** @throws FleetError TOO_LARGE, TOO_MANY, WORKSPACE_LIMIT */
+const addFile = async ({ root, shown, inside, meter, files }: Walk, path: string): Promise<void> => {
+  const relative = inside === '' ? path : path.slice(inside.length + 1);
+  files.push({ path: relative, bytes: readCapped(join(root, path), `${shown}/${path}`, meter) });
+  if (files.length % PAUSE === 0) await setImmediate();
+  if (files.length > MAX_FILES) throw new FleetError('TOO_MANY', `${shown} has more than ${MAX_FILES} files`);
 };
 
 /** Kustomize also accepts a file without an extension. */

@@ -7,6 +7,12 @@ export type LineageJudgement<T> = {
   readonly direct: true | undefined;
 };
 
+type LineageBefore = Pick<Lineage, 'shared' | 'promoted' | 'held'> & { readonly wasTried?: boolean };
+
+/** True if the newest statement says what the bundle is made from now. */
+const isStated = (now: BuildLineage, before: LineageBefore | undefined, holds: boolean): boolean =>
+  before?.shared === now.shared && before.promoted === now.promoted && (holds || before.held.length === 0);
+
 /**
  * Judgement of a bundle by the promotion chain: a change without a new promotion is direct, and held if the policy forbids
  * direct changes. The same bundle of another candidate is stated again, without a release: the content was tried already.
@@ -19,16 +25,14 @@ export type LineageJudgement<T> = {
 export const judgeLineage = <T extends string>(
   judged: T,
   now: BuildLineage | undefined,
-  before: (Pick<Lineage, 'shared' | 'promoted' | 'held'> & { readonly wasTried?: boolean }) | undefined,
+  before: LineageBefore | undefined,
   holds: boolean,
 ): LineageJudgement<T> => {
   if (!now) return { outcome: judged, direct: undefined };
   const direct = now.promoted !== undefined && before?.promoted === now.promoted ? true : undefined;
   if (judged === 'released')
     return { outcome: direct && now.direct === 'forbid' ? 'direct-held' : judged, direct };
-  const isReleasedFromHold = !holds && before !== undefined && before.held.length > 0;
-  const says = before?.shared === now.shared && before.promoted === now.promoted && !isReleasedFromHold;
-  if (judged === 'unchanged' && now.isLinked && !says) {
+  if (judged === 'unchanged' && now.isLinked && !isStated(now, before, holds)) {
     const { wasTried = before?.held.length === 0 } = before ?? {};
     return { outcome: holds || wasTried ? 'restated' : 'released', direct: undefined };
   }

@@ -44,28 +44,19 @@ export const progressOf = (
   let isComplete = false;
   const approvals = new Map<string, Set<string>>();
   for (const entry of entries) {
-    if (entry.kind === 'approval' && entry.candidate === plan.candidate) {
-      const { to, stage, workspaces, about } = entry.predicate;
-      // A stage is about the whole environment, so an approval that is limited to workspaces counts for none.
-      if (to !== plan.environment || stage === undefined || workspaces !== undefined || about !== undefined)
-        continue;
-      approvals.set(stage, (approvals.get(stage) ?? new Set()).add(entry.signer));
-    }
-    if (entry.kind !== 'decision') continue;
-    if (entry.predicate.plan !== digest) continue;
+    const approved = approvedStage(plan, entry);
+    if (approved !== undefined)
+      approvals.set(approved.stage, (approvals.get(approved.stage) ?? new Set()).add(approved.signer));
+    if (entry.kind !== 'decision' || entry.predicate.plan !== digest) continue;
     const { decision, stage, time, reason } = entry.predicate;
     switch (decision) {
       case 'start-rollout':
         if (started.length === 0) started = [time];
         break;
-      case 'advance': {
+      case 'advance':
         if (stage === undefined) isComplete = true;
-        const at = plan.stages.findIndex(({ name }) => name === stage);
-        // A skipped stage began together with the one after it.
-        if (at >= started.length)
-          started = [...started, ...Array<Timestamp>(at + 1 - started.length).fill(time)];
+        started = startedUpTo(plan, started, stage, time);
         break;
-      }
       case 'pause':
         paused = reason;
         break;
@@ -90,6 +81,31 @@ export const progressOf = (
     isComplete,
     approvals,
   };
+};
+
+/** The stage of a plan that an entry of the log approves, and the key that approves it. */
+const approvedStage = (
+  plan: RolloutPlan,
+  entry: LogEntry,
+): { readonly stage: string; readonly signer: string } | undefined => {
+  if (entry.kind !== 'approval' || entry.candidate !== plan.candidate) return undefined;
+  const { to, stage, workspaces, about } = entry.predicate;
+  // A stage is about the whole environment, so an approval that is limited to workspaces counts for none.
+  if (to !== plan.environment || stage === undefined || workspaces !== undefined || about !== undefined)
+    return undefined;
+  return { stage, signer: entry.signer };
+};
+
+/** When each stage began, once the named one has. A skipped stage began together with the one after it. */
+const startedUpTo = (
+  plan: RolloutPlan,
+  started: readonly Timestamp[],
+  stage: string | undefined,
+  time: Timestamp,
+): readonly Timestamp[] => {
+  const at = plan.stages.findIndex(({ name }) => name === stage);
+  if (at < started.length) return started;
+  return [...started, ...Array<Timestamp>(at + 1 - started.length).fill(time)];
 };
 
 /** Why no rollout of an environment advances by a rule: a pause of all of it; undefined: none. */

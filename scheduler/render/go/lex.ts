@@ -172,7 +172,10 @@ export const lex = (source: TemplateSource): readonly Token[] => {
         return lexName(at, first, push);
       default:
     }
-    if (/[-+.0-9]/.test(first)) return lexNumber(at, push);
+    return /[-+.0-9]/.test(first) ? lexNumber(at, push) : lexWord(at, push);
+  };
+
+  const lexWord = (at: number, push: (kind: TokenKind, end: number) => number): number => {
     const word = matchAt(WORD, text, at);
     if (word === undefined)
       return bad(

@@ -22,60 +22,54 @@ const character = (parser: Parser, token: Token): number => {
   return only.codePointAt(0) ?? 0;
 };
 
+type ReadTerm = (parser: Parser, token: Token) => Operand;
+
+const number: ReadTerm = (parser, { at, text: written }) => {
+  const value = numberLiteral(written);
+  const literal = value ?? bad(parser, at, `${written} is not a number that templates support`);
+  return { kind: 'literal', at, value: literal };
+};
+
+const quoted: ReadTerm = (parser, token) => ({
+  kind: 'literal',
+  at: token.at,
+  value: text(parser, token),
+});
+
+/** The reader of each token that begins a term. */
+const TERMS: Readonly<Record<Token['kind'], ReadTerm | undefined>> = {
+  dot: (_, { at }) => ({ kind: 'dot', at }),
+  nil: (_, { at }) => ({ kind: 'nil', at }),
+  bool: (_, token) => ({ kind: 'literal', at: token.at, value: token.text === 'true' }),
+  string: quoted,
+  raw: quoted,
+  character: (parser, token) => ({ kind: 'literal', at: token.at, value: character(parser, token) }),
+  number,
+  identifier: (_, token) => ({ kind: 'function', at: token.at, name: token.text }),
+  variable: (parser, token) => ({ kind: 'variable', at: token.at, slot: use(parser, token), path: [] }),
+  field: (_, { at, text: written }) => ({ kind: 'field', at, path: [{ at, name: written.slice(1) }] }),
+  left: (parser, { at }) => {
+    const pipe = nested(parser, at, () => pipeline(parser, 'parentheses', 'right'));
+    return { kind: 'group', at, pipe };
+  },
+  text: undefined,
+  open: undefined,
+  close: undefined,
+  keyword: undefined,
+  pipe: undefined,
+  declare: undefined,
+  assign: undefined,
+  comma: undefined,
+  right: undefined,
+  end: undefined,
+};
+
 const term = (parser: Parser): Operand | undefined => {
   const token = peek(parser);
-  const { at } = token;
-  switch (token.kind) {
-    case 'dot':
-    case 'nil':
-      take(parser);
-      return { kind: token.kind, at };
-    case 'bool':
-      take(parser);
-      return { kind: 'literal', at, value: token.text === 'true' };
-    case 'string':
-    case 'raw':
-      take(parser);
-      return { kind: 'literal', at, value: text(parser, token) };
-    case 'character':
-      take(parser);
-      return { kind: 'literal', at, value: character(parser, token) };
-    case 'number': {
-      take(parser);
-      const value = numberLiteral(token.text);
-      return {
-        kind: 'literal',
-        at,
-        value: value ?? bad(parser, at, `${token.text} is not a number that templates support`),
-      };
-    }
-    case 'identifier':
-      take(parser);
-      return { kind: 'function', at, name: token.text };
-    case 'variable':
-      take(parser);
-      return { kind: 'variable', at, slot: use(parser, token), path: [] };
-    case 'field':
-      take(parser);
-      return { kind: 'field', at, path: [{ at, name: token.text.slice(1) }] };
-    case 'left': {
-      take(parser);
-      const pipe = nested(parser, at, () => pipeline(parser, 'parentheses', 'right'));
-      return { kind: 'group', at, pipe };
-    }
-    case 'text':
-    case 'open':
-    case 'close':
-    case 'keyword':
-    case 'pipe':
-    case 'declare':
-    case 'assign':
-    case 'comma':
-    case 'right':
-    case 'end':
-      return undefined;
-  }
-  return unreachable(token.kind);
+  const read = TERMS[token.kind];
+  if (!read) return undefined;
+  take(parser);
+  return read(parser, token);
 };
 
 /** A term, and the fields that follow it without white space. */

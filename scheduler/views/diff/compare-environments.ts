@@ -75,27 +75,21 @@ const compareTypes = (
   const assignments = keysOf(left.assignments, right.assignments, left.held, right.held).flatMap((name) => {
     const [old, now] = [left.assignments.get(name), right.assignments.get(name)];
     const oldItems = readItems(old ?? NO_FILES, parsed);
-    const newItems = old && now && hasSameFiles(old, now) ? oldItems : readItems(now ?? NO_FILES, parsed);
     itemsBefore.push(...oldItems.values());
     const stays = right.held.has(name) || (!now && isKept(`${clusterType}/${name}`));
     if (stays) {
       itemsAfter.push(...oldItems.values());
       all.unchanged += oldItems.size;
-      const error = right.held.get(name);
-      const same = left.held.get(name)?.message === error?.message && left.held.has(name);
-      return same ? [] : [heldDiff(name, oldItems.size, error)];
+      return isHeldAlike(name, left, right) ? [] : [heldDiff(name, oldItems.size, right.held.get(name))];
     }
+    const newItems = old && now && hasSameFiles(old, now) ? oldItems : readItems(now ?? NO_FILES, parsed);
     itemsAfter.push(...newItems.values());
-    const objects = oldItems === newItems ? [] : compareFiles(oldItems, newItems);
-    for (const { outcome } of objects) all[outcome] += 1;
-    const unchanged =
-      [...newItems.keys()].filter((key) => oldItems.has(key)).length - countOf(objects, 'configured');
-    all.unchanged += unchanged;
-    const reformatted = old && now ? reformattedFiles(old, now, objects) : [];
     const healed = left.held.has(name) && now !== undefined;
-    if (objects.length + reformatted.length === 0 && !healed && Boolean(old) === Boolean(now)) return [];
-    const outcome = healed ? 'healed' : outcomeOf(old, now, 'configured');
-    return [{ assignment: name, outcome, objects, unchanged, reformatted, error: undefined } as const];
+    const diff = compareAssignment(name, [old, now], [oldItems, newItems], healed);
+    for (const { outcome } of diff.objects) all[outcome] += 1;
+    all.unchanged += diff.unchanged;
+    const isSame = diff.objects.length + diff.reformatted.length === 0 && Boolean(old) === Boolean(now);
+    return isSame && !healed ? [] : [diff];
   });
   const changed = assignments.length > 0 ? 'configured' : 'unchanged';
   return {
@@ -106,6 +100,28 @@ const compareTypes = (
     images: changedImages(itemsBefore, itemsAfter),
   };
 };
+
+/** @param healed whether it was held before */
+const compareAssignment = (
+  assignment: string,
+  [old, now]: readonly [Files | undefined, Files | undefined],
+  [oldItems, newItems]: readonly [ReadonlyMap<string, Item>, ReadonlyMap<string, Item>],
+  healed: boolean,
+): AssignmentDiff => {
+  const objects = oldItems === newItems ? [] : compareFiles(oldItems, newItems);
+  const onBoth = [...newItems.keys()].filter((key) => oldItems.has(key)).length;
+  return {
+    assignment,
+    outcome: healed ? 'healed' : outcomeOf(old, now, 'configured'),
+    objects,
+    unchanged: onBoth - countOf(objects, 'configured'),
+    reformatted: old && now ? reformattedFiles(old, now, objects) : [],
+    error: undefined,
+  };
+};
+
+const isHeldAlike = (name: string, before: TypeView, after: TypeView): boolean =>
+  before.held.has(name) && before.held.get(name)?.message === after.held.get(name)?.message;
 
 const hasSameFiles = (before: Files, after: Files): boolean =>
   before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));

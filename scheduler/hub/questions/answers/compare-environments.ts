@@ -2,7 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { ChangedValue } from '#bundles/formats/author-schema/changed-values';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
-import { formatChannel } from '#bundles/names';
+import { type Channel, formatChannel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { paragraph, type Printed } from '#cli/format-table';
 import type { Hub } from '../../hub.ts';
@@ -70,7 +70,13 @@ export const answerCompare = async (
   const releases = await openReleases(hub);
   const { agents, running } = await readRunning(hub.store.db, [left, right]);
   const [ofLeft, ofRight] = [await readEnvironment(releases, left), await readEnvironment(releases, right)];
-  const differences = readDifferences(releases);
+  const comparison = {
+    environments: [left, right],
+    releases,
+    differences: readDifferences(releases),
+    agents,
+    running,
+  } as const;
   const names = [...new Set([...ofLeft.keys(), ...ofRight.keys()])]
     .filter((name) =>
       [left, right].every((environment) => seesAssignment(visible, environment, name.split('/')[1] ?? '')),
@@ -81,34 +87,8 @@ export const answerCompare = async (
   for (const name of names.filter((one) => compareBytes(one, after) > 0)) {
     // One more than the page holds says that there is a next one.
     if (page !== undefined && assignments.length > page.limit) break;
-    const [clusterType = '', assignment = ''] = name.split('/');
-    const [one, other] = [ofLeft.get(name), ofRight.get(name)];
-    const side = async (environment: string, wanted: Wanted | undefined): Promise<Side | null> =>
-      wanted
-        ? {
-            ...(await namePackage(releases, { environment, clusterType }, assignment, wanted.package)),
-            release: wanted.release,
-            agents: {
-              running:
-                running.get(runningKey({ environment, clusterType }, assignment, wanted.package))?.agents ??
-                0,
-              all: agents.get(formatChannel({ environment, clusterType })) ?? 0,
-            },
-          }
-        : null;
-    const [a, b] = [await side(left, one), await side(right, other)];
-    const { objects, values } =
-      one && other && one.package !== other.package
-        ? await differences(
-            { released: one, channel: { environment: left, clusterType } },
-            { released: other, channel: { environment: right, clusterType } },
-            assignment,
-          )
-        : { objects: [], values: [] };
-    const workload = (one ?? other)?.workload ?? null;
-    const outcome = judge(a, b, objects);
-    if (differing && outcome === 'same') continue;
-    assignments.push({ clusterType, assignment, workload, outcome, left: a, right: b, objects, values });
+    const compared = await compareAssignment(comparison, name, [ofLeft.get(name), ofRight.get(name)]);
+    if (!(differing && compared.outcome === 'same')) assignments.push(compared);
   }
   const { rows, next } = cutPage(assignments, page?.limit ?? assignments.length, (one) => [
     `${one.clusterType}/${one.assignment}`,
@@ -131,6 +111,53 @@ export const answerCompare = async (
 };
 
 type Wanted = Released & { readonly release: number };
+
+type Comparison = Awaited<ReturnType<typeof readRunning>> & {
+  readonly environments: readonly [string, string];
+  readonly releases: Releases;
+  readonly differences: ReturnType<typeof readDifferences>;
+};
+
+/** @param name '<cluster type>/<assignment>' */
+const compareAssignment = async (
+  comparison: Comparison,
+  name: string,
+  [one, other]: readonly [Wanted | undefined, Wanted | undefined],
+): Promise<Compared> => {
+  const [clusterType = '', assignment = ''] = name.split('/');
+  const [environment, second] = comparison.environments;
+  const [ofOne, ofOther] = [
+    { environment, clusterType },
+    { environment: second, clusterType },
+  ];
+  const left = one ? await sideOf(comparison, ofOne, assignment, one) : null;
+  const right = other ? await sideOf(comparison, ofOther, assignment, other) : null;
+  const { objects, values } =
+    one && other && one.package !== other.package
+      ? await comparison.differences(
+          { released: one, channel: ofOne },
+          { released: other, channel: ofOther },
+          assignment,
+        )
+      : { objects: [], values: [] };
+  const workload = (one ?? other)?.workload ?? null;
+  const outcome = judge(left, right, objects);
+  return { clusterType, assignment, workload, outcome, left, right, objects, values };
+};
+
+const sideOf = async (
+  { releases, agents, running }: Comparison,
+  channel: Channel,
+  assignment: string,
+  wanted: Wanted,
+): Promise<Side> => ({
+  ...(await namePackage(releases, channel, assignment, wanted.package)),
+  release: wanted.release,
+  agents: {
+    running: running.get(runningKey(channel, assignment, wanted.package))?.agents ?? 0,
+    all: agents.get(formatChannel(channel)) ?? 0,
+  },
+});
 
 /** The packages of an environment's newest releases by '<cluster type>/<assignment>'. */
 const readEnvironment = async (

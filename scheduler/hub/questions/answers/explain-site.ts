@@ -18,7 +18,7 @@ import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { type ReleasedChannelLayers, readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
 import { admittedLocal } from '../../sites/admitted-local.ts';
 import { authorOf, readLocalInForce, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';
@@ -104,40 +104,71 @@ export const explainSite = async (
   const changeOf = await findChanges([...composed.values()], blame);
   const edits = await readLocalInForce(db, site);
   const explained: ExplainedAgent[] = [];
-  const known = new Set<string>();
   for (const enrolled of rows) {
-    const { name } = enrolled;
-    const channel = formatChannel(channelOf(enrolled));
-    const { channel: found, composition } = composed.get(name) ?? {};
-    const assignments: ExplainedAssignment[] = [];
-    const taken = new Set<string>();
-    const configs = found?.configs ?? [];
-    const local = edits.filter((one) => one.agentName === name);
-    const admitted = await admittedLocal(configs, local);
-    for (const config of configs)
-      for (const { id } of config.assignments) {
-        known.add(id);
-        const layered = composition?.assignments.get(id) ?? composition?.whole;
-        const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
-        const place = { document, decided, agent: name, local, admitted, layered, settingsOf };
-        const inputs = await explainInputs(config, id, place);
-        for (const one of inputs) taken.add(one.name);
-        if (assignment === undefined || assignment === id) assignments.push({ assignment: id, inputs });
-      }
-    const given = decided.filter((one) => one.agent === null || one.agent === name);
-    explained.push({
-      agent: name,
-      channel,
-      release: found?.release,
-      assignments,
-      untaken: found ? [...new Set(given.map((one) => one.name))].filter((one) => !taken.has(one)) : [],
-    });
+    const known = { document, decided, changeOf, edits, composed: composed.get(enrolled.name) };
+    explained.push(await explainAgent(enrolled, known));
   }
-  if (assignment !== undefined && !known.has(assignment))
+  return assignment === undefined ? explained : onlyOf(assignment, explained, site);
+};
+
+/** @throws FleetError USAGE if no agent has the assignment */
+const onlyOf = (
+  assignment: string,
+  explained: readonly ExplainedAgent[],
+  site: string,
+): readonly ExplainedAgent[] => {
+  const known = new Set(explained.flatMap((one) => one.assignments.map(({ assignment: id }) => id)));
+  if (!known.has(assignment))
     throw new FleetError('USAGE', `no agent of ${site} has an assignment ${assignment}`, {
       hint: didYouMean(assignment, [...known]) ?? 'See them without it',
     });
-  return explained;
+  return explained.map((one) => ({
+    ...one,
+    assignments: one.assignments.filter(({ assignment: id }) => id === assignment),
+  }));
+};
+
+type KnownOfSite = {
+  readonly document: SiteValues;
+  readonly decided: readonly DecidedValue[];
+  readonly changeOf: Awaited<ReturnType<typeof findChanges>>;
+  /** Edits of people at the site that have not ended, of all its agents. */
+  readonly edits: Awaited<ReturnType<typeof readLocalInForce>>;
+  /** undefined: the channel of the agent has no release. */
+  readonly composed:
+    | {
+        readonly channel: ReleasedChannelLayers;
+        readonly composition: NonNullable<ReturnType<ChannelLayers['compose']>>;
+      }
+    | undefined;
+};
+
+const explainAgent = async (
+  enrolled: AgentRow,
+  { document, decided, changeOf, edits, composed }: KnownOfSite,
+): Promise<ExplainedAgent> => {
+  const { name } = enrolled;
+  const { channel: found, composition } = composed ?? {};
+  const assignments: ExplainedAssignment[] = [];
+  const configs = found?.configs ?? [];
+  const local = edits.filter((one) => one.agentName === name);
+  const admitted = await admittedLocal(configs, local);
+  for (const config of configs)
+    for (const { id } of config.assignments) {
+      const layered = composition?.assignments.get(id) ?? composition?.whole;
+      const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
+      const place = { document, decided, agent: name, local, admitted, layered, settingsOf };
+      assignments.push({ assignment: id, inputs: await explainInputs(config, id, place) });
+    }
+  const taken = new Set(assignments.flatMap(({ inputs }) => inputs.map((one) => one.name)));
+  const given = decided.filter((one) => one.agent === null || one.agent === name);
+  return {
+    agent: name,
+    channel: formatChannel(channelOf(enrolled)),
+    release: found?.release,
+    assignments,
+    untaken: found ? [...new Set(given.map((one) => one.name))].filter((one) => !taken.has(one)) : [],
+  };
 };
 
 const layeredRow = (row: AgentRow, { released }: Pick<ChannelLayers, 'released'>): LayeredAgent =>

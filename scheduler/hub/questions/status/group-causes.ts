@@ -144,23 +144,18 @@ const keysOf = (
   switch (kind) {
     case 'failed': {
       const code = codeOf(health);
-      const at = health?.at ?? null;
-      if (failed.length === 0)
-        return [{ key: { kind, ...NOTHING, code, assignment }, message: health?.message ?? null, at }];
+      const said = saidOf(health);
+      if (failed.length === 0) return [{ key: { kind, ...NOTHING, code, assignment }, ...said }];
       return failed.map(({ name, message }) => ({
         key: { kind, ...NOTHING, code, check: name },
+        ...said,
         message,
-        at,
       }));
     }
     case 'drifted':
-      return [
-        { key: { kind, ...NOTHING, assignment }, message: drift?.message ?? null, at: drift?.at ?? null },
-      ];
+      return [{ key: { kind, ...NOTHING, assignment }, ...saidOf(drift) }];
     case 'unknown':
-      return [
-        { key: { kind, ...NOTHING, assignment }, message: health?.message ?? null, at: health?.at ?? null },
-      ];
+      return [{ key: { kind, ...NOTHING, assignment }, ...saidOf(health) }];
     case 'behind':
     case 'missing':
     case 'extra':
@@ -172,5 +167,9 @@ const keysOf = (
       return [{ key: { kind, ...NOTHING }, message: null, at: null }];
   }
 };
+
+const saidOf = (
+  event: { readonly message?: string | null | undefined; readonly at: Timestamp } | null | undefined,
+): Pick<Case, 'message' | 'at'> => ({ message: event?.message ?? null, at: event?.at ?? null });
 
 const codeOf = (health: Health | null): string | null => health?.code ?? health?.type ?? null;

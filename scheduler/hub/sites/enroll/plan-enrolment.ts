@@ -59,9 +59,7 @@ export const planEnrolment = (
     throw new FleetError('ALREADY_ENROLLED', `${known.id} is a follower by ${known.follower}`, {
       hint: 'Enrol the agent under another name',
     });
-  const channel =
-    options.channel ??
-    (options.update || !known ? (request.agreed ?? signedRequest(request).channel) : channelOf(known));
+  const channel = channelFor(request, known, options);
   const labelsWanted = requestedLabels(request, options);
   const takesRequest = !known || (options.update && request.requested !== undefined);
   const labels = options.labels || takesRequest ? labelsWanted : labelsOf(known);
@@ -82,6 +80,17 @@ export const planEnrolment = (
   if (canonicalJson(moved) !== canonicalJson(known)) return { kind: 'change', row: moved };
   const change = requestedChange(request, known, labelsWanted);
   return defined({ kind: 'unchanged', row: known, note: change });
+};
+
+/** @throws FleetError REQUEST_INVALID for an unsigned request whose channel counts */
+const channelFor = (
+  request: EnrolmentRequest,
+  known: AgentRow | undefined,
+  { channel, update }: EnrolmentOptions,
+): Channel => {
+  if (channel) return channel;
+  if (known && !update) return channelOf(known);
+  return request.agreed ?? signedRequest(request).channel;
 };
 
 /** Whether a reported recipient predates the known one, as in a replayed request (docs/bundle-format.md section 16). */

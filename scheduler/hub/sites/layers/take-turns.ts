@@ -74,12 +74,10 @@ export const takeTurns = async (hub: Hub, facts: TurnFacts): Promise<Turns> => {
       ? await turnOf(store.db, newest)
       : await begin(hub, facts, { environment, targets, newest, policy, isPinned });
     if (!current) continue;
-    const { stored, units } = current;
-    const { progress, state } = stored;
-    const upTo = state === 'running' && progress.paused === null && !isPinned ? progress.started.length : 0;
-    if (state === 'running') running.push({ stored, upTo });
-    for (const unit of units) {
-      if (state === 'running' && (unit.state === 'applied' || unit.stage < upTo)) continue;
+    const { stored } = current;
+    const upTo = begunStages(stored, isPinned);
+    if (stored.state === 'running') running.push({ stored, upTo });
+    for (const unit of unitsThatWait(current, upTo)) {
       const { names, before } = unit.content;
       kept.set(agentId(unit.site, unit.agent), { names: new Set(names), before: before ?? undefined });
       const pinned = isPinned ? `; the values of ${environment} are pinned` : '';
@@ -88,6 +86,15 @@ export const takeTurns = async (hub: Hub, facts: TurnFacts): Promise<Turns> => {
   }
   return { kept, waiting, running };
 };
+
+/** The number of stages of a rollout that have begun and are not paused. */
+const begunStages = ({ state, progress }: StoredRollout, isPinned: boolean): number =>
+  state === 'running' && progress.paused === null && !isPinned ? progress.started.length : 0;
+
+const unitsThatWait = ({ stored, units }: Turn, upTo: number): Turn['units'] =>
+  stored.state === 'running'
+    ? units.filter(({ state, stage }) => state !== 'applied' && stage >= upTo)
+    : units;
 
 const whyItWaits = ({ id, state, rollout }: StoredRollout, stage: number, pinned: string): string =>
   state === 'taken-back'

@@ -38,6 +38,8 @@ const isNil = (value: Value): boolean => value === null || value === undefined;
 
 const isNilList = (value: Value): boolean => isList(value) && formOf(value)?.nil === true;
 
+const equalsNil = (value: Value): boolean => isNil(value) || isNilList(value);
+
 const compareInts = (one: Int, other: Int): number => {
   const [a, b] = [plainInt(one), plainInt(other)];
   if (a < b) return -1;
@@ -53,7 +55,7 @@ const basicKind = (value: Value): BasicKind | undefined => {
 };
 
 const equal = (run: Run, a: Value, b: Value): boolean => {
-  if (isNil(a) || isNil(b)) return (isNil(a) || isNilList(a)) && (isNil(b) || isNilList(b));
+  if (isNil(a) || isNil(b)) return equalsNil(a) && equalsNil(b);
   if (isList(a) && isList(b) && (isNilList(a) || isNilList(b))) return isNilList(a) && isNilList(b);
   const kind = basicKind(a);
   if (kind !== basicKind(b))

@@ -63,8 +63,10 @@ const WANTED: Readonly<Record<ParameterName, string>> = {
   map: 'a map',
 };
 
+const isNothing = (value: Value): value is null | undefined => value === undefined || value === null;
+
 const wrong = (run: Run, name: string, index: number, kind: ParameterName, value: Value): never => {
-  const hint = value === undefined || value === null ? 'Give it a value with default' : undefined;
+  const hint = isNothing(value) ? 'Give it a value with default' : undefined;
   return fail(
     run,
     `${name} needs ${WANTED[kind]} as argument ${index + 1}, not ${describeValue(value)}`,
@@ -103,7 +105,7 @@ const argument = (
       run.stepsLeft -= value.length >>> 3;
       return value;
     case 'map':
-      if (value === undefined || value === null) return EMPTY;
+      if (isNothing(value)) return EMPTY;
       return isMap(value) ? value : wrong(run, name, index, kind, value);
   }
   return unreachable(kind);
