@@ -1,14 +1,17 @@
 import { once } from 'node:events';
-import { hostname } from 'node:os';
 import { Flags } from '@oclif/core';
 import { type Logger, pino } from 'pino';
-import { FleetError } from '#bundles/errors';
+import { formatPlace } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
 import { logDestination } from '#cli/log-destination';
 import { NOTIFY_FAILED, notifyReady } from '#cli/notify-ready';
-import type { Authority } from '#bundles/trust/root/certificate';
-import { type Configuration, readConfiguration, requireSetting } from '../settings/configuration.ts';
+import {
+  type Configuration,
+  type GivenSettings,
+  readConfiguration,
+  requireSetting,
+} from '../settings/configuration.ts';
 import {
   allowRemovalsFlag,
   configurationFlags,
@@ -19,12 +22,7 @@ import {
 import { hasNoSites, openHub } from '../hub/open-hub.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
-import {
-  DEFAULT_LISTEN,
-  defaultHostnames,
-  type ListenAddress,
-  parseListen,
-} from '../hub/http/listen-address.ts';
+import { DEFAULT_LISTEN, type ListenAddress, parseListen } from '../hub/http/listen-address.ts';
 import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
 import { lead, exposeLeadership } from '../hub/serve/lead.ts';
@@ -33,7 +31,8 @@ import { isDatabaseUrl } from '../settings/database-url.ts';
 import { registerFleetMetrics } from '../hub/http/metrics/fleet-metrics.ts';
 import { createMetrics } from '../hub/http/metrics/metrics.ts';
 import { AGENT_QUOTA } from '../hub/http/quota.ts';
-import type { CertificateSource } from '../hub/http/server-certificate.ts';
+import type { Finding } from '../hub/examine/finding.ts';
+import { certificateSource } from '../hub/http/certificate-source.ts';
 import { startHub } from '../hub/serve/start-hub.ts';
 
 const { platform, cache, map, images, registry } = configurationFlags;
@@ -44,6 +43,7 @@ export default class Serve extends FleetCommand {
   static override examples = [
     '<%= config.bin %> <%= command.id %> --hostname hub.example --listen 0.0.0.0:8443',
     '<%= config.bin %> <%= command.id %> --config /etc/fleet/fleet-scheduler.yaml',
+    '<%= config.bin %> <%= command.id %> --check --config /etc/fleet/fleet-scheduler.yaml',
   ];
   static override flags = {
     ...hubFlags,
@@ -107,15 +107,50 @@ export default class Serve extends FleetCommand {
       description: 'PEM private key of that certificate',
       env: 'FLEET_TLS_KEY_FILE',
     }),
+    check: Flags.boolean({
+      description:
+        'Try the configuration and do not serve: files, keys, database, repository, registry, sign-in, receivers of alarms. Changes and sends nothing. Exit code 2 for a mistake in the file, 8 for another',
+    }),
+    'send-to': Flags.string({
+      description: 'With --check: mail servers get a test message for this address',
+      dependsOn: ['check'],
+    }),
   };
 
-  async run(): Promise<void> {
+  async run(): Promise<{ readonly findings: readonly Finding[] } | undefined> {
     const { flags } = await this.parse(Serve);
+    if (flags.check) return await this.#check(flags);
     const clock = this.#clock(flags.now);
     const configuration = await readConfiguration(flags, process.cwd());
     const listen = parseListen(configuration.listen ?? DEFAULT_LISTEN);
     const log = pino({ ...LOG_OPTIONS }, logDestination());
     await this.#serve(configuration, listen, clock, log);
+    return undefined;
+  }
+
+  async #check(
+    flags: GivenSettings & { readonly now?: string | undefined; readonly 'send-to'?: string | undefined },
+  ): Promise<{ readonly findings: readonly Finding[] }> {
+    const { examineHub } = await import('../hub/examine/examine-hub.ts');
+    const { env } = process;
+    const [cwd, now] = [process.cwd(), this.readNow(flags.now)];
+    const findings = await examineHub(flags, {
+      cwd,
+      env,
+      now,
+      signal: this.signal,
+      sendTo: flags['send-to'],
+    });
+    this.print({
+      rows: findings.map(({ name, verdict, message, at }) => [
+        name,
+        verdict,
+        at === undefined ? message : `${formatPlace(at)}: ${message}`,
+      ]),
+    });
+    const bad = findings.filter(({ verdict }) => verdict === 'bad');
+    if (bad.length > 0) process.exitCode = bad.some(({ name }) => name === 'configuration') ? 2 : 8;
+    return { findings };
   }
 
   async #serve(
@@ -189,20 +224,4 @@ const authoringOf = async (configuration: Configuration, clock: () => Date, sign
   if (configuration.platform === undefined) return undefined;
   const { openAuthoring } = await import('../author/serve/open-authoring.ts');
   return openAuthoring({ configuration, env: process.env, cwd: process.cwd(), clock, signal });
-};
-
-/** @throws FleetError USAGE for half a pair */
-const certificateSource = (
-  { tlsCertFile, tlsKeyFile, hostnames, file }: Configuration,
-  authority: Authority,
-  listen: ListenAddress,
-): CertificateSource => {
-  if (tlsCertFile !== undefined && tlsKeyFile !== undefined)
-    return { kind: 'files', certificateFile: tlsCertFile, keyFile: tlsKeyFile };
-  if (tlsCertFile === undefined && tlsKeyFile === undefined)
-    return { kind: 'issued', authority, hostnames: hostnames ?? defaultHostnames(listen, hostname()) };
-  throw new FleetError('USAGE', 'tlsCertFile and tlsKeyFile must be set together', {
-    at: file !== undefined ? { file } : undefined,
-    hint: "Set both, or neither: then the fleet's authority issues a certificate",
-  });
 };

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { defined } from '#bundles/defined';
-import { FleetError } from '#bundles/errors';
+import { FleetError, type Place } from '#bundles/errors';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 
 /** Receivers of alarms from `serve`. Files are absolute in a configuration that was read. */
@@ -12,20 +12,28 @@ export type AlertmanagerSettings = NonNullable<ReceiverSettings['alertmanager']>
 export type EmailSettings = NonNullable<ReceiverSettings['email']>;
 
 /** Resolves the files. @throws FleetError CONFIG_INVALID for two receivers of one name, and half a login */
-export const readAlarmSettings = (said: AlarmSettings, base: string, file: string): AlarmSettings => {
+export const readAlarmSettings = (
+  said: AlarmSettings,
+  base: string,
+  placeOf: (path: readonly (string | number)[]) => Place,
+): AlarmSettings => {
   const names = said.receivers.map(({ name }) => name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined)
-    throw new FleetError('CONFIG_INVALID', `there are two receivers of alarms with the name ${twice}`, {
-      at: { file },
-      hint: 'The hub remembers by its name what a receiver has: give each its own',
-    });
-  const half = said.receivers.find(
+  const twice = names.findIndex((name, at) => names.indexOf(name) !== at);
+  if (twice >= 0)
+    throw new FleetError(
+      'CONFIG_INVALID',
+      `there are two receivers of alarms with the name ${names[twice]}`,
+      {
+        at: placeOf(['alarms', 'receivers', twice, 'name']),
+        hint: 'The hub remembers by its name what a receiver has: give each its own',
+      },
+    );
+  const half = said.receivers.findIndex(
     ({ email }) => email && (email.userName === undefined) !== (email.passwordFile === undefined),
   );
-  if (half)
-    throw new FleetError('CONFIG_INVALID', `the receiver ${half.name} has half a login`, {
-      at: { file },
+  if (half >= 0)
+    throw new FleetError('CONFIG_INVALID', `the receiver ${names[half]} has half a login`, {
+      at: placeOf(['alarms', 'receivers', half, 'email']),
       hint: 'Give userName and passwordFile, or neither',
     });
   return { ...said, receivers: said.receivers.map((receiver) => withFiles(receiver, base)) };

@@ -3,7 +3,7 @@ import { defined } from '#bundles/defined';
 import { FleetError, type Place, toFleetError } from '#bundles/errors';
 import { readTrustedFile } from '#bundles/read-trusted-file';
 import { nearestName } from '#bundles/nearest-name';
-import { parseSettings } from '#cli/parse-settings';
+import { parseSettings, settingMistakes, settingPlace } from '#cli/parse-settings';
 import { wordList } from '#cli/word-list';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import type { Mistake } from '#bundles/json/schema/check-for';
@@ -137,7 +137,7 @@ type OnlyInFile = Pick<
 /** The settings that no flag or variable overrides. */
 const onlyInFile = (said: SchedulerConfig, base: string, file: string): OnlyInFile => ({
   agentQuota: said.agentQuota,
-  alarms: said.alarms && readAlarmSettings(said.alarms, base, file),
+  alarms: said.alarms && readAlarmSettings(said.alarms, base, (path) => placeOfSetting(file, path)),
   factLabels: said.factLabels,
   roles: said.roles,
   siteValues: said.siteValues && readValuesReview(said.siteValues),
@@ -146,8 +146,22 @@ const onlyInFile = (said: SchedulerConfig, base: string, file: string): OnlyInFi
   escrow:
     said.secrets?.escrow === undefined
       ? undefined
-      : parseRecipient(said.secrets.escrow, 'secrets.escrow', { file }),
+      : parseRecipient(said.secrets.escrow, 'secrets.escrow', placeOfSetting(file, ['secrets', 'escrow'])),
 });
+
+/**
+ * The first mistake of each setting of the file, where readConfiguration throws the first of all. Empty without a file.
+ * @throws FleetError CONFIG_INVALID for a file that is missing or is not YAML, PERMISSION
+ */
+export const findMistakes = (given: Pick<GivenSettings, 'config'>, cwd: string): readonly FleetError[] => {
+  const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
+  const text = readText(file, given.config !== undefined);
+  return text === undefined ? [] : settingMistakes(SCHEDULER_CONFIG, file, text, describeMistake);
+};
+
+/** Where the file has a setting, or the nearest one above it. */
+export const placeOfSetting = (file: string, path: readonly (string | number)[]): Place =>
+  settingPlace(file, readText(file, false) ?? '', path);
 
 /** The settings of the sign-in, with files resolved against the folder of the configuration. */
 const signInBelow = (base: string, signIn: SignIn): SignIn => {
@@ -211,19 +225,31 @@ const readText = (file: string, mustExist: boolean): string | undefined => {
 };
 
 const describeMistake = ({ keyword, instancePath, params, message }: Mistake): string => {
-  if (params.additionalProperty !== undefined) return noSetting(params.additionalProperty);
   const where = instancePath.slice(1).replaceAll('/', '.') || 'the file';
+  if (params.additionalProperty !== undefined)
+    return noSetting(params.additionalProperty, instancePath.split('/').slice(1));
   if (keyword === 'pattern') return `${where} is not ${SHAPES[where.split('.')[0] ?? ''] ?? 'written so'}`;
   if (keyword === 'oneOf' && where.startsWith('alarms'))
     return `${where} must have one of webhook, email and alertmanager`;
   return `${where} ${message}`;
 };
 
-const noSetting = (name: string): string => {
-  const known = Object.keys(schemaOf('scheduler-config').properties ?? {});
+const noSetting = (name: string, path: readonly string[]): string => {
+  const known = Object.keys(partOf(schemaOf('scheduler-config'), path)?.properties ?? {});
   const meant = nearestName(name, known);
-  return `there is no setting ${JSON.stringify(name)}; ${meant === undefined ? `it may have ${known.join(', ')}` : `did you mean ${meant}?`}`;
+  const others = known.length === 0 ? 'remove it' : `it may have ${known.join(', ')}`;
+  const of = path.length === 0 ? 'there is' : `${path.join('.')} has`;
+  return `${of} no setting ${JSON.stringify(name)}; ${meant === undefined ? others : `did you mean ${meant}?`}`;
 };
+
+type SchemaPart = {
+  readonly properties?: Readonly<Record<string, SchemaPart>>;
+  readonly items?: SchemaPart;
+};
+
+/** The part of a schema for the setting at a path; undefined below choices and mappings of any name. */
+const partOf = (schema: SchemaPart, path: readonly string[]): SchemaPart | undefined =>
+  path.reduce<SchemaPart | undefined>((part, name) => part?.properties?.[name] ?? part?.items, schema);
 
 /** Descriptions of the schema's patterns, for messages. */
 const SHAPES: Readonly<Record<string, string>> = {

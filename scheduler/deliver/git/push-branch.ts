@@ -13,7 +13,14 @@ export type Push = {
 };
 
 /** Overrides user settings, so that no tags or submodules are pushed and no signature is requested. */
-const PLAIN = ['-c', 'push.followTags=false', '-c', 'push.recurseSubmodules=no', '-c', 'push.gpgSign=false'];
+export const PLAIN = [
+  '-c',
+  'push.followTags=false',
+  '-c',
+  'push.recurseSubmodules=no',
+  '-c',
+  'push.gpgSign=false',
+];
 
 /** Messages of servers for a branch that is not at the expected head. */
 const MOVED =

@@ -1,9 +1,8 @@
-import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { AlertmanagerSettings } from '../../settings/alarm-settings.ts';
 import { readSecretLine } from './read-secret-line.ts';
 import type { Notice } from './notice.ts';
-import { postJson } from './post-json.ts';
+import { askReceiver, postJson } from './post-json.ts';
 import type { Access, Carrier } from './receiver.ts';
 
 /** Between two times that Alertmanager hears of an alarm that lasts, and how long it keeps one that is not said again. */
@@ -16,16 +15,21 @@ export const alertmanager = ({ url, tokenFile }: AlertmanagerSettings, access: A
   repeatMs: REPEAT_MS,
   silences: 'own',
   deliver: async (notices, { fleet, now, signal }) => {
-    const token = tokenFile === undefined ? undefined : await readSecretLine(tokenFile);
     const body = Buffer.from(JSON.stringify(notices.map((one) => alertOf(one, { fleet, now }))));
-    const headers = defined({
-      'content-type': 'application/json',
-      authorization: token !== undefined ? `Bearer ${token}` : undefined,
-    });
-    const path = `${new URL(url).pathname.replace(/\/$/, '')}/api/v2/alerts`;
-    return postJson(access, { url: new URL(path, url), headers, body, signal });
+    const headers = { 'content-type': 'application/json', ...(await readAuthorization(tokenFile)) };
+    return postJson(access, { url: below(url, '/api/v2/alerts'), headers, body, signal });
+  },
+  examine: async ({ signal }) => {
+    const headers = await readAuthorization(tokenFile);
+    return askReceiver(access, { method: 'GET', url: below(url, '/api/v2/status'), headers, signal });
   },
 });
+
+const below = (url: string, path: string): URL =>
+  new URL(`${new URL(url).pathname.replace(/\/$/, '')}${path}`, url);
+
+const readAuthorization = async (tokenFile: string | undefined): Promise<Readonly<Record<string, string>>> =>
+  tokenFile === undefined ? {} : { authorization: `Bearer ${await readSecretLine(tokenFile)}` };
 
 /**
  * Labels identify the alert. The severity is one of them, because routes match it, so an alarm of another severity is another

@@ -6,7 +6,7 @@ import { trustedAuthorities } from '#bundles/transport/registry/http/connections
 import { isLoopback } from '#bundles/transport/registry/http/where-to';
 import type { EmailSettings } from '../../settings/alarm-settings.ts';
 import { readSecretLine } from './read-secret-line.ts';
-import { type Access, type Carrier, type Outcome, REQUEST_MS } from './receiver.ts';
+import { type Access, type Carrier, type Outcome, REQUEST_MS, type Tried } from './receiver.ts';
 import type { Notice, NoticeKind } from './notice.ts';
 
 /** Answers of SMTP that are about this message or its recipients (RFC 5321 section 4.2.1), and not about the login. */
@@ -15,74 +15,124 @@ const isAboutTheMessage = (code: unknown): boolean =>
 
 /** One message with all that is new, by SMTP. TLS is required, except on loopback and at hosts of plainHttp. */
 export const email = (
-  { server, from, to, userName, passwordFile }: EmailSettings,
-  { plainHttp, ca }: Pick<Access, 'plainHttp' | 'ca'>,
+  settings: EmailSettings,
+  access: Pick<Access, 'plainHttp' | 'ca'>,
   requestMs = REQUEST_MS,
 ): Carrier => ({
   batch: 1000,
   deliver: async (notices, { fleet, now, signal }) => {
     const [first] = notices;
     if (!first) return { kind: 'taken' };
-    const { protocol, hostname, port, host } = new URL(server);
-    const secure = protocol === 'smtps:';
-    const pass =
-      userName === undefined || passwordFile === undefined ? undefined : await readSecretLine(passwordFile);
-    const mayBePlain = isLoopback(host) || plainHttp.includes(host);
-    const usualPort = secure ? 465 : 587;
-    const transport = createTransport(
-      defined({
-        host: hostname,
-        port: port === '' ? usualPort : Number(port),
-        secure,
-        requireTLS: !secure && !mayBePlain,
-        auth: userName !== undefined && pass !== undefined ? { user: userName, pass } : undefined,
-        tls: { secureContext: trustedAuthorities(ca), minVersion: 'TLSv1.2' },
-        connectionTimeout: requestMs,
-        greetingTimeout: requestMs,
-        socketTimeout: requestMs,
-        // Nothing of a message comes from a file or an address.
-        disableFileAccess: true,
-        disableUrlAccess: true,
-      }),
-    );
-    const { subject, text } = describeNotices(notices, fleet);
-    const domain = from.slice(from.indexOf('@') + 1);
-    const stop = new AbortController();
+    const { from, to, server } = settings;
+    const transport = await openTransport(settings, access, requestMs);
+    const message = {
+      ...describeNotices(notices, fleet),
+      from,
+      to: [...to],
+      date: now,
+      messageId: idOf(first.id, from),
+    };
     const sent = transport
-      .sendMail({
-        from,
-        to: [...to],
-        subject,
-        text,
-        date: now,
-        // The same again after a crash, so that mail systems can drop one of the two.
-        messageId: `<${first.id}@${domain}>`,
-        // RFC 3834: suppresses automatic replies.
-        headers: { 'Auto-Submitted': 'auto-generated' },
-      })
+      .sendMail({ ...message, headers: AUTOMATIC })
       .then((): Outcome => ({ kind: 'taken' }))
       .catch((error: unknown): Outcome => {
-        const { message } = toFleetError(error);
         const code = (error as { readonly responseCode?: unknown }).responseCode;
-        return { kind: isAboutTheMessage(code) ? 'refused' : 'unreachable', message: `${host}: ${message}` };
+        const kind = isAboutTheMessage(code) ? 'refused' : 'unreachable';
+        return { kind, message: messageOf(error, server) };
       });
-    // A server that answers each line just in time would keep a connection for hours.
-    const limit = setTimeout(2 * requestMs, undefined, {
-      signal: AbortSignal.any([signal, stop.signal]),
-    }).then(
-      (): Outcome => ({ kind: 'unreachable', message: `${host} did not take the message in time` }),
-      (): Outcome => ({ kind: 'unreachable', message: `the hub stopped before ${host} answered` }),
-    );
-    try {
-      const outcome = await Promise.race([sent, limit]);
-      signal.throwIfAborted();
-      return outcome;
-    } finally {
-      stop.abort();
-      transport.close();
-    }
+    return await inTime(sent, { transport, server, requestMs, signal });
+  },
+  examine: async ({ fleet, now, signal, sendTo }) => {
+    const { from, server, userName } = settings;
+    const transport = await openTransport(settings, access, requestMs);
+    const text = `This message shows that the hub of fleet ${fleet} can send mail. It is no alarm.\n`;
+    const message = { from, to: sendTo, subject: `[${fleet}] test of alarms by mail`, text, date: now };
+    const tried =
+      sendTo === undefined ? transport.verify() : transport.sendMail({ ...message, headers: AUTOMATIC });
+    const what = userName === undefined ? 'no login is configured' : 'it takes the login';
+    const answered = tried
+      .then(
+        (): Tried => ({
+          kind: 'answers',
+          message:
+            sendTo === undefined
+              ? `${hostOf(server)} answers; ${what}`
+              : `${hostOf(server)} took a message for ${sendTo}`,
+        }),
+      )
+      .catch((error: unknown): Tried => ({ kind: 'refused', message: messageOf(error, server) }));
+    return await inTime(answered, { transport, server, requestMs, signal });
   },
 });
+
+/** RFC 3834: suppresses automatic replies. */
+const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' };
+
+/** The same again after a crash, so that mail systems can drop one of the two. */
+const idOf = (id: string, from: string): string => `<${id}@${from.slice(from.indexOf('@') + 1)}>`;
+
+const hostOf = (server: string): string => new URL(server).host;
+
+const messageOf = (error: unknown, server: string): string =>
+  `${hostOf(server)}: ${toFleetError(error).message}`;
+
+const openTransport = async (
+  { server, userName, passwordFile }: EmailSettings,
+  { plainHttp, ca }: Pick<Access, 'plainHttp' | 'ca'>,
+  requestMs: number,
+) => {
+  const { protocol, hostname, port, host } = new URL(server);
+  const secure = protocol === 'smtps:';
+  const pass =
+    userName === undefined || passwordFile === undefined ? undefined : await readSecretLine(passwordFile);
+  const mayBePlain = isLoopback(host) || plainHttp.includes(host);
+  const usualPort = secure ? 465 : 587;
+  return createTransport(
+    defined({
+      host: hostname,
+      port: port === '' ? usualPort : Number(port),
+      secure,
+      requireTLS: !secure && !mayBePlain,
+      auth: userName !== undefined && pass !== undefined ? { user: userName, pass } : undefined,
+      tls: { secureContext: trustedAuthorities(ca), minVersion: 'TLSv1.2' },
+      connectionTimeout: requestMs,
+      greetingTimeout: requestMs,
+      socketTimeout: requestMs,
+      // Nothing of a message comes from a file or an address.
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    }),
+  );
+};
+
+type Attempt = {
+  readonly transport: { readonly close: () => void };
+  readonly server: string;
+  readonly requestMs: number;
+  readonly signal: AbortSignal;
+};
+
+/** Bounds an attempt as a whole: a server that answers each line just in time would keep a connection for hours. */
+const inTime = async <T>(
+  attempt: Promise<T>,
+  { transport, server, requestMs, signal }: Attempt,
+): Promise<T | Extract<Outcome, { readonly message: string }>> => {
+  const host = hostOf(server);
+  const stop = new AbortController();
+  const late = (message: string) => ({ kind: 'unreachable' as const, message });
+  const limit = setTimeout(2 * requestMs, undefined, { signal: AbortSignal.any([signal, stop.signal]) }).then(
+    () => late(`${host} did not take the message in time`),
+    () => late(`the hub stopped before ${host} answered`),
+  );
+  try {
+    const outcome = await Promise.race([attempt, limit]);
+    signal.throwIfAborted();
+    return outcome;
+  } finally {
+    stop.abort();
+    transport.close();
+  }
+};
 
 const SUBJECTS: Readonly<Record<NoticeKind, string>> = {
   opened: 'new',

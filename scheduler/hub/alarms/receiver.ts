@@ -15,6 +15,17 @@ export type DeliverOptions = {
   readonly signal: AbortSignal;
 };
 
+/** The answer of a receiver that was tried and got no notice. `refused`: it answers, and would not take notices. */
+export type Tried = { readonly kind: 'answers' | 'refused' | 'unreachable'; readonly message: string };
+
+export type TryOptions = {
+  readonly fleet: string;
+  readonly now: Date;
+  readonly signal: AbortSignal;
+  /** Address that a mail server is given a test message for; undefined: it is given none. */
+  readonly sendTo?: string | undefined;
+};
+
 /** One way to deliver notices. */
 export type Carrier = {
   /** Notice in one message at most. */
@@ -25,6 +36,8 @@ export type Carrier = {
   readonly silences?: 'own';
   /** Does not throw, except FleetError CONFIG_INVALID for its secret, and when the signal aborts. */
   readonly deliver: (notices: readonly Notice[], options: DeliverOptions) => Promise<Outcome>;
+  /** Tries the receiver with its secret, without a notice. Throws as `deliver`. */
+  readonly examine: (options: TryOptions) => Promise<Tried>;
 };
 
 /** How receivers are reached. */

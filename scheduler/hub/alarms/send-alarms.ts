@@ -130,7 +130,8 @@ export const createAlarmSender = (
   };
 };
 
-const carrierOf = (receiver: ReceiverSettings, access: Access): Carrier => {
+/** The carrier of the notices of a receiver. */
+export const carrierOf = (receiver: ReceiverSettings, access: Access): Carrier => {
   if (receiver.webhook) return webhook(receiver.webhook, access);
   if (receiver.email) return email(receiver.email, access);
   if (receiver.alertmanager) return alertmanager(receiver.alertmanager, access);

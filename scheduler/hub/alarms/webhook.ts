@@ -4,7 +4,7 @@ import type { WebhookSettings } from '../../settings/alarm-settings.ts';
 import { signWebhook } from '../webhook/webhook-signature.ts';
 import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';
 import type { Notice } from './notice.ts';
-import { postJson } from './post-json.ts';
+import { askReceiver, postJson } from './post-json.ts';
 import type { Access, Carrier } from './receiver.ts';
 
 /** One CloudEvent for each notice (CloudEvents 1.0.2, JSON format and HTTP binding in structured mode), signed. */
@@ -26,6 +26,21 @@ export const webhook = (
     return postJson(
       access,
       defined({ url: new URL(url), headers, body, signal, requestMs: requestMs || undefined }),
+    );
+  },
+  examine: async ({ fleet, signal }) => {
+    await readWebhookSecret(secretFile);
+    // CloudEvents HTTP 1.1 Web Hooks 1.0.1, section 4.1: the request by which a receiver is asked whether it takes events.
+    const headers = { 'webhook-request-origin': `fleet-ferry.${fleet}` };
+    return askReceiver(
+      access,
+      defined({
+        method: 'OPTIONS' as const,
+        url: new URL(url),
+        headers,
+        signal,
+        requestMs: requestMs || undefined,
+      }),
     );
   },
 });

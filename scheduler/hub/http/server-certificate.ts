@@ -9,6 +9,8 @@ import { generatePrivateKey, loadSigningKey } from '#bundles/trust/keys/key';
 export type ServerCertificate = {
   readonly certificate: string;
   readonly key: string;
+  /** The first of the chain. */
+  readonly leaf: X509Certificate;
   readonly from: Date;
   readonly to: Date;
 };
@@ -52,8 +54,9 @@ export const isDue = ({ from, to }: ServerCertificate, now: Date): boolean =>
   now < from || now.getTime() - from.getTime() >= ((to.getTime() - from.getTime()) * 2) / 3;
 
 const readCertificate = (certificate: string, key: string): ServerCertificate => {
-  const { validFromDate, validToDate } = new X509Certificate(certificate);
-  return { certificate, key, from: validFromDate, to: validToDate };
+  const leaf = new X509Certificate(certificate);
+  const { validFromDate, validToDate } = leaf;
+  return { certificate, key, leaf, from: validFromDate, to: validToDate };
 };
 
 /** Reports a bad pair at start and by file name; otherwise TLS would fail on every connection. */

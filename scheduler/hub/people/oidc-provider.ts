@@ -93,6 +93,32 @@ export const signedIn = (
     return readPerson(provider, claims.sub, { ...claims, ...more });
   });
 
+/**
+ * Tries a provider without a person: reads its metadata, and has a code refused that it never gave, which shows whether it knows the client
+ * and its secret (RFC 6749 section 5.2).
+ * @throws SignInError PROVIDER_UNREACHABLE, SIGN_IN_REFUSED
+ */
+export const examineProvider = (provider: OidcProvider, redirectUri: string, now: Date): Promise<void> =>
+  asSignIn(async () => {
+    const configuration = await discover(provider, now);
+    try {
+      const code = 'a-code-that-was-never-given';
+      const verifier = client.randomPKCECodeVerifier();
+      const asked = { code, redirect_uri: redirectUri, code_verifier: verifier };
+      await client.genericGrantRequest(configuration, 'authorization_code', asked);
+    } catch (error) {
+      if (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') return;
+      // A provider that names no error for a code of nobody has at least answered.
+      if (error instanceof client.ResponseBodyError && error.error === 'invalid_request') return;
+      const { error: said, code } = error as { readonly error?: unknown; readonly code?: unknown };
+      const isUnknown = said === 'invalid_client' || said === 'unauthorized_client';
+      // RFC 6749 section 5.2: a client that authenticated by a header is refused with WWW-Authenticate.
+      if (!isUnknown && code !== 'OAUTH_WWW_AUTHENTICATE_CHALLENGE') throw error;
+      const message = `the provider does not know the client ${provider.clientId}, or its secret is another one`;
+      throw signInError('refused', message, error);
+    }
+  });
+
 const readPerson = (
   { issuer, personClaim, groupsClaim }: OidcProvider,
   subject: string,

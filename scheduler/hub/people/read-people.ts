@@ -1,7 +1,7 @@
 import { rootCertificates } from 'node:tls';
 import { FleetError } from '#bundles/errors';
 import { readGivenFile } from '#bundles/read-given-file';
-import type { Configuration } from '../../settings/configuration.ts';
+import { type Configuration, placeOfSetting } from '../../settings/configuration.ts';
 import type { OidcProvider } from './oidc-provider.ts';
 import { NO_PEOPLE, type People } from './people.ts';
 import { WORKSPACE_ROLES } from './role.ts';
@@ -16,14 +16,17 @@ const PROVIDER_MS = 10_000;
  */
 export const readPeople = async (configuration: Configuration): Promise<People> => {
   const { signIn, roles = [], file } = configuration;
-  const at = file === undefined ? {} : { at: { file } };
-  for (const { role, environments, workspaces, sites, editableBy, groups, people } of roles) {
+  for (const [
+    number,
+    { role, environments, workspaces, sites, editableBy, groups, people },
+  ] of roles.entries()) {
+    const place = () => (file === undefined ? undefined : placeOfSetting(file, ['roles', number]));
     if (workspaces !== undefined && role !== 'editor' && !WORKSPACE_ROLES.includes(role))
       throw new FleetError(
         'CONFIG_INVALID',
         `roles: ${role} decides about whole environments, so it has no workspaces`,
         {
-          ...at,
+          at: place(),
           hint: `Give workspaces to ${WORKSPACE_ROLES.join(', ')} only`,
         },
       );
@@ -32,7 +35,7 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
         'CONFIG_INVALID',
         `roles: ${role} is about environments, so it has no sites or editableBy`,
         {
-          ...at,
+          at: place(),
           hint: 'Give these to the role editor only',
         },
       );
@@ -41,13 +44,13 @@ export const readPeople = async (configuration: Configuration): Promise<People> 
         'CONFIG_INVALID',
         'roles: editor is about sites, so it has no environments or workspaces',
         {
-          ...at,
+          at: place(),
           hint: 'Write sites: {site: plant-7}, or leave it out for all sites',
         },
       );
     if (groups === undefined && people === undefined)
       throw new FleetError('CONFIG_INVALID', `roles: no person has the role ${role}`, {
-        ...at,
+        at: place(),
         hint: 'Name groups or people',
       });
   }

@@ -83,7 +83,8 @@ const appliedOrNone = (db: Database): Promise<readonly string[]> =>
     return [];
   });
 
-const appliedIn = async (db: Database): Promise<readonly string[]> => {
+/** Names of the migrations that a database has. */
+export const appliedIn = async (db: Database): Promise<readonly string[]> => {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration`.execute(db);
   return rows.map((row) => row.name);
 };
@@ -103,11 +104,14 @@ const queued = (migrations: MigrateOptions['migrations']): Record<string, Migrat
     ]),
   );
 
-/** @param cause the error of the migrator, which does not know all that was applied */
-const checkNewer = async (
+/**
+ * Refuses a database that a newer program made unfit for this one. @param cause the error of the migrator, which does not know all that was
+ * applied @throws FleetError STORE_NEWER
+ */
+export const checkNewer = async (
   db: Database,
-  { name, migrations }: MigrateOptions,
-  cause: Error,
+  { name, migrations }: Pick<MigrateOptions, 'name' | 'migrations'>,
+  cause?: Error,
 ): Promise<void> => {
   const applied = new Set(await appliedIn(db));
   const contract = [...applied].find((one) => !(one in migrations) && CONTRACT.test(one));

@@ -60,7 +60,7 @@ export const openStore = async (place: string, fleet: string, options: StoreOpti
   try {
     const isFile = !isDatabaseUrl(place);
     await migrate(db, { name, storeError, isFile, migrations: options.migrations ?? MIGRATIONS });
-    await checkFleet(db, fleet, place);
+    await nameOrCheckFleet(db, fleet, place);
     silenceMs = options.silenceMs ?? STATEMENT_TIMEOUT_MS;
   } catch (error) {
     await db.destroy();
@@ -145,9 +145,20 @@ export const storeExists = async (place: string): Promise<boolean> => {
   }
 };
 
-const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
-  const [known] = await db.selectFrom('fleet').select('name').execute();
-  const name = known?.name ?? (await nameFleet(db, fleet, place));
+/** The name of the fleet is kept in a database that has none yet. @throws FleetError WRONG_FLEET */
+const nameOrCheckFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
+  const known = await db.selectFrom('fleet').select('name').executeTakeFirst();
+  if (known === undefined) refuseOther(await nameFleet(db, fleet, place), fleet, place);
+  else refuseOther(known.name, fleet, place);
+};
+
+/** @throws FleetError WRONG_FLEET */
+export const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
+  const known = await db.selectFrom('fleet').select('name').executeTakeFirst();
+  refuseOther(known?.name ?? fleet, fleet, place);
+};
+
+const refuseOther = (name: string, fleet: string, place: string): void => {
   if (name === fleet) return;
   throw new FleetError(
     'WRONG_FLEET',

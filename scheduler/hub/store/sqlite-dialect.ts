@@ -24,6 +24,10 @@ export const openSqlite = async (file: string): Promise<Dialect> => {
   return dialectOf(database);
 };
 
+/** Opens a file that is there and is not changed. */
+export const openSqliteToRead = (file: string): Dialect =>
+  dialectOf(new SQLite(file, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true }));
+
 /**
  * A dialect that rolls back only an open transaction. A full disk ends the transaction (SQLite, "Response To Errors Within A
  * Transaction"); another rollback would fail and hide the cause.

@@ -4,7 +4,7 @@ import type { Body } from './body-of.ts';
 import { receive } from './receive.ts';
 import { mayGoTo } from './where-to.ts';
 
-export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
 
 export type Request = {
   readonly method: Method;
