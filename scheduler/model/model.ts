@@ -113,6 +113,8 @@ export type DeploymentTarget = {
   /** Names of deployment targets that must be healthy first on the same cluster or host. */
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
+  /** Its namespace on Kubernetes instead of one of its own for each assignment. */
+  readonly namespace?: string;
   /** Its WorkloadRegistration; absent for a Workload that is part of the platform. */
   readonly registration?: string;
   /** Objects that its registration allows outside of its own namespace. */

@@ -1,5 +1,6 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
+import { ALLOW_NAMESPACES } from '../model/bounds.ts';
 import { createConfigCheck } from '../plan/compose/check-config.ts';
 import { createComposer } from '../plan/compose/compose-config.ts';
 import type { RememberedPackages, RenderMemory } from './remember-packages.ts';
@@ -66,10 +67,12 @@ export const createRenderer = (
 };
 
 /**
- * `<environment>-<cluster type>-<deployment target>`.
- * @throws FleetError NAME_INVALID when it is too long, in our form only
+ * The namespace that the target names, or `<environment>-<cluster type>-<deployment target>`.
+ * @throws FleetError NAME_INVALID when it is too long, in our form only; NAMESPACE_FOREIGN for one that its registration does not allow
  */
 const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): string => {
+  if (target.namespace !== undefined && clusterType.target === 'kubernetes')
+    return allowedNamespace(target, target.namespace);
   const namespace = `${platform.environment}-${clusterType.name}-${target.name}`;
   // Kalypso's templates may not use the namespace, and existing trees have longer ones.
   const fits: boolean = isName(namespace);
@@ -81,6 +84,24 @@ const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): s
       subject: `${clusterType.name}/${target.name}`,
       at: target.at,
       hint: 'Shorten the name of the environment, the cluster type, the workload or the target',
+    },
+  );
+};
+
+const allowedNamespace = (
+  { name, registration, bounds, at }: Assignment['target'],
+  namespace: string,
+): string => {
+  const { namespaces = [] } = bounds ?? {};
+  if (registration === undefined || namespaces.includes('*') || namespaces.includes(namespace))
+    return namespace;
+  throw new FleetError(
+    'NAMESPACE_FOREIGN',
+    `the namespace ${namespace} is not one that its registration allows`,
+    {
+      subject: name,
+      at,
+      hint: `Leave namespace out, or have it allowed: ${ALLOW_NAMESPACES}: ${namespace} on the WorkloadRegistration`,
     },
   );
 };

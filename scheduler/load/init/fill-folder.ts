@@ -7,6 +7,8 @@ import { TEMPORARY, writeFileAtomically } from '#bundles/formats/layout/write-fi
 
 export type NewFile = { readonly path: string; readonly text: string; readonly mode: number };
 
+type FileToWrite = Omit<NewFile, 'text'> & { readonly text: string | Buffer };
+
 /**
  * Writes files into a directory that is new, or that contains only `.git` and unchanged files of this set. So an interrupted
  * run can be repeated, and nothing is overwritten.
@@ -14,7 +16,7 @@ export type NewFile = { readonly path: string; readonly text: string; readonly m
  */
 export const fillFolder = async (
   directory: string,
-  files: readonly NewFile[],
+  files: readonly FileToWrite[],
   signal: AbortSignal,
 ): Promise<void> => {
   await refuseOtherFiles(directory, files);
@@ -24,14 +26,14 @@ export const fillFolder = async (
   }
 };
 
-const refuseOtherFiles = async (directory: string, files: readonly NewFile[]): Promise<void> => {
+const refuseOtherFiles = async (directory: string, files: readonly FileToWrite[]): Promise<void> => {
   const tops = new Set(files.map(({ path }) => path.split('/')[0]));
   const found = (await entriesOf(directory)).toSorted(compareBytes);
   const other = found.find((name) => name !== '.git' && !name.startsWith(TEMPORARY) && !tops.has(name));
   if (other !== undefined) throw isOccupied(directory, other);
   for (const { path, text } of files) {
-    const there = await textOf(join(directory, path));
-    if (there !== undefined && there !== text) throw isOccupied(directory, path);
+    const there = await bytesOf(join(directory, path));
+    if (there !== undefined && !there.equals(Buffer.from(text))) throw isOccupied(directory, path);
   }
 };
 
@@ -43,5 +45,5 @@ const isOccupied = (directory: string, name: string): FleetError =>
 const entriesOf = async (directory: string): Promise<readonly string[]> =>
   (await unlessMissing(readdir(directory), `reading ${directory}`)) ?? [];
 
-const textOf = (file: string): Promise<string | undefined> =>
-  unlessMissing(readFile(file, 'utf8'), `reading ${file}`);
+const bytesOf = (file: string): Promise<Buffer | undefined> =>
+  unlessMissing(readFile(file), `reading ${file}`);

@@ -159,6 +159,11 @@ const targetFields = fields({
   environment: required(name, TARGET.environment),
   manifests: optional(manifests(freeRecord), {}, TARGET.manifests),
   configSchemas: optional(list(text), [], TARGET.configSchemas),
+  namespace: optional(
+    name,
+    undefined,
+    'Namespace of its objects on Kubernetes, which the registration has to allow by `fleet-ferry/allow-namespaces`. Default: `<environment>-<cluster type>-<workload>-<name>`.',
+  ),
   dependsOn: optional(
     list(name),
     [],
@@ -184,10 +189,11 @@ const targetFields = fields({
 const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (node, path, reading) => {
   const read = targetFields(node, path, reading);
   if (read === BAD) return BAD;
-  const { siteInputs, siteConfig, ...rest } = read;
+  const { siteInputs, siteConfig, namespace, ...rest } = read;
   return {
     ...rest,
     ...defined({
+      namespace,
       siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
       siteConfig: siteConfig || undefined,
     }),

@@ -47,6 +47,7 @@ export type WorkloadTarget = {
   readonly configSchemas: readonly string[];
   readonly dependsOn: readonly string[];
   readonly critical: boolean;
+  readonly namespace?: string;
   /** Absent without any. */
   readonly siteInputs?: readonly KubernetesInput[];
   readonly siteConfig?: boolean;

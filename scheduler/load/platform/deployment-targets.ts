@@ -46,6 +46,7 @@ export const toDeploymentTargets = (
         coerces: workload.coerces === true ? true : undefined,
         dependsOn: target.dependsOn,
         critical: target.critical,
+        namespace: target.namespace,
         registration: arrival.registration,
         bounds: arrival.bounds,
         grants: arrival.grants,

@@ -8,6 +8,10 @@ import { isRepositoryUrl } from '../../model/repository-url.ts';
 const defaultCache = (env: NodeJS.ProcessEnv): string =>
   join(env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'fleet-ferry', 'git');
 
+/** The cache of repositories that a configuration names, or the default. */
+export const cacheFolder = ({ cache }: Configuration, env: NodeJS.ProcessEnv): string =>
+  resolve(cache ?? defaultCache(env));
+
 /** Options of every command that reads a platform. Directories are shown relative to `cwd` if they are below it. */
 export const platformOptions = (
   configuration: Configuration,
@@ -21,7 +25,7 @@ export const platformOptions = (
   return {
     platform: isRepositoryUrl(platform) ? platform : shown(platform, cwd),
     maps: configuration.maps,
-    cacheDirectory: resolve(configuration.cache ?? defaultCache(env)),
+    cacheDirectory: cacheFolder(configuration, env),
     env,
     signal,
   };

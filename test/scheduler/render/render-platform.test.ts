@@ -43,6 +43,23 @@ test('a package has a namespace, a configuration and a reconciler file', () => {
   ]);
 });
 
+test('a target has the namespace that it names, where its registration allows it', () => {
+  const named = { ...target('shop/web'), namespace: 'shop' };
+  const bounded = (namespaces: readonly string[]) => ({
+    ...named,
+    registration: 'shop',
+    bounds: { clusterScoped: [], namespaces },
+  });
+  expect(render({ targets: [named] }).packages[0]?.namespace).toBe('shop');
+  expect(render({ targets: [bounded(['shop'])] }).packages[0]?.namespace).toBe('shop');
+  expect(render({ targets: [bounded(['*'])] }).packages[0]?.namespace).toBe('shop');
+  expect(render({ targets: [bounded(['other'])] }).held).toEqual([
+    expect.stringContaining(
+      'NAMESPACE_FOREIGN: shop-web: the namespace shop is not one that its registration allows. Leave namespace out, or have it allowed: fleet-ferry/allow-namespaces: shop',
+    ),
+  ]);
+});
+
 test('manifests are joined by --- on its own line, without empty ones', () => {
   const plain = (text: string): CachedRender => ({ pieces: [text], holes: [], isEmpty: text === '' });
   const joined = joinRenders(['a\n', '', 'b', ' ', 'c'].map(plain));

@@ -1,0 +1,89 @@
+import { relative, resolve } from 'node:path';
+import { Args, Flags } from '@oclif/core';
+import { parseName } from '#bundles/names';
+import { FleetCommand } from '#cli/fleet-command';
+import { repeatable } from '#cli/flags';
+import { isRepositoryUrl } from '../../model/repository-url.ts';
+import { describeImport, isComplete } from '../../import/describe-import.ts';
+import { importRepository, type Tool } from '../../import/import-repository.ts';
+import { cacheFolder } from '../../load/platform/platform-options.ts';
+import { readConfiguration } from '../../settings/configuration.ts';
+import { environmentFlag, platformFlags } from '../../settings/configuration-flags.ts';
+
+export type ImportVerb = {
+  readonly tool: Tool;
+  readonly description: string;
+  readonly examples: string[];
+};
+
+const { config, cache, map } = platformFlags;
+
+/** `import <tool> <repository>`: the verbs differ only in what they read. */
+export const importCommand = ({ tool, description, examples }: ImportVerb) =>
+  class Import extends FleetCommand {
+    static override description = description;
+    static override examples = examples;
+    static override args = {
+      repository: Args.string({
+        required: true,
+        description: 'Folder, or Git URL with @branch, @tag or @commit',
+      }),
+    };
+    static override flags = {
+      config,
+      cache,
+      map,
+      fleet: Flags.string({ required: true, description: 'Name the fleet shall have' }),
+      to: Flags.string({ required: true, description: 'Folder to write the platform to: new, or empty' }),
+      environment: environmentFlag(
+        'Environment of all clusters, or <cluster>=<environment>, in the order of the chain [default: live]',
+      ),
+      cluster: Flags.string({
+        ...repeatable,
+        description: 'A cluster and its folder, <name>=<folder> [default: found in the repository]',
+      }),
+      address: Flags.string({
+        ...repeatable,
+        description: 'Another address by which the objects name this repository',
+      }),
+      variable: Flags.string({
+        ...repeatable,
+        description: 'Value of a variable that the repository does not have, <name>=<value>',
+      }),
+      'chart-version': Flags.string({
+        ...repeatable,
+        description: 'Exact version of a chart that is named by a range, <address of the chart>=<version>',
+      }),
+    };
+
+    async run(): Promise<unknown> {
+      const { flags, args } = await this.parse(Import);
+      const configuration = await readConfiguration(flags, process.cwd());
+      const here = (path: string): string => relative(process.cwd(), resolve(path)) || '.';
+      const to = here(flags.to);
+      const report = await importRepository({
+        tool,
+        repository: isRepositoryUrl(args.repository) ? args.repository : here(args.repository),
+        maps: configuration.maps,
+        cacheDirectory: cacheFolder(configuration, process.env),
+        env: process.env,
+        fleet: parseName(flags.fleet, 'fleet'),
+        to,
+        environments: flags.environment ?? [],
+        clusters: flags.cluster ?? [],
+        addresses: flags.address ?? [],
+        variables: flags.variable ?? [],
+        chartVersions: flags['chart-version'] ?? [],
+        signal: this.signal,
+      });
+      for (const line of describeImport(report, to)) this.log(line);
+      if (!isComplete(report)) process.exitCode = 8;
+      return {
+        ...report,
+        clusters: report.clusters.map((one) => ({
+          ...one,
+          held: one.held.map(({ workload, error }) => ({ workload, ...(this.toErrorJson(error) as object) })),
+        })),
+      };
+    }
+  };

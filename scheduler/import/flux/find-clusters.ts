@@ -1,0 +1,80 @@
+import { posix } from 'node:path';
+import { FleetError, type Place } from '#bundles/errors';
+import type { Manifest, SourceTree } from '../imported.ts';
+import { groupOf, isYamlFile, kindOf, nameOf, readManifests, textAt } from '../read/manifests.ts';
+import { cleanFolder } from '../read/render-folder.ts';
+import { isKustomization } from './flux-kinds.ts';
+
+/** A cluster, and the folder that its Flux begins with. */
+export type FluxCluster = {
+  readonly name: string;
+  readonly path: string;
+  readonly at: Place;
+  /** The Kustomization of `flux bootstrap`; undefined where the repository has none. */
+  readonly sync: Manifest | undefined;
+};
+
+/**
+ * Clusters by their folders: `given` as `<name>=<folder>`; else by the Kustomization that `flux bootstrap` writes (or the sync of a
+ * FluxInstance); else the folders below `clusters/`.
+ * @throws FleetError USAGE where there is none
+ */
+export const findClusters = (tree: SourceTree, given: readonly string[]): readonly FluxCluster[] => {
+  if (given.length > 0) return given.map((one) => givenCluster(tree, one));
+  const synced = syncs(tree);
+  const folders = new Set(
+    [...tree.files.keys()]
+      .flatMap((path) => /^(?:.*\/)?clusters\/([^/]+)\/.*\.ya?ml$/.exec(path)?.[0] ?? [])
+      .map((path) => /^((?:.*?\/)?clusters\/[^/]+)\//.exec(path)?.[1] ?? path),
+  );
+  const covered = new Set(synced.map(({ path }) => path));
+  const more = [...folders]
+    .filter((path) => !covered.has(path) && synced.every((one) => !path.startsWith(`${one.path}/`)))
+    .map((path) => ({ name: posix.basename(path), path, at: { file: tree.shown(path) }, sync: undefined }));
+  const found = [...synced, ...more].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  if (found.length > 0) return found;
+  throw new FleetError('USAGE', 'no folder of a cluster is found in the repository', {
+    hint: 'Name each with --cluster <name>=<folder>: the path of the Kustomization that flux bootstrap made',
+  });
+};
+
+const givenCluster = (tree: SourceTree, text: string): FluxCluster => {
+  const name = text.slice(0, Math.max(0, text.indexOf('=')));
+  const path = cleanFolder(text.slice(text.indexOf('=') + 1));
+  if (
+    !text.includes('=') ||
+    name === '' ||
+    ![...tree.files.keys()].some((file) => path === '.' || file.startsWith(`${path}/`))
+  )
+    throw new FleetError('USAGE', `--cluster ${text} names no folder of the repository`, {
+      hint: 'Write it like --cluster production=clusters/production',
+    });
+  const sync = syncs(tree).find((one) => one.path === path)?.sync;
+  return { name, path, at: { file: tree.shown(path) }, sync };
+};
+
+/** The root Kustomization of a bootstrap has the name of its source, and lies in a folder below its own path. */
+const syncs = (tree: SourceTree): readonly FluxCluster[] =>
+  [...tree.files].flatMap(([file, bytes]) => {
+    if (!isYamlFile(file)) return [];
+    return readManifests(file, tree.shown(file), bytes).flatMap(({ value, at }) => {
+      const path = syncPath(value, file);
+      if (path === undefined) return [];
+      const sync = isKustomization(value) ? value : undefined;
+      return [{ name: clusterName(path), path, at, sync }];
+    });
+  });
+
+const syncPath = (value: Manifest, file: string): string | undefined => {
+  if (groupOf(value) === 'fluxcd.controlplane.io' && kindOf(value) === 'FluxInstance') {
+    const path = textAt(value, 'spec', 'sync', 'path');
+    return path === undefined ? undefined : cleanFolder(path);
+  }
+  if (!isKustomization(value) || nameOf(value) !== textAt(value, 'spec', 'sourceRef', 'name'))
+    return undefined;
+  const path = cleanFolder(textAt(value, 'spec', 'path') ?? '');
+  const inside = path === '.' || file.startsWith(`${path}/`);
+  return inside && /(^|\/)flux-system\/|gotk-sync/.test(file) ? path : undefined;
+};
+
+const clusterName = (path: string): string => (path === '.' ? 'cluster' : posix.basename(path));

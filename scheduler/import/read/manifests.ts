@@ -1,0 +1,80 @@
+import { isMap, LineCounter, parseAllDocuments } from 'yaml';
+import { isRecord } from '#bundles/is-record';
+import type { Place } from '#bundles/errors';
+import type { Manifest } from '../imported.ts';
+
+/** An object of a file, and where it begins. */
+export type PlacedManifest = { readonly value: Manifest; readonly at: Place; readonly path: string };
+
+/** The mappings among the documents of a YAML file, lists of objects as their items. A file that is not YAML has none. */
+export const readManifests = (path: string, shown: string, bytes: Buffer): readonly PlacedManifest[] => {
+  const lines = new LineCounter();
+  const documents = parseAllDocuments(bytes.toString('utf8'), {
+    lineCounter: lines,
+    prettyErrors: false,
+    logLevel: 'error',
+    merge: true,
+    uniqueKeys: false,
+  });
+  return (Array.isArray(documents) ? documents : []).flatMap((document) => {
+    const { contents } = document;
+    if (document.errors.length > 0 || !isMap(contents)) return [];
+    const { line, col } = lines.linePos(contents.range?.[0] ?? 0);
+    const at = { file: shown, line, column: col };
+    return itemsOf(document.toJS({ maxAliasCount: 1000 })).map((value) => ({ value, at, path }));
+  });
+};
+
+const itemsOf = (value: unknown): readonly Manifest[] => {
+  if (!isRecord(value)) return [];
+  const { kind, items } = value;
+  return typeof kind === 'string' && kind.endsWith('List') && Array.isArray(items)
+    ? items.filter(isRecord)
+    : [value];
+};
+
+export const isYamlFile = (path: string): boolean => /\.ya?ml$/.test(path);
+
+export const textAt = (value: unknown, ...path: readonly string[]): string | undefined => {
+  const found = valueAt(value, ...path);
+  return typeof found === 'string' ? found : undefined;
+};
+
+export const valueAt = (value: unknown, ...path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (inner, key) => (isRecord(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined),
+    value,
+  );
+
+export const recordAt = (value: unknown, ...path: readonly string[]): Manifest => {
+  const found = valueAt(value, ...path);
+  return isRecord(found) ? found : {};
+};
+
+export const listAt = (value: unknown, ...path: readonly string[]): readonly unknown[] => {
+  const found = valueAt(value, ...path);
+  return Array.isArray(found) ? found : [];
+};
+
+/** The scalars of a mapping as text. */
+export const textsAt = (value: unknown, ...path: readonly string[]): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(recordAt(value, ...path)).flatMap(([key, one]) =>
+      typeof one === 'string' || typeof one === 'number' || typeof one === 'boolean'
+        ? [[key, String(one)]]
+        : [],
+    ),
+  );
+
+export const groupOf = (value: Manifest): string => {
+  const version = textAt(value, 'apiVersion') ?? '';
+  return version.includes('/') ? (version.split('/')[0] ?? '') : '';
+};
+
+export const kindOf = (value: Manifest): string => textAt(value, 'kind') ?? '';
+export const nameOf = (value: Manifest): string => textAt(value, 'metadata', 'name') ?? '';
+export const namespaceOf = (value: Manifest): string | undefined => textAt(value, 'metadata', 'namespace');
+
+/** An object as Kubernetes sees one, and not only YAML. */
+export const isObject = (value: Manifest): boolean =>
+  textAt(value, 'apiVersion') !== undefined && kindOf(value) !== '' && nameOf(value) !== '';

@@ -1,0 +1,41 @@
+import { isFleetError, type Place } from '#bundles/errors';
+import type { Note, NoteKind } from '../imported.ts';
+
+/** Collects notes; the same one about the same place is kept once, whatever cluster it was met on. */
+export type NoteBook = {
+  readonly all: () => readonly Note[];
+  readonly add: (kind: NoteKind, at: Place, subject: string, text: NoteText) => void;
+};
+
+export type NoteText = { readonly what: string; readonly todo: string };
+
+export const openNotes = (): NoteBook => {
+  const found = new Map<string, Note>();
+  return {
+    all: () => [...found.values()].toSorted(byPlace),
+    add: (kind, at, subject, text) => {
+      const note = { kind, at, subject, ...text };
+      found.set(JSON.stringify(note), note);
+    },
+  };
+};
+
+const byPlace = (a: Note, b: Note): number =>
+  compare(a.at.file, b.at.file) ||
+  (a.at.line ?? 0) - (b.at.line ?? 0) ||
+  compare(a.subject, b.subject) ||
+  compare(a.what, b.what);
+
+const compare = (a: string, b: string): number => {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+};
+
+/** A mistake of the repository is a note at its place. Other errors are thrown again. */
+export const noteFailure = (error: unknown, at: Place, subject: string, notes: NoteBook): void => {
+  if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+  notes.add('unmapped', error.at ?? at, subject, {
+    what: error.message,
+    todo: error.hint ?? 'Correct it and import again',
+  });
+};

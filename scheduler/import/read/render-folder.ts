@@ -1,0 +1,165 @@
+import { posix } from 'node:path';
+import { stringify } from 'yaml';
+import { FleetError } from '#bundles/errors';
+import type { Source } from '../../load/sources/open-sources.ts';
+import { findKustomization } from '../../load/sources/kustomization-file.ts';
+import { readKustomizeTree } from '../../load/applications/read-kustomize-tree.ts';
+import { renderKustomize } from '../../load/applications/render-kustomize.ts';
+import type { Tools } from '../../load/applications/tools/tool.ts';
+import type { Given, Manifest, SourceTree } from '../imported.ts';
+import { isObject, isYamlFile, type PlacedManifest, readManifests } from './manifests.ts';
+
+export type RenderedFolder = {
+  readonly manifests: readonly PlacedManifest[];
+  /** Files of a folder without a kustomization. */
+  readonly listed: readonly string[] | undefined;
+  /** Every file that the objects may come from. */
+  readonly used: readonly string[];
+};
+
+export type FolderToRender = {
+  readonly tree: SourceTree;
+  readonly path: string;
+  readonly overlay: Manifest;
+  /** Of a folder without a kustomization: which files count, relative to it. */
+  readonly wanted?: (path: string) => boolean;
+  readonly subject: string;
+};
+
+export type Rendering = { readonly tools: Tools; readonly given: Given; readonly signal: AbortSignal };
+
+/** Folder of the kustomization that stands for the tool's settings; no repository has one of this name. */
+const OUTER = '.fleet-ferry-import';
+
+/**
+ * The objects that a folder gives: as Kustomize builds it, or, without a kustomization, those of its YAML files, in folders below too.
+ * @throws FleetError as readKustomizeTree and renderKustomize
+ */
+export const renderFolder = async (
+  { tree, path, overlay, wanted = () => true, subject }: FolderToRender,
+  { tools, signal }: Rendering,
+): Promise<RenderedFolder> => {
+  const folder = cleanFolder(path);
+  if (folder !== '.' && ![...tree.files.keys()].some((file) => file.startsWith(`${folder}/`)))
+    throw new FleetError('REFERENCE_MISSING', `there is no folder ${folder}`, { hint: 'Check the path' });
+  const isPlain = findKustomization(tree.files, folder) === undefined;
+  const listed = isPlain ? listFiles(tree, folder, wanted) : undefined;
+  if (listed && Object.keys(overlay).length === 0 && listed.every((file) => isYamlFile(file)))
+    return { listed, used: listed, manifests: listed.flatMap((file) => readListed(tree, file)) };
+  const files = listed ? withListing(tree.files, folder, listed) : tree.files;
+  const outer = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [posix.relative(OUTER, folder) || '..'],
+    ...overlayFor(OUTER, folder, overlay),
+  };
+  const all = new Map([...files, [`${OUTER}/kustomization.yaml`, Buffer.from(stringify(outer))]]);
+  const read = async (at: string): Promise<Source> => sourceAt(all, at, tree.shown);
+  const { source } = await readKustomizeTree(sourceAt(all, OUTER, tree.shown), OUTER, read);
+  if (source.kind !== 'kustomize') return { manifests: [], listed, used: [] };
+  const made = await renderKustomize(
+    { ...source, folder: OUTER },
+    await tools('kustomize', subject),
+    { subject },
+    signal,
+  );
+  const madeFrom = made.madeFrom ?? ((file: string) => file);
+  return {
+    listed,
+    used: [...source.tree.keys()].filter((file) => tree.files.has(file)),
+    manifests: [...made.files].flatMap(([file, bytes]) => {
+      const shown = madeFrom(file);
+      const original = [...source.tree].find(([one]) => source.shown(one) === shown);
+      const name = original ? tree.shown(original[0]) : shown;
+      const places = original ? readManifests(original[0], name, original[1]) : [];
+      return readManifests(file, name, bytes).map((one) => ({
+        ...one,
+        at: placeIn(one.value, places, name),
+      }));
+    }),
+  };
+};
+
+/** Lines of the rendered text mean nothing to the reader: the place is that of the source's object of that kind and name. */
+const placeIn = (value: Manifest, places: readonly PlacedManifest[], file: string): PlacedManifest['at'] => {
+  const [kind, name] = [value['kind'], (value['metadata'] as Manifest | undefined)?.['name']];
+  const same = places.filter((one) => one.value['kind'] === kind);
+  const exact = same.find((one) => (one.value['metadata'] as Manifest | undefined)?.['name'] === name);
+  return (exact ?? same[0])?.at ?? { file };
+};
+
+/** The fields for a kustomization in `outer` that stands over one in `folder`, which `components` are relative to. */
+export const overlayFor = (outer: string, folder: string, overlay: Manifest): Manifest => {
+  const { components } = overlay;
+  if (!Array.isArray(components)) return overlay;
+  return {
+    ...overlay,
+    components: components.map((one) => posix.relative(outer, posix.join(folder, String(one)))),
+  };
+};
+
+export const cleanFolder = (path: string): string =>
+  posix.normalize(path === '' ? '.' : path.replace(/^\/+/, './')).replace(/(?<=.)\/$/, '') || '.';
+
+const readListed = (tree: SourceTree, file: string): readonly PlacedManifest[] =>
+  readManifests(file, tree.shown(file), tree.files.get(file) ?? Buffer.alloc(0)).filter(({ value }) =>
+    isObject(value),
+  );
+
+/** YAML files with objects below a folder, and folders below it with a kustomization of their own, as Flux lists them. */
+const listFiles = (
+  { files }: SourceTree,
+  folder: string,
+  wanted: (path: string) => boolean,
+): readonly string[] => {
+  const under = folder === '.' ? '' : `${folder}/`;
+  const listed = new Set<string>();
+  for (const [path, bytes] of files) {
+    if (!path.startsWith(under) || !isYamlFile(path) || !wanted(path.slice(under.length))) continue;
+    const owner = ownFolder(files, posix.dirname(path), folder);
+    if (owner !== undefined) listed.add(owner);
+    else if (readManifests(path, path, bytes).some(({ value }) => isObject(value))) listed.add(path);
+  }
+  return [...listed].toSorted();
+};
+
+/** The outermost folder on the way down to a file that has a kustomization. */
+const ownFolder = (files: ReadonlyMap<string, Buffer>, folder: string, top: string): string | undefined => {
+  let found: string | undefined;
+  for (let at = folder; at !== top && at !== '.'; at = posix.dirname(at))
+    if (findKustomization(files, at) !== undefined) found = at;
+  return found;
+};
+
+/** The files with a kustomization that lists those of a folder without one. */
+export const withListing = (
+  files: ReadonlyMap<string, Buffer>,
+  folder: string,
+  listed: readonly string[],
+): ReadonlyMap<string, Buffer> =>
+  new Map([...files, [posix.join(folder, 'kustomization.yaml'), Buffer.from(listingText(folder, listed))]]);
+
+export const listingText = (folder: string, listed: readonly string[]): string =>
+  stringify({
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: listed.map((file) => posix.relative(folder, file)),
+  });
+
+/** Part of a repository that is in memory, as if it had been read. */
+export const sourceAt = (
+  files: ReadonlyMap<string, Buffer>,
+  folder: string,
+  shown: (path: string) => string,
+): Source => {
+  const under = folder === '.' ? '' : `${folder}/`;
+  const found = [...files].flatMap(([path, bytes]) =>
+    path.startsWith(under) ? [{ path: path.slice(under.length), bytes }] : [],
+  );
+  return {
+    snapshot: { role: 'import', repo: '', path: folder, tree: '', directory: '' },
+    files: found,
+    location: { kind: 'directory', directory: '', shown: '' },
+    prefix: shown(under),
+  };
+};

@@ -1,0 +1,153 @@
+import { posix } from 'node:path';
+import { stringify } from 'yaml';
+import { defined } from '#bundles/defined';
+import type { ChartContent, FolderContent, Manifest, Unit } from '../imported.ts';
+import { substituteFile } from '../flux/substitute.ts';
+import type { NoteBook } from '../read/notes.ts';
+import { filesBelow } from '../read/render-chart.ts';
+import { listingText, overlayFor } from '../read/render-folder.ts';
+import type { PlannedTarget } from './group-targets.ts';
+import { holdsSecret, withoutSecrets, withoutSecretValues } from './secret-values.ts';
+
+export type NewFiles = Map<string, Buffer>;
+
+/** Writes the content of a target. @returns its `manifests` */
+export const placeContent = (target: PlannedTarget, files: NewFiles, notes: NoteBook): Manifest => {
+  const { unit, workload, name, environment } = target;
+  const folder = `apps/${workload}/${environment}-${name}`;
+  const rules =
+    unit.annotations.length > 0
+      ? {
+          objectAnnotations: unit.annotations.map(({ kind, name: named, set }) => ({
+            target: { kind, name: named },
+            set,
+          })),
+        }
+      : {};
+  switch (unit.content.kind) {
+    case 'objects':
+      put(
+        files,
+        `${folder}/objects.yaml`,
+        unit.content.objects.map((one) => stringify(one, { lineWidth: 0 })).join('---\n'),
+      );
+      return { path: folder, type: 'plain', ...rules };
+    case 'chart':
+      return { ...placeChart(unit, unit.content, folder, files, notes), ...rules };
+    case 'folder':
+      return { ...placeFolder(unit, unit.content, { folder, set: workload }, files, notes), ...rules };
+  }
+};
+
+const put = (files: NewFiles, path: string, text: string | Buffer): void => {
+  files.set(path, Buffer.from(text));
+};
+
+const placeChart = (
+  { at, id }: Unit,
+  { chart, releaseName, values: all }: ChartContent,
+  folder: string,
+  files: NewFiles,
+  notes: NoteBook,
+): Manifest => {
+  const { values, paths } = withoutSecretValues(all);
+  for (const path of paths)
+    notes.add('decide', at, id, {
+      what: `the value ${path} looks like a secret and is not copied`,
+      todo: 'Let the chart name an existing Secret, or write the value into values.yaml of the workload if it is not a secret',
+    });
+  const text =
+    Object.keys(values).length === 0
+      ? '{}\n'
+      : stringify(values, { lineWidth: 0, aliasDuplicateObjects: false });
+  put(files, `${folder}/values.yaml`, text);
+  if (chart.from === 'elsewhere')
+    return {
+      path: folder,
+      type: 'helm',
+      chart: chart.chart,
+      version: chart.version,
+      values: ['values.yaml'],
+      releaseName,
+      hooks: 'keep',
+    };
+  const path = posix.join('sources', chart.tree.id, chart.path);
+  for (const [file, bytes] of filesBelow(chart.tree.files, chart.path))
+    put(files, posix.join(path, file), bytes);
+  return {
+    path,
+    type: 'helm',
+    values: [posix.relative(path, `${folder}/values.yaml`)],
+    releaseName,
+    hooks: 'keep',
+  };
+};
+
+const placeFolder = (
+  { id }: Unit,
+  content: FolderContent,
+  { folder, set }: { readonly folder: string; readonly set: string },
+  files: NewFiles,
+  notes: NoteBook,
+): Manifest => {
+  const { tree, path, overlay, listed, variables, dropped, used } = content;
+  const bytesOf = (file: string): Buffer => tree.files.get(file) ?? Buffer.alloc(0);
+  const secret = used.filter((file) => holdsSecret(file, bytesOf(file)));
+  const listing = listed && listingText(path, listed);
+  const shared = posix.join('sources', tree.id);
+  const listingFile = posix.join(path, 'kustomization.yaml');
+  const other = files.get(posix.join(shared, listingFile));
+  const isOwn =
+    variables !== undefined ||
+    secret.length > 0 ||
+    (listing !== undefined && other !== undefined && other.toString() !== listing);
+  const root = isOwn ? `${folder}/source` : shared;
+  const unused = new Set<string>();
+  for (const file of used) {
+    const filled = variables === undefined ? bytesOf(file) : substituteFile(file, bytesOf(file), variables);
+    const clean = secret.includes(file)
+      ? withoutSecrets(filled, set)
+      : { bytes: filled, leftOut: [], unused: [] };
+    for (const one of clean.unused) unused.add(posix.join(posix.dirname(file), one));
+    for (const { subject, line, keys } of clean.leftOut)
+      notes.add('decide', { file: tree.shown(file), line }, subject, {
+        what: `its values (${keys.join(', ')}) are not copied`,
+        todo: subject.startsWith('HelmRelease')
+          ? 'Let the chart name an existing Secret'
+          : `Set them at each site: fleet-scheduler secrets set --name ${set}, with the keys that its annotation names`,
+      });
+    put(files, posix.join(root, file), clean.bytes);
+  }
+  for (const file of unused) files.delete(posix.join(root, file));
+  if (listing !== undefined) put(files, posix.join(root, listingFile), listing);
+  const at = posix.join(root, path);
+  if (Object.keys(overlay).length === 0 && dropped.length === 0) return { path: at, type: 'kustomize' };
+  const made = overlayFor(folder, at, overlay);
+  const patches = [
+    ...((made['patches'] as readonly unknown[] | undefined) ?? []),
+    ...dropped.map(deletePatch),
+  ];
+  const outer = defined({
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: [posix.relative(folder, at)],
+    ...made,
+    patches: patches.length > 0 ? patches : undefined,
+  });
+  put(
+    files,
+    `${folder}/kustomization.yaml`,
+    `# What ${id} says over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+  );
+  return { path: folder, type: 'kustomize' };
+};
+
+/** Leaves out objects that only the tool reads: `group/Kind`, or `label:<selector>`. */
+const deletePatch = (dropped: string): Manifest => {
+  const [group = '', kind = ''] = dropped.split('/');
+  const patch = (named: string): string =>
+    `$patch: delete\napiVersion: v1\nkind: ${named}\nmetadata:\n  name: left-out\n`;
+  if (dropped.startsWith('label:'))
+    return { target: { labelSelector: dropped.slice('label:'.length) }, patch: patch('LeftOut') };
+  return { target: { group, kind }, patch: patch(kind) };
+};

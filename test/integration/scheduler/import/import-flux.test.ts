@@ -1,0 +1,209 @@
+import { expect, it } from 'vitest';
+import { describeWith } from '../../../harness/run/describe-with.ts';
+import { chart, deployment, importFiles, notesOf, summary } from './import-world.ts';
+
+const kustomization = (name: string, spec: string): string => `apiVersion: kustomize.toolkit.fluxcd.io/v1
+kind: Kustomization
+metadata:
+  name: ${name}
+  namespace: flux-system
+spec:
+  interval: 10m
+  prune: true
+  sourceRef: {kind: GitRepository, name: flux-system}
+${spec}`;
+
+/** Two clusters with a base and overlays, a chart of the repository, a chart from elsewhere, variables, patches and a target namespace. */
+const fleet = {
+  'clusters/staging/apps.yaml': kustomization(
+    'apps',
+    '  path: ./apps/staging\n  targetNamespace: shop\n  dependsOn: [{name: infrastructure}]\n',
+  ),
+  'clusters/staging/infrastructure.yaml': kustomization(
+    'infrastructure',
+    '  path: ./infrastructure\n  postBuild: {substitute: {replicas: "2", region: north}}\n',
+  ),
+  'clusters/production/apps.yaml': kustomization(
+    'apps',
+    `  path: ./apps/production
+  targetNamespace: shop
+  dependsOn: [{name: infrastructure}]
+  patches:
+    - target: {kind: Deployment, name: web}
+      patch: '[{"op": "replace", "path": "/spec/replicas", "value": 5}]'
+`,
+  ),
+  'clusters/production/infrastructure.yaml': kustomization(
+    'infrastructure',
+    '  path: ./infrastructure\n  prune: false\n  postBuild: {substitute: {replicas: "7"}}\n',
+  ),
+  'apps/base/kustomization.yaml': 'resources: [web.yaml, release.yaml]\n',
+  'apps/base/web.yaml': deployment('web'),
+  'apps/base/release.yaml': `apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: motto, namespace: shop}
+spec:
+  interval: 5m
+  chart: {spec: {chart: ./charts/web, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}
+  values: {motto: all well}
+`,
+  'apps/staging/kustomization.yaml': 'resources: [../base]\nnamePrefix: staging-\n',
+  'apps/production/kustomization.yaml':
+    'resources: [../base]\npatches: [{path: values.yaml, target: {kind: HelmRelease}}]\n',
+  'apps/production/values.yaml':
+    'apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: motto}\nspec: {values: {replicas: 3}}\n',
+  ...chart('charts/web'),
+  'infrastructure/namespace.yaml': 'apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n',
+  'infrastructure/settings.yaml':
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: shop}\ndata: {region: "${region:=south}", home: "$${HOME}"}\n',
+  'infrastructure/proxy.yaml': deployment('proxy')
+    .replace('replicas: 1', 'replicas: ${replicas}')
+    .replace('name: proxy\nspec', 'name: proxy\n  namespace: shop\nspec'),
+  'infrastructure/cache.yaml': `apiVersion: source.toolkit.fluxcd.io/v1
+kind: HelmRepository
+metadata: {name: charts, namespace: shop}
+spec: {interval: 1h, url: https://charts.example/stable/}
+---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: cache, namespace: shop}
+spec:
+  interval: 5m
+  chart: {spec: {chart: cache, version: 1.2.x, sourceRef: {kind: HelmRepository, name: charts}}}
+  values: {size: 3, auth: {password: horse-battery}}
+`,
+};
+
+describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) => {
+  const programs = [paths.helm, paths.kustomize];
+
+  it('writes a platform that gives each cluster the same objects', async () => {
+    const { report, files } = await importFiles(fleet, programs, { tool: 'flux' });
+    expect(summary(report)).toEqual([
+      'production: 5 equal',
+      'production: chart different https://charts.example/stable/cache 1.2.x',
+      'staging: 5 equal',
+      'staging: chart different https://charts.example/stable/cache 1.2.x',
+    ]);
+    expect(files['apps/infrastructure/live-staging/source/infrastructure/proxy.yaml']).toContain(
+      'replicas: 2',
+    );
+    expect(files['apps/infrastructure/live-production/source/infrastructure/settings.yaml']).toContain(
+      'south',
+    );
+    expect(files['environments/live/cluster-types/staging.yaml']).toContain('cluster: staging');
+    expect(files['apps/apps/workload/workload.yaml']).toContain('infrastructure-staging');
+    expect(files['base/workloads/apps.yaml']).toContain('fleet-ferry/allow-namespaces: shop');
+  });
+
+  it('writes what is equal on all clusters once', async () => {
+    const { files } = await importFiles(
+      { ...fleet, 'clusters/production/infrastructure.yaml': fleet['clusters/staging/infrastructure.yaml'] },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(files['apps/infrastructure/workload/workload.yaml']).toContain('name: everywhere');
+    expect(files['environments/live/policies/clusters.yaml']).toContain('name: everywhere');
+  });
+
+  it('puts clusters into the environments that are named, in their order', async () => {
+    const { report, files } = await importFiles(fleet, programs, {
+      tool: 'flux',
+      environments: ['staging=qa', 'production=prod'],
+    });
+    expect(files['fleet.yaml']).toContain('- name: qa\n    - name: prod');
+    expect(report.clusters.map(({ environment, cluster }) => `${environment}/${cluster}`)).toEqual([
+      'qa/staging',
+      'prod/production',
+    ]);
+    expect(report.clusters.flatMap(({ objects }) => objects).every(({ state }) => state === 'equal')).toBe(
+      true,
+    );
+  });
+
+  it('copies no secret in clear, and names the sealed set for its values', async () => {
+    const { report, files } = await importFiles(
+      {
+        ...fleet,
+        'infrastructure/secret.yaml':
+          'apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: shop}\nstringData: {password: correct-horse}\n',
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    const all = Object.values(files).join('\n');
+    expect(all).not.toContain('correct-horse');
+    expect(all).not.toContain('horse-battery');
+    expect(files['apps/infrastructure/live-staging/source/infrastructure/secret.yaml']).toContain(
+      'fleet-ferry/secret-keys: password=db.password',
+    );
+    expect(notesOf(report, 'decide')).toContain(
+      'infrastructure/secret.yaml:1 Secret db: its values (password) are not copied',
+    );
+    const secret = report.clusters
+      .flatMap(({ objects }) => objects)
+      .find(({ object }) => object === 'Secret shop/db');
+    expect(secret).toMatchObject({ state: 'equal', withoutValues: true });
+  });
+
+  it('lists what it cannot write, with file and line', async () => {
+    const { report } = await importFiles(
+      {
+        ...fleet,
+        'clusters/staging/more.yaml': [
+          kustomization('paused', '  path: ./apps/base\n  suspend: true\n'),
+          kustomization('elsewhere', '  path: .\n').replace('name: flux-system}', 'name: other}'),
+          'apiVersion: source.toolkit.fluxcd.io/v1\nkind: GitRepository\nmetadata: {name: other, namespace: flux-system}\nspec: {url: https://git.example/other}\n',
+          kustomization('broken', '  path: ./nowhere\n'),
+          'apiVersion: notification.toolkit.fluxcd.io/v1beta3\nkind: Alert\nmetadata: {name: alarm, namespace: flux-system}\nspec: {}\n',
+        ].join('---\n'),
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(notesOf(report, 'unmapped')).toEqual([
+      'clusters/staging/more.yaml:1 Kustomization flux-system/paused: it is suspended, so Flux applies nothing of it',
+      expect.stringContaining(
+        'more.yaml:13 Kustomization flux-system/elsewhere: its source, the GitRepository other, is not this repository',
+      ),
+      expect.stringContaining('more.yaml:29 Kustomization flux-system/broken: there is no folder nowhere'),
+      'clusters/staging/more.yaml:40 Alert flux-system/alarm: only Flux reads Alerts',
+    ]);
+    expect(notesOf(report, 'decide')).toContainEqual(expect.stringContaining('has the range 1.2.x'));
+  });
+
+  it('takes the exact version of a chart from the command line', async () => {
+    const { report, files } = await importFiles(fleet, programs, {
+      tool: 'flux',
+      chartVersions: ['https://charts.example/stable/cache=1.2.9'],
+    });
+    expect(files['apps/cache/workload/workload.yaml']).toContain('version: 1.2.9');
+    expect(notesOf(report, 'decide').filter((note) => note.includes('range'))).toEqual([]);
+  });
+
+  it('writes the same bytes for the same repository, and overwrites nothing', async () => {
+    const one = await importFiles(fleet, programs, { tool: 'flux' });
+    const two = await importFiles(fleet, programs, { tool: 'flux' });
+    expect(two.files).toEqual(one.files);
+    await expect(
+      importFiles({ ...fleet, 'apps/base/web.yaml': deployment('other') }, programs, {
+        tool: 'flux',
+        to: one.to,
+      }),
+    ).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('already') as string });
+  });
+
+  it('refuses a repository without a cluster, and takes its folder from a flag', async () => {
+    await expect(
+      importFiles({ 'web.yaml': deployment('web') }, programs, { tool: 'flux' }),
+    ).rejects.toMatchObject({
+      code: 'USAGE',
+      hint: expect.stringContaining('--cluster <name>=<folder>') as string,
+    });
+    const { report } = await importFiles({ 'here/web.yaml': deployment('web') }, programs, {
+      tool: 'flux',
+      clusters: ['edge=here'],
+    });
+    expect(summary(report)).toEqual(['edge: 1 equal']);
+  });
+});
