@@ -121,5 +121,12 @@ const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => 
   const kind = (to ?? from)?.kind;
   const target = agent.targets.find((candidate) => candidate.kind === kind);
   if (target) return target;
-  throw new FleetError('NO_TARGET', `this agent applies nothing to a ${kind}`, { subject: assignment });
+  throw new FleetError(
+    'NO_TARGET',
+    `the package of ${assignment} is for a ${kind === 'host' ? 'host' : 'cluster'}, and this agent manages none`,
+    {
+      subject: assignment,
+      hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
+    },
+  );
 };

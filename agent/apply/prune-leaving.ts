@@ -18,12 +18,12 @@ import { findUnconfirmed } from './find-unconfirmed.ts';
  * judged for itself: one that a package of the release needs or replaces waits for that package alone, and those of the workspaces that
  * remove more than the prune budget has left wait for an operator's confirmation, as all packages of the agent together do. Messages of
  * held removals say why they wait and how to continue.
- * @param which 'all' after the packages of the release were tried. Before that, those that none of these may need, replace or take
+ * @param which 'all' after the packages of the release were tried. Before that 'unwanted', those that none of these may need, replace or take
  *   over; what waits for a package alone is not reported yet
  */
 export const pruneLeaving = async (
   agent: Agent,
-  which: 'all' | 'what no package of the release may want',
+  which: 'all' | 'unwanted',
 ): Promise<readonly PackageResult[]> => {
   const isEarly = which !== 'all';
   const rows = readPackages(agent.state).filter((row) => !isHalfRemoved(row));

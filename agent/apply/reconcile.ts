@@ -47,7 +47,7 @@ export const reconcile = async (agent: Agent, aside?: string): Promise<readonly 
   let more = true;
   while (more) {
     const round = await applyWanted(agent, aside, async () => {
-      removed.push(...(await pruneLeaving(agent, 'what no package of the release may want')));
+      removed.push(...(await pruneLeaving(agent, 'unwanted')));
     });
     for (const result of round) results.set(result.assignment, result);
     // A package may have failed on an object that a later package of this round has released: another round can take it.

@@ -81,7 +81,10 @@ export default class Enroll extends AgentCommand {
     if (args.medium === undefined) return await this.byNetwork(flags, wanted, own?.token);
     if (!flags['force-path']) await checkMounted(args.medium);
     const { fleet } = wanted;
-    if (fleet === undefined) throw new FleetError('USAGE', 'a request on a medium needs --fleet');
+    if (fleet === undefined)
+      throw new FleetError('USAGE', 'a request on a medium needs --fleet', {
+        hint: 'Give the name of the fleet, as the platform team wrote it',
+      });
     using state = openState(config.state, { create: true });
     using _lock = await acquireLock(config.state, 'enroll', edge.now());
     const enrolled = await this.onMedium(state, edge, { ...wanted, fleet }, args.medium);

@@ -49,7 +49,10 @@ const readFile = (file: string | undefined): Partial<Config> => {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT' && file === undefined) return {};
-    if (code === 'ENOENT') throw new FleetError('CONFIG_INVALID', `there is no configuration file ${path}`);
+    if (code === 'ENOENT')
+      throw new FleetError('CONFIG_INVALID', `there is no configuration file ${path}`, {
+        hint: 'Name another one with --config, or create it',
+      });
     throw toFleetError(error, `reading ${path}`);
   }
   const written = parseConfig(path, text);

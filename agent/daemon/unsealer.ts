@@ -16,8 +16,12 @@ export const unsealer = ({
     known ??= findAgeIdentity(state.directory);
     const identity = await known;
     if (identity !== undefined) return openAge(bytes, [identity]);
-    throw new FleetError('NOT_A_RECIPIENT', 'it is sealed, and this agent has no age identity', {
-      hint: 'Run fleet-agent enroll, carry its request to the platform team, and ask for a new medium',
-    });
+    throw new FleetError(
+      'NOT_A_RECIPIENT',
+      'the medium is sealed, and this agent has no age identity to open it',
+      {
+        hint: 'Run fleet-agent enroll, carry its request to the platform team, and ask for a new medium',
+      },
+    );
   };
 };

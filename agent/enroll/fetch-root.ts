@@ -30,9 +30,13 @@ export const fetchRoot = async (
   const said = fleet ?? (pinned ? parseRoot(pinned).fleet : '');
   const root = acceptRoot({ ...NOBODY, fleet: said, pinnedRoot }, offered, clock);
   if (root.agentCertificates.length > 0) return root;
-  throw new FleetError('HUB_REFUSED', `trust root ${root.version} names no authority for agents`, {
-    hint: 'This fleet enrols by medium only, until its officers sign a root with "agentCertificates"',
-  });
+  throw new FleetError(
+    'HUB_REFUSED',
+    `trust root ${root.version} does not let agents enrol over the network`,
+    {
+      hint: 'This fleet enrols by medium only, until its officers sign a root with "agentCertificates"',
+    },
+  );
 };
 
 /** Empty trust state: the acceptance of a root uses only fleet and digest. */
@@ -50,7 +54,7 @@ const NOBODY = {
 const readRoots = (answer: unknown, url: string): readonly Buffer[] => {
   const { roots } = (answer ?? {}) as Partial<RootsAnswer>;
   if (!Array.isArray(roots) || !roots.every((root) => typeof root === 'string')) {
-    throw new FleetError('HUB_REFUSED', `${url}${ROOTS_PATH} gives no list of roots`, {
+    throw new FleetError('HUB_REFUSED', `${url}${ROOTS_PATH} does not answer with a list of roots`, {
       hint: 'Check that this is the address of a hub',
     });
   }

@@ -40,7 +40,8 @@ export const keepCertificate = async (
   if (said.site !== site || said.agent !== agent || said.key.pem.trim() !== key.trim()) {
     throw new FleetError(
       'CERTIFICATE_INVALID',
-      `the hub gave a certificate for ${said.site}/${said.agent}, not for this agent`,
+      `the hub gave a certificate for ${said.site}/${said.agent}, and this agent is ${site}/${agent}`,
+      { hint: 'Nothing was stored. Check the token, and ask the platform team for a new one' },
     );
   }
   try {

@@ -26,7 +26,7 @@ export const checkImageSpace = async (
     if (free >= needed) continue;
     throw new FleetError(
       'DISK_FULL',
-      `this needs ${needed} bytes in ${directory} of ${provider.name}, and ${free} are free there`,
+      `the images of the release need ${needed} bytes in ${directory} of ${provider.name}, and ${free} are free there`,
       { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
     );
   }

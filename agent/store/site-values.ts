@@ -16,5 +16,6 @@ export const readSiteValues = ({ db }: State, digest: Digest): SiteValues => {
   if (row) return parseJson(row.document) as SiteValues;
   throw new FleetError('STORE_CORRUPT', `the site values ${digest} are not in the store`, {
     subject: digest,
+    hint: 'Restore the state directory from a backup, or enrol this agent again with an empty one',
   });
 };

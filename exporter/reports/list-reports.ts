@@ -107,12 +107,21 @@ const verify = async (
   const { agents, root } = await agentsOf(site);
   const known = agents.find((one) => one.name === name);
   if (!known)
-    throw new FleetError('AGENT_UNKNOWN', `${path} is by ${agent}, which site ${site} does not have`);
+    throw new FleetError(
+      'AGENT_UNKNOWN',
+      `${path} is a report of ${agent}, and site ${site} has no such agent`,
+    );
   const { predicate } = verifyReport(signed, parsePublicKey(known.key), path);
   if (predicate.fleet !== root.fleet)
-    throw new FleetError('WRONG_FLEET', `${path} is of fleet ${predicate.fleet}, not ${root.fleet}`);
+    throw new FleetError(
+      'WRONG_FLEET',
+      `${path} is a report of fleet ${predicate.fleet}, not of ${root.fleet}`,
+    );
   if (folder !== agentFolder(agent))
-    throw new FleetError('REPORT_INVALID', `${path} lies in the folder of another agent than ${agent}`);
+    throw new FleetError(
+      'REPORT_INVALID',
+      `${path} is a report of ${agent}, and is in the folder of another agent`,
+    );
 };
 
 /** Reports may overlap, because events may be exported twice. */

@@ -63,7 +63,7 @@ export const checkBlobs = async (
     const digest = digestOfPath(first);
     throw new FleetError(
       'UNEXPECTED_BLOB',
-      `${path} holds ${digest ? shortDigest(digest) : first}, which nothing signed names`,
+      `${path} holds ${digest ? `blob ${shortDigest(digest)}` : first}, which no signed document names`,
       { subject: digest ?? first, hint: 'Do not import it; somebody added to this archive' },
     );
   }
@@ -89,7 +89,7 @@ const inPart = (error: FleetError, parts: MediumParts | undefined, digest: Diges
   // The error of an unreadable part already names it.
   if (named.length === 0 || error.message.includes('part ')) return error;
   const { code, message, subject } = error;
-  return new FleetError(code, `${message}; it lies in ${nameSome(named)}`, {
+  return new FleetError(code, `${message}; it is in ${nameSome(named)}`, {
     subject,
     hint: 'Send this part again; the others are usable',
     cause: error,

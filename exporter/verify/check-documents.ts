@@ -236,7 +236,10 @@ const channelsOf = (documents: readonly Document[], wanted = 'release'): readonl
 /** Compares the table of contents with the signed documents. @throws FleetError WRONG_FLEET */
 const checkFleet = (medium: Medium, root: TrustRoot): void => {
   if (medium.fleet === root.fleet) return;
-  throw new FleetError('WRONG_FLEET', `the medium says fleet ${medium.fleet}, its root ${root.fleet}`);
+  throw new FleetError(
+    'WRONG_FLEET',
+    `the medium names fleet ${medium.fleet}, but its root is of fleet ${root.fleet}`,
+  );
 };
 
 /** Attack M24: a signed bundle that no release on the medium names. */

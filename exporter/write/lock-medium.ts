@@ -91,7 +91,7 @@ const NO_LOCK: MediumLock = {
 };
 
 const lockLostError = (medium: string): FleetError =>
-  new FleetError('IO', `what was at ${medium} is not there any more`, {
+  new FleetError('IO', `the medium at ${medium} was removed while it was written`, {
     hint: 'Plug the stick in again and run this again: it continues where it stopped',
   });
 

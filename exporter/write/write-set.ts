@@ -144,7 +144,7 @@ const placesFor = async (
       });
     const there = await volumeOf(first, set, parts);
     if (there === undefined || there === stick) return [{ stick, root: first }];
-    throw new FleetError('USAGE', `${first} is stick ${there} of this very set, and not stick ${stick}`, {
+    throw new FleetError('USAGE', `${first} is stick ${there} of this set, not stick ${stick}`, {
       hint: `Plug in stick ${stick}`,
     });
   }
@@ -207,7 +207,7 @@ const changeVolume = async (
 const checkPartSize = async (root: string, { partSize }: SetRequest): Promise<void> => {
   const most = await largestFile(root).catch(() => Number.MAX_SAFE_INTEGER);
   if (partSize === undefined || partSize <= most) return;
-  throw new FleetError('USAGE', `${root} keeps no file of ${formatBytes(partSize)}: it is FAT32`, {
+  throw new FleetError('USAGE', `${root} cannot hold a file of ${formatBytes(partSize)}: it is FAT32`, {
     hint: `Omit --part-size, or set it to at most ${most}`,
   });
 };

@@ -28,7 +28,7 @@ export const checkSpace = async (
   if (free >= needed) return;
   throw new FleetError(
     'DISK_FULL',
-    `this needs ${needed} bytes in ${state.directory}, ${RESERVED_BYTES} of them to spare${demanded > total ? why : ''}, and ${free} are free there`,
+    `the release needs ${needed} bytes in ${state.directory}, of which ${RESERVED_BYTES} stay free${demanded > total ? why : ''}, and ${free} are free there`,
     { hint: `Free ${needed - free} bytes and import it again; nothing was changed` },
   );
 };

@@ -156,7 +156,10 @@ const pieceSource = (name: string, parts: MediumParts, file: string): Pick<BlobS
   open: async (digest, signal) => {
     const piece = parts.piece(file, { signal });
     if (piece) return piece;
-    throw new FleetError('MISSING_BLOB', `${file} is not in ${name} any more`, { subject: digest });
+    throw new FleetError('MISSING_BLOB', `${file} was removed from ${name} while it was read`, {
+      subject: digest,
+      hint: 'Check that the medium is still plugged in, and import it again',
+    });
   },
 });
 

@@ -23,7 +23,10 @@ export const refuseAbsent = async (
   const lost = absent.find(({ digest }) => !assumed.has(digest));
   if (lost) throw missingBlob(lost.digest, blobs.name);
   if (medium) return refuseMissingBase(agent, medium, absent, source.badPatches);
-  throw new FleetError('INTERNAL', `nothing is assumed of ${blobs.name}, and nothing is lost there`);
+  throw new FleetError(
+    'INTERNAL',
+    `blobs are missing in ${blobs.name}, which is not a medium, and none of them is lost`,
+  );
 };
 
 /** A registry leaves out nothing. */

@@ -86,18 +86,28 @@ export const packagesWith = async (agent: Agent, basis: Basis): Promise<readonly
   return packages;
 };
 
+const TELL_PLATFORM_TEAM = 'Tell the platform team: the release has to change; nothing was applied';
+
 const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
   const what = `bundle ${shortDigest(digest)}`;
   if (config.fleet !== agent.identity.fleet) {
-    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${config.fleet}`, { subject: digest });
+    throw new FleetError(
+      'WRONG_FLEET',
+      `${what} is of fleet ${config.fleet}, and this machine belongs to ${agent.identity.fleet}`,
+      { subject: digest, hint: TELL_PLATFORM_TEAM },
+    );
   }
   if (formatChannel(config) !== formatChannel(release)) {
-    throw new FleetError('WRONG_CHANNEL', `${what} is for ${formatChannel(config)}`, { subject: digest });
+    throw new FleetError(
+      'WRONG_CHANNEL',
+      `${what} is for ${formatChannel(config)}, and its release is for ${formatChannel(release)}`,
+      { subject: digest, hint: TELL_PLATFORM_TEAM },
+    );
   }
   if (!agent.targets.some((target) => target.kind === kind)) {
     throw new FleetError(
       'NO_TARGET',
-      `${what} is for ${kind === 'host' ? 'a host' : 'a cluster'}, and this agent has none`,
+      `${what} is for a ${kind === 'host' ? 'host' : 'cluster'}, and this agent manages none`,
       {
         subject: digest,
         hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
@@ -118,7 +128,9 @@ const checkDependencies = ({ assignments }: BundleConfig): void => {
   for (const { id, dependsOn } of assignments) {
     const absent = dependsOn.find((name) => !names.has(name));
     if (absent !== undefined) {
-      throw new FleetError('DEPENDENCY_MISSING', `${id} depends on ${absent}, which is not in its bundle`);
+      throw new FleetError('DEPENDENCY_MISSING', `${id} depends on ${absent}, which is not in its bundle`, {
+        hint: TELL_PLATFORM_TEAM,
+      });
     }
   }
 };
@@ -179,7 +191,9 @@ const checkNames = (packages: readonly PackageRef[]): void => {
   const seen = new Set<string>();
   for (const { assignment } of packages) {
     if (seen.has(assignment)) {
-      throw new FleetError('NAME_CLASH', `two packages of this release are called ${assignment}`);
+      throw new FleetError('NAME_CLASH', `two packages of this release have the name ${assignment}`, {
+        hint: TELL_PLATFORM_TEAM,
+      });
     }
     seen.add(assignment);
   }

@@ -27,7 +27,9 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
     );
     if (!next) {
       const names = [...waiting.keys()].toSorted(compareBytes).slice(0, 10).join(', ');
-      throw new FleetError('DEPENDENCY_CYCLE', `these packages wait for each other: ${names}`);
+      throw new FleetError('DEPENDENCY_CYCLE', `these packages depend on each other in a circle: ${names}`, {
+        hint: 'Tell the platform team: the release has to change; nothing was applied',
+      });
     }
     ordered.push(next);
     waiting.delete(next.assignment);

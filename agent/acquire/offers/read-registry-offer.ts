@@ -150,7 +150,9 @@ const NO_BLOBS: BlobSource = {
   name: 'the registry',
   size: async () => undefined,
   open: async () => {
-    throw new FleetError('MISSING_BLOB', 'the registry has nothing for this site');
+    throw new FleetError('MISSING_BLOB', 'the registry has no documents for this site', {
+      hint: 'Publish the channel again to this registry',
+    });
   },
 };
 

@@ -39,10 +39,12 @@ export const rollBackPackage = async (
 const previousOf = ({ state }: Agent, { assignment, previous }: PackageRow) => {
   const hint = 'Ask for a release that names an older bundle';
   if (!previous) {
-    throw new FleetError('NOTHING_TO_ROLL_BACK', `nothing else of ${assignment} ran here before`, { hint });
+    throw new FleetError('NOTHING_TO_ROLL_BACK', `no earlier package of ${assignment} ran here`, { hint });
   }
   if (isRevoked(state, previous.package, previous.bundle)) {
-    throw new FleetError('NOTHING_TO_ROLL_BACK', `what ran of ${assignment} before was revoked`, { hint });
+    throw new FleetError('NOTHING_TO_ROLL_BACK', `the earlier package of ${assignment} was revoked`, {
+      hint,
+    });
   }
   return previous;
 };

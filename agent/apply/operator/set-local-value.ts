@@ -192,9 +192,9 @@ const checkWords = ({ person, reason }: LocalChange): void => {
       hint: 'Say in a few words why; the platform team reads them with the value',
     });
   if (person.trim() === '' || person.length > MAX_PERSON)
-    throw new FleetError('USAGE', 'the person has no name, or one that is too long', {
+    throw new FleetError('USAGE', 'the name of the person is empty or too long', {
       subject: '--person',
-      hint: 'Give the name of who decided it',
+      hint: 'Name the person who decided it',
     });
 };
 

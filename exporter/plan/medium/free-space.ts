@@ -94,7 +94,7 @@ export const FAT_MAX_FILE = 2 ** 32 - 1;
 /** The message for a file that is too large for the file system of the folder. */
 export const tooLargeFor = async (folder: string, size: number): Promise<string | undefined> =>
   size > (await largestFile(folder))
-    ? `${folder} keeps no file of ${formatBytes(size)}: it is FAT32`
+    ? `${folder} cannot hold a file of ${formatBytes(size)}: it is FAT32`
     : undefined;
 
 /** The largest file that the file system of this folder supports, if known. */

@@ -185,6 +185,6 @@ const patchTooLong = (size: number, { partSize, sticks }: SetLimits): FleetError
 const tooMany = (count: number, { partSize, sticks }: SetLimits): FleetError =>
   new FleetError(
     'USAGE',
-    `parts of at most ${formatBytes(Math.min(partSize, ...sticks))} would be ${count}, at most ${MAX_PARTS} are supported`,
+    `the set would have ${count} parts of at most ${formatBytes(Math.min(partSize, ...sticks))}, and at most ${MAX_PARTS} are supported`,
     { hint: 'Give a larger --part-size, or larger sticks' },
   );

@@ -36,7 +36,10 @@ export const readArchived = async (
   const { fleet, createdAt, documents, bundles } = medium;
   const roots = pinned && (await rootsFrom(pinned, { documents, blobs, path }));
   if (roots && roots[0]?.fleet !== fleet)
-    throw new FleetError('WRONG_FLEET', `${path} says fleet ${fleet}, its root ${roots[0]?.fleet}`);
+    throw new FleetError(
+      'WRONG_FLEET',
+      `${path} names fleet ${fleet}, but its root is of fleet ${roots[0]?.fleet}`,
+    );
   const releases = new Map<string, number>();
   for (const { environment = '', clusterType = '', version, digest } of ofRole(documents, 'release')) {
     const channel = formatChannel({ environment, clusterType });
@@ -65,7 +68,8 @@ const rootsFrom = async (
     ),
   );
   const start = all.find(({ digest }) => digest === pinned);
-  if (!start) throw new FleetError('ROOT_UNKNOWN', `${path} has no root with the SHA-256 given by hand`);
+  if (!start)
+    throw new FleetError('ROOT_UNKNOWN', `${path} does not have the root with the SHA-256 of --root-sha256`);
   const later = all
     .filter(({ version }) => version > start.version)
     .toSorted((a, b) => a.version - b.version);
@@ -90,5 +94,8 @@ const checkVersion = async (
   const { verified } = verifyUnder(envelopes, any, 'release', PREDICATES.release, what);
   const { audience, version } = parseDocument('release-predicate', verified.predicate, what);
   if (formatChannel(audience) === channel && version === said && audience.fleet === newest?.fleet) return;
-  throw new FleetError('WRONG_CHANNEL', `${what} ${said} is really ${formatChannel(audience)} ${version}`);
+  throw new FleetError(
+    'WRONG_CHANNEL',
+    `the medium names ${what} ${said}, but it was signed for release ${version} of ${formatChannel(audience)}`,
+  );
 };

@@ -55,7 +55,7 @@ export const readReleaseBundles = async (
   const predicate = parseDocument('release-predicate', verified.predicate, name);
   if (!sameChannel(predicate.audience, channel) || predicate.version !== version) {
     const real = `release ${predicate.version} of ${formatChannel(predicate.audience)}`;
-    throw new FleetError('WRONG_CHANNEL', `what ${source.name} has as ${name} is really ${real}`);
+    throw new FleetError('WRONG_CHANNEL', `${source.name} has ${real} under the name ${name}`);
   }
   return verified.subjects.flatMap(({ name: subject, digest }) =>
     subject.startsWith('bundle/') ? [digest] : [],

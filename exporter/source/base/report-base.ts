@@ -39,14 +39,17 @@ export const readReport = async (
   const { root, agents } = await agentsOf(site);
   const agent = agents.find((one) => one.name === own);
   if (!agent)
-    throw new FleetError('AGENT_UNKNOWN', `${what} is by ${name}, which site ${site} does not have`);
+    throw new FleetError(
+      'AGENT_UNKNOWN',
+      `${what} is a report of ${name}, and site ${site} has no such agent`,
+    );
   const role = { keys: [parsePublicKey(agent.key)], threshold: 1 };
   const { predicate } = verifyStatement([bytes], role, PREDICATES.report, what);
   const report = parseDocument('report-predicate', predicate, what);
   if (report.fleet !== root.fleet) {
     throw new FleetError(
       'WRONG_FLEET',
-      `${what} is of fleet ${report.fleet}, this source is of ${root.fleet}`,
+      `${what} is a report of fleet ${report.fleet}, and this source is of fleet ${root.fleet}`,
     );
   }
   return { name, agent, report };

@@ -113,7 +113,7 @@ export const judgeSite = async (
   if (predicate.audience.fleet !== root.fleet || predicate.audience.site !== site) {
     throw new FleetError(
       'WRONG_SITE',
-      `${what} is really for ${predicate.audience.fleet}/${predicate.audience.site}`,
+      `${what} was signed for ${predicate.audience.fleet}/${predicate.audience.site}`,
     );
   }
   // Only the agents can open sealed sets; their digests can be checked here.

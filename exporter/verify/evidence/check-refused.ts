@@ -24,8 +24,11 @@ export const checkRefused = async (
   const other = `the medium that was refused at ${time}`;
   const here = await digestsOfMedia(given.paths, signal);
   if (refused.length === 0 || here.length === 0) {
-    const why = refused.length === 0 ? 'could be read then' : 'can be read now';
-    throw new FleetError('EVIDENCE_INVALID', `nothing says whether ${one} ${other}: no file of it ${why}`);
+    const why =
+      refused.length === 0
+        ? 'none of its files could be read when it was refused'
+        : 'none of its files can be read now';
+    throw new FleetError('EVIDENCE_INVALID', `it is not known whether ${one} ${other}: ${why}`);
   }
   const isDirectory = form === 'directory';
   if (here.some((digest) => !refused.includes(digest))) {

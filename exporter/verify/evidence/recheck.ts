@@ -134,7 +134,7 @@ const refusalIn = ({ predicate, lines, blobLines }: Evidence): CheckLine => {
     predicate.root !== null ||
     predicate.anchored
   )
-    throw invalid('it keeps no table of contents, and says more than that the medium was refused');
+    throw invalid('it has no table of contents, and records more than that the medium was refused');
   return line;
 };
 
@@ -153,9 +153,13 @@ const auditKeys = async (
   { pinned, now }: RecheckRequest,
 ): Promise<readonly PublicKey[]> => {
   if (!medium) {
-    throw new FleetError('USAGE', 'the medium could not be opened, so no root of it was kept', {
-      hint: "Give --key with the auditor's public key",
-    });
+    throw new FleetError(
+      'USAGE',
+      'the medium could not be opened when it was verified, so the evidence has no root',
+      {
+        hint: "Give --key with the auditor's public key",
+      },
+    );
   }
   if (pinned === undefined) {
     throw new FleetError('USAGE', 'no key is given to verify the evidence with', {
@@ -197,13 +201,13 @@ const deriveAgain = async (
   checkSums(predicate, lines, blobLines);
   if (predicate.root?.digest !== root?.digest)
     throw invalid(
-      `it says root ${predicate.root?.digest ?? 'none'}, its documents have ${root?.digest ?? 'none'}`,
+      `it names root ${predicate.root?.digest ?? 'none'}, but its documents lead to ${root?.digest ?? 'none'}`,
     );
   const said = lines.filter(({ what }) => !AT_THE_MEDIUM.test(what));
   const again = new Map(list.checks.map((check) => [check.what, check]));
   for (const line of said) checkLine(line, again.get(line.what));
   const forgotten = list.checks.find((check) => !said.some(({ what }) => what === check.what));
-  if (forgotten) throw invalid(`it says nothing of: ${forgotten.what}`);
+  if (forgotten) throw invalid(`it lacks the check ${JSON.stringify(forgotten.what)}`);
   if (root) checkBlobLines(blobLines, expected);
   return { count: said.length, expected };
 };
@@ -233,19 +237,21 @@ const checkSums = (
     predicate.blobs.passed === blobs.passed &&
     predicate.blobs.refused === blobs.refused &&
     (predicate.result === 'passed') === (checks.refused === 0 && blobs.refused === 0);
-  if (!right) throw invalid('its lines do not add up to what was signed');
+  if (!right) throw invalid('the results of its checks differ from the totals that were signed');
 };
 
 /** A failed check may depend on bytes that were not kept; a check that passed has to pass again. */
 const checkLine = (line: CheckLine, check: Check | undefined): void => {
-  if (!check) throw invalid(`nothing here says: ${line.what}`);
+  if (!check) throw invalid(`its documents give no reason for the check ${JSON.stringify(line.what)}`);
   if (line.result === 'refused') return;
-  if (!check.ok) throw invalid(`${line.what} does not follow: ${check.message}`);
+  if (!check.ok)
+    throw invalid(`the check ${JSON.stringify(line.what)} passed then and fails now: ${check.message}`);
   const same =
     check.digests.join() === line.digests.join() &&
     check.keys.join() === line.keys.join() &&
     check.what === line.what;
-  if (!same) throw invalid(`${line.what} rests on other statements or keys than the line says`);
+  if (!same)
+    throw invalid(`the check ${JSON.stringify(line.what)} used other statements or keys than are recorded`);
 };
 
 const checkBlobLines = (lines: readonly CheckLine[], expected: ReadonlyMap<Digest, number>): void => {
@@ -253,7 +259,7 @@ const checkBlobLines = (lines: readonly CheckLine[], expected: ReadonlyMap<Diges
   const lacking = [...expected].filter(([digest, size]) => read.get(digest) !== size);
   if (lacking.length > 0)
     throw invalid(
-      `it does not say that these blobs were read: ${nameSome(lacking.map(([digest]) => digest))}`,
+      `it has no record that these blobs were read: ${nameSome(lacking.map(([digest]) => digest))}`,
     );
   if (read.size > expected.size) throw invalid('it names blobs that no bundle has');
 };

@@ -43,7 +43,7 @@ const checkEnd = async (path: string): Promise<void> => {
   const { size } = await handle.stat();
   const { buffer, bytesRead } = await handle.read(Buffer.alloc(END), 0, END, Math.max(0, size - END));
   if (bytesRead === END && buffer.every((byte) => byte === 0)) return;
-  throw new FleetError('TRUNCATED', `${path} does not end like a tar`, {
-    hint: 'It is truncated or not a tar; copy it again',
+  throw new FleetError('TRUNCATED', `${path} is not a complete tar archive`, {
+    hint: 'The copy was cut short, or it is another kind of file; copy it again',
   });
 };

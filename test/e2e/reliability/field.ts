@@ -12,7 +12,7 @@ export type Field = {
   readonly change: (n: number, good: boolean) => Promise<void>;
   /** Somebody changes something by hand. */
   readonly spoil: (random: () => number) => Promise<void>;
-  /** All that is not as the newest change wants it, missing or too much; empty: as it shall be. */
+  /** All that is not as the newest change wants it, missing or too much; empty: as desired. */
   readonly faults: () => Promise<readonly string[]>;
 };
 

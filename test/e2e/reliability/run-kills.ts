@@ -19,7 +19,7 @@ export type KillOptions = {
   readonly victim: Victim;
   readonly kills: number;
   readonly seed: number;
-  /** How long what was killed may take to be as it shall be. */
+  /** How long what was killed may take to be as desired. */
   readonly recoveryMs: number;
   readonly say?: (line: string) => void;
 };
@@ -30,7 +30,7 @@ export type KillReport = {
   readonly moments: Readonly<Record<string, number>>;
   readonly changes: number;
   readonly events: number;
-  /** From the start after the kill until all is as it shall be, in ms. */
+  /** From the start after the kill until all is as desired, in ms. */
   readonly recoveries: readonly number[];
 };
 
@@ -40,7 +40,7 @@ const AGENT = `${SITE}/${NAME}`;
 
 /**
  * Kills one of the processes with SIGKILL at random moments, while releases come and somebody spoils what runs, and looks each time
- * whether all becomes as it shall be: what the newest release wants, nothing else, told to the hub once.
+ * whether all becomes as desired: what the newest release wants, nothing else, told to the hub once.
  * @throws Error with everything that is wrong
  */
 export const runKills = async (
@@ -206,7 +206,7 @@ const converged = async (
     well = wrong.length === 0 ? well + 1 : 0;
     if (Date.now() > limit) {
       const said = `${agent.log().slice(-1500)}\n${office.hub.log().slice(-1500)}`;
-      throw new Error(`not as it shall be after ${recoveryMs} ms:\n${wrong.join('\n')}\n${said}`);
+      throw new Error(`not as desired after ${recoveryMs} ms:\n${wrong.join('\n')}\n${said}`);
     }
     await sleep(100);
   }

@@ -179,13 +179,13 @@ describe('evidence of a medium that cannot be opened', () => {
       name: 'broken',
       given: ['empty'],
       code: 4,
-      says: /^EVIDENCE_INVALID: nothing says whether \S+empty is the medium .*: no file of it can be read now$/,
+      says: /^EVIDENCE_INVALID: it is not known whether \S+empty is the medium .*: none of its files can be read now$/,
     },
     {
       name: 'empty',
       given: ['empty'],
       code: 4,
-      says: /nothing says whether .*: no file of it could be read then$/,
+      says: /it is not known whether .*: none of its files could be read when it was refused$/,
     },
     {
       name: 'sealed',

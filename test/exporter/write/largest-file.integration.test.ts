@@ -49,11 +49,13 @@ describe('a tar that is too large for the file system', () => {
     await using world = await makeKioskWorld();
     const said = await onFat(() => writeWith(world, FAT_MAX_FILE));
     expect(said).toMatch(
-      /^USAGE: \S+out keeps no file of 4\.00 GiB: it is FAT32\. Give the folder itself with --to, for a medium in files or, with --part-size, in parts\.$/,
+      /^USAGE: \S+out cannot hold a file of 4\.00 GiB: it is FAT32\. Give the folder itself with --to, for a medium in files or, with --part-size, in parts\.$/,
     );
     expect(await readdir(world.path('out'))).toEqual([]);
     // As a plan notes it.
-    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(/out keeps no file/);
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(
+      /out cannot hold a file/,
+    );
     expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE))).toBeUndefined();
     expect(await tooLargeFor(world.path('out'), FAT_MAX_FILE + 1)).toBeUndefined();
     // Smaller on FAT32, or elsewhere, it is begun; then this blob is not what was said of it.
@@ -75,7 +77,9 @@ describe('a tar that is too large for the file system', () => {
     ]);
     expect(await readdir(world.path('out'))).toEqual([]);
     // As a plan notes it.
-    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(/out keeps no file/);
+    expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE + 1))).toMatch(
+      /out cannot hold a file/,
+    );
     expect(await onFat(() => tooLargeFor(world.path('out'), FAT_MAX_FILE))).toBeUndefined();
     expect(await tooLargeFor(world.path('out'), FAT_MAX_FILE + 1)).toBeUndefined();
   });

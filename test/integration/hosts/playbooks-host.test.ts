@@ -53,7 +53,7 @@ describeOnDebians([], 'playbooks on a booted host without network', ({ base, deb
     expect(await sh('cat /etc/clock.conf')).toBe('1');
     // After a failure no playbook counts as applied, so the former one runs, whatever its check says.
     expect(await world.plan(await buildTemplate())).toEqual([
-      `configured ${KEY}: other than what ran last; its check would change task "clock file" (site.yml:4), task "touch" (site.yml:6)`,
+      `configured ${KEY}: differs from what ran last; its check would change task "clock file" (site.yml:4), task "touch" (site.yml:6)`,
     ]);
   });
 

@@ -128,13 +128,13 @@ describeWith(
       ).rejects.toMatchObject({
         code: 'UNIT_FAILED',
         message:
-          "Podman's generator on this host makes no a.service of the quadlets of the package; it makes front.service",
+          "Podman's generator on this host does not make a.service from the quadlets of the package; it makes front.service",
       });
       await expect(
         failing(`${F}/m.artifact`, '[Artifact]\nArtifact=x.example/m:1\n', 'm.service'),
       ).rejects.toMatchObject({
         message:
-          "Podman's generator on this host makes no m.service of the quadlets of the package; it makes no service",
+          "Podman's generator on this host does not make m.service from the quadlets of the package; it makes no service at all",
       });
       await expect(failing(`${F}/a.container`, container('Colour=red\n'), 'a.service')).rejects.toMatchObject(
         {

@@ -19,7 +19,10 @@ export const finalBytes = (file: HostFile, bytes: Buffer, inputs: readonly SiteI
       case 'json':
         return setJson(content, input.pointer, input.value, what);
       case undefined:
-        throw new FleetError('SITE_VALUES', `${what}: the package gives the file no format to write it in`);
+        throw new FleetError(
+          'SITE_VALUES',
+          `${what}: the package does not say the format of the file (json or env)`,
+        );
       default:
         return file.format satisfies never;
     }
@@ -27,7 +30,7 @@ export const finalBytes = (file: HostFile, bytes: Buffer, inputs: readonly SiteI
 
 const variable = ({ pointer }: SiteInput, what: string): string => {
   if (pointer.startsWith('/')) return pointer.slice(1);
-  throw new FleetError('SITE_VALUES', `${what}: ${JSON.stringify(pointer)} is no '/<KEY>'`);
+  throw new FleetError('SITE_VALUES', `${what}: ${JSON.stringify(pointer)} is not of the form /<KEY>`);
 };
 
 const envText = ({ value }: SiteInput, what: string): string => {

@@ -141,7 +141,10 @@ const asBlob = (
 ): WantedFile => {
   const { path, digest, size } = file;
   if (siteInputs.some((input) => input.file === path))
-    throw new FleetError('SITE_VALUES', `${path} is a blob of the closure, and takes no site values`);
+    throw new FleetError(
+      'SITE_VALUES',
+      `${path} is a blob of the bundle, and site values go only into files of the package`,
+    );
   if (!blobs)
     throw new FleetError(
       'BUNDLE_FORMAT',

@@ -71,7 +71,7 @@ const refuseWidening = async (
   if (names.length > 0)
     throw new FleetError(
       'APPLY_FAILED',
-      `${path} is a directory of root with files in it, where others can move directories: it is not opened up to others`,
+      `${path} belongs to root and has files in it, and its parent can be changed by other users: the agent does not give it the mode or owner of the package`,
       { hint: 'Set its mode and owner by hand, or move it away' },
     );
 };

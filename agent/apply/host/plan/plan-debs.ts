@@ -90,7 +90,7 @@ export const planDebs = async (context: PlanContext): Promise<Part> => {
     steps: [
       ...leaving.notes,
       ...(isNoop
-        ? all.map(({ name }) => note(debKey(name), 'unchanged', 'as it shall be'))
+        ? all.map(({ name }) => note(debKey(name), 'unchanged', 'as desired'))
         : [toStep('debs', outcomeOf(changes), reasons.join(', '), { kind: 'debs', detail })]),
     ],
     owns: owns.map(({ key, state }) => ({ key, state: asJson(state) })),

@@ -72,7 +72,7 @@ const planDescribed = async (
   const own = before ?? { described: true, created: false, replaced: { mode, uid, gid } };
   if (differences.length > 0)
     return { step: toStep(key, 'configured', differences.join(', '), { kind: 'directory', detail }), own };
-  return { step: skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as it shall be'), own };
+  return { step: skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as desired'), own };
 };
 
 const planParent = async (
@@ -94,7 +94,7 @@ const planParent = async (
     await using folder = await openFolder(context.options.root, path);
     if (!folder) throw cannotReplace(path, 'a link to a file', 'a directory');
   } else if (live.type !== 'directory') throw cannotReplace(path, typeName(live.type), 'a directory');
-  return before ? { step: note(key, 'unchanged', 'as it shall be'), own: before } : {};
+  return before ? { step: note(key, 'unchanged', 'as desired'), own: before } : {};
 };
 
 /** A file of ours that an earlier step removes counts as missing; one that existed before the package does not. */

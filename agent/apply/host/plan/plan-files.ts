@@ -121,12 +121,12 @@ const planFile = (
   if (differs.length > 0) return act('configured', [...differs, ...owner]);
   const recorded = whyRecorded(isUnchanged, live.leftover);
   if (recorded !== undefined) return act('configured', [recorded, ...owner], false);
-  const asIs = found ? 'taken over as it is' : 'as it shall be';
+  const asIs = found ? 'taken over as it is' : 'as desired';
   const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', asIs);
   return { changes: false, step: () => step };
 };
 
-/** Why a file that is as it shall be is written again, for the record alone; undefined if it is not. */
+/** Why a file that is as desired is written again, for the record alone; undefined if it is not. */
 const whyRecorded = (isUnchanged: boolean, hasLeftover: boolean): string | undefined => {
   if (isUnchanged) return 'taken over as it is';
   return hasLeftover ? 'remains of an interrupted write' : undefined;

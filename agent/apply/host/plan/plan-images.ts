@@ -38,7 +38,7 @@ export const planImages = async ({ options, wanted, owned, taken }: PlanContext)
 const planImage = (name: string, live: InPodman): Step =>
   live === 'missing'
     ? toStep(imageKey(name), 'created', "it is not in Podman's storage", { kind: 'image', detail: { name } })
-    : note(imageKey(name), 'unchanged', 'as it shall be');
+    : note(imageKey(name), 'unchanged', 'as desired');
 
 /** @param other another package that uses the image */
 export const planImageRemoval = (name: string, live: InPodman, other: string | undefined): Step => {

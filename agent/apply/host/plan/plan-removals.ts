@@ -88,13 +88,16 @@ const planFileRemoval = async (context: PlanContext, path: string, own: OwnedFil
   const live = await readEntry(options.root, path, { maxBytes, signal });
   const ours = [own.digest, ...own.previous];
   if (isElsewhere(own, live) && live.type !== 'missing')
-    return listed(note(key, 'skipped', 'its name leads to another place now, where nothing is ours'), false);
+    return listed(
+      note(key, 'skipped', 'its path leads to another entry now, which is not of the package'),
+      false,
+    );
   const replaced = (isElsewhere(own, live) ? undefined : own.replaced) ?? null;
   if (live.type === 'directory' || live.type === 'other')
     return listed(note(key, 'skipped', `it is ${describeEntry(live)} now, which is not ours`), false);
   if (!live.leftover) {
     if (replaced && isRestored(live, replaced, context.options.isRoot))
-      return listed(note(key, 'skipped', 'what was there before is there'), false);
+      return listed(note(key, 'skipped', 'the state from before the package is already there'), false);
     if (live.type === 'missing' && !replaced)
       return listed(note(key, 'unchanged', 'it is gone already'), true);
   }

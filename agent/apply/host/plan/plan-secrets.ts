@@ -54,6 +54,6 @@ const planSecret = (context: PlanContext, secret: WantedSecret, live: Entry): Om
   if (live.digest !== secret.digest) return act('configured', ['content differs', ...differences, ...owner]);
   if (differences.length > 0) return act('configured', [...differences, ...owner]);
   if (live.leftover) return act('configured', ['remains of an interrupted write', ...owner], false);
-  const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as it shall be');
+  const step = skipped ? note(key, 'skipped', skipped) : note(key, 'unchanged', 'as desired');
   return { changes: false, step: () => step };
 };

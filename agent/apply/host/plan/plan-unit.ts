@@ -71,7 +71,7 @@ export const planUnit = async (
   const reasons = reasonsOf(change, target);
   if (reasons.length === 0)
     return isOurs
-      ? note(key, 'unchanged', 'as it shall be')
+      ? note(key, 'unchanged', 'as desired')
       : note(key, 'skipped', 'it is as it was before the package');
   const reason = (isOurs ? reasons : ['back to what it was before the package', ...reasons]).join('; ');
   const isNew = target.own && !target.own.replaced && !owned.units.has(unit.name);
@@ -87,7 +87,7 @@ const readsAny = ({ known, watches }: UnitTarget, changed: ReadonlySet<string>):
 const isGone = ({ known, enablement }: UnitTarget, changed: ReadonlySet<string>): boolean =>
   enablement === 'not-found' && ![...changed].some((path) => hasFragment(known, [path]));
 
-/** What the step changes about a unit. */
+/** Changes of a unit that its step makes. */
 type UnitChange = Pick<UnitDetail, 'unmask' | 'enablement' | 'activity'>;
 
 /** @param affected whether a file that the unit reads changes @param file the file to enable the unit by */
@@ -156,8 +156,8 @@ const refuseUnknown = (
   throw new FleetError(
     'UNIT_FAILED',
     [
-      `Podman's generator on this host makes no ${unit.name} of the quadlets of the package`,
-      made === '' ? 'it makes no service' : `it makes ${made}`,
+      `Podman's generator on this host does not make ${unit.name} from the quadlets of the package`,
+      made === '' ? 'it makes no service at all' : `it makes ${made}`,
       ...refusals.slice(0, 3),
     ].join('; '),
     { hint: 'Name the unit as the generator does (ServiceName= of the quadlet), or correct the quadlet' },

@@ -81,7 +81,7 @@ const planOne = async (
   const says = checked.outcome === 'succeeded' ? found : `it cannot be checked: ${checked.message}`;
   // A check that fails does not say that the host differs: what ran to its end is not run again for it.
   if (isApplied && changed.length === 0) return { step: note(key, 'unchanged', says), own: own(known) };
-  const unlike = known ? 'other than what ran last; ' : 'new; ';
+  const unlike = known ? 'differs from what ran last; ' : 'new; ';
   const why = isApplied ? '' : unlike;
   const step = toStep(key, known ? 'configured' : 'created', `${why}${says}`, {
     kind: 'playbook',

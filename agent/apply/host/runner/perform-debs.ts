@@ -218,7 +218,9 @@ const isLocked = ({ stderr }: CommandResult): boolean =>
   /could not get lock|unable to (?:acquire|lock)|is locked by another process|lock was locked/i.test(stderr);
 
 const busy = (ended: CommandResult): FleetError =>
-  new FleetError('BUSY', `another program of this host works with dpkg: ${fatalError(ended)}`);
+  new FleetError('BUSY', `another program on this host has locked dpkg: ${fatalError(ended)}`, {
+    hint: 'The agent tries again; apt, dpkg and unattended-upgrades are the usual ones',
+  });
 
 /** Where invoke-rc.d and deb-systemd-invoke ask whether they may start a service (invoke-rc.d(8)). */
 const POLICY = '/usr/sbin/policy-rc.d';

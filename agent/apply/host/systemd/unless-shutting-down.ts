@@ -23,7 +23,10 @@ const findShutdownError = async (
     case 'unknown':
       return isFleetError(cause, 'IO')
         ? undefined
-        : new FleetError('IO', 'systemd does not answer', { cause });
+        : new FleetError('IO', 'systemd on this host does not answer', {
+            cause,
+            hint: '"systemctl is-system-running" shows its state; the agent tries again',
+          });
     default:
       return undefined;
   }

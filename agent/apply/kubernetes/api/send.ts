@@ -289,7 +289,7 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
 };
 
 /**
- * What follows an answer: it is the caller's, or the request is sent again, with new credentials, once the server is ready (one that starts
+ * The next act after an answer: it is the caller's, or the request is sent again, with new credentials, once the server is ready (one that starts
  * denies everything until it has read the roles), or after a pause.
  */
 const nextAfter = (

@@ -39,6 +39,7 @@ export const awaitDefinition = async (
       throw new FleetError(
         'APPLY_FAILED',
         `${kind} ${metadata.name} is not established after ${Math.round(timeoutMs / 1000)} s`,
+        { hint: `"kubectl describe ${kind} ${metadata.name}" shows why; the agent tries again` },
       );
     }
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});

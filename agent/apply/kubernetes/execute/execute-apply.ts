@@ -75,7 +75,7 @@ export const executeApply = async (
   return {
     key: step.key,
     outcome: untouched ? 'unchanged' : written,
-    reason: untouched ? 'as it shall be' : `${step.reason}${notes.join('')}`,
+    reason: untouched ? 'as desired' : `${step.reason}${notes.join('')}`,
     state: asJson({
       of: packageId(desired),
       wanted: object.hash,

@@ -103,8 +103,8 @@ const nameIn = (key: string): string => key.slice(key.indexOf('/') + 1);
 const emptied = (assignment: string, count: number): FleetError =>
   new FleetError(
     'APPLY_FAILED',
-    `the package of ${assignment} has no objects, and ${count} of it are on the cluster`,
+    `the new package of ${assignment} is empty, and the cluster has ${count} objects of the current one`,
     {
-      hint: 'To remove a package, take it out of the bundle',
+      hint: 'Nothing was removed. To remove a package, take its assignment out of the release',
     },
   );

@@ -208,7 +208,7 @@ const planUntried = (
       replaces: live.metadata.uid ?? '',
     });
   if (own && migrated.length === 0 && isUntouched(own, wanted, live))
-    return staysAsSeen(planning, live, 'unchanged', 'as it shall be');
+    return staysAsSeen(planning, live, 'unchanged', 'as desired');
   if (leavesDrift(planning)) {
     const reason = 'what others changed stays (fleet-ferry/drift)';
     return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), own);
@@ -267,12 +267,17 @@ const planTried = (
   ];
   const reason = reasons.join('; ');
   if (reasons.length === keeps.length && ownsSame(live, dry)) {
-    const unchanged = note(wanted.key, 'unchanged', reason || 'as it shall be', groupOf(planning));
+    const unchanged = note(wanted.key, 'unchanged', reason || 'as desired', groupOf(planning));
     return done(planning, unchanged, { ...seen(context, wanted, live), keeps: kept });
   }
   const strips = someOf(taking?.strips ?? []);
   const more = defined({ migrates: migrated.length > 0, strips, takes, keeps: kept });
-  return applied(planning, 'configured', reason || 'what is ours of it is recorded', more);
+  return applied(
+    planning,
+    'configured',
+    reason || 'the fields that belong to the package are recorded',
+    more,
+  );
 };
 
 /** Fields of the last release that the package no longer has. */

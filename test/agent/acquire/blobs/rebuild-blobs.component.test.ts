@@ -152,7 +152,7 @@ describe('a patch on a medium', () => {
     const withFree = (free: number): Agent => ({ ...world.agent, freeBytes: async () => free });
     expect(await importMedium(withFree(needed - 7), medium).catch((error: unknown) => error)).toMatchObject({
       code: 'DISK_FULL',
-      message: expect.stringContaining(`this needs ${needed} bytes in `) as string,
+      message: expect.stringContaining(`the release needs ${needed} bytes in `) as string,
       hint: expect.stringContaining('Free 7 bytes ') as string,
     });
     expect(await storedBlobs(world.agent.state)).not.toContain(layer);

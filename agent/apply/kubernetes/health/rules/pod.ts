@@ -32,7 +32,7 @@ export const judgePod = (object: unknown, { now }: Pick<HealthContext, 'now'>): 
   if (phase === 'Running' && ready?.status === 'True') return current('it is ready');
   if (phase === 'Running')
     return inProgress(formatCause(ready ?? { reason: '', message: '' }, 'it is not ready yet'));
-  return inProgress(phase === 'Pending' ? 'it is starting' : 'nothing is known of it yet');
+  return inProgress(phase === 'Pending' ? 'it is starting' : 'its phase is not known yet');
 };
 
 const containersOf = (object: unknown): readonly unknown[] => [

@@ -419,7 +419,7 @@ describe('a Pod', () => {
       'Unschedulable: 0/1 nodes',
       LATER,
     ],
-    ['that nobody has seen is InProgress', live('v1', 'Pod', {}), 'InProgress', 'nothing is known'],
+    ['that nobody has seen is InProgress', live('v1', 'Pod', {}), 'InProgress', 'phase is not known'],
   ]);
 
   it('fails at once when it can never start, and after 30 seconds when its container crashes', () => {
