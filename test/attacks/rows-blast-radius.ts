@@ -131,8 +131,8 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
   ),
   row(
     'N98',
-    'search by the manager',
-    'a path unit whose pattern makes systemd itself search all file systems, or expand braces without end',
+    'work for the manager',
+    'a unit that keeps systemd itself busy: a pattern of files, thousands of calendars, starts without a limit',
     'OUT_OF_BOUNDS',
   ),
   row(

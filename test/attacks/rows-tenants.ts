@@ -178,6 +178,12 @@ export const HOST_BOUNDS: readonly AttackRow[] = [
       ['OUT_OF_BOUNDS', 'on a cluster'],
     ],
   ),
+  row(
+    'N29',
+    'account by its name',
+    'a service with DynamicUser= that systemd runs as an account of the host, such as root or backup, because the unit has its name',
+    'OUT_OF_BOUNDS',
+  ),
 ];
 
 /** What one team may do to the others by its names, its order and its time (N40 to N49). */

@@ -1,4 +1,5 @@
 import { parseUnit, type UnitSetting } from './parse-unit.ts';
+import { parseTimeSpan } from './time-span.ts';
 import { allowsSetting, type UnitScope } from './unit-settings.ts';
 
 const TRUE = ['yes', 'true', 'on', '1'];
@@ -17,14 +18,47 @@ export const unitViolation = (
   if (typeof settings === 'string') return settings;
   const wrong = settings.find((setting) => !allowsSetting(setting, { ...scope, name }));
   if (wrong) return `has ${wrong.name}=${shown(wrong)} in its section ${wrong.section} (line ${wrong.line})`;
-  return name.endsWith('.service') && runsAsRoot(settings) ? 'runs as root, as it has no User=' : undefined;
+  if (startsWithoutLimit(settings))
+    return 'may be started more than once a second, by its StartLimitIntervalSec= and StartLimitBurst=';
+  if (!name.endsWith('.service')) return undefined;
+  return runsAsRoot(settings) ? 'runs as root, as it has no User=' : undefined;
+};
+
+/**
+ * Name of the account that a service without User= runs as, if it has DynamicUser=: systemd takes an account of the host with the name of
+ * the unit, root too, before it makes one (systemd.exec(5), DynamicUser=). Undefined for other units.
+ */
+export const accountOfUnit = (name: string, bytes: Buffer): string | undefined => {
+  const settings = parseUnit(bytes);
+  if (!name.endsWith('.service') || typeof settings === 'string') return undefined;
+  return (lastOf(settings, 'Service', 'User') ?? '') === '' ? /^[^@.]+/.exec(name)?.[0] : undefined;
+};
+
+/** How often a timer says when it runs: systemd's manager computes each of them, and nothing else runs meanwhile. */
+export const countCalendars = (name: string, bytes: Buffer): number => {
+  const settings = name.endsWith('.timer') ? parseUnit(bytes) : [];
+  return typeof settings === 'string' ? 0 : settings.filter((one) => one.name === 'OnCalendar').length;
 };
 
 /** The last setting of a name counts; an empty value resets it. */
-const runsAsRoot = (settings: readonly UnitSetting[]): boolean => {
-  const last = (name: string): string | undefined =>
-    settings.findLast((one) => one.section === 'Service' && one.name === name)?.value;
-  return (last('User') ?? '') === '' && !TRUE.includes(last('DynamicUser') ?? '');
+const lastOf = (settings: readonly UnitSetting[], section: string, name: string): string | undefined =>
+  settings.findLast((one) => one.section === section && one.name === name)?.value;
+
+const runsAsRoot = (settings: readonly UnitSetting[]): boolean =>
+  (lastOf(settings, 'Service', 'User') ?? '') === '' &&
+  !TRUE.includes(lastOf(settings, 'Service', 'DynamicUser') ?? '');
+
+/**
+ * Whether systemd would start the unit again and again, as fast as it can, and do little else. Every way to a start is under this limit:
+ * Restart=, timers, paths, OnSuccess=. DefaultStartLimitIntervalSec= and DefaultStartLimitBurst= are 10 s and 5.
+ */
+const startsWithoutLimit = (settings: readonly UnitSetting[]): boolean => {
+  const interval = lastOf(settings, 'Unit', 'StartLimitIntervalSec') ?? '10';
+  const burst = lastOf(settings, 'Unit', 'StartLimitBurst') ?? '5';
+  if (!/^[1-9]\d{0,8}$/.test(burst)) return true;
+  if (interval === 'infinity') return false;
+  const seconds = parseTimeSpan(interval) ?? Number.POSITIVE_INFINITY;
+  return !Number.isFinite(seconds) || Number(burst) > seconds;
 };
 
 const MAX_SHOWN = 80;

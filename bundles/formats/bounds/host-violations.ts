@@ -3,7 +3,8 @@ import { digestOf } from '../../digest.ts';
 import { canonicalBytes } from '../../json/canonical.ts';
 import type { PackageBounds } from '../bundle/config.ts';
 import type { HostFile, HostPackage, HostPlaybook } from '../bundle/host-package.ts';
-import { unitViolation } from './check-unit.ts';
+import { isBaseAccount } from './base-accounts.ts';
+import { accountOfUnit, countCalendars, unitViolation } from './check-unit.ts';
 import { allowsName, allowsPath } from './package-bounds.ts';
 import { packageSpans, type Span, secondsOf } from './package-seconds.ts';
 import { coversPath, isAgentPath, isAgentUnit, isReserved, SECRETS_IN_MEMORY } from './reserved-paths.ts';
@@ -106,8 +107,67 @@ export const hostViolations = (
         : [{ part: 'checks', index, message: `the check ${check.name} runs a program as root`, grant: ROOT }],
     ),
     ...(install && !isRoot ? [INSTALLS] : []),
+    ...borrowedAccounts(spec, bounds, bytesOf, isBaseAccount),
+    ...overCalendars(spec, bounds, bytesOf),
     ...overTime(spec, bounds, bytesOf),
   ];
+};
+
+type UnitFile = { readonly name: string; readonly index: number; readonly bytes: Buffer };
+
+/** Unit files of a package that may not run as root, without those of the platform's templates. */
+const ownUnitFiles = (
+  { files, units }: Pick<HostPackage, 'files' | 'units'>,
+  { users, platform = [] }: PackageBounds,
+  bytesOf: (file: HostFile) => Buffer | undefined,
+): readonly UnitFile[] => {
+  if (users?.includes('root')) return [];
+  const names = new Set(units.map(({ name }) => `${UNIT_FOLDER}/${name}`));
+  return files.flatMap((file, index): readonly UnitFile[] => {
+    const bytes = names.has(file.path) && !platform.includes(file.path) ? bytesOf(file) : undefined;
+    return bytes ? [{ name: file.path.slice(UNIT_FOLDER.length + 1), index, bytes }] : [];
+  });
+};
+
+/**
+ * Services with DynamicUser= that systemd runs as an account of the host, because it has the name of the unit.
+ * @param isAccount whether the host has a user or group of a name
+ */
+export const borrowedAccounts = (
+  spec: Pick<HostPackage, 'files' | 'units'>,
+  bounds: PackageBounds,
+  bytesOf: (file: HostFile) => Buffer | undefined,
+  isAccount: (name: string) => boolean,
+): readonly BoundsViolation[] =>
+  ownUnitFiles(spec, bounds, bytesOf).flatMap(({ name, index, bytes }): readonly BoundsViolation[] => {
+    const account = accountOfUnit(name, bytes);
+    if (account === undefined || !isAccount(account) || bounds.users?.includes(account)) return [];
+    return [
+      {
+        part: 'files',
+        index,
+        message: `the unit ${name} would run as ${account}, an account of the host with the name of the unit, which DynamicUser= takes`,
+        grant: `users: [${account}]`,
+      },
+    ];
+  });
+
+const MAX_CALENDARS = 64;
+
+const overCalendars = (
+  spec: HostPackage,
+  bounds: PackageBounds,
+  bytesOf: (file: HostFile) => Buffer | undefined,
+): readonly BoundsViolation[] => {
+  const counted = ownUnitFiles(spec, bounds, bytesOf).map((file) => ({
+    ...file,
+    count: countCalendars(file.name, file.bytes),
+  }));
+  const sum = counted.reduce((all, { count }) => all + count, 0);
+  const [most] = counted.toSorted((a, b) => b.count - a.count);
+  if (sum <= MAX_CALENDARS || !most) return [];
+  const message = `its timers have ${sum} lines OnCalendar=, ${most.count} of them in ${most.name}: ${MAX_CALENDARS} are allowed, as systemd does nothing else while it computes them`;
+  return [{ part: 'files', index: most.index, message, grant: ROOT }];
 };
 
 /** Names the entry with the largest share. */

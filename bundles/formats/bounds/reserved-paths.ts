@@ -19,18 +19,25 @@ export const SECRETS_IN_MEMORY = '/run/fleet-agent/secrets';
 
 /** Folders and files below /etc that control permissions, or whose content root runs or trusts. */
 const ETC =
-  `NetworkManager X11 acpi adduser.conf adjtime alternatives anacrontab apparmor apparmor.d apt at.allow at.deny
-audit auditd bash.bashrc bash_completion bash_completion.d binfmt.d ca-certificates ca-certificates.conf cloud cni containerd containers
-cron.allow cron.d cron.daily cron.deny cron.hourly cron.monthly cron.weekly cron.yearly crontab crypttab csh.cshrc csh.login
-dbus-1 debuginfod default deluser.conf depmod.d dhcp dhcpcd.conf dkms docker doas.conf dpkg dracut.conf dracut.conf.d environment
-environment.d exports fstab fuse.conf gai.conf group group- grub.d gshadow gshadow- gss host.conf hostname hosts hosts.allow hosts.deny
-ifplugd inetd.conf init init.d initramfs-tools inittab inputrc iproute2 issue kernel kernel-img.conf krb5.conf krb5.conf.d krb5.keytab
-kubernetes ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload libnss ldap libaudit.conf locale.conf localtime login.defs logrotate.conf
-logrotate.d lvm machine-id mdadm modprobe.conf modprobe.d modules modules-load.d motd mtab netgroup netplan network networks nftables.conf
-nscd.conf nsswitch.conf opt os-release pam.conf pam.d passwd passwd- perl pki polkit-1 ppp profile profile.d protocols python3 rancher rc.local
-rc0.d rc1.d rc2.d rc3.d rc4.d rc5.d rc6.d rcS.d resolv.conf resolvconf rpc rsyslog.conf rsyslog.d securetty security selinux services
-sgml shadow shadow- shells skel ssh ssl subgid subgid- subuid subuid- sudo.conf sudo_logsrvd.conf sudoers sudoers.d sv sysctl.conf sysctl.d
-sysusers.d systemd terminfo timezone tmpfiles.d ucf.conf udev udisks2 update-motd.d vconsole.conf wpa_supplicant xattr.conf xdg xinetd.conf
+  `acpi adduser.conf adjtime aliases alternatives anacrontab ansible apparmor apparmor.d apt at.allow at.deny audit auditd auto.master
+auto.master.d autofs bash.bash_logout bash.bashrc bash_completion bash_completion.d bindresvport.blacklist binfmt.d blkid.conf blkid.tab
+ca-certificates ca-certificates.conf cloud cni confexts containerd containers credstore credstore.encrypted cron.allow cron.d cron.daily
+cron.deny cron.hourly cron.monthly cron.weekly cron.yearly crontab cryptsetup-keys.d crypttab csh.cshrc csh.login dbus-1 debconf.conf
+debian_version debuginfod default deluser.conf depmod.d dhcp dhcpcd.conf dhcpcd.enter-hook dhcpcd.exit-hook dkms dnssec-trust-anchors.d
+doas.conf docker dpkg dracut.conf dracut.conf.d dropbear environment environment.d ethers ethertypes exports extension-release.d
+extensions fail2ban filesystems fstab fuse.conf gai.conf gcrypt gitconfig gnupg gnutls group group- grub.d gshadow gshadow- gss host.conf
+hostid hostname hosts hosts.allow hosts.deny hosts.equiv ifplugd ima incus inetd.conf init init.d initramfs-tools initrd-release inittab
+inputrc insserv insserv.conf integritytab ipe iproute2 iscsi issue issue.d issue.net k0s kernel kernel-img.conf krb5 krb5.conf krb5.conf.d
+krb5.keytab krb5kdc kubernetes ld.so.cache ld.so.conf ld.so.conf.d ld.so.preload ldap libaudit.conf libnss libpaper.d libuser.conf libvirt
+locale.conf locale.gen localtime login.defs logrotate.conf logrotate.d lvm lxc lxd machine-id machine-info machines mdadm mime.types
+mke2fs.conf ModemManager modprobe.conf modprobe.d modules modules-load.d motd motd.d mtab multipath multipath.conf nanorc needrestart
+netconfig netgroup netid netns netplan network NetworkManager networks nftables.conf nologin nscd.conf nsswitch.conf nvpcr opt os-release
+pam.conf pam.d passwd passwd- pcrlock.d perl pkcs11 pki polkit-1 portables ppp profile profile.d protocols publickey python3 python3.11
+python3.13 rancher rc rc.local rc0.d rc1.d rc2.d rc3.d rc4.d rc5.d rc6.d rcS.d repart.d request-key.conf request-key.d resolv.conf
+resolvconf rmt rpc rsyslog.conf rsyslog.d salt screenrc securetty security selinux services sgml shadow shadow- shadow-maint shells skel
+smack ssh ssl sssd subgid subgid- subuid subuid- sudo.conf sudo_logsrvd.conf sudoers sudoers.d suid-debug sv sysctl.conf sysctl.d sysstat
+system-update systemd sysupdate.d sysusers.d termcap terminal-colors.d terminfo timezone tmpfiles.d tmux.conf ttys ucf.conf udev udisks2
+update-motd.d userdb vconsole.conf verity.d veritytab vim watchdog.conf watchdog.d wgetrc wpa_supplicant X11 xattr.conf xdg xinetd.conf
 xinetd.d zsh zshenv zshrc`
     .split(/\s+/)
     .map((name) => `/etc/${name}`);
@@ -40,18 +47,28 @@ const SYSTEM_PATHS = [
   ...'bin boot dev efi home lib lib32 lib64 libx32 lost+found proc root sbin sys usr'
     .split(' ')
     .map((name) => `/${name}`),
-  ...'credentials cloud-init containerd cryptsetup dbus docker initctl initramfs k3s lock log mount nologin reboot-required reboot-required.pkgs resolvconf sshd sudo systemd udev user utmp'
-    .split(' ')
+  ...`agetty.reload binfmt.d blkid boot-loader-entries capsules cloud-init confexts containerd credentials credstore credstore.encrypted
+cryptsetup cryptsetup-keys.d dbus dbus-1 dnssec-trust-anchors.d docker environment.d extensions fsck host initctl initramfs ipe issue
+issue.d k3s libvirt lock log lxc machine-id machines media modprobe.d modules-load.d motd motd.d motd.dynamic mount netns NetworkManager
+nextroot nologin nscd openrc pcrlock.d plymouth polkit-1 portables reboot-required reboot-required.pkgs repart.d resolvconf shutdown
+ssh-unix-local sshd sudo sysctl.d systemd sysupdate.d sysusers.d tmpfiles.d udev udisks2 user userdb utmp uuidd verity.d`
+    .split(/\s+/)
     .map((name) => `/run/${name}`),
-  ...'AccountsService alsa apt aspell cloud containerd containers dbus dhcp docker dpkg etcd initramfs-tools k0s kubelet logrotate microk8s misc NetworkManager os-prober pam plymouth polkit-1 private python rancher snapd ssl sudo systemd ubuntu-advantage ucf usbutils vim'
-    .split(' ')
+  ...`AccountsService alsa apt aspell capsules cloud confexts container containerd containers dbus dhcp dkms docker dpkg etcd extensions
+extensions.mutable flatpak incus initramfs-tools iscsi k0s kubelet libvirt logrotate lxc lxd machines microk8s misc NetworkManager
+os-prober pam pcrlock.d plymouth polkit-1 portables private python rancher salt selinux snapd ssl sss sudo systemd ubuntu-advantage ucf
+udisks2 usbutils vim`
+    .split(/\s+/)
     .map((name) => `/var/lib/${name}`),
-  ...'apt apparmor debconf dbconfig-common dictionaries-common fontconfig ldconfig man private'
+  ...'apparmor apt dbconfig-common debconf dictionaries-common fontconfig ldconfig man private'
     .split(' ')
     .map((name) => `/var/cache/${name}`),
-  ...'apt audit dpkg.log journal lastlog private wtmp'.split(' ').map((name) => `/var/log/${name}`),
+  ...'alternatives.log apt audit btmp dpkg.log faillog journal lastlog private wtmp'
+    .split(' ')
+    .map((name) => `/var/log/${name}`),
   '/opt/bin',
   '/opt/cni',
+  '/opt/containerd',
   '/var/backups',
   '/var/lock',
   '/var/mail',

@@ -48,6 +48,10 @@ const units: Rule = (value, scope) =>
 
 const ownUnits: Rule = (value, scope) => words(value).every((name) => isOwn(name, scope));
 
+/** Another slice has the memory and processor time of others, and -.slice as much as all services of the system together. */
+const slices: Rule = (value, scope) =>
+  words(value).every((name) => name === 'system.slice' || (name.endsWith('.slice') && isOwn(name, scope)));
+
 /**
  * Targets that a boot reaches last. A unit that they pull in, or that is ordered before them, delays nothing else. An earlier
  * target would wait for the unit together with everything ordered after that target: the agent, too.
@@ -94,13 +98,6 @@ const command: Rule = (value) =>
 
 /** An absolute path without patterns and specifiers, which systemd would expand. */
 const plainPath = (path: string): boolean => /^\/[A-Za-z0-9._@/+:-]+$/.test(path);
-
-/**
- * systemd's manager itself looks for the files of such a pattern, and nothing else runs meanwhile: `/{a,b}{a,b}...` has as many spellings as it
- * likes, and one of folders is a search of all file systems. A pattern in the last component reads one folder.
- */
-const patternInFolder: Rule = (value) =>
-  /^(?:\/[A-Za-z0-9._@+:-]+)*\/[A-Za-z0-9._@+:*?-]+$/.test(value) && value.split('*').length <= 4;
 
 const directoriesIn =
   (home: string): Rule =>
@@ -163,10 +160,11 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
     ['CacheDirectory', directoriesIn('/var/cache')],
     ['LogsDirectory', directoriesIn('/var/log')],
     ['RuntimeDirectory', directoriesIn('/run')],
+    ['Slice', slices],
     ...all(
       `Environment WorkingDirectory UMask Restart RestartSec RestartSteps RestartMaxDelaySec RestartPreventExitStatus
       RestartForceExitStatus SuccessExitStatus RemainAfterExit RuntimeMaxSec WatchdogSec NotifyAccess KillSignal SendSIGHUP
-      Slice SyslogIdentifier
+      SyslogIdentifier
       LogRateLimitBurst LogRateLimitIntervalSec LimitNOFILE LimitNPROC LimitCORE StateDirectoryMode CacheDirectoryMode
       LogsDirectoryMode RuntimeDirectoryMode RuntimeDirectoryPreserve NoNewPrivileges CapabilityBoundingSet
       DevicePolicy IPAddressAllow InaccessiblePaths KeyringMode LockPersonality MemoryDenyWriteExecute NoExecPaths ExecPaths
@@ -180,19 +178,20 @@ const SETTINGS: Readonly<Record<string, ReadonlyMap<string, Rule>>> = {
   ]),
   Slice: new Map(RESOURCES),
   Timer: new Map([
+    ['OnCalendar', (value) => value.length <= 100],
     ...all(
-      `OnActiveSec OnBootSec OnStartupSec OnUnitActiveSec OnUnitInactiveSec OnCalendar AccuracySec RandomizedDelaySec
+      `OnActiveSec OnBootSec OnStartupSec OnUnitActiveSec OnUnitInactiveSec AccuracySec RandomizedDelaySec
       FixedRandomDelay Persistent RemainAfterElapse`,
       anything,
     ),
     ['Unit', units],
   ]),
   Path: new Map([
+    // Without PathExistsGlob: systemd's manager itself searches, expands braces and holds every match in its memory.
     ...all(
       'PathExists PathChanged PathModified DirectoryNotEmpty TriggerLimitBurst TriggerLimitIntervalSec',
       anything,
     ),
-    ['PathExistsGlob', patternInFolder],
     ['Unit', units],
   ]),
   Install: new Map([

@@ -1,9 +1,13 @@
 import { join } from 'node:path';
 import { describe, expect, it, test } from 'vitest';
+import { refuseBorrowedAccounts } from '../../../agent/apply/host/plan/refuse-borrowed-accounts.ts';
 import { checkBounds } from '../../../agent/apply/check-bounds.ts';
 import { boundsOf } from '../../../bundles/formats/bounds/bounds-of.ts';
 import type { PackageBounds } from '../../../bundles/formats/bundle/config.ts';
 import type { DesiredPackage } from '../../../agent/model/target.ts';
+import type { Accounts } from '../../../agent/apply/host/live/accounts.ts';
+import { fileKey } from '../../../agent/apply/host/owned/owned-state.ts';
+import { digestOf } from '../../../bundles/digest.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { liveFiles } from '../folder-target.ts';
 import { createWorld, onePackage, type World } from '../world.ts';
@@ -76,6 +80,52 @@ describe('a host package outside of its bounds', () => {
     expect(values).toThrow('the site value "line" is not one that it may read');
     expect(time).toThrow('of which the check slow for 3600 s; its workspace may for 3599 s');
     for (const one of [values, time]) expect(await verdict(async () => one())).toBe('OUT_OF_BOUNDS');
+  });
+
+  it('N29: as an account that only the host knows, by the name of its unit -> OUT_OF_BOUNDS', async () => {
+    const path = '/etc/systemd/system/print.service';
+    const content = Buffer.from('[Service]\nDynamicUser=yes\nExecStart=/opt/label/print\n');
+    const spec = {
+      id: 'label',
+      directories: [],
+      files: [
+        {
+          path,
+          content: 'files/a',
+          size: content.length,
+          digest: digestOf(content),
+          mode: '0644',
+          owner: 'root',
+          group: 'root',
+        },
+      ],
+      units: [{ name: 'print.service', enabled: true, active: true, restartOn: [] }],
+      checks: [],
+      critical: [],
+    };
+    const desired = (users: readonly string[]): DesiredPackage => ({
+      assignment: 'label',
+      package: 'sha256:0',
+      siteValues: 'sha256:0',
+      files: new Map([
+        ['package.json', Buffer.from(JSON.stringify(spec))],
+        ['files/a', content],
+      ]),
+      siteInputs: [],
+      bounds: { ...bounds, units: ['print.*'], users },
+    });
+    const host = (...names: readonly string[]): Accounts => ({
+      users: new Map(names.map((name) => [name, 990])),
+      groups: new Map(),
+    });
+    const check = (accounts: Accounts, users: readonly string[] = [], owned = new Set<string>()) =>
+      verdict(async () => refuseBorrowedAccounts(desired(users), accounts, owned));
+    expect(await check(host('print'))).toBe('OUT_OF_BOUNDS');
+    expect(await check({ users: undefined, groups: new Map([['print', 7]]) })).toBe('OUT_OF_BOUNDS');
+    expect(await check(host('other'))).toBe('ACCEPT');
+    expect(await check(host('print'), ['print'])).toBe('ACCEPT');
+    // An installed service is corrected without a new check.
+    expect(await check(host('print'), [], new Set([fileKey(path)]))).toBe('ACCEPT');
   });
 
   it("is refused for the agent's own files, also in a package of the platform", async () => {

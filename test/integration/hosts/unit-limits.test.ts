@@ -1,10 +1,19 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { isBaseAccount } from '../../../bundles/formats/bounds/base-accounts.ts';
+import { unitViolation } from '../../../bundles/formats/bounds/check-unit.ts';
+import { isReserved } from '../../../bundles/formats/bounds/reserved-paths.ts';
 import { isReservedUnit } from '../../../bundles/formats/bounds/reserved-units.ts';
 import { parseTimeSpan } from '../../../bundles/formats/bounds/time-span.ts';
 import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { startUnitsHost, SYSTEM, type UnitsHost } from './units-host/world.ts';
+
+const NOTHING = { unit: () => false, user: () => false, directory: () => false, file: () => false };
+
+/** Texts in systemd's programs that only look like a path. */
+const isText = (path: string): boolean =>
+  ['/run/systemd.pre-switch-root', '/var/lib/machine'].includes(path) || path.startsWith('/var/lib/systemd');
 
 /** The limits on order and time of units (docs/workspaces.md), asked of systemd itself. */
 describeOnDebians([], 'the limits of units without root', ({ base, debian }) => {
@@ -58,20 +67,70 @@ describeOnDebians([], 'the limits of units without root', ({ base, debian }) => 
     expect(names.filter((name) => !isReservedUnit(name))).toEqual([]);
   });
 
-  it('refuse braces in a pattern, which systemd expands, and patterns of folders, which it searches', async () => {
-    await world.sh('mkdir -p /run/found/b/c && touch /run/found/b/c/job-1.json');
-    const starts = async (pattern: string): Promise<string> => {
-      await world.put(`${SYSTEM}/look.service`, '[Service]\nExecStart=/bin/sleep 1000\n');
-      await world.put(`${SYSTEM}/look.path`, `[Path]\nPathExistsGlob=${pattern}\n`);
-      await world.sh('systemctl daemon-reload; systemctl start look.path; sleep 0.2');
-      const state = await world.sh('systemctl show -P ActiveState look.service');
-      await world.sh('systemctl stop look.path look.service');
-      return state.trim();
+  it('leave out patterns of files, of which systemd holds every match in its memory', async () => {
+    await world.sh(
+      `mkdir -p /run/found && cd /run/found && python3 -c "for i in range(100000): open('a' * 240 + '%010d' % i, 'w').close()"`,
+    );
+    await world.put(`${SYSTEM}/look.service`, '[Service]\nExecStart=/bin/sleep 1000\n');
+    await world.put(`${SYSTEM}/look.path`, '[Path]\nPathExistsGlob=/run/found/*\n');
+    const most = async (): Promise<number> =>
+      Number(await world.sh(`awk '/VmHWM/ {print $2}' /proc/1/status`));
+    await world.sh('systemctl daemon-reload');
+    const before = await most();
+    await world.sh('systemctl start look.path');
+    // 20 MiB of names in kB.
+    expect((await most()) - before).toBeGreaterThan(20 << 10);
+    await world.sh('systemctl stop look.path look.service; rm -r /run/found');
+    const unit = Buffer.from('[Path]\nPathExistsGlob=/run/found/*\n');
+    expect(unitViolation('look.path', unit, { ...NOTHING, unit: () => true })).toContain('PathExistsGlob');
+  });
+
+  it('bound the calendars of timers, each of which systemd itself computes', async () => {
+    const cpu = async (): Promise<number> =>
+      (await world.sh("cut -d' ' -f14,15 /proc/1/stat"))
+        .split(' ')
+        .reduce((sum, one) => sum + Number(one), 0);
+    const cost = async (count: number): Promise<number> => {
+      await world.put(`${SYSTEM}/often.service`, '[Service]\nExecStart=/bin/true\n');
+      await world.put(
+        `${SYSTEM}/often.timer`,
+        `[Timer]\n${'OnCalendar=Mon *-2,4,6,9,11-31\n'.repeat(count)}`,
+      );
+      await world.sh('systemctl daemon-reload');
+      const before = await cpu();
+      await world.sh('systemctl start often.timer; systemctl stop often.timer');
+      return (await cpu()) - before;
     };
-    expect(await starts('/run/found/{a,b}/{c,d}/job-1.json')).toBe('active');
-    expect(await starts('/run/*/b/*/job-1.json')).toBe('active');
-    expect(await starts('/run/found/b/c/job-*.json')).toBe('active');
-    expect(await starts('/run/found/b/c/job-?.yaml')).toBe('inactive');
+    // In hundredths of a second. A unit file has room for 8,000 such lines.
+    expect(await cost(128)).toBeGreaterThan(await cost(16));
+  });
+
+  it('reserve the accounts that a host has before any package, which DynamicUser= takes', async () => {
+    const runsAs = async (name: string): Promise<string> => {
+      await world.put(
+        `${SYSTEM}/${name}.service`,
+        '[Service]\nType=oneshot\nDynamicUser=yes\nExecStart=/bin/sh -c "id -un >/run/as"\nBindPaths=/run\n',
+      );
+      await world.sh(
+        `touch /run/as; chmod 666 /run/as; systemctl daemon-reload; systemctl start ${name}.service`,
+      );
+      return world.sh(`cat /run/as; rm /run/as ${SYSTEM}/${name}.service`);
+    };
+    expect([await runsAs('root'), await runsAs('backup')]).toEqual(['root', 'backup']);
+    const names = (await world.sh('cut -d: -f1 /etc/passwd /etc/group')).split('\n');
+    expect(names).toContain('disk');
+    expect(names.filter((name) => !isBaseAccount(name))).toEqual([]);
+  });
+
+  it('reserve what the host has below /etc, and every folder that systemd itself names', async () => {
+    const etc = (await world.sh('ls /etc')).split('\n').map((name) => `/etc/${name}`);
+    expect(etc.length).toBeGreaterThan(60);
+    const found = await world.sh(
+      `find /usr/lib/systemd /usr/lib/*/systemd /usr/bin/systemd-sysext /usr/bin/systemd-tmpfiles -type f -print0 | xargs -0 grep -aohE '/(etc|run|var/lib)/[A-Za-z][A-Za-z0-9._-]+[A-Za-z0-9]' | sort -u`,
+    );
+    const folders = found.split('\n').filter((path) => !isText(path));
+    expect(folders).toContain('/run/tmpfiles.d');
+    expect([...etc, ...folders].filter((path) => !isReserved(path))).toEqual([]);
   });
 
   const cycles = async (files: Readonly<Record<string, string>>): Promise<readonly string[]> => {

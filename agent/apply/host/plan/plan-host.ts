@@ -5,6 +5,7 @@ import { readAccounts } from '../live/accounts.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
 import { currentKeys } from '../owned/current-keys.ts';
+import { refuseBorrowedAccounts } from './refuse-borrowed-accounts.ts';
 import { refuseOwnPlaces } from './refuse-own-places.ts';
 import { planImages } from './plan-images.ts';
 import { planPlaybooks } from '../playbooks/plan-playbooks.ts';
@@ -29,7 +30,7 @@ import { planUnits } from './plan-units.ts';
  * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
  * Debian packages (which bring units and users), images, remove entries of another type, then accounts, directories, files,
  * removals, settings, daemon-reload, playbooks and units, and at last images that nothing runs any more.
- * @throws FleetError PATH_CLAIMED, TOOL_MISSING, APPLY_FAILED, UNIT_FAILED; as readWanted and readEntryIn
+ * @throws FleetError PATH_CLAIMED, OUT_OF_BOUNDS, TOOL_MISSING, APPLY_FAILED, UNIT_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
   options: HostTargetOptions,
@@ -49,6 +50,7 @@ export const planHost = async (
   }
   const quadlets = await readQuadlets(options, written, signal);
   const accounts = await readAccounts(options.root);
+  if (desired) refuseBorrowedAccounts(desired, accounts, new Set(owned.map(({ key }) => key)));
   const inventory = readOwned(owned, names);
   const asked = [...(wanted?.units ?? []).map(({ name }) => name), ...inventory.units.keys()];
   const seen = options.services === 'none' ? new Map() : await readUnits(options, asked, signal);

@@ -75,6 +75,11 @@ describe('a path of a registered application', () => {
     '/etc/modules-load.d/label.conf',
     '/boot/grub/grub.cfg',
     '/etc/systemd/system-generators/label',
+    '/etc/extensions/label/usr/bin/ls',
+    '/etc/ansible/facts.d/label.fact',
+    '/etc/needrestart/conf.d/label.conf',
+    '/etc/userdb/label.user',
+    '/run/tmpfiles.d/label.conf',
     '/etc/systemd/system/label.service',
     '/etc/systemd/system/label.service.d/root.conf',
     '/etc/systemd/system/service.d/root.conf',
@@ -93,7 +98,7 @@ describe('a path of a registered application', () => {
     );
   });
 
-  test.for(['sudoers', 'ssh', 'cron.d', 'systemd', 'passwd', 'apt'])(
+  test.for(['sudoers', 'ssh', 'cron.d', 'systemd', 'passwd', 'apt', 'extensions', 'ansible', 'userdb'])(
     'N20: a registration named %s has no folder of the system -> OUT_OF_BOUNDS',
     async (registration) => {
       const { code } = await refusal(file(`/etc/${registration}`), { registration });
@@ -201,6 +206,7 @@ describe('a unit file of a registered application', () => {
     'DynamicUser=yes\nTimeoutStopSec=1min 30s\nKillMode=mixed\nFinalKillSignal=SIGKILL\nCPUWeight=20\nIOWeight=100',
     'DynamicUser=yes\n[Unit]\nBefore=multi-user.target shutdown.target label@1.service\nAfter=network-online.target',
     'DynamicUser=yes\n[Install]\nWantedBy=graphical.target label.target\nRequiredBy=label.target',
+    'DynamicUser=yes\nSlice=label.slice',
   ])('that runs as a granted user is accepted: %s', async (lines) => {
     expect((await assemble(service(lines), granted({ users: ['labels'] }))).bounds?.users).toEqual([
       'labels',
@@ -300,6 +306,8 @@ describe('a unit file of a registered application', () => {
     ['a last signal that can be ignored', 'FinalKillSignal=SIGTERM'],
     ['weight taken from others', 'CPUWeight=10000'],
     ['memory taken from others', 'MemoryMin=100%'],
+    ["the slice of another team's", 'Slice=payments.slice'],
+    ['a share as large as that of all services', 'Slice=-.slice'],
     ['an order before the system', '[Unit]\nBefore=sysinit.target'],
     ['an order before the agent', '[Unit]\nBefore=fleet-agent.service'],
     ["an order before another team's unit", '[Unit]\nBefore=label.path payments.service'],
@@ -338,13 +346,54 @@ describe('a unit file of a registered application', () => {
     '/run/*/label',
     '/run/[a-z]/label',
     '/run/label/a*b*c*d*e*f*g',
-    'run/label/*',
-    '/%t/*',
+    '/run/label/job-*.json',
   ])('N98: that makes systemd itself search for %s -> OUT_OF_BOUNDS', async (pattern) => {
     const { code } = await refusal(unit('label.path', `[Path]\nPathExistsGlob=${pattern}`));
     expect(code).toBe('OUT_OF_BOUNDS');
-    await assemble(unit('label.path', '[Path]\nPathExistsGlob=/run/label/job-*.json'));
   });
+
+  test.for([
+    'StartLimitIntervalSec=0',
+    'StartLimitBurst=0',
+    'StartLimitBurst=1000000',
+    'StartLimitIntervalSec=1us',
+    'StartLimitIntervalSec=1min\nStartLimitBurst=61',
+  ])('N98: that systemd starts without a limit, %s -> OUT_OF_BOUNDS', async (lines) => {
+    const { code } = await refusal(
+      service(`DynamicUser=yes\nRestart=always\nRestartSec=0\n[Unit]\n${lines}`),
+    );
+    expect(code).toBe('OUT_OF_BOUNDS');
+    for (const slow of ['StartLimitIntervalSec=1min\nStartLimitBurst=60', 'StartLimitIntervalSec=infinity'])
+      await assemble(service(`DynamicUser=yes\nRestart=always\n[Unit]\n${slow}`));
+  });
+
+  test.for([
+    ['many lines', `[Timer]\n${'OnCalendar=Mon *-2-30\n'.repeat(65)}`],
+    ['a long line', `[Timer]\nOnCalendar=*:${'1,'.repeat(60)}1`],
+  ] as const)('N98: with calendars that systemd computes for long, %s -> OUT_OF_BOUNDS', async ([, text]) => {
+    expect((await refusal(unit('label.timer', text))).code).toBe('OUT_OF_BOUNDS');
+    await assemble(unit('label.timer', `[Timer]\n${'OnCalendar=daily\n'.repeat(64)}`));
+  });
+
+  test.for([
+    ['root', 'root.service'],
+    ['root', 'root@label.service'],
+    ['backup', 'backup.service'],
+    ['disk', 'disk@1.service'],
+    ['postgres', 'postgres.service'],
+  ] as const)(
+    'N29: as the account %s of the host, by the name %s -> OUT_OF_BOUNDS',
+    async ([account, name]) => {
+      const spec = unit(name, '[Service]\nDynamicUser=yes\nExecStart=/opt/label/print');
+      const { code, hint } = await refusal(spec, granted({ units: ['*'] }));
+      expect(code).toBe('OUT_OF_BOUNDS');
+      expect(hint).toContain(`Workspace printing: host: {users: [${account}]}`);
+      await assemble(spec, granted({ units: ['*'], users: [account] }));
+      // Another account of its own is as good.
+      const named = unit(name, '[Service]\nUser=labels\nExecStart=/opt/label/print');
+      await assemble(named, granted({ units: ['*'], users: ['labels'] }));
+    },
+  );
 
   test.for([
     ['cron', 'cron.service'],
