@@ -33,6 +33,8 @@ export type ConfigFlags = {
   readonly 'prune-budget'?: number | undefined;
   readonly 'replaced-mib'?: number | undefined;
   readonly 'outbox-mib'?: number | undefined;
+  readonly 'metrics-file'?: string | undefined;
+  readonly 'metrics-address'?: string | undefined;
   readonly clock?: string | undefined;
   readonly targets?: readonly string[] | undefined;
   readonly kubeconfig?: string | undefined;
@@ -91,6 +93,8 @@ export abstract class AgentCommand extends FleetCommand {
       replacedMib: flags['replaced-mib'],
       outboxMib: flags['outbox-mib'],
       clock: flags.clock,
+      metricsFile: flags['metrics-file'],
+      metricsAddress: flags['metrics-address'],
       targets: wordList(flags.targets, ','),
       kubeconfig: flags.kubeconfig,
       kubeContext: flags['kube-context'],

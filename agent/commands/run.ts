@@ -77,12 +77,18 @@ export default class Run extends AgentCommand {
     using _service = await holdServiceLock(state.directory);
     const { createDaemon } = await import('../daemon/create-daemon.ts');
     const { runDaemon } = await import('../daemon/run-daemon.ts');
+    const { createPublisher } = await import('../publish/create-publisher.ts');
+    const own = await this.agentOf(config, state, edge);
+    await using publisher = await createPublisher(own, config, this.config.version);
     const agent = {
-      ...(await this.agentOf(config, state, edge)),
-      onJournal: () => progress.within(openOperation(state) ? STEP_MS : LOOK_MS),
+      ...own,
+      onJournal: () => {
+        progress.within(openOperation(state) ? STEP_MS : LOOK_MS);
+        publisher.collect();
+      },
     };
     await using daemon = createDaemon(agent, config, log, process.env);
-    await runDaemon({ ...daemon, progress });
+    await runDaemon({ ...daemon, progress, publisher });
     await watching;
   }
 

@@ -1,8 +1,12 @@
+import { Flags } from '@oclif/core';
 import { shortDigest } from '#bundles/digest';
 import { shortSet } from '#bundles/formats/medium/parts/part';
+import { plainLine } from '#bundles/errors';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
 import type { Printed } from '#cli/format-table';
 import { partList } from '../acquire/blobs/parts-missing.ts';
+import { verdictOf } from '../observe/agent-facts.ts';
+import { sleep } from '../daemon/wake-signal.ts';
 import { judgeLook, type Looked, type LookVerdict } from '../observe/judge-look.ts';
 import { type PackageState, readStatus, type Status as StatusReport } from '../observe/read-status.ts';
 import { describeRebootStatus } from '../observe/reboot/reboot-status.ts';
@@ -17,41 +21,69 @@ export default class Status extends AgentCommand {
   static override description =
     'Exit code 7 when a package failed; 8 when one is held back, differs from its release or was not compared with it lately, ' +
     'when the service should run and does not, or no release was accepted yet.';
-  static override examples = ['<%= config.bin %> status', '<%= config.bin %> status --json'];
+  static override examples = [
+    '<%= config.bin %> status',
+    '<%= config.bin %> status --watch',
+    '<%= config.bin %> status --json',
+  ];
+  static override flags = {
+    watch: Flags.boolean({
+      char: 'w',
+      description: 'Show it again when it changes, until interrupted; with --json one object a line',
+    }),
+  };
 
-  async run(): Promise<StatusReport> {
+  async run(): Promise<StatusReport | undefined> {
     const { flags } = await this.parse(Status);
     const read = (agent: Agent, config: Config) => ({
       status: readStatus(agent, config),
       verdict: judgeLook(agent, config),
     });
+    if (flags.watch) {
+      await this.reading(flags, (agent, config) => this.watch(() => read(agent, config)), openToRead);
+      return undefined;
+    }
     const { status, verdict } = await this.reading(flags, read, openToRead);
     this.print(...show(status, verdict));
-    process.exitCode = exitCodeOfStatus(status);
+    process.exitCode = EXIT_CODES[verdictOf(status)];
     return status;
+  }
+
+  /** Shows what `read` finds now, and again when it differs or ages have grown. A terminal shows the last one alone. */
+  private async watch(
+    read: () => { readonly status: StatusReport; readonly verdict: LookVerdict },
+  ): Promise<void> {
+    let shown = '';
+    let minutes = -1;
+    while (!this.signal.aborted) {
+      const { status, verdict } = read();
+      const text = JSON.stringify(status);
+      const passed = this.jsonEnabled() ? 0 : Math.floor(performance.now() / AGES_MS);
+      if (text !== shown || (process.stdout.isTTY && passed !== minutes)) {
+        if (this.jsonEnabled()) process.stdout.write(`${plainLine(text)}\n`);
+        else if (process.stdout.isTTY) process.stdout.write(CLEAR);
+        else if (shown !== '') this.log();
+        this.print(...show(status, verdict));
+      }
+      shown = text;
+      minutes = passed;
+      process.exitCode = EXIT_CODES[verdictOf(status)];
+      await sleep(WATCH_MS, this.signal);
+    }
+  }
+
+  /** `--watch` has printed each state when it was read. */
+  protected override logJson(json: unknown): void {
+    if (json !== undefined) super.logJson(json);
   }
 }
 
-const HELD: ReadonlySet<string> = new Set(['PRUNE_BUDGET', 'REMOVAL_WAITS']);
+const WATCH_MS = 1000;
+const AGES_MS = 60_000;
+/** Moves to the top left corner and clears the screen and what scrolled out of it. */
+const CLEAR = '\x1b[H\x1b[2J\x1b[3J';
 
-/** 7: a package failed. 8: something is held back, differs, cannot be read or was not looked at; or no release was ever accepted. */
-const exitCodeOfStatus = ({
-  packages,
-  release,
-  service,
-  diskFull,
-}: Pick<StatusReport, 'packages' | 'release' | 'service' | 'diskFull'>): 0 | 7 | 8 => {
-  if (packages.some(({ status }) => status === 'failed' || status === 'broken')) return 7;
-  const needsLook = packages.some(
-    ({ status, code, drift, unreadable, isOld }) =>
-      isOld ||
-      status === 'skipped' ||
-      (code !== null && HELD.has(code)) ||
-      drift.length > 0 ||
-      unreadable !== null,
-  );
-  return needsLook || diskFull || service.todo !== null || release === null ? 8 : 0;
-};
+const EXIT_CODES = { Ready: 0, Failed: 7, Waiting: 8 } as const;
 
 const show = (status: StatusReport, verdict: LookVerdict): readonly Printed[] => {
   const {

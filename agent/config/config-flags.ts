@@ -64,6 +64,16 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_CLOCK',
     helpGroup: 'CONFIGURATION',
   }),
+  'metrics-file': Flags.string({
+    description: 'File for the textfile collector of node_exporter [default: none]',
+    env: 'FLEET_AGENT_METRICS_FILE',
+    helpGroup: 'CONFIGURATION',
+  }),
+  'metrics-address': Flags.string({
+    description: 'Address at which the daemon answers GET /metrics [default: none]',
+    env: 'FLEET_AGENT_METRICS_ADDRESS',
+    helpGroup: 'CONFIGURATION',
+  }),
   targets: Flags.string({
     description: 'Target that packages are applied to [default: host]',
     env: 'FLEET_AGENT_TARGETS',

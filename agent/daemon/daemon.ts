@@ -5,6 +5,7 @@ import type { Sleep, WakeSignal } from './wake-signal.ts';
 import type { ContactKeeper } from '../store/contact.ts';
 import type { Log } from '../model/log.ts';
 import type { Progress } from './progress.ts';
+import type { Publisher } from '../publish/create-publisher.ts';
 import type { Windows } from '#bundles/windows';
 
 /** The dependencies of the daemon as functions, so that a test can replace the environment and the clock. */
@@ -41,6 +42,8 @@ export type Daemon = {
   readonly pollMs: number;
   /** Deadline of the loop of looks; absent where nothing watches it. */
   readonly progress?: Progress;
+  /** Shows the agent's state; absent where a test has no use for it. */
+  readonly publisher?: Publisher;
   /** Runs one piece of work at a time, with the state directory locked. */
   readonly exclusively: RunExclusively;
   readonly now: () => Date;
@@ -56,6 +59,8 @@ export type Rounds = {
   readonly look: WakeSignal;
   /** Wakes the visit of the hub: there are events to report. */
   readonly hub: WakeSignal;
+  /** Wakes the publication: something may have changed. */
+  readonly publish: WakeSignal;
   /** Ends the retry pause of one peer when the other answers again, because usually the network has come back. */
   readonly back: { readonly registry: WakeSignal; readonly hub: WakeSignal };
   /** Ends the current look after its package, and its health wait immediately. */

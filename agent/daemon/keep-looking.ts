@@ -31,6 +31,7 @@ export const keepLooking = async (daemon: Daemon, rounds: Rounds): Promise<void>
       }
     }
     rounds.hub.wake();
+    rounds.publish.wake();
     const rest = Math.min(msUntilNextLook(daemon), failures > 0 ? pauseAfter(failures) : Infinity);
     progress?.within(rest + SLACK_MS);
     await rounds.look.rest(rest);

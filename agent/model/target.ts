@@ -5,6 +5,7 @@ import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Outcome } from '#bundles/formats/events/event';
+import type { AgentFacts, Happening } from './agent-facts.ts';
 import type { Machine } from './machine.ts';
 import type { PackageSecrets } from './package-secrets.ts';
 
@@ -235,6 +236,15 @@ export type Target = {
    * @throws FleetError PERMISSION, IO
    */
   readonly pruneCopies?: (which: 'all' | 'too many') => Promise<Pruned>;
+  /**
+   * Shows the agent and what happened where people of the target look. Returns what prevents a part of it: sentences for the log.
+   * @throws FleetError API_UNREACHABLE, ABORTED
+   */
+  readonly show?: (
+    facts: AgentFacts,
+    happenings: readonly Happening[],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
   /** For `doctor`: checks presence and permissions. Changes nothing; findings are returned, not thrown. */
   readonly examine?: (signal: AbortSignal) => Promise<readonly Examined[]>;
   /**

@@ -13,6 +13,7 @@ import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { keysNamed } from './plan/keys-named.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
+import { showOnCluster } from './show/show-on-cluster.ts';
 import { stateOf } from './owned-state.ts';
 import { createRightsCheck } from './plan/check-rights.ts';
 import { planAdoptions } from './plan/plan-adoptions.ts';
@@ -95,6 +96,9 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     pruneCopies: (which) => pruneBackups(options.copies, which),
     examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
     ...defined({
+      show: options.lease
+        ? showOnCluster(api, { namespace: options.lease.namespace, fleet: options.fleet })
+        : undefined,
       exclusive: options.lease
         ? kubernetesExclusive(api, { ...options.lease, fleet: options.fleet })
         : undefined,

@@ -57,6 +57,14 @@ export type AgentConfig = {
    */
   readonly clock?: 'auto' | 'trusted' | 'untrusted';
   /**
+   * File, from /, that the daemon replaces with its metrics after each look, for the textfile collector of node_exporter; its name ends in .prom. Empty: none.
+   */
+  readonly metricsFile?: string;
+  /**
+   * Address and port, like 127.0.0.1:9464 or :9464 for all addresses, at which the daemon answers GET /metrics, without TLS and without a password. Empty: none.
+   */
+  readonly metricsAddress?: string;
+  /**
    * Targets of packages: host, kubernetes, or both.
    */
   readonly targets?: readonly ('host' | 'kubernetes')[];

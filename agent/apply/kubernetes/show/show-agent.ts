@@ -1,0 +1,83 @@
+import { isFleetError } from '#bundles/errors';
+import { formatTime } from '#bundles/time';
+import type { AgentFacts } from '../../../model/agent-facts.ts';
+import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import { agentStatus } from './agent-status.ts';
+
+type ShowApi = Pick<KubernetesApi, 'typeOf' | 'read' | 'create' | 'patch'>;
+
+/** The definition is deploy/kubernetes/base/definition.yaml. */
+const AGENT_TYPE = { apiVersion: 'fleet-ferry.internal/v1alpha1', kind: 'FleetAgent' } as const;
+
+const NO_DEFINITION =
+  'the cluster has no kind FleetAgent, so that kubectl shows nothing of the agent; the rest works: kubectl apply -f deploy/kubernetes/base/definition.yaml';
+
+/** How long the answer counts that the cluster does not have the kind: each question is a discovery. */
+const ABSENT_MS = 600_000;
+/** A look that found nothing new is written at most this often. */
+const TICK_MS = 60_000;
+
+export type Shown = {
+  /** The object, for events; undefined if the cluster does not have the kind. */
+  readonly object: LiveObject | undefined;
+  readonly said: readonly string[];
+};
+
+/**
+ * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made.
+ * @throws FleetError API_UNREACHABLE, ABORTED
+ */
+export const createAgentObject = (namespace: string, name: string, elapsedMs: () => number) => {
+  const ref: ObjectRef = { ...AGENT_TYPE, namespace, name };
+  let absentUntil = -Infinity;
+  let object: LiveObject | undefined;
+  let written: { readonly text: string; readonly all: string; readonly at: number } | undefined;
+  let verdict: { readonly is: string; readonly since: string } | undefined;
+  const write = async (api: ShowApi, status: object, signal: AbortSignal): Promise<void> => {
+    const change = [{ op: 'add', path: '/status', value: status }] as const;
+    const patch = () => api.patch(ref, change, signal, { subresource: 'status' });
+    const before = await patch();
+    object = before ?? (await createObject(api, ref, signal));
+    if (!before) await patch();
+  };
+  return async (api: ShowApi, facts: AgentFacts, now: Date, signal: AbortSignal): Promise<Shown> => {
+    if (elapsedMs() < absentUntil) return { object: undefined, said: [NO_DEFINITION] };
+    if (!(await api.typeOf(AGENT_TYPE, signal))) {
+      absentUntil = elapsedMs() + ABSENT_MS;
+      object = undefined;
+      return { object: undefined, said: [NO_DEFINITION] };
+    }
+    verdict ??= transitionOf(await api.read(ref, signal));
+    if (verdict?.is !== facts.verdict) verdict = { is: facts.verdict, since: formatTime(now) };
+    const [all, text] = [JSON.stringify(facts), JSON.stringify({ ...facts, lookedAt: null })];
+    const isTick = written?.text === text && elapsedMs() - written.at < TICK_MS;
+    if (written?.all === all || isTick) return { object, said: [] };
+    await write(api, agentStatus(facts, verdict.since), signal);
+    written = { text, all, at: elapsedMs() };
+    return { object, said: [] };
+  };
+};
+
+const createObject = async (api: ShowApi, ref: ObjectRef, signal: AbortSignal): Promise<LiveObject> => {
+  const { apiVersion, kind, namespace = '', name } = ref;
+  try {
+    return await api.create({ apiVersion, kind, metadata: { name, namespace } }, signal);
+  } catch (error) {
+    const other = isFleetError(error, 'FIELD_CONFLICT') ? await api.read(ref, signal) : undefined;
+    if (!other) throw error;
+    return other;
+  }
+};
+
+/** The verdict and its time that an earlier run of the agent wrote. */
+const transitionOf = (
+  object: LiveObject | undefined,
+): { readonly is: string; readonly since: string } | undefined => {
+  const status = object?.['status'] as { readonly conditions?: readonly Condition[] } | undefined;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.reason !== undefined && ready.lastTransitionTime !== undefined
+    ? { is: ready.reason, since: ready.lastTransitionTime }
+    : undefined;
+};
+
+type Condition = { readonly type?: string; readonly reason?: string; readonly lastTransitionTime?: string };

@@ -1,0 +1,31 @@
+import { createServer } from 'node:http';
+import { describe, expect, it } from 'vitest';
+import { serveMetrics } from '../../../agent/publish/serve-metrics.ts';
+
+describe('metrics', () => {
+  it('are served at an address, and nothing else is', async () => {
+    await using _ = await createPublisher(
+      world.agent,
+      configOf(world, { metricsAddress: '127.0.0.1:0' }),
+      '1',
+    );
+    const { serveMetrics } = await import('../../../agent/publish/serve-metrics.ts');
+    await using served = await serveMetrics('127.0.0.1:0', async () => 'fleet_agent_ready 1\n');
+    const at = `http://127.0.0.1:${served.port}`;
+    const answer = await fetch(`${at}/metrics`);
+    expect([answer.status, await answer.text()]).toEqual([200, 'fleet_agent_ready 1\n']);
+    expect((await fetch(`${at}/`)).status).toBe(404);
+    expect((await fetch(`${at}/metrics`, { method: 'POST' })).status).toBe(404);
+  });
+
+  it('at a port that is taken are refused with the setting', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { readonly port: number };
+    await expect(serveMetrics(`127.0.0.1:${port}`, async () => '')).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      hint: 'Set metricsAddress to a free port of this machine',
+    });
+    server.close();
+  });
+});
