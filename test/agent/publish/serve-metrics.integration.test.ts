@@ -4,12 +4,6 @@ import { serveMetrics } from '../../../agent/publish/serve-metrics.ts';
 
 describe('metrics', () => {
   it('are served at an address, and nothing else is', async () => {
-    await using _ = await createPublisher(
-      world.agent,
-      configOf(world, { metricsAddress: '127.0.0.1:0' }),
-      '1',
-    );
-    const { serveMetrics } = await import('../../../agent/publish/serve-metrics.ts');
     await using served = await serveMetrics('127.0.0.1:0', async () => 'fleet_agent_ready 1\n');
     const at = `http://127.0.0.1:${served.port}`;
     const answer = await fetch(`${at}/metrics`);
