@@ -1,8 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
 import { toFleetError } from '#bundles/errors';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { createMcpServer } from './create-mcp-server.ts';
+import { answerMessage } from './answer-message.ts';
 import type { Ask } from './questions.ts';
 
 const PATH = '/mcp';
@@ -57,11 +56,8 @@ const handle = async (
       return refuse(response, 400, 'a request is one message: batches are not served');
     const gone = new AbortController();
     response.on('close', () => gone.abort());
-    const transport = new StreamableHTTPServerTransport({ enableJsonResponse: true });
-    const server = createMcpServer(askWith(token, AbortSignal.any([signal, gone.signal])), version);
-    response.on('close', () => void server.close());
-    await server.connect(transport);
-    await transport.handleRequest(request, response, message);
+    const ask = askWith(token, AbortSignal.any([signal, gone.signal]));
+    await answerMessage({ request, response, message }, ask, version);
   } catch (error) {
     refuse(response, 400, toFleetError(error, 'reading the request').message);
   }

@@ -39,15 +39,22 @@ export const askHub = async <T extends ApiResponse>(
     signal: AbortSignal.any([signal, AbortSignal.timeout(WHOLE_MS)]),
   };
   try {
-    const { status, data } = await operation(options);
-    if (status < 300) return data as SuccessResponse<T>;
-    throw refusal(url, status, data);
+    return answerOf(url, await operation(options));
   } catch (cause) {
     if (isFleetError(cause)) throw cause;
     throw new FleetError('HUB_UNREACHABLE', `${url} does not answer: ${innermost(cause)}`, { cause });
   } finally {
     await connections.destroy();
   }
+};
+
+/** The answer of an operation. @param by the hub, for messages @throws FleetError HUB_REFUSED, TOKEN_INVALID */
+export const answerOf = <T extends ApiResponse>(
+  by: string,
+  { status, data }: WithHeaders<T>,
+): SuccessResponse<T> => {
+  if (status < 300) return data as SuccessResponse<T>;
+  throw refusal(by, status, data);
 };
 
 const MAX_TEXT = 1000;

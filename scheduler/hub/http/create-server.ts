@@ -36,6 +36,7 @@ import { type FollowerQuota, notificationRoutes } from './hooks/notification-rou
 import { readBody } from './read-body.ts';
 import { sendInChunks } from './send-in-chunks.ts';
 import { type ValuesOptions, valuesRoutes } from './values/values-routes.ts';
+import { mcpRoutes } from './readers/mcp-routes.ts';
 import { mediaRoutes } from './readers/media-routes.ts';
 import { readerRoutes } from './readers/reader-routes.ts';
 import { earliestOpening } from '../promote/judge/judge-gate.ts';
@@ -197,6 +198,7 @@ export const createServer = async (options: ServerOptions): Promise<HubServer> =
   signInRoutes(server, peopleContext);
   await readerRoutes(server, context, options.page);
   mediaRoutes(server, context);
+  mcpRoutes(server);
   alarmRoutes(server, context);
   const { keys } = context.hub;
   valuesRoutes(server, context, options.values ?? { review: undefined, readKeys: async () => keys });
