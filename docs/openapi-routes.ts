@@ -234,6 +234,14 @@ export const ROUTES: readonly Route[] = [
     ['environment'],
   ),
   lookup(
+    [
+      'first-steps',
+      '/v1/first-steps',
+      'Whether an agent was enrolled, a release built, a medium filled and a candidate promoted',
+    ],
+    [],
+  ),
+  lookup(
     ['compliance', '/v1/compliance', 'How many agents of each environment complied, by the hour'],
     ['environment', 'since'],
   ),

@@ -24,6 +24,8 @@ export const STATUS_PATH = '/v1/status';
 export const SITES_PATH = '/v1/sites';
 /** GET all that the first view of the page shows. Credential: a reader's token. */
 export const OVERVIEW_PATH = '/v1/overview';
+/** GET whether the first steps with a hub were done. Credential: a reader's token. */
+export const FIRST_STEPS_PATH = '/v1/first-steps';
 /** GET how many agents of each environment complied over time. Credential: a reader's token. */
 export const COMPLIANCE_PATH = '/v1/compliance';
 /** GET changes, events, running versions by agent, and the comparison of two environments. Credential: a reader's token. */

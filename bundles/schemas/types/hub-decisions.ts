@@ -1215,6 +1215,50 @@ export type Overview = {
     }[];
   };
 };
+export type FirstSteps = {
+  readonly at: string;
+  readonly fleet: string;
+  /**
+   * SHA-256 of the first root, which agents ask for when they are enrolled.
+   */
+  readonly rootSha256: string;
+  /**
+   * Whether each was done, by what the hub knows. null: the caller may not read everything.
+   */
+  readonly steps: {
+    /**
+     * An agent is enrolled.
+     */
+    readonly enrolled: boolean;
+    /**
+     * The layout has a release.
+     */
+    readonly built: boolean;
+    /**
+     * A medium was recorded when it left, or came back with reports.
+     */
+    readonly filled: boolean;
+    /**
+     * An environment that is promoted to has a release.
+     */
+    readonly promoted: boolean;
+  } | null;
+  /**
+   * A channel with a release, or that an agent follows, for examples.
+   */
+  readonly channel: string | null;
+  /**
+   * A site with an agent, for examples.
+   */
+  readonly site: string | null;
+  /**
+   * The first promotion of the chain; null: none is known.
+   */
+  readonly promotion: {
+    readonly from: string;
+    readonly to: string;
+  } | null;
+};
 export type Compliance = {
   readonly at: Timestamp;
   /**

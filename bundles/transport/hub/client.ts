@@ -535,6 +535,32 @@ export type Overview = {
         }[];
     };
 };
+export type FirstSteps = {
+    at: string;
+    fleet: string;
+    /** SHA-256 of the first root, which agents ask for when they are enrolled. */
+    rootSha256: string;
+    /** Whether each was done, by what the hub knows. null: the caller may not read everything. */
+    steps: {
+        /** An agent is enrolled. */
+        enrolled: boolean;
+        /** The layout has a release. */
+        built: boolean;
+        /** A medium was recorded when it left, or came back with reports. */
+        filled: boolean;
+        /** An environment that is promoted to has a release. */
+        promoted: boolean;
+    } | null;
+    /** A channel with a release, or that an agent follows, for examples. */
+    channel: string | null;
+    /** A site with an agent, for examples. */
+    site: string | null;
+    /** The first promotion of the chain; null: none is known. */
+    promotion: {
+        "from": string;
+        to: string;
+    } | null;
+};
 export type Compliance = {
     at: Time;
     /** Hours between two samples; each is the last of its step. */
@@ -1949,6 +1975,27 @@ export function overview({ environment, ifNoneMatch }: {
     }>(`/v1/overview${QS.query(QS.explode({
         environment
     }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Whether an agent was enrolled, a release built, a medium filled and a candidate promoted
+ */
+export function firstSteps({ ifNoneMatch }: {
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: FirstSteps;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>("/v1/first-steps", {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "If-None-Match": ifNoneMatch

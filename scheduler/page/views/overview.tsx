@@ -7,6 +7,8 @@ import {
   type Audit,
   audit,
   type Compliance,
+  type FirstSteps as Steps,
+  firstSteps,
   type Overview as Answer,
   overview,
 } from '#bundles/transport/hub/client';
@@ -14,10 +16,12 @@ import { ask, given } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { ChainGraph } from '../parts/fleet/chain-graph.tsx';
 import { dividingLabels, type FleetSite, sitesOf, TONE_WORDS } from '../parts/fleet/fleet-site.ts';
+import { FirstSteps } from '../parts/fleet/first-steps.tsx';
 import { groupSites, SITE_GROUPS } from '../parts/fleet/group-sites.ts';
 import { Problems } from '../parts/fleet/problems.tsx';
 import { SinceYesterday } from '../parts/fleet/since-yesterday.tsx';
 import { SiteGrid } from '../parts/fleet/site-grid.tsx';
+import { stepsOf } from '../parts/fleet/steps-of.ts';
 import { WaitsForPerson } from '../parts/fleet/waits-for-person.tsx';
 import { useScope } from '../parts/shell/scope.tsx';
 import { Shape } from '../parts/state.tsx';
@@ -29,7 +33,12 @@ type Answers = {
   readonly alarms: Alarms;
   readonly compliance: Compliance | null;
   readonly audit: Audit;
+  /** null: of a fleet that is past them. */
+  readonly steps: Steps | null;
 };
+
+/** A fleet with so many sites is past the first steps. */
+const PAST_FIRST_STEPS = 20;
 
 const DECISIONS = 5;
 
@@ -43,12 +52,14 @@ export const readOverview = async ({ request }: LoaderFunctionArgs): Promise<Ans
     readCompliance(query, signal),
     ask((options) => audit({ ...filter, limit: DECISIONS }, options), signal),
   ]);
-  return { fleet, alarms: open, compliance: counted, audit: decided };
+  const isNew = fleet.sites.name.length < PAST_FIRST_STEPS && !query.has('environment');
+  const steps = isNew ? await ask((options) => firstSteps({}, options), signal) : null;
+  return { fleet, alarms: open, compliance: counted, audit: decided, steps };
 };
 
 /** The state of the fleet: problems by cause, what waits for a person, what changed, every site as a cell, and the chain. */
 export const Overview = () => {
-  const { fleet: answer, alarms, compliance, audit } = useLoaderData<Answers>();
+  const { fleet: answer, alarms, compliance, audit, steps } = useLoaderData<Answers>();
   const { fleet, at, links, environments, causes } = answer;
   const sites = useMemo(() => sitesOf(answer), [answer]);
   const scope = useScope();
@@ -64,6 +75,7 @@ export const Overview = () => {
       <Text size="sm" c="dimmed">
         As of <At at={at} />.
       </Text>
+      {steps !== null && <FirstSteps steps={stepsOf(steps, location.origin)} />}
       <div className="overview">
         <Part id="problems" title="Problems, by cause">
           <Problems causes={causes} at={at} scope={scope} />
@@ -77,7 +89,7 @@ export const Overview = () => {
           </Part>
         </div>
       </div>
-      <Cells sites={sites} now={Date.parse(at)} />
+      {sites.length > 0 && <Cells sites={sites} now={Date.parse(at)} />}
       {(links.length > 0 || environments.length > 1) && (
         <Part id="chain" title="Promotions">
           <ChainGraph environments={environments} links={links} at={at} />

@@ -276,8 +276,7 @@ describe("at the hub's own address, by TLS", () => {
     );
     await store[Symbol.asyncDispose]();
     const dispatcher = new Agent({ connect: { ca: office.authority } });
-    const secure = ((address: URL, init: object) =>
-      undiciFetch(address, { ...init, dispatcher } as never)) as never;
+    const secure = ((address: URL, init: object) => undiciFetch(address, { ...init, dispatcher })) as never;
     const place = new URL(`${running.url}/mcp`);
     const open = (token: string) =>
       connect(

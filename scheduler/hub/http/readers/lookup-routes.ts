@@ -1,6 +1,7 @@
 import {
   AUDIT_PATH,
   COMPLIANCE_PATH,
+  FIRST_STEPS_PATH,
   MEDIA_PATH,
   OVERVIEW_PATH,
   PACKAGE_PATH,
@@ -10,6 +11,7 @@ import {
 import { parseName } from '#bundles/names';
 import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
+import { answerFirstSteps } from '../../questions/answers/answer-first-steps.ts';
 import { answerOverview } from '../../questions/answers/answer-overview.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
@@ -39,6 +41,11 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
       visible: await visibleTo(request, context),
     };
     return sendFacts(request, reply, await answerOverview(hub, asked, clock()), { isLong: true });
+  });
+
+  server.get(FIRST_STEPS_PATH, forReaders, async (request, reply) => {
+    const visible = await visibleTo(request, context);
+    return sendFacts(request, reply, await answerFirstSteps(hub, visible, clock()));
   });
 
   server.get(COMPLIANCE_PATH, forReaders, async (request, reply) => {

@@ -1,0 +1,49 @@
+import { formatChannel, parseChannel } from '#bundles/names';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { hexOf } from '#bundles/digest';
+import type { FirstSteps } from '#bundles/schemas/types/hub-decisions';
+import { formatTime } from '#bundles/time';
+import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import type { Visible } from '../../people/visible.ts';
+import type { Hub } from '../../hub.ts';
+import { readLinkStates } from '../state/link-states.ts';
+
+/** Whether the first steps with a hub were done, and names for the commands of those that were not. */
+export const answerFirstSteps = async (
+  { store: { db, fleet }, keys, layout }: Pick<Hub, 'store' | 'keys' | 'layout'>,
+  visible: Visible | undefined,
+  now: Date,
+): Promise<FirstSteps> => {
+  const [first = keys.root] = keys.roots;
+  const head = { at: formatTime(now), fleet, rootSha256: hexOf(first.digest) };
+  if (visible !== undefined) return { ...head, steps: null, channel: null, site: null, promotion: null };
+  const channels = channelsIn(await openOrStartLayout(layout));
+  const agent = await db
+    .selectFrom('agent')
+    .select(['site', 'environment', 'cluster_type'])
+    .orderBy('site')
+    .limit(1)
+    .executeTakeFirst();
+  const media = await Promise.all(
+    (['medium_departure', 'medium_return'] as const).map((table) =>
+      db.selectFrom(table).select('created_at').limit(1).executeTakeFirst(),
+    ),
+  );
+  const links = await readLinkStates(db);
+  const released = new Set(channels.map((name) => parseChannel(name).environment));
+  const link = links.find(({ from }) => !links.some(({ to }) => to === from)) ?? links[0];
+  const followed =
+    agent && formatChannel({ environment: agent.environment, clusterType: agent.cluster_type });
+  return {
+    ...head,
+    steps: {
+      enrolled: agent !== undefined,
+      built: channels.length > 0,
+      filled: media.some((one) => one !== undefined),
+      promoted: links.some(({ to }) => released.has(to)),
+    },
+    channel: followed ?? channels[0] ?? null,
+    site: agent?.site ?? null,
+    promotion: link === undefined ? null : { from: link.from, to: link.to },
+  };
+};

@@ -1,0 +1,75 @@
+import type { FirstSteps } from '#bundles/transport/hub/client';
+
+export type FirstStep = {
+  readonly title: string;
+  readonly done: boolean;
+  /** The view that shows what it did. */
+  readonly to: string;
+  /** The fact by which the hub knows that it is done. */
+  readonly proof: string;
+  readonly commands: readonly string[];
+};
+
+/**
+ * The first steps with a new hub, with commands for this hub. Empty once all are done, and for callers who may not read everything.
+ * @param origin of the hub, as the browser knows it
+ */
+export const stepsOf = (
+  { fleet, rootSha256, steps, channel, site, promotion }: FirstSteps,
+  origin: string,
+): readonly FirstStep[] => {
+  if (steps === null) return [];
+  const { enrolled, built, filled, promoted } = steps;
+  const place = site ?? 'plant-1';
+  const follows = channel ?? 'ENVIRONMENT/TYPE';
+  const [environment = ''] = follows.split('/');
+  const names = `--site ${place} --name host-1 --channel ${follows} --root-sha256 ${rootSha256}`;
+  const all: readonly FirstStep[] = [
+    {
+      title: 'Build a release',
+      done: built,
+      to: '/workloads',
+      proof: 'the layout has a release',
+      commands: [
+        '# without a platform yet: a folder that works, to edit',
+        `fleet-scheduler init platform --fleet ${fleet}`,
+        'fleet-scheduler build --platform platform',
+      ],
+    },
+    {
+      title: 'Enrol an agent',
+      done: enrolled,
+      to: '/sites',
+      proof: 'an agent is enrolled',
+      commands: [
+        '# over the network: a token here, then on the machine',
+        `fleet-scheduler tokens create --site ${place} --agent host-1 --channel ${follows} --expires 2h > token`,
+        `fleet-agent enroll --hub ${origin} --token-file token ${names}`,
+        '# without a network: on the machine, then here',
+        `fleet-agent enroll /media/stick --fleet ${fleet} ${names}`,
+        'fleet-scheduler sites enroll /media/stick',
+      ],
+    },
+    {
+      title: 'Fill a stick',
+      done: filled,
+      to: '/media',
+      proof: 'a medium was recorded, or came back with reports',
+      commands: [
+        `fleet-scheduler tokens create --person office --allow record:${environment} > record-token`,
+        `fleet-export create --from releases --site ${place} --to /media/stick --hub ${origin} --hub-token-file record-token`,
+      ],
+    },
+    {
+      title: 'Promote to the next environment',
+      done: promoted,
+      to: '/pipeline',
+      proof: 'an environment that is promoted to has a release',
+      commands: [
+        `fleet-scheduler promote ${promotion?.to ?? 'ENVIRONMENT'} --explain`,
+        `fleet-scheduler promote ${promotion?.to ?? 'ENVIRONMENT'} --person NAME --reason "works at the first site" --build`,
+      ],
+    },
+  ];
+  return all.every(({ done }) => done) ? [] : all;
+};
