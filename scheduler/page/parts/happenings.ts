@@ -36,7 +36,7 @@ export const joinHappenings = (
       ? []
       : [{ ...ofEvent(event), id: hash, at: event.at, receivedAt: source.receivedAt }];
   });
-  const oldest = oldestAt(events);
+  const oldest = timeOfOldest(events);
   const decided = entries
     .filter(
       ({ at }) => (!hasMore || oldest === null || at >= oldest) && (before === undefined || at < before),
@@ -56,10 +56,10 @@ export const joinHappenings = (
   return [...ofSite, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
 
-/** The time of the oldest event; null: there is none. */
-export const oldestAt = (events: Events['events']): string | null =>
+/** The time of the oldest event; null if there are no events. */
+export const timeOfOldest = (events: Events['events']): string | null =>
   events.reduce<string | null>(
-    (least, { event }) => (least === null || event.at < least ? event.at : least),
+    (oldest, { event }) => (oldest === null || event.at < oldest ? event.at : oldest),
     null,
   );
 

@@ -16,7 +16,7 @@ import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'r
 import { type Overview, overview } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { choicesOf, type Facet, facetsOf, filterSites } from '../parts/fleet/facets.ts';
+import { type Choice, type Facet, facetsOf, filterSites } from '../parts/fleet/facets.ts';
 import {
   causeNames,
   describeSite,
@@ -57,10 +57,8 @@ export const SitesView = () => {
   const sites = useMemo(() => sitesOf(answer), [answer]);
   const facets = useMemo(() => facetsOf(sites, causes, Date.parse(at)), [sites, causes, at]);
   const sort = Object.keys(SORTS).find((one): one is Sort => one === query.get('sort')) ?? 'state';
-  const found = useMemo(
-    () => filterSites(sites, facets, query).toSorted(SORTS[sort]),
-    [sites, facets, query, sort],
-  );
+  const filtered = useMemo(() => filterSites(sites, facets, query), [sites, facets, query]);
+  const found = useMemo(() => filtered.found.toSorted(SORTS[sort]), [filtered, sort]);
   const choose = (key: string, value: string): void => {
     const next = new URLSearchParams(query);
     if (value === '') next.delete(key);
@@ -77,7 +75,13 @@ export const SitesView = () => {
       </Text>
       <Group align="end" gap="sm" my="sm" component="search">
         {facets.map((facet) => (
-          <FacetField key={facet.key} facet={facet} all={{ sites, facets, query }} choose={choose} />
+          <FacetField
+            key={facet.key}
+            facet={facet}
+            choices={filtered.choices.get(facet.key) ?? []}
+            chosen={query.get(facet.key) ?? ''}
+            choose={choose}
+          />
         ))}
         <NativeSelect
           label="Sort by"
@@ -101,19 +105,19 @@ export const SitesView = () => {
 
 type FieldProps = {
   readonly facet: Facet;
-  readonly all: Parameters<typeof choicesOf>[1];
+  readonly choices: readonly Choice[];
+  readonly chosen: string;
   readonly choose: (key: string, value: string) => void;
 };
 
-const FacetField = ({ facet, all, choose }: FieldProps) => {
-  const choices = choicesOf(facet, all);
+const FacetField = ({ facet, choices, chosen, choose }: FieldProps) => {
   if (choices.length === 0) return null;
   return (
     <NativeSelect
       label={facet.label}
       size="xs"
       className="facet"
-      value={all.query.get(facet.key) ?? ''}
+      value={chosen}
       onChange={({ currentTarget }) => choose(facet.key, currentTarget.value)}
       data={[
         { value: '', label: 'any' },
@@ -162,7 +166,7 @@ const columnsOf = (query: URLSearchParams, labels: readonly string[]): readonly 
   return allColumns(labels).filter(({ name }) => chosen.includes(name));
 };
 
-type ColumnsProps = Omit<FieldProps, 'facet' | 'all'> & {
+type ColumnsProps = Pick<FieldProps, 'choose'> & {
   readonly labels: readonly string[];
   readonly query: URLSearchParams;
 };

@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'react-router';
 import type { Audit, Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
-import { type Happening, joinHappenings, oldestAt } from '../parts/happenings.ts';
+import { type Happening, joinHappenings, timeOfOldest } from '../parts/happenings.ts';
 import { Shape } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -48,7 +48,7 @@ export const Timeline = ({ answer: { at, events, next }, entries }: Props) => {
       {next !== null && (
         <Button
           component={Link}
-          to={`?${new URLSearchParams({ cursor: next, before: oldestAt(events) ?? at })}`}
+          to={`?${new URLSearchParams({ cursor: next, before: timeOfOldest(events) ?? at })}`}
           variant="default"
           my="md"
         >

@@ -77,38 +77,44 @@ export const facetsOf = (
   },
 ];
 
-/** Sites that have every chosen value. */
+/** Sites that have every chosen value, and the choices of each facet by its key. */
+export type Filtered = {
+  readonly found: readonly FleetSite[];
+  readonly choices: ReadonlyMap<string, readonly Choice[]>;
+};
+
+/**
+ * Filters sites by the chosen values of a query and counts the values of every facet, in one pass: a site that all filters leave counts for
+ * each facet, a site that one filter removes counts for the facet of that filter. A chosen value that no site has is a choice with 0.
+ */
 export const filterSites = (
   sites: readonly FleetSite[],
   facets: readonly Facet[],
   query: URLSearchParams,
-  except?: Facet,
-): readonly FleetSite[] => {
-  const chosen = facets.flatMap((facet) => {
+): Filtered => {
+  const counted = facets.map((facet) => {
     const value = query.get(facet.key);
-    return value === null || value === '' || facet === except ? [] : [{ facet, value }];
+    return { facet, chosen: value === '' ? null : value, counts: new Map<string, number>() };
   });
-  return sites.filter((site) => chosen.every(({ facet, value }) => facet.of(site).includes(value)));
+  const found = sites.filter((site) => {
+    const values = counted.map(({ facet }) => facet.of(site));
+    const removedBy = counted.filter(
+      ({ chosen }, index) => chosen !== null && values[index]?.includes(chosen) === false,
+    );
+    if (removedBy.length > 1) return false;
+    for (const [index, one] of counted.entries())
+      if (removedBy.every((other) => other === one))
+        for (const value of values[index] ?? []) one.counts.set(value, (one.counts.get(value) ?? 0) + 1);
+    return removedBy.length === 0;
+  });
+  const choices = counted.map(({ facet, chosen, counts }) => {
+    if (chosen !== null && !counts.has(chosen)) counts.set(chosen, 0);
+    return [facet.key, toChoices(facet, counts)] as const;
+  });
+  return { found, choices: new Map(choices) };
 };
 
-/** The values of a facet, counted among the sites that all other filters leave. The chosen one is there even if none has it. */
-export const choicesOf = (
-  facet: Facet,
-  {
-    sites,
-    facets,
-    query,
-  }: {
-    readonly sites: readonly FleetSite[];
-    readonly facets: readonly Facet[];
-    readonly query: URLSearchParams;
-  },
-): readonly Choice[] => {
-  const counts = new Map<string, number>();
-  for (const site of filterSites(sites, facets, query, facet))
-    for (const value of facet.of(site)) counts.set(value, (counts.get(value) ?? 0) + 1);
-  const chosen = query.get(facet.key);
-  if (chosen !== null && chosen !== '' && !counts.has(chosen)) counts.set(chosen, 0);
+const toChoices = (facet: Facet, counts: ReadonlyMap<string, number>): readonly Choice[] => {
   const place = (value: string): number => {
     const at = facet.order?.indexOf(value) ?? -1;
     return at < 0 ? Number.MAX_SAFE_INTEGER : at;

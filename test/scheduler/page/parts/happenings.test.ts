@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Audit, Events } from '#bundles/transport/hub/client';
-import { joinHappenings, oldestAt } from '../../../../scheduler/page/parts/happenings.ts';
+import { joinHappenings, timeOfOldest } from '../../../../scheduler/page/parts/happenings.ts';
 
 const event = (at: string, more: object): Events['events'][number] =>
   ({
@@ -76,7 +76,7 @@ test('a later page does not repeat the decisions of the page before', () => {
   const [newest, ...older] = EVENTS;
   const pages = [
     joinHappenings({ events: [newest!], entries }, true),
-    joinHappenings({ events: older, entries }, false, oldestAt([newest!]) ?? undefined),
+    joinHappenings({ events: older, entries }, false, timeOfOldest([newest!]) ?? undefined),
   ];
   expect(
     pages.map((page) => page.filter(({ by }) => by === 'office').map(({ at }) => at.slice(0, 10))),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Overview } from '#bundles/transport/hub/client';
-import { choicesOf, facetsOf, filterSites } from '../../../../../scheduler/page/parts/fleet/facets.ts';
+import { facetsOf, filterSites } from '../../../../../scheduler/page/parts/fleet/facets.ts';
 import {
   describeSite,
   dividingLabels,
@@ -44,14 +44,12 @@ const answer: Overview = {
 
 const sites = sitesOf(answer);
 const facets = facetsOf(sites, answer.causes, NOW);
-const named = (query: string) =>
-  filterSites(sites, facets, new URLSearchParams(query)).map(({ name }) => name);
+const filter = (query: string) => filterSites(sites, facets, new URLSearchParams(query));
+const named = (query: string) => filter(query).found.map(({ name }) => name);
 const choices = (key: string, query = '') =>
-  choicesOf(facets.find((facet) => facet.key === key) ?? facets[0]!, {
-    sites,
-    facets,
-    query: new URLSearchParams(query),
-  }).map(({ value, count }) => `${value} ${count}`);
+  filter(query)
+    .choices.get(key)
+    ?.map(({ value, count }) => `${value} ${count}`);
 
 describe('the sites of an overview', () => {
   test('have the worst tone of their packages, and one that lacks values is late', () => {
@@ -83,6 +81,8 @@ describe('filters', () => {
     expect(choices('tone')).toEqual(['bad 1', 'late 2', 'good 1']);
     expect(choices('tone', 'label-region=north')).toEqual(['bad 1', 'good 1']);
     expect(choices('label-region', 'label-region=north')).toEqual(['north 2', 'south 1']);
+    expect(choices('tone', 'label-region=north&verdict=failed')).toEqual(['bad 1']);
+    expect(choices('label-region', 'label-region=south&verdict=failed')).toEqual(['north 1', 'south 0']);
     expect(choices('word')).toEqual(['hour 1', 'day 1', 'older 1', 'never 1']);
   });
 
