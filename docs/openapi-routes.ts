@@ -298,6 +298,11 @@ export const ROUTES: readonly Route[] = [
   ),
 
   look(['gate', '/gate', 'The conditions of the gate'], 'verdict', ['candidate']),
+  look(
+    ['candidateChanges', '/changes', 'What the promotion of a candidate would change'],
+    'planned-changes',
+    ['candidate'],
+  ),
   look(['arrival', '/arrival', 'Whether the environment complies with a candidate'], 'arrival', [
     'wait',
     'candidate',
@@ -313,6 +318,15 @@ export const ROUTES: readonly Route[] = [
     'stage',
   ]),
   look(['releases', '/releases', 'Releases of each channel'], 'releases'),
+  look(
+    [
+      'releaseChanges',
+      '/releases/{clusterType}/changes',
+      'What agents with one release get with another one, older or newer',
+    ],
+    'planned-changes',
+    ['from', 'release', 'only'],
+  ),
   look(['rollouts', '/rollouts', 'Rollouts and their stages'], 'rollouts'),
   look(
     ['simulation', '/rollouts/{clusterType}/simulation', 'When a rollout would reach whom if nothing failed'],

@@ -7,6 +7,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
 import { promoteTo } from '../../scheduler/hub/promote/decide/promote-to.ts';
 import { readPromotion } from '../../scheduler/hub/promote/facts/link.ts';
+import { openChanges } from '../../scheduler/hub/promote/facts/read-changes.ts';
 import { createServer } from '../../scheduler/hub/http/create-server.ts';
 import { createMetrics } from '../../scheduler/hub/http/metrics/metrics.ts';
 import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
@@ -24,6 +25,7 @@ import { createToken, type TokenRequest } from '../../scheduler/hub/sites/tokens
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../scheduler/build/build.ts';
+import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { FLEET } from './agents.ts';
 import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
 import { sendMedium } from './media.ts';
@@ -67,6 +69,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const store = starting.use(await openStore(join(folder, 'hub.db'), FLEET));
   const hub: Hub = { keys: await readKeys(), store, layout, [Symbol.asyncDispose]: async () => {} };
   const silent = pino({ level: 'silent' });
+  const configuration = await readConfiguration(
+    { platform: platform.platform, keys: keysFolder, layout, cache: platform.cacheDirectory },
+    folder,
+  );
   const server = await createServer({
     context: {
       hub,
@@ -82,12 +88,18 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     log: silent,
     page,
     enrolmentsPerMinute: 1_000_000,
-    decisions: { readKeys, readPromotion: readChain, wake: () => void judge.round(signal), signal },
+    decisions: {
+      readKeys,
+      readPromotion: readChain,
+      openChanges: openChanges(configuration, { env: {}, cwd: folder }),
+      wake: () => void judge.round(signal),
+      signal,
+    },
   });
   starting.defer(() => server.close());
   const judge = createLinkJudge({
     askChecks: async () => {},
-    configuration: { keys: keysFolder, layout } as never,
+    configuration,
     store,
     clock: () => clock(),
     log: silent,
@@ -206,7 +218,6 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await recordFreshness(store, promotion.freshnessPolicies);
   await carry((medium) => reportAgain(fleet, medium));
   await judge.round(signal);
-  const configuration = { keys: keysFolder, layout } as never;
   await createAlarmRound({
     configuration,
     env: {},

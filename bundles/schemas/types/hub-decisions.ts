@@ -646,6 +646,7 @@ export type Verdict = {
    * When the clock alone could open it; null: it needs news, or is open.
    */
   readonly earliest: Timestamp | null;
+  readonly about?: Candidate;
   /**
    * Only for a caller that approves for workspaces alone.
    */
@@ -657,6 +658,48 @@ export type Verdict = {
     readonly whyNotApprove: string | null;
     readonly whyNotReject: string | null;
   };
+};
+/**
+ * A candidate as people know it.
+ */
+export type Candidate = {
+  /**
+   * Since when the earlier environment has it; null: no release in the layout has it any more.
+   */
+  readonly since: Timestamp | null;
+  /**
+   * Versions that the later environment does not have yet, the first five.
+   */
+  readonly brings: readonly {
+    readonly workload: string;
+    readonly name: string;
+    readonly version: PackageVersion | null;
+    /**
+     * The version that the later environment has; null: it has none.
+     */
+    readonly before: string | null;
+    /**
+     * The commit of its folder; null: it is of no repository in the cache.
+     */
+    readonly commit: {
+      readonly commit: string;
+      readonly author: string;
+      /**
+       * When it was made, in ISO 8601.
+       */
+      readonly at: string;
+      readonly title: string;
+    } | null;
+  }[];
+  readonly more: number;
+};
+export type PackageVersion = {
+  readonly name: string;
+  readonly version: string | null;
+  readonly commit: string | null;
+  readonly ref: string | null;
+  readonly chart: string | null;
+  readonly images: readonly string[];
 };
 export type Submit = {
   /**
@@ -787,6 +830,10 @@ export type Rollouts = {
   readonly rollouts: readonly {
     readonly channel: string;
     readonly release: number;
+    /**
+     * The release of agents that no stage has selected yet, to which a take-back leads; null: there is none.
+     */
+    readonly before: number | null;
     readonly plan: Digest;
     readonly policy: string;
     readonly curve: RolloutCurve;
@@ -1356,14 +1403,6 @@ export type WhereAgent = {
     };
   }[];
 };
-export type PackageVersion = {
-  readonly name: string;
-  readonly version: string | null;
-  readonly commit: string | null;
-  readonly ref: string | null;
-  readonly chart: string | null;
-  readonly images: readonly string[];
-};
 export type Events = {
   readonly fleet: string;
   readonly at: Timestamp;
@@ -1612,6 +1651,76 @@ export type Search = {
     readonly in: string | null;
   }[];
   readonly next: string | null;
+};
+export type PlannedChanges = {
+  readonly at: Timestamp;
+  readonly environment: string;
+  /**
+   * null: two releases are compared.
+   */
+  readonly candidate: Digest | null;
+  /**
+   * false: the environment cannot be built from the candidate, for the reason in `why`.
+   */
+  readonly known: boolean;
+  readonly why: string | null;
+  /**
+   * The first 100 assignments that change, by cluster type and name.
+   */
+  readonly packages: readonly {
+    readonly clusterType: string;
+    readonly assignment: string;
+    readonly workload: string | null;
+    /**
+     * `configuration`: the same version with other content. `settings`: the same package with other terms, such as its order or its site inputs.
+     */
+    readonly outcome: 'added' | 'version' | 'configuration' | 'settings' | 'removed';
+    readonly before: NamedPackage | null;
+    readonly after: NamedPackage | null;
+    /**
+     * Agents that run the package in `before`.
+     */
+    readonly agents: number;
+    readonly values: ChangedValues;
+    /**
+     * The first 20 that differ.
+     */
+    readonly objects: readonly ItemDiff[];
+    readonly moreObjects: number;
+    /**
+     * false: the layout does not have the content of both any more.
+     */
+    readonly compared: boolean;
+  }[];
+  /**
+   * Assignments that change and are not listed.
+   */
+  readonly more: number;
+  /**
+   * Assignments that change and that the caller may not see.
+   */
+  readonly hidden: number;
+  /**
+   * Changes that are of no workspace, such as settings of a bundle.
+   */
+  readonly others: readonly string[];
+  /**
+   * Who follows the channels that change.
+   */
+  readonly channels: readonly {
+    readonly channel: string;
+    readonly agents: number;
+    readonly sites: number;
+    /**
+     * The first ten sites.
+     */
+    readonly first: readonly string[];
+  }[];
+};
+export type NamedPackage = {
+  readonly package: Digest;
+  readonly name: string;
+  readonly version: PackageVersion | null;
 };
 export type Compare = {
   readonly fleet: string;

@@ -905,6 +905,27 @@ export type Compare = {
     }[];
     next: string | null;
 };
+export type Candidate = {
+    /** Since when the earlier environment has it; null: no release in the layout has it any more. */
+    since: Time | null;
+    /** Versions that the later environment does not have yet, the first five. */
+    brings: {
+        workload: string;
+        name: string;
+        version: PackageVersion | null;
+        /** The version that the later environment has; null: it has none. */
+        before: string | null;
+        /** The commit of its folder; null: it is of no repository in the cache. */
+        commit: {
+            commit: string;
+            author: string;
+            /** When it was made, in ISO 8601. */
+            at: string;
+            title: string;
+        } | null;
+    }[];
+    more: number;
+};
 export type Verdict = {
     "from": string;
     to: string;
@@ -916,6 +937,7 @@ export type Verdict = {
     approvals: Digest[];
     /** When the clock alone could open it; null: it needs news, or is open. */
     earliest: Time | null;
+    about?: Candidate;
     /** Only for a caller that approves for workspaces alone. */
     limited?: {
         workspaces: string[];
@@ -923,6 +945,52 @@ export type Verdict = {
         whyNotApprove: string | null;
         whyNotReject: string | null;
     };
+};
+export type NamedPackage = {
+    "package": Digest;
+    name: string;
+    version: PackageVersion | null;
+};
+export type PlannedChanges = {
+    at: Time;
+    environment: string;
+    /** null: two releases are compared. */
+    candidate: Digest | null;
+    /** false: the environment cannot be built from the candidate, for the reason in `why`. */
+    known: boolean;
+    why: string | null;
+    /** The first 100 assignments that change, by cluster type and name. */
+    packages: {
+        clusterType: string;
+        assignment: string;
+        workload: string | null;
+        /** `configuration`: the same version with other content. `settings`: the same package with other terms, such as its order or its site inputs. */
+        outcome: "added" | "version" | "configuration" | "settings" | "removed";
+        before: NamedPackage | null;
+        after: NamedPackage | null;
+        /** Agents that run the package in `before`. */
+        agents: number;
+        values: ChangedValues;
+        /** The first 20 that differ. */
+        objects: ItemDiff[];
+        moreObjects: number;
+        /** false: the layout does not have the content of both any more. */
+        compared: boolean;
+    }[];
+    /** Assignments that change and are not listed. */
+    more: number;
+    /** Assignments that change and that the caller may not see. */
+    hidden: number;
+    /** Changes that are of no workspace, such as settings of a bundle. */
+    others: string[];
+    /** Who follows the channels that change. */
+    channels: {
+        channel: string;
+        agents: number;
+        sites: number;
+        /** The first ten sites. */
+        first: string[];
+    }[];
 };
 export type Arrival = {
     environment: string;
@@ -1030,6 +1098,8 @@ export type Rollouts = {
     rollouts: {
         channel: string;
         release: number;
+        /** The release of agents that no stage has selected yet, to which a take-back leads; null: there is none. */
+        before: number | null;
         plan: Digest;
         policy: string;
         curve: RolloutCurve;
@@ -2414,6 +2484,31 @@ export function gate({ environment, candidate, ifNoneMatch }: {
     });
 }
 /**
+ * What the promotion of a candidate would change
+ */
+export function candidateChanges({ environment, candidate, ifNoneMatch }: {
+    environment: string;
+    candidate?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlannedChanges;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/changes${QS.query(QS.explode({
+        candidate
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
  * Whether the environment complies with a candidate
  */
 export function arrival({ environment, wait, candidate, ifNoneMatch }: {
@@ -2539,6 +2634,36 @@ export function releases({ environment, ifNoneMatch }: {
         status: number;
         data: Problem;
     }>(`/v1/environments/${encodeURIComponent(environment)}/releases`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * What agents with one release get with another one, older or newer
+ */
+export function releaseChanges({ environment, clusterType, $from, release, only, ifNoneMatch }: {
+    environment: string;
+    clusterType: string;
+    $from?: string;
+    release: string;
+    only?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: PlannedChanges;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/environments/${encodeURIComponent(environment)}/releases/${encodeURIComponent(clusterType)}/changes${QS.query(QS.explode({
+        "from": $from,
+        release,
+        only
+    }))}`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "If-None-Match": ifNoneMatch

@@ -57,8 +57,9 @@ export const createLoopRoutes = async ({
   const { readPromotion } = await import('../promote/facts/link.ts');
   const { openChanges } = await import('../promote/facts/read-changes.ts');
   const { platformOptions } = await import('../../load/platform/platform-options.ts');
-  const readChain = () =>
-    readPromotion(platformOptions(configuration, { env: process.env, cwd: process.cwd(), signal }));
+  const { readCommit } = await import('../../load/sources/read-commit.ts');
+  const platform = platformOptions(configuration, { env: process.env, cwd: process.cwd(), signal });
+  const readChain = () => readPromotion(platform);
   return {
     hooks:
       secretFile === undefined
@@ -83,6 +84,8 @@ export const createLoopRoutes = async ({
       readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
       readPromotion: atMostEvery(CHAIN_MS, readChain),
       openChanges: openChanges(configuration, { env: process.env, cwd: process.cwd() }),
+      readCommit: (source) =>
+        readCommit(source, { cacheDirectory: platform.cacheDirectory, env: process.env, signal }),
       wake: () => wake('build'),
       signal,
     },

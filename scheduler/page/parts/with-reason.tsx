@@ -26,13 +26,22 @@ type DialogProps = {
   readonly title: string;
   readonly what: string;
   readonly isMain?: boolean | undefined;
+  /** Room for a list beside the reason. */
+  readonly isWide?: boolean;
   readonly size?: 'xs' | 'sm';
   /** @param key the Idempotency-Key of this dialog: a request that is repeated after a lost answer takes effect once */
   readonly children: (key: string, close: () => void) => ReactNode;
 };
 
 /** A button that opens a dialog. */
-export const ReasonDialog = ({ title, what, isMain = false, size = 'sm', children }: DialogProps) => {
+export const ReasonDialog = ({
+  title,
+  what,
+  isMain = false,
+  isWide = false,
+  size = 'sm',
+  children,
+}: DialogProps) => {
   const [key, setKey] = useState<string>();
   const close = (): void => setKey(undefined);
   return (
@@ -49,6 +58,7 @@ export const ReasonDialog = ({ title, what, isMain = false, size = 'sm', childre
         opened={key !== undefined}
         onClose={close}
         title={what}
+        size={isWide ? 'xl' : 'md'}
         // Scroll locking writes a style element, which the content security policy forbids.
         lockScroll={false}
         closeButtonProps={{ 'aria-label': 'Close' }}

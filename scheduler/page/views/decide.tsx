@@ -28,8 +28,8 @@ export type Decision = {
     readonly options: readonly { readonly value: string; readonly label: string }[];
   };
   readonly isMain?: boolean;
-  /** What the decision does, above the reason. */
-  readonly preview?: ReactNode;
+  /** What the decision changes, above the reason. @param choice what the person chose */
+  readonly preview?: ReactNode | ((choice: string) => ReactNode);
 };
 
 /** A button that asks for a reason, and, where the tab has only a reader's token, for the token of a person who may decide. */
@@ -50,7 +50,7 @@ export const Decide = ({ decision }: { readonly decision: Decision }) => {
     );
   }
   return (
-    <ReasonDialog title={title} what={what} isMain={isMain}>
+    <ReasonDialog title={title} what={what} isMain={isMain} isWide={decision.preview !== undefined}>
       {(key, close) => <DecisionForm decision={decision} idempotencyKey={key} close={close} />}
     </ReasonDialog>
   );
@@ -63,8 +63,9 @@ type FormProps = {
 };
 
 const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
-  const { title, allowance, choices } = decision;
+  const { title, allowance, choices, preview } = decision;
   const [kept, setKept] = useState(readDecider);
+  const [chosen, setChosen] = useState(choices?.options[0]?.value ?? '');
   const isPerson = useMe()?.kind !== 'token';
 
   const decide = async (reason: string, fields: FormData): Promise<void> => {
@@ -89,10 +90,17 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
       close={close}
       above={
         <>
-          {decision.preview}
           {choices !== undefined && (
-            <NativeSelect name="choice" mb="sm" label={choices.label} data={[...choices.options]} />
+            <NativeSelect
+              name="choice"
+              mb="sm"
+              label={choices.label}
+              value={chosen}
+              onChange={({ currentTarget }) => setChosen(currentTarget.value)}
+              data={[...choices.options]}
+            />
           )}
+          {typeof preview === 'function' ? preview(chosen) : preview}
         </>
       }
       below={

@@ -16,6 +16,7 @@ import { Change } from '../parts/change.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { HealthText } from '../parts/health-text.tsx';
 import { LongTable } from '../parts/long-table.tsx';
+import { movesOfReleases, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { Judgement, State } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
 import { Wide } from '../parts/wide.tsx';
@@ -172,6 +173,17 @@ const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision
       ),
     allowance: `rollback:${environment}`,
     byWorkspace: true,
+    preview: (choice) =>
+      choice === '' ? (
+        <Text size="sm" mb="sm">
+          The next build gives it the newest package again.
+        </Text>
+      ) : (
+        <WhatMoves
+          title="Changes back"
+          moves={movesOfReleases({ channel, to: Number(choice), only: assignment })}
+        />
+      ),
     choices: {
       label: `At all agents of ${channel}, to`,
       options: [

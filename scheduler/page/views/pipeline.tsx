@@ -15,14 +15,16 @@ import {
   sites,
   type Verdict as Gate,
 } from '#bundles/transport/hub/client';
+import { formatCount } from '#bundles/format-count';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age, At } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { Rings } from '../parts/pipeline/rings.tsx';
-import { WhatMoves } from '../parts/pipeline/what-moves.tsx';
+import { movesOfCandidate, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { GateState, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
+import { ReasonDialog } from '../parts/with-reason.tsx';
 import { Decide, type Decision } from './decide.tsx';
 import { RolloutSummary } from './rollouts.tsx';
 
@@ -182,6 +184,7 @@ const GateCard = ({ of: { link, gate }, now }: { readonly of: JudgedLink; readon
             {moves ? 'Candidate' : 'Last candidate'} <ShortDigest of={gate.candidate} />
             {gate.note !== null && `: ${gate.note}`}
           </Text>
+          {gate.about !== undefined && <CandidateText about={gate.about} from={link.from} now={now} />}
           <Rings conditions={gate.conditions} />
           {held.map((condition) => (
             <Held key={condition.name} condition={condition} now={now} />
@@ -200,15 +203,71 @@ const GateCard = ({ of: { link, gate }, now }: { readonly of: JudgedLink; readon
         {VERBS.filter((verb) => isOffered(verb, state)).map((verb) => (
           <Decide key={verb} decision={decisionOf(verb, link, gate)} />
         ))}
+        {held.some(({ changedBy }) => changedBy.includes('person')) && (
+          <Approve link={link} candidate={candidateOf(gate)} />
+        )}
       </Group>
-      {held.some(({ changedBy }) => changedBy.includes('person')) && (
-        <Text size="sm" mt={4}>
-          Approve with your key: <Code>fleet-scheduler approve --to {link.to}</Code>
-        </Text>
-      )}
     </Card>
   );
 };
+
+type ApproveProps = { readonly link: LinkState; readonly candidate: string | undefined };
+
+/** What an approver would approve, and the command: a browser has no key that could sign it. */
+const Approve = ({ link: { from, to }, candidate }: ApproveProps) => (
+  <ReasonDialog title="Approve" what={`Approve ${from} to ${to}`} isWide>
+    {() => (
+      <>
+        <WhatMoves title={`Changes in ${to}`} moves={movesOfCandidate(to, candidate)} />
+        <Text size="sm">
+          An approval is signed with the key of its person, which no browser has. Run this where the key is:
+        </Text>
+        <Code block tabIndex={0}>
+          {[
+            `fleet-scheduler approve --to ${to}`,
+            ...(candidate === undefined ? [] : [`--candidate ${candidate}`]),
+            '--key your.key --person you --reason "why"',
+          ].join(' ')}
+        </Code>
+      </>
+    )}
+  </ReasonDialog>
+);
+
+type CandidateProps = {
+  readonly about: NonNullable<Gate['about']>;
+  readonly from: string;
+  readonly now: string;
+};
+
+/** The versions that a candidate brings, with the authors of their commits, and its age. */
+const CandidateText = ({ about: { since, brings, more }, from, now }: CandidateProps) => (
+  <div className="candidate">
+    {brings.map(({ workload, name, version, before, commit }) => (
+      <Text key={`${workload} ${name}`} size="sm" component="div">
+        <Anchor component={Link} to={`/workloads/${encodeURIComponent(workload)}`} size="sm" fw={600}>
+          {workload}
+        </Anchor>{' '}
+        {version?.version ?? version?.chart ?? (version?.commit === null ? name : '')}
+        {typeof version?.commit === 'string' && (
+          <Code title={version.commit}>{version.commit.slice(0, 7)}</Code>
+        )}
+        {before !== null && `, now ${before}`}
+        {commit !== null && (
+          <Text size="sm" c="dimmed">
+            {commit.author}, <Age at={commit.at} now={now} />: {commit.title}
+          </Text>
+        )}
+      </Text>
+    ))}
+    {more > 0 && <Text size="sm">and {formatCount(more, 'more version')}</Text>}
+    {since !== null && (
+      <Text size="sm" c="dimmed">
+        In {from} since <Age at={since} now={now} />
+      </Text>
+    )}
+  </div>
+);
 
 const HOLDERS = 3;
 
@@ -260,6 +319,14 @@ const TITLES: Readonly<Record<Verb, string>> = {
   resume: 'Resume',
 };
 
+/** Heads the list of what the candidate would change. */
+const MOVES: Readonly<Record<Verb, (to: string) => string>> = {
+  promote: (to) => `Changes in ${to}`,
+  reject: (to) => `Does not come to ${to}`,
+  pause: (to) => `Stays away from ${to} until it is resumed`,
+  resume: (to) => `May move to ${to} again`,
+};
+
 /** @param about the candidate on the screen; the decision does not apply to a newer one */
 const decideFor = (
   verb: Verb,
@@ -288,7 +355,7 @@ const decisionOf = (verb: Verb, { from, to }: LinkState, gate: Gate | Refusal): 
     decide: decideFor(verb, to, candidate === undefined ? {} : { candidate }),
     allowance: `${verb}:${to}`,
     isMain: verb === 'promote',
-    preview: verb === 'promote' ? <WhatMoves from={from} to={to} /> : undefined,
+    preview: <WhatMoves title={MOVES[verb](to)} moves={movesOfCandidate(to, candidate)} />,
     // Of the verbs here only a rejection may be for workspaces, and only the hub knows what the candidate changes.
     byWorkspace: verb === 'reject' && limited?.whyNotReject === null,
     whyNot:

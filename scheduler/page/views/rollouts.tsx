@@ -17,6 +17,7 @@ import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Chart } from '../parts/chart/chart.tsx';
 import type { ChartColor, ChartData } from '../parts/chart/chart-data.ts';
+import { movesOfReleases, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
@@ -82,7 +83,7 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
       <Stages name={channel} judged={rollout} now={now} />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
-          <Decide key={step} decision={decisionOf(step, channel)} />
+          <Decide key={step} decision={decisionOf(step, rollout)} />
         ))}
       </Group>
     </section>
@@ -122,7 +123,7 @@ export const RolloutSummary = ({
       {isCurve(curve) && <Chart title={`Agents of ${channel} that comply`} data={dataOf(curve, stages)} />}
       <Group mt="xs" gap="xs">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
-          <Decide key={step} decision={decisionOf(step, channel)} />
+          <Decide key={step} decision={decisionOf(step, rollout)} />
         ))}
       </Group>
     </div>
@@ -313,12 +314,29 @@ const VALUES_DECISIONS = {
   'take-back': valuesRolloutTakeBack,
 } as const satisfies Record<Step, unknown>;
 
-const decisionOf = (step: Step, channel: string): Decision => {
+/** Heads the list of what the release changes, or what the release before it brings back. */
+const MOVES: Readonly<Record<Step, string>> = {
+  advance: 'Changes at more agents',
+  pause: 'Reaches no more agents until it is resumed',
+  resume: 'Reaches more agents again',
+  'take-back': 'Changes back at the agents that have it',
+};
+
+const decisionOf = (step: Step, { channel, release, before }: ListedRollout): Decision => {
   const [environment = '', clusterType = ''] = channel.split('/');
+  const moves =
+    before === null
+      ? undefined
+      : movesOfReleases(
+          step === 'take-back'
+            ? { channel, from: release, to: before }
+            : { channel, from: before, to: release },
+        );
   return stepDecision(step, {
     of: channel,
     environment,
     decide: (reason, options) => DECISIONS[step]({ environment, clusterType, reason: { reason } }, options),
+    preview: moves && <WhatMoves title={MOVES[step]} moves={moves} />,
   });
 };
 
@@ -330,12 +348,16 @@ const valuesDecision = (step: Step, { environment, rollout }: ValuesRollout): De
       VALUES_DECISIONS[step]({ environment, rollout, reason: { reason } }, options),
   });
 
-type StepDecision = Pick<Decision, 'decide'> & { readonly of: string; readonly environment: string };
+type StepDecision = Pick<Decision, 'decide' | 'preview'> & {
+  readonly of: string;
+  readonly environment: string;
+};
 
-const stepDecision = (step: Step, { of, environment, decide }: StepDecision): Decision => ({
+const stepDecision = (step: Step, { of, environment, decide, preview }: StepDecision): Decision => ({
   title: TITLES[step],
   what: `${TITLES[step]} ${of}`,
   decide,
   allowance: `rollout:${environment}`,
   isMain: step === 'advance',
+  preview,
 });

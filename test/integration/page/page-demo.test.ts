@@ -169,6 +169,44 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await dialog.waitFor({ state: 'detached' });
   };
 
+  test('shows what each decision would change before it is made: versions, lines, agents and sites', async () => {
+    await using tab = await open();
+    const { page, faults } = tab;
+    await page.getByRole('link', { name: 'Pipeline' }).click();
+    const gate = page.getByRole('region', { name: 'Gate qa to prod' });
+    await expect.poll(() => gate.textContent()).toMatch(/oven-control 3\.0\.0[0-9a-f]{7}, now 2\.0\.0/);
+    await expect.poll(() => gate.textContent()).toContain('In qa since 2 d ago');
+    const dialog = page.getByRole('dialog');
+    const close = async (): Promise<void> => {
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    for (const [button, title] of [
+      ['Reject qa to prod', 'Does not come to prod'],
+      ['Pause qa to prod', 'Stays away from prod until it is resumed'],
+    ] as const) {
+      await page.getByRole('button', { name: button }).click();
+      const list = dialog.getByRole('region', { name: title });
+      await list.waitFor();
+      const text = (await list.textContent()) ?? '';
+      expect(text).toContain(`${title}: 1 new version`);
+      expect(text).toMatch(/oven-control on press, new version: 2\.0\.0 to 3\.0\.0, at \d+ agents/);
+      expect(text).toMatch(/prod\/press has 16 agents at 16 sites: plant-001/);
+      await list.locator('summary').first().click();
+      expect(await list.locator('details').first().textContent()).toMatch(
+        /-.*\/opt\/oven-control\/2[^]*\+.*\/opt\/oven-control\/3/,
+      );
+      await close();
+    }
+    await page.getByRole('button', { name: 'Take back prod/till' }).click();
+    const back = dialog.getByRole('region', { name: 'Changes back at the agents that have it' });
+    await expect
+      .poll(() => back.textContent())
+      .toMatch(/scale-reader on till, new version: 3\.0\.0 to 2\.0\.0/);
+    await close();
+    expect(faults).toEqual([]);
+  });
+
   test('pauses a rollout with a reason, resumes, advances and rolls it back', async () => {
     await using tab = await open();
     await tab.page.getByRole('link', { name: 'Rollouts' }).click();

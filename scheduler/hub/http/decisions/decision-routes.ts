@@ -9,14 +9,16 @@ import { pauseOrResume, rejectFor } from '../../promote/decide/decide-about.ts';
 import { promotedJson, promoteTo } from '../../promote/decide/promote-to.ts';
 import { submitCandidate } from '../../promote/decide/submit-candidate.ts';
 import { rollBackTo } from '../../promote/decide/roll-back-to.ts';
-import { assess, parseCandidate } from '../../promote/gate/assess.ts';
+import { assess, parseCandidate, readDecided } from '../../promote/gate/assess.ts';
 import { awaitArrivalWithin, checkArrival } from '../../promote/gate/await-arrival.ts';
+import { describeCandidate } from '../../promote/gate/describe-candidate.ts';
 import { verdictJson } from '../../promote/gate/describe-verdict.ts';
+import { listCandidateChanges } from '../../promote/gate/list-changes.ts';
 import { linkTo } from '../../promote/facts/link.ts';
 import { listPromotions } from '../../promote/decide/list-promotions.ts';
 import { parseLimit } from '../../page.ts';
 import { limitVerdict } from '../../promote/judge/judge-limits.ts';
-import { auditedCaller, environmentOf, principalOf } from '../access/enforce-access.ts';
+import { auditedCaller, environmentOf, principalOf, visibleTo } from '../access/enforce-access.ts';
 import type { Context } from '../context.ts';
 import { readQuery, sendFacts } from '../readers/history-routes.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -103,12 +105,35 @@ const gateRoutes = ({ context, options, read, decide }: DecisionServer): void =>
       const shown = request.workspaces && limits ? limitVerdict(verdict, limits) : verdict;
       return {
         ...verdictJson(shown, judged.candidate),
+        about: await describeCandidate(hub, {
+          link,
+          shared: judged.shared,
+          visible: await visibleTo(request, context),
+          readCommit: options.readCommit,
+        }),
         ...defined({
           limited: limits
             ? await describeLimits({ hub, link, verdict, limits }, judged.candidate, signal)
             : undefined,
         }),
       };
+    },
+    'approve',
+  );
+
+  read(
+    '/changes',
+    async (request) => {
+      const { hub, promotion } = await open(false);
+      const { candidate: named } = readQuery(request, ['candidate']);
+      const link = linkTo(promotion, environmentOf(request));
+      const question = { signal, candidate: parseCandidate(named) };
+      const { candidate } = (await readDecided(hub, link, question)).candidate;
+      return listCandidateChanges(
+        { ...hub, store: context.hub.store },
+        { environment: link.to, candidate },
+        { now: context.clock(), visible: await visibleTo(request, context), signal },
+      );
     },
     'approve',
   );

@@ -5,6 +5,7 @@ import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Promotion } from '../../../model/promotion.ts';
 import type { DecisionRequest } from '../../promote/decide/chain.ts';
 import type { OpenChanges } from '../../promote/facts/read-changes.ts';
+import type { ReadCommit } from '../../promote/gate/describe-candidate.ts';
 import type { Verb } from '../../sites/tokens/allowance.ts';
 import type { Context } from '../context.ts';
 
@@ -15,6 +16,8 @@ export type DecisionOptions = {
   readonly readPromotion: (fresh: boolean) => Promise<Promotion>;
   /** Changes that a candidate would make, for approvers of workspaces. */
   readonly openChanges?: OpenChanges;
+  /** Author, time and title of commits, for the candidates of the gates. */
+  readonly readCommit?: ReadCommit;
   /** Wakes the loop to build after a decision. May be called at any time. */
   readonly wake: () => void;
   /** Aborts when the hub stops. */

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { formatError } from '#bundles/errors';
+import { FleetError, formatError } from '#bundles/errors';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, formatChannel, parseChannel, parseName } from '#bundles/names';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
@@ -7,6 +7,7 @@ import { formatTime } from '#bundles/time';
 import { listReleases, releaseJson } from '../../../release/reissue/list-releases.ts';
 import { LOCK_WAIT_MS } from '../../promote/decide/chain.ts';
 import { resumeChannel, rollBackChannel, rollBackOne } from '../../promote/decide/roll-back-channel.ts';
+import { listReleaseChanges } from '../../promote/gate/list-changes.ts';
 import { decideStep, ROLLOUT_STEPS } from '../../promote/rollout/decide-step.ts';
 import { listRollouts } from '../../promote/rollout/list-rollouts.ts';
 import { simulateChannel } from '../../promote/rollout/simulate-channel.ts';
@@ -14,7 +15,8 @@ import { decideValuesStep } from '../../promote/values/decide-values-step.ts';
 import { listValuesRollouts } from '../../promote/values/list-values-rollouts.ts';
 import { writeComposed } from '../../sites/layers/compose-sites.ts';
 import { findRollout, rolloutMissing } from '../../sites/values-rollout.ts';
-import { environmentOf } from '../access/enforce-access.ts';
+import { environmentOf, visibleTo } from '../access/enforce-access.ts';
+import { readQuery } from '../readers/history-routes.ts';
 import type { DecisionServer } from './decision-server.ts';
 
 /** Adds the routes for releases and rollouts of an environment. */
@@ -38,6 +40,24 @@ export const rolloutRoutes = ({ context, options, read, decide }: DecisionServer
     );
     return { channels };
   });
+
+  read(
+    '/releases/:clusterType/changes',
+    async (request) => {
+      const { from, release, only } = readQuery(request, ['from', 'release', 'only']);
+      return listReleaseChanges(
+        await open(),
+        {
+          channel: channelOf(request),
+          from: from === undefined ? undefined : parseRelease(from, 'from'),
+          to: parseRelease(release, 'release'),
+          assignment: only === undefined ? undefined : parseName(only, 'assignment'),
+        },
+        { now: context.clock(), visible: await visibleTo(request, context) },
+      );
+    },
+    'rollback',
+  );
 
   decide(
     '/releases/:clusterType/rollback',
@@ -118,6 +138,12 @@ export const valuesRolloutRoutes = ({ context, options, decide }: DecisionServer
         return decided;
       },
     );
+};
+
+/** @throws FleetError USAGE */
+const parseRelease = (text: string | undefined, name: string): number => {
+  if (text !== undefined && /^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new FleetError('USAGE', `${name} is the number of a release, such as ${name}=7`);
 };
 
 const channelOf = (request: FastifyRequest): Channel => {

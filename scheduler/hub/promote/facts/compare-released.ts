@@ -1,7 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { canonicalJson, type Json } from '#bundles/json/canonical';
-import type { Changes } from './facts.ts';
 
 /** A channel of the later environment: what its newest release has, and what a build from the candidate makes. */
 export type ComparedChannel = {
@@ -14,22 +13,33 @@ export type ComparedChannel = {
   readonly held: readonly (string | undefined)[];
 };
 
+export type ComparedReleases = {
+  readonly workspaces: readonly string[];
+  readonly others: readonly string[];
+  /** Names of the assignments that differ, by channel. */
+  readonly changed: ReadonlyMap<string, ReadonlySet<string>>;
+};
+
 /**
  * The workspaces whose assignments differ: added, removed, with another package, other terms or other site inputs. Settings of a whole
  * bundle, and assignments without a workspace, belong to nobody. What is in doubt counts as changed.
  */
-export const compareReleased = (channels: readonly ComparedChannel[]): Changes => {
+export const compareReleased = (channels: readonly ComparedChannel[]): ComparedReleases => {
   const workspaces = new Set<string>();
   const others = new Set<string>();
   const add = (workspace: string | undefined, what: string): void => {
     if (workspace === undefined || workspace === '') others.add(what);
     else workspaces.add(workspace);
   };
+  const changed = new Map<string, ReadonlySet<string>>();
   for (const { channel, before, after, held } of channels) {
+    const ids = new Set<string>();
+    changed.set(channel, ids);
     const [old, now] = [assignmentsOf(before), assignmentsOf([after])];
     for (const id of new Set([...old.keys(), ...now.keys()])) {
       const [a, b] = [old.get(id), now.get(id)];
       if (a?.terms === b?.terms) continue;
+      ids.add(id);
       // An assignment that moves to another workspace changes both.
       for (const side of [a, b]) if (side) add(side.workspace, `${channel}: ${id}`);
     }
@@ -38,9 +48,9 @@ export const compareReleased = (channels: readonly ComparedChannel[]): Changes =
       others.add(`${channel}: settings of the bundle`);
   }
   return {
-    kind: 'known',
     workspaces: [...workspaces].toSorted(compareBytes),
     others: [...others].toSorted(compareBytes),
+    changed,
   };
 };
 

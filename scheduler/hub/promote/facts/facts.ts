@@ -1,6 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { Timestamp } from '#bundles/time';
 import type { CheckFacts } from '../checks/check-records.ts';
+import type { ChangedPackage } from './changed-package.ts';
 import type { FollowerKind } from '../../store/tables.ts';
 import type { Visit } from '../../questions/state/next-visit.ts';
 
@@ -52,10 +53,15 @@ export type ApprovalKeys = {
 
 /**
  * Workspaces, sorted, of the assignments that a candidate would change in the later environment. `others`: what it changes there
- * and no workspace owns, in words.
+ * and no workspace owns, in words. `packages`: the changed assignments, by cluster type and name.
  */
 export type Changes =
-  | { readonly kind: 'known'; readonly workspaces: readonly string[]; readonly others: readonly string[] }
+  | {
+      readonly kind: 'known';
+      readonly workspaces: readonly string[];
+      readonly others: readonly string[];
+      readonly packages: readonly ChangedPackage[];
+    }
   | { readonly kind: 'unknown'; readonly why: string };
 
 /** Finds the changes that a candidate would make in an environment. @param candidate of the environment before */

@@ -1,4 +1,4 @@
-import { type Digest, digestOf } from '#bundles/digest';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Layout, openLayout, openOrStartLayout, referenceOf } from '#bundles/formats/layout/layout';
@@ -20,7 +20,8 @@ import {
   withBuildInputs,
 } from '../../../build/load/with-build-inputs.ts';
 import type { Configuration } from '../../../settings/configuration.ts';
-import { compareReleased } from './compare-released.ts';
+import { type ChangedPackage, changedPackages } from './changed-package.ts';
+import { type ComparedChannel, compareReleased } from './compare-released.ts';
 import type { Changes, ReadChanges } from './facts.ts';
 
 /** @param fresh false: an answer of the last minute may be given */
@@ -94,27 +95,50 @@ const compareBuilt = async (
   if ('problems' in built)
     throw built.problems[0] ?? new FleetError('PLATFORM_INVALID', `${to} has problems`);
   checkShared(given, built.candidate, built.platform);
-  return compareReleased(await readSides(layout, keys.roots, built));
+  const sides = await readSides(layout, keys.roots, built);
+  const { changed, ...compared } = compareReleased(sides);
+  const packages = sides.flatMap(({ channel, releasedBundles, built: bundle }) =>
+    changedPackages({
+      sources: built.sources,
+      bundle,
+      before: releasedBundles,
+      ids: changed.get(channel) ?? new Set(),
+    }),
+  );
+  const order = ({ clusterType, assignment }: ChangedPackage): string => `${clusterType}/${assignment}`;
+  return {
+    kind: 'known',
+    ...compared,
+    packages: packages.toSorted((a, b) => compareBytes(order(a), order(b))),
+  };
+};
+
+type Side = ComparedChannel & {
+  readonly releasedBundles: Parameters<typeof changedPackages>[0]['before'];
+  readonly built: EnvironmentBuild['bundles'][number];
 };
 
 const readSides = async (
   layout: Layout,
   roots: readonly TrustRoot[],
   { platform, bundles }: EnvironmentBuild,
-): Promise<Parameters<typeof compareReleased>[0]> => {
+): Promise<readonly Side[]> => {
   const unread = (platform.heldWorkloads ?? []).map(({ workspace }) => workspace);
-  const sides = [];
-  for (const { clusterType, bundle, held } of bundles) {
+  const sides: Side[] = [];
+  for (const built of bundles) {
+    const { clusterType, bundle, held } = built;
     const channel = { environment: platform.environment, clusterType: clusterType.name };
     const release = await readRelease(layout, channel, roots);
-    const before = [];
+    const releasedBundles = [];
     for (const digest of release ? bundlesOf(release) : [])
-      before.push((await readBundle(layout.blobs, digest)).config);
+      releasedBundles.push({ digest, config: (await readBundle(layout.blobs, digest)).config });
     sides.push({
       channel: formatChannel(channel),
-      before,
+      before: releasedBundles.map(({ config }) => config),
       after: bundle.config,
       held: [...held.map(({ assignment }) => assignment.target.workspace), ...unread],
+      releasedBundles,
+      built,
     });
   }
   return sides;

@@ -10,6 +10,8 @@ export type ListedRollout = RolloutVerdict & {
   readonly channel: string;
   /** Number of the release. */
   readonly release: number;
+  /** The release of agents that no stage has selected yet, to which a take-back leads; null: there is none. */
+  readonly before: number | null;
   /** Digest of the plan, and the name of its policy. */
   readonly plan: Digest;
   readonly policy: string;
@@ -26,6 +28,7 @@ export const listRollouts = async (
   return judged.map(({ rolling: { channel, stored, release, progress }, compliant, verdict }) => ({
     channel: formatChannel(channel),
     release: release.predicate.version,
+    before: stored.plan.before?.version ?? null,
     plan: stored.digest,
     policy: stored.plan.policy,
     curve: curveOf(compliant, progress.started[0], now),

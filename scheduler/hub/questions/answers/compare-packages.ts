@@ -61,7 +61,8 @@ const withoutEnvironment = (files: Files, { environment, clusterType }: Channel)
   );
 };
 
-const diffPackages = (left: Files, right: Files): PackageDifferences => {
+/** Compares the files of two packages of one environment. */
+export const diffPackages = (left: Files, right: Files): PackageDifferences => {
   const [before, after] = [readItems(left), readItems(right)];
   const keys = [...new Set([...before.keys(), ...after.keys()])].toSorted(compareBytes);
   return {

@@ -47,6 +47,12 @@ export type Releases = {
   readonly of: (channel: Channel) => Promise<readonly PastRelease[]>;
   /** The version of a package by the newest release that has it; undefined: none has. */
   readonly versionOf: (channel: Channel, assignment: string, digest: Digest) => Promise<Version | undefined>;
+  /** The folder that a package is made of, by the newest release that has it; undefined: none has. */
+  readonly sourceOf: (
+    channel: Channel,
+    assignment: string,
+    digest: Digest,
+  ) => Promise<BundlePredicate['sources'][number] | undefined>;
   /** Channels that have a release, sorted. */
   readonly channels: () => readonly Channel[];
   /** Assignments of a workload in the releases of all channels, sorted. */
@@ -159,26 +165,44 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
     MAX_UNPACKED_BYTES,
   );
 
-  const versionsIn = async (bundle: Digest, release: PastRelease): Promise<ReadonlyMap<string, Version>> => {
+  /** The folder of the application, otherwise that of the workload. */
+  const sourceIn = (bundle: Digest, assignment: string, workload: string | null) => {
     const { sources = [] } = statements.get(bundle) ?? {};
+    return (
+      sources.find(({ role }) => role === `application/${assignment}`) ??
+      sources.find(({ role }) => workload !== null && role === `workload/${workload}`)
+    );
+  };
+
+  const versionsIn = async (bundle: Digest, release: PastRelease): Promise<ReadonlyMap<string, Version>> => {
     const described = [...(await packagesOf(bundle))].map(([assignment, files]) => {
       const workload = release.packages.get(assignment)?.workload ?? null;
-      const source =
-        sources.find(({ role }) => role === `application/${assignment}`) ??
-        sources.find(({ role }) => workload !== null && role === `workload/${workload}`);
+      const source = sourceIn(bundle, assignment, workload);
       return [assignment, describePackage(workload ?? assignment, source, files)] as const;
     });
     return new Map(described);
   };
 
+  const releasedOf = async (
+    channel: Channel,
+    assignment: string,
+    digest: Digest,
+  ): Promise<PastRelease | undefined> =>
+    (await ofOrNone(channel)).find(({ packages }) => packages.get(assignment)?.package === digest);
+
   const versionOf: Releases['versionOf'] = async (channel, assignment, digest) => {
-    const releases = await ofOrNone(channel);
-    const release = releases.find(({ packages }) => packages.get(assignment)?.package === digest);
+    const release = await releasedOf(channel, assignment, digest);
     const bundle = release?.packages.get(assignment)?.bundle;
     if (!release || bundle === undefined) return undefined;
     const known = versions.get(bundle) ?? (await versionsIn(bundle, release));
     versions.set(bundle, known);
     return known.get(assignment);
+  };
+
+  const sourceOf: Releases['sourceOf'] = async (channel, assignment, digest) => {
+    const release = await releasedOf(channel, assignment, digest);
+    const found = release?.packages.get(assignment);
+    return found && sourceIn(found.bundle, assignment, found.workload);
   };
 
   const channels: Releases['channels'] = () => channelsIn(layout).map((name) => parseChannel(name));
@@ -191,7 +215,7 @@ const releasesIn = (layout: Layout, roots: readonly TrustRoot[]): Releases => {
     return [...found].toSorted(compareBytes);
   };
 
-  return { of, versionOf, packagesOf, channels, assignmentsOf };
+  return { of, versionOf, sourceOf, packagesOf, channels, assignmentsOf };
 };
 
 /** The files of a bundle's packages, by assignment. */

@@ -1,74 +1,170 @@
 import { Loader, Text } from '@mantine/core';
 import { useEffect, useState } from 'react';
+import { defined } from '#bundles/defined';
 import { formatCount } from '#bundles/format-count';
-import { type Compare, compare } from '#bundles/transport/hub/client';
+import { nameSome } from '#bundles/name-some';
+import { candidateChanges, type PlannedChanges, releaseChanges } from '#bundles/transport/hub/client';
 import { refusedOr, Refusal, send } from '../../api/ask.ts';
+import { Change } from '../change.tsx';
+import { Shape } from '../state.tsx';
+import type { Tone } from '../tone.ts';
 
-const SHOWN = 12;
+type Changed = PlannedChanges['packages'][number];
 
-type Side = Compare['assignments'][number]['left'];
+/** Two states of packages that a decision chooses between. */
+export type Moves = {
+  /** Unique to what is compared. */
+  readonly id: string;
+  readonly read: (signal: AbortSignal) => Promise<PlannedChanges>;
+};
 
-/** What a promotion would change, in a dialog: read when it opens, because it compares the releases of both environments. */
-export const WhatMoves = ({ from, to }: { readonly from: string; readonly to: string }) => {
-  const [answer, setAnswer] = useState<Compare | Refusal>();
+/** What the promotion of a candidate would change. @param candidate undefined: the one whose turn it is */
+export const movesOfCandidate = (environment: string, candidate: string | undefined): Moves => ({
+  id: `${environment} ${candidate ?? ''}`,
+  read: (signal) =>
+    send((options) => candidateChanges(defined({ environment, candidate }), options), { signal }),
+});
+
+type Releases = {
+  /** 'prod/press' */
+  readonly channel: string;
+  /** undefined: the current one. */
+  readonly from?: number | undefined;
+  readonly to: number;
+  /** An assignment; undefined: all. */
+  readonly only?: string;
+};
+
+/** What agents with one release of a channel get with another one. */
+export const movesOfReleases = ({ channel, from, to, only }: Releases): Moves => {
+  const [environment = '', clusterType = ''] = channel.split('/');
+  const asked = { environment, clusterType, release: `${to}` };
+  const $from = from === undefined ? undefined : `${from}`;
+  return {
+    id: `${channel} ${from ?? ''} ${to} ${only ?? ''}`,
+    read: (signal) =>
+      send((options) => releaseChanges({ ...asked, ...defined({ $from, only }) }, options), { signal }),
+  };
+};
+
+/** What a decision is about, above its reason: packages, versions, configuration, and the sites concerned. Read when the dialog opens. */
+export const WhatMoves = ({ title, moves }: { readonly title: string; readonly moves: Moves }) => {
+  const { id, read } = moves;
+  const [found, setFound] = useState<{ readonly id: string; readonly answer: PlannedChanges | Refusal }>();
   useEffect(() => {
     const gone = new AbortController();
-    const asked = send(
-      (options) => compare({ left: from, right: to, show: 'differing', limit: SHOWN }, options),
-      {
-        signal: gone.signal,
+    refusedOr(read(gone.signal)).then(
+      (answer) => setFound({ id, answer }),
+      (error: unknown) => {
+        if (!gone.signal.aborted) throw error;
       },
     );
-    refusedOr(asked).then(setAnswer, (error: unknown) => {
-      if (!gone.signal.aborted) throw error;
-    });
     return () => gone.abort();
-  }, [from, to]);
-  if (answer === undefined) return <Loader size="sm" aria-label="Reading what it would change" />;
-  if (answer instanceof Refusal)
+    // `read` is made anew with each drawing; `id` says whether it would read something else.
+  }, [id]);
+  const answer = found?.id === id ? found.answer : undefined;
+  if (answer === undefined) return <Loader size="sm" aria-label="Reading what would change" />;
+  const why = answer instanceof Refusal ? answer.message : answer.why;
+  if (answer instanceof Refusal || !answer.known)
     return (
       <Text size="sm" mb="sm">
-        What it would change cannot be read: {answer.message}
+        What would change is not known: {why}
       </Text>
     );
+  return <ChangeList title={title} answer={answer} />;
+};
+
+type ListProps = { readonly title: string; readonly answer: PlannedChanges };
+
+const ChangeList = ({ title, answer }: ListProps) => {
+  const { packages, more, hidden, others, channels } = answer;
   return (
-    <section aria-label="What it would change" className="moves">
+    <section aria-label={title} className="moves">
       <Text size="sm" fw={600}>
-        {answer.assignments.length === 0
-          ? `${to} has what ${from} has: nothing would change.`
-          : `What would change in ${to}:`}
+        {title}: {packages.length + others.length + hidden === 0 ? 'nothing' : summaryOf(answer)}
       </Text>
       <ul>
-        {answer.assignments.map((one) => (
+        {packages.map((one) => (
           <li key={`${one.clusterType} ${one.assignment}`}>
-            <strong>{one.workload ?? one.assignment}</strong> on {one.clusterType}: {describe(one)}
+            <ChangedPackage of={one} />
           </li>
         ))}
+        {others.map((other) => (
+          <li key={other}>{other}</li>
+        ))}
       </ul>
-      {answer.next !== null && <Text size="sm">and more: see Compare.</Text>}
-      <Text size="sm" c="dimmed">
-        By the newest release of each. The candidate may be an older one.
-      </Text>
+      {more > 0 && <Text size="sm">and {formatCount(more, 'more package')}</Text>}
+      {channels.map(({ channel, agents, sites, first }) => (
+        <Text key={channel} size="sm" c="dimmed">
+          {channel} has {formatCount(agents, 'agent')} at {formatCount(sites, 'site')}
+          {first.length > 0 && `: ${nameSome(first, 5)}${sites > first.length ? ' ...' : ''}`}
+        </Text>
+      ))}
     </section>
   );
 };
 
+const OUTCOMES: Readonly<Record<Changed['outcome'], readonly [tone: Tone, word: string]>> = {
+  added: ['good', 'added'],
+  version: ['late', 'new version'],
+  configuration: ['late', 'new configuration'],
+  settings: ['quiet', 'new settings'],
+  removed: ['bad', 'removed'],
+};
+
+/** '2 new version, 1 removed, 3 that you may not see'. */
+const summaryOf = ({ packages, more, hidden, others }: PlannedChanges): string => {
+  const counts = Map.groupBy(packages, ({ outcome }) => OUTCOMES[outcome][1]);
+  return [
+    ...[...counts].map(([word, of]) => `${of.length} ${word}`),
+    ...(more > 0 ? [`${more} that are not listed`] : []),
+    ...(hidden > 0 ? [`${hidden} that you may not see`] : []),
+    ...(others.length > 0 ? ['settings'] : []),
+  ].join(', ');
+};
+
+const ChangedPackage = ({ of }: { readonly of: Changed }) => {
+  const { clusterType, assignment, workload, outcome, before, agents, values, objects, moreObjects } = of;
+  const [tone, word] = OUTCOMES[outcome];
+  return (
+    <>
+      <Shape tone={tone} /> <strong>{workload ?? assignment}</strong> on {clusterType}, {word}:{' '}
+      {versionsOf(of)}
+      {before !== null && <>, at {formatCount(agents, 'agent')}</>}
+      {values.map(({ name, old = 'nothing', new: now = 'nothing' }) => (
+        <div key={name}>
+          {name}: {old} to {now}
+        </div>
+      ))}
+      {objects.map((object) => (
+        <Change key={`${object.file} ${object.object}`} object={object} />
+      ))}
+      {moreObjects > 0 && <div>and {formatCount(moreObjects, 'more object')}</div>}
+      {!of.compared && <div>Its lines are not known: the older content is not in the layout any more.</div>}
+    </>
+  );
+};
+
+type Side = Changed['before'];
+
 /** A version as people know it: its tag or chart, otherwise the commit or the digest. */
 const nameOf = (side: Side): string =>
-  side?.version?.version ?? side?.version?.commit?.slice(0, 8) ?? side?.name ?? 'nothing';
+  side?.version?.version ??
+  side?.version?.chart ??
+  side?.version?.commit?.slice(0, 8) ??
+  side?.name ??
+  'nothing';
 
-const describe = ({ outcome, left, right, values, objects }: Compare['assignments'][number]): string => {
-  const agents = (side: Side): string => formatCount(side?.agents.all ?? 0, 'agent');
+const versionsOf = ({ outcome, before, after }: Changed): string => {
   switch (outcome) {
-    case 'only left':
-      return `new, ${nameOf(left)}`;
-    case 'only right':
-      return `removed from ${agents(right)}, where ${nameOf(right)} runs`;
+    case 'added':
+      return nameOf(after);
+    case 'removed':
+      return nameOf(before);
     case 'version':
-      return `${nameOf(right)} to ${nameOf(left)} at ${agents(right)}, ${formatCount(objects.length, 'object')} differ`;
+      return `${nameOf(before)} to ${nameOf(after)}`;
     case 'configuration':
-      return `configuration at ${agents(right)}, ${formatCount(values.length, 'value')}, ${formatCount(objects.length, 'object')}`;
-    case 'same':
-      return 'nothing';
+    case 'settings':
+      return `${nameOf(after)} stays`;
   }
 };

@@ -105,14 +105,30 @@ test.each<[string, BundleConfig | undefined, BundleConfig, readonly string[], re
   ],
 ])('compareReleased reports that a candidate changes %s', (_, before, after, workspaces, others) => {
   const channel = { channel: 'prod/till', before: before ? [before] : [], after, held: [] };
-  expect(compareReleased([channel])).toEqual({ kind: 'known', workspaces, others });
+  expect(compareReleased([channel])).toMatchObject({ workspaces, others });
+});
+
+test('compareReleased names the assignments that differ by channel', () => {
+  const till = {
+    channel: 'prod/till',
+    before: [config([oven, milk])],
+    after: config([{ ...oven, package: digest('b') }, assignment('scale', 'bakery')]),
+    held: [],
+  };
+  const press = { channel: 'prod/press', before: [config([oven])], after: config([oven]), held: [] };
+  expect(compareReleased([till, press]).changed).toEqual(
+    new Map([
+      ['prod/till', new Set(['oven', 'milk', 'scale'])],
+      ['prod/press', new Set()],
+    ]),
+  );
 });
 
 test('what cannot be built now counts as changed, because a later build may change it', () => {
   const channel = { channel: 'prod/till', before: [config([oven])], after: config([oven]) };
   expect(compareReleased([{ ...channel, held: ['dairy', undefined] }])).toEqual({
-    kind: 'known',
     workspaces: ['dairy'],
     others: ['prod/till: what is held'],
+    changed: new Map([['prod/till', new Set()]]),
   });
 });

@@ -130,6 +130,7 @@ export const changes = (workspaces: readonly string[], others: readonly string[]
   kind: 'known',
   workspaces,
   others,
+  packages: [],
 });
 
 export const decision = (kind: 'reject' | 'pause' | 'resume', environment = 'prod'): GateEntry => ({

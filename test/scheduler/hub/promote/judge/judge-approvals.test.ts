@@ -252,7 +252,7 @@ const anyChanges = record({
   known: boolean(),
   workspaces: subarray(WORKSPACES),
   others: subarray(['prod/till: host']),
-}).map(({ known, workspaces, others }): Changes => (known ? { kind: 'known', workspaces, others } : UNKNOWN));
+}).map(({ known, workspaces, others }): Changes => (known ? changes(workspaces, others) : UNKNOWN));
 const anyApprovals = array(
   record({ person: constantFrom(...PEOPLE), workspaces: option(subarray(WORKSPACES, { minLength: 1 })) }),
   { maxLength: 5 },
