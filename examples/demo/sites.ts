@@ -161,7 +161,7 @@ const newsOf = (site: DemoSite): Happening => {
       detail: {
         drift: [
           {
-            key: 'file /opt/label-printer/2',
+            key: 'directory:/opt/label-printer/2',
             what: 'mode',
             message: '/opt/label-printer/2 has mode 0777, not 0755',
           },

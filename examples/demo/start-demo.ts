@@ -91,7 +91,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     decisions: {
       readKeys,
       readPromotion: readChain,
-      openChanges: openChanges(configuration, { env: {}, cwd: folder }),
+      openChanges: openChanges(configuration, { env: {}, cwd: process.cwd() }),
       wake: () => void judge.round(signal),
       signal,
     },

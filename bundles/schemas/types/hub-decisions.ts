@@ -1491,8 +1491,20 @@ export type Package = {
   } | null;
   readonly objects:
     | readonly {
+        /**
+         * Its name in reports of drift.
+         */
+        readonly key: string;
         readonly object: string;
+        /**
+         * Its kind, such as Deployment or Units.
+         */
+        readonly group: string;
         readonly file: string;
+        /**
+         * The state that the package wants, such as the mode of a directory.
+         */
+        readonly wanted: string | null;
       }[]
     | null;
   readonly differences: readonly ItemDiff[] | null;
@@ -1504,6 +1516,10 @@ export type Package = {
       readonly key: string;
       readonly what: string;
       readonly message: string;
+      /**
+       * Lines of a unified diff from the package to the live state; null: the report does not say which lines differ. Agents report no values.
+       */
+      readonly diff: string | null;
     }[];
     readonly more: number;
   } | null;
@@ -1705,7 +1721,7 @@ export type PlannedChanges = {
    */
   readonly others: readonly string[];
   /**
-   * Who follows the channels that change.
+   * Agents and sites of the channels that change.
    */
   readonly channels: readonly {
     readonly channel: string;

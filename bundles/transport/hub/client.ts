@@ -612,8 +612,14 @@ export type Package = {
         version: PackageVersion | null;
     } | null;
     objects: {
+        /** Its name in reports of drift. */
+        key: string;
         "object": string;
+        /** Its kind, such as Deployment or Units. */
+        group: string;
         file: string;
+        /** The state that the package wants, such as the mode of a directory. */
+        wanted: string | null;
     }[] | null;
     differences: ItemDiff[] | null;
     drift: {
@@ -624,6 +630,8 @@ export type Package = {
             key: string;
             what: string;
             message: string;
+            /** Lines of a unified diff from the package to the live state; null: the report does not say which lines differ. Agents report no values. */
+            diff: string | null;
         }[];
         more: number;
     } | null;
@@ -983,7 +991,7 @@ export type PlannedChanges = {
     hidden: number;
     /** Changes that are of no workspace, such as settings of a bundle. */
     others: string[];
-    /** Who follows the channels that change. */
+    /** Agents and sites of the channels that change. */
     channels: {
         channel: string;
         agents: number;

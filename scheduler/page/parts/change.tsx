@@ -1,14 +1,30 @@
-import { Code } from '@mantine/core';
 import type { ItemDiff } from '#bundles/transport/hub/client';
 
+type Props = { readonly object: ItemDiff; readonly isOpen?: boolean };
+
 /** One object or file; a click shows its differing lines. */
-export const Change = ({ object: { object, outcome, diff } }: { readonly object: ItemDiff }) => (
-  <details>
+export const Change = ({ object: { object, outcome, diff }, isOpen = false }: Props) => (
+  <details open={isOpen}>
     <summary>
       {object} {outcome}
     </summary>
-    <Code block tabIndex={0}>
-      {diff}
-    </Code>
+    <Lines of={diff} />
   </details>
+);
+
+const TONES: Readonly<Record<string, string>> = { '-': 'gone', '+': 'new', '@': 'place' };
+
+/** The lines of a unified diff. Signs say what colours say. */
+const Lines = ({ of }: { readonly of: string }) => (
+  <pre className="diff" tabIndex={0}>
+    {of
+      .trimEnd()
+      .split('\n')
+      .map((line, index) => (
+        // Lines have no names, and never change places.
+        <span key={index} className={TONES[line[0] ?? ''] ?? 'same'}>
+          {`${line}\n`}
+        </span>
+      ))}
+  </pre>
 );

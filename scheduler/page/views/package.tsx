@@ -1,4 +1,4 @@
-import { Anchor, Code, Group, Table, Text, Title } from '@mantine/core';
+import { Anchor, Group, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { defined } from '#bundles/defined';
 import {
@@ -15,11 +15,10 @@ import { Age } from '../parts/age.tsx';
 import { Change } from '../parts/change.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { HealthText } from '../parts/health-text.tsx';
-import { LongTable } from '../parts/long-table.tsx';
+import { PackageTree } from '../parts/package-tree.tsx';
 import { movesOfReleases, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { Judgement, State } from '../parts/state.tsx';
 import { waitsFor } from '../parts/waits.ts';
-import { Wide } from '../parts/wide.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
 type Answers = {
@@ -51,7 +50,6 @@ export const readPackage = async ({ params, request }: LoaderFunctionArgs): Prom
 /** One package at one agent: its objects, how the live state differs, and what the update to the wanted one changes. */
 export const PackageView = () => {
   const { answer, row, carried } = useLoaderData<Answers>();
-  const known = new Set((answer.objects ?? []).map(({ object }) => object));
   const { at, agent, assignment, wanted, running, objects, differences, drift } = answer;
   return (
     <>
@@ -81,33 +79,17 @@ export const PackageView = () => {
         </Group>
       )}
       {row !== undefined && <Condition row={row} carried={carried} now={at} />}
-      <DriftSection drift={drift} now={at} />
-      <Differences differences={differences} isSame={running?.package === wanted?.package} />
       <section aria-labelledby="objects">
         <Title order={2} id="objects">
           Objects
         </Title>
-        {objects === null ? (
+        <DriftText drift={drift} now={at} />
+        {objects === null && (
           <Text>No release in the layout has this package any more, so its objects are not known.</Text>
-        ) : (
-          <LongTable
-            label="Objects of the package"
-            headings={['Object', 'Live', 'File']}
-            rows={objects}
-            textOf={({ object, file }) => `${object} ${file}`}
-          >
-            {({ object, file }, props) => (
-              <Table.Tr key={object} {...props}>
-                <Table.Th scope="row">{object}</Table.Th>
-                <Table.Td>
-                  <LiveState object={object} drift={drift} known={known} />
-                </Table.Td>
-                <Table.Td>{file}</Table.Td>
-              </Table.Tr>
-            )}
-          </LongTable>
         )}
+        <PackageTree objects={objects ?? []} drift={drift} />
       </section>
+      <Differences differences={differences} isSame={running?.package === wanted?.package} />
     </>
   );
 };
@@ -132,25 +114,6 @@ const Condition = ({ row, carried, now }: ConditionProps) => (
     </Text>
   </section>
 );
-
-type LiveProps = {
-  readonly object: string;
-  readonly drift: Package['drift'];
-  readonly known: ReadonlySet<string>;
-};
-
-/** The live state of one object, as of the last comparison. What drifted may have no object of its own, such as a file of a host package. */
-const LiveState = ({ object, drift, known }: LiveProps) => {
-  if (drift === null) return <State mood="quiet">not compared</State>;
-  const own = drift.objects.filter(({ key }) => key === object);
-  if (own.length > 0) return <State mood="bad">{own.map(({ what }) => what).join(', ')}</State>;
-  const areAllKnown = drift.more === 0 && drift.objects.every(({ key }) => known.has(key));
-  return drift.drifted && !areAllKnown ? (
-    <State mood="quiet">see drift</State>
-  ) : (
-    <State mood="good">as applied</State>
-  );
-};
 
 /** Takes this assignment back at all agents of the channel. The next build releases it, and only it goes back. */
 const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision => {
@@ -212,38 +175,16 @@ const Named = ({ of: { name, package: digest } }: { readonly of: NonNullable<Pac
 
 type DriftProps = { readonly drift: Package['drift']; readonly now: string };
 
-const DriftSection = ({ drift, now }: DriftProps) => (
-  <section aria-labelledby="drift">
-    <Title order={2} id="drift">
-      Drift
-    </Title>
-    {drift === null ? (
-      <Text>Drift was never reported.</Text>
-    ) : (
-      <>
-        <Text component="div">
-          <State mood={drift.drifted ? 'bad' : 'good'}>{drift.drifted ? 'drifted' : 'none'}</State>, as of{' '}
-          <Age at={drift.at} now={now} />
-          {drift.message !== null && `: ${drift.message}`}
-        </Text>
-        {drift.objects.length > 0 && (
-          <Wide label="Objects that drifted" headings={['Object', 'Kind', 'What differs']}>
-            {drift.objects.map(({ key, what, message }) => (
-              <Table.Tr key={`${key} ${what}`}>
-                <Table.Th scope="row">
-                  <Code>{key}</Code>
-                </Table.Th>
-                <Table.Td>{what}</Table.Td>
-                <Table.Td>{message}</Table.Td>
-              </Table.Tr>
-            ))}
-          </Wide>
-        )}
-        {drift.more > 0 && <Text>The agent counted {drift.more} more.</Text>}
-      </>
-    )}
-  </section>
-);
+const DriftText = ({ drift, now }: DriftProps) =>
+  drift === null ? (
+    <Text>Drift was never reported.</Text>
+  ) : (
+    <Text component="div">
+      <State mood={drift.drifted ? 'bad' : 'good'}>{drift.drifted ? 'drifted' : 'no drift'}</State>, as of{' '}
+      <Age at={drift.at} now={now} />
+      {drift.message !== null && `: ${drift.message}`}
+    </Text>
+  );
 
 type DifferencesProps = { readonly differences: Package['differences']; readonly isSame: boolean };
 

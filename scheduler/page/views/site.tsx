@@ -20,6 +20,7 @@ import { ShortDigest } from '../parts/digest.tsx';
 import { HealthText } from '../parts/health-text.tsx';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
+import { PackageNode } from '../parts/package-tree.tsx';
 import { Judgement, State } from '../parts/state.tsx';
 import { byTone, toneOf } from '../parts/tone.ts';
 import { waitsFor } from '../parts/waits.ts';
@@ -226,6 +227,19 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
         </Text>
       )}
       {rows.some(isAssigned) ? children : <Judgement row={first} />}
+      {rows.some(isAssigned) && (
+        <details className="packages">
+          <summary>Packages of {name}, down to their objects</summary>
+          {worstFirst(rows).map(
+            (row) =>
+              row.assignment !== null && (
+                <PackageNode key={row.assignment} agent={`${row.site}/${name}`} assignment={row.assignment}>
+                  <Judgement row={row} />
+                </PackageNode>
+              ),
+          )}
+        </details>
+      )}
     </section>
   );
 };

@@ -189,8 +189,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       const list = dialog.getByRole('region', { name: title });
       await list.waitFor();
       const text = (await list.textContent()) ?? '';
-      expect(text).toContain(`${title}: 1 new version`);
-      expect(text).toMatch(/oven-control on press, new version: 2\.0\.0 to 3\.0\.0, at \d+ agents/);
+      expect(text).toContain(`${title}: 1 other version`);
+      expect(text).toMatch(/oven-control on press, other version: 2\.0\.0 to 3\.0\.0, at \d+ agents/);
       expect(text).toMatch(/prod\/press has 16 agents at 16 sites: plant-001/);
       await list.locator('summary').first().click();
       expect(await list.locator('details').first().textContent()).toMatch(
@@ -202,7 +202,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     const back = dialog.getByRole('region', { name: 'Changes back at the agents that have it' });
     await expect
       .poll(() => back.textContent())
-      .toMatch(/scale-reader on till, new version: 3\.0\.0 to 2\.0\.0/);
+      .toMatch(/scale-reader on till, other version: 3\.0\.0 to 2\.0\.0/);
     await close();
     expect(faults).toEqual([]);
   });

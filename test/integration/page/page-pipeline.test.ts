@@ -79,7 +79,7 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     const dialog = page.getByRole('dialog');
     await expect
       .poll(() => dialog.textContent())
-      .toMatch(/What would change in prod:|nothing would change|What it would change cannot be read: .*prod/);
+      .toMatch(/Changes in prod: 1 added labels on press, added: [^]*\+.*path: \/opt\/labels/);
     await page.getByRole('button', { name: 'Cancel' }).click();
     await decide(page, 'Promote', 'line 3 asked for it');
     await page.getByRole('region', { name: 'Promotions to prod' }).waitFor();

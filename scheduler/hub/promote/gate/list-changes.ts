@@ -27,7 +27,7 @@ const SITES = 10;
 type Asked = { readonly now: Date; readonly visible: Visible | undefined };
 
 /**
- * What the promotion of a candidate would change in an environment: the environment is built from it, without signing or writing, and
+ * Lists the changes that the promotion of a candidate would make in an environment: the environment is built from it, without signing or writing, and
  * compared with its newest releases.
  * @returns `known: false` with the reason where the environment cannot be built from it
  */
@@ -70,7 +70,7 @@ type AskedReleases = {
 };
 
 /**
- * What agents that run one release of a channel get with another one, older or newer.
+ * Lists the changes from one release of a channel to another one, older or newer.
  * @throws FleetError RELEASE_MISSING for a release that the layout does not have any more
  */
 export const listReleaseChanges = async (

@@ -1,8 +1,7 @@
-import { compareBytes, type Digest } from '#bundles/digest';
+import type { Digest } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { Event } from '#bundles/formats/events/event';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
-import { readItems } from '#bundles/formats/diff/read-items';
 import { isRecord } from '#bundles/is-record';
 import type { Json } from '#bundles/json/canonical';
 import { formatChannel } from '#bundles/names';
@@ -13,11 +12,19 @@ import { seesAssignment, type Visible } from '../../people/visible.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AssignmentStateRow, Database } from '../../store/tables.ts';
 import { readDifferences } from './compare-packages.ts';
+import { driftedLines } from './drifted-lines.ts';
+import { type PackageObject, packageObjects } from './package-objects.ts';
 import { type NamedPackage, namePackage } from '../history/name-value.ts';
 import { openReleases, type PastRelease, type Released } from '../history/read-releases.ts';
 
 /** An object or file of a package that differed at the site, as the agent reported it. */
-export type DriftedObject = { readonly key: string; readonly what: string; readonly message: string };
+export type DriftedObject = {
+  readonly key: string;
+  readonly what: string;
+  readonly message: string;
+  /** Lines of a unified diff from the package to the live state; null: the report does not say which lines differ. */
+  readonly diff: string | null;
+};
 
 export type PackageAnswer = {
   readonly at: Timestamp;
@@ -28,8 +35,8 @@ export type PackageAnswer = {
   readonly channel: string;
   readonly wanted: (NamedPackage & { readonly release: number }) | null;
   readonly running: NamedPackage | null;
-  /** Objects and files of the package that runs, or of the wanted one. null: no release in the layout has it any more. */
-  readonly objects: readonly { readonly object: string; readonly file: string }[] | null;
+  /** Parts of the package that runs, or of the wanted one. null: no release in the layout has it any more. */
+  readonly objects: readonly Omit<PackageObject, 'item'>[] | null;
   /**
    * Difference from the running to the desired package. Values of Secrets are masked. null: the contents of one of them are
    * unknown.
@@ -98,6 +105,11 @@ export const answerPackage = async (
       readDifferences(releases)({ released, channel }, { released: wanted, channel }, assignment);
     return (await orNull(read))?.objects ?? null;
   };
+  const objects = shown
+    ? await orNull(async () =>
+        packageObjects((await releases.packagesOf(shown.bundle)).get(assignment) ?? new Map()),
+      )
+    : null;
   return {
     at: formatTime(now),
     agent,
@@ -108,11 +120,9 @@ export const answerPackage = async (
         ? { ...(await namePackage(releases, channel, assignment, wanted.package)), release: current.version }
         : null,
     running: running === null ? null : await namePackage(releases, channel, assignment, running),
-    objects: shown
-      ? await orNull(async () => objectsOf(await releases.packagesOf(shown.bundle), assignment))
-      : null,
+    objects: objects && objects.map(({ item: _, ...object }) => object),
     differences: await readUpdate(),
-    drift: state ? await driftOf(db, row.life, state) : null,
+    drift: state ? await driftOf(db, row.life, state, objects ?? []) : null,
     earlier: await Promise.all(
       earlierOf(past, assignment).map(async ({ release, digest }) => ({
         ...(await namePackage(releases, channel, assignment, digest)),
@@ -155,18 +165,11 @@ const orNull = async <T>(read: () => Promise<T>): Promise<T | null> => {
   }
 };
 
-const objectsOf = (
-  packages: ReadonlyMap<string, ReadonlyMap<string, Buffer>>,
-  assignment: string,
-): NonNullable<PackageAnswer['objects']> =>
-  [...readItems(packages.get(assignment) ?? new Map<string, Buffer>()).values()]
-    .map(({ key, file }) => ({ object: key, file }))
-    .toSorted((a, b) => compareBytes(a.object, b.object));
-
 const driftOf = async (
   db: Database,
   life: number,
   { agent, drifted, drift_message: message, drift_seq: seq, drift_at: at }: AssignmentStateRow,
+  known: readonly PackageObject[],
 ): Promise<PackageAnswer['drift']> => {
   if (at === null) return null;
   const stored = await db
@@ -182,16 +185,20 @@ const driftOf = async (
     drifted: drifted === 1,
     at,
     message,
-    objects: Array.isArray(drift) ? (drift as readonly Json[]).flatMap(driftedObject) : [],
+    objects: Array.isArray(drift)
+      ? (drift as readonly Json[]).flatMap((item) => driftedObject(item, known))
+      : [],
     more: typeof more === 'number' ? more : 0,
   };
 };
 
 /** The detail of an event is signed, but its form is not checked when it is stored. */
-const driftedObject = (item: Json): readonly DriftedObject[] => {
+const driftedObject = (item: Json, known: readonly PackageObject[]): readonly DriftedObject[] => {
   if (!isRecord(item)) return [];
   const { key, what, message } = item as Readonly<Record<string, Json>>;
-  return [{ key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) }];
+  const drifted = { key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) };
+  const object = known.find((one) => one.key === drifted.key);
+  return [{ ...drifted, diff: object ? driftedLines(object, drifted) : null }];
 };
 
 const textOrEmpty = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

@@ -106,13 +106,13 @@ const ChangeList = ({ title, answer }: ListProps) => {
 
 const OUTCOMES: Readonly<Record<Changed['outcome'], readonly [tone: Tone, word: string]>> = {
   added: ['good', 'added'],
-  version: ['late', 'new version'],
-  configuration: ['late', 'new configuration'],
-  settings: ['quiet', 'new settings'],
+  version: ['late', 'other version'],
+  configuration: ['late', 'other configuration'],
+  settings: ['quiet', 'other settings'],
   removed: ['bad', 'removed'],
 };
 
-/** '2 new version, 1 removed, 3 that you may not see'. */
+/** '2 other version, 1 removed, 3 that you may not see'. */
 const summaryOf = ({ packages, more, hidden, others }: PlannedChanges): string => {
   const counts = Map.groupBy(packages, ({ outcome }) => OUTCOMES[outcome][1]);
   return [

@@ -28,8 +28,20 @@ describe('a package at an agent', () => {
     expect(running).toMatchObject({ package: hub.first, name: 'web 1.0' });
     expect(wanted).toMatchObject({ package: hub.prodSecond, release: 3 });
     expect(objects).toEqual([
-      { object: 'Deployment.apps shop/web', file: 'app.yaml' },
-      { object: 'Secret shop/key', file: 'secret.yaml' },
+      {
+        key: 'apps/Deployment/shop/web',
+        object: 'Deployment.apps shop/web',
+        group: 'Deployment',
+        file: 'app.yaml',
+        wanted: null,
+      },
+      {
+        key: '/Secret/shop/key',
+        object: 'Secret shop/key',
+        group: 'Secret',
+        file: 'secret.yaml',
+        wanted: null,
+      },
     ]);
     expect(differences?.map(({ object, outcome }) => [object, outcome])).toEqual([
       ['Deployment.apps shop/web', 'configured'],
@@ -46,7 +58,11 @@ describe('a package at an agent', () => {
   });
 
   it('shows drifted objects as the agent listed them, and leaves out malformed entries', async () => {
-    const one = { key: 'Deployment.apps shop/web', what: 'content', message: 'replicas: 3, not 2' };
+    const one = {
+      key: 'apps/Deployment/shop/web',
+      what: 'content',
+      message: 'Deployment shop/web: spec.replicas differs (last written by kubectl)',
+    };
     const drift = [one, 'a word', null, { key: 7 }];
     await using hub = await withAgent([
       {
@@ -60,7 +76,10 @@ describe('a package at an agent', () => {
     expect((await ask(hub)).drift).toMatchObject({
       drifted: true,
       message: '9 objects differ',
-      objects: [one, { key: '', what: '', message: '' }],
+      objects: [
+        { ...one, diff: expect.stringContaining('another value, last written by kubectl') },
+        { key: '', what: '', message: '', diff: null },
+      ],
       more: 5,
     });
   });
