@@ -1,8 +1,7 @@
 import { defined } from '#bundles/defined';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { type Origin, valuePlaces } from '#bundles/formats/author-schema/value-places';
-import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { Digest } from '#bundles/digest';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -120,8 +119,7 @@ const shownOf = (agent: Agent, name: string, facts: Facts): readonly ShownValue[
     editableBy: editorOf(configs, name) ?? null,
     local: verdict ? localOf(verdict) : null,
   };
-  const isHidden =
-    namesSecretValue(name) || configs.some((config) => writeOnlyNames(config.siteInputs.schema).has(name));
+  const isHidden = hiddenBy(configs.map(({ siteInputs }) => siteInputs.schema))(name);
   const groups: { readonly found: Found; readonly takenBy: ValueTaker[] }[] = [];
   for (const config of configs)
     for (const assignment of takersOf(config, name)) {

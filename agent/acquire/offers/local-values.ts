@@ -1,6 +1,5 @@
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
-import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -89,7 +88,7 @@ export const refusalOf = async (
   if (!first) return notAsked(configs, name);
   const role = editorOf(configs, name);
   if (role !== GRANTED) return notGranted(configs, name, role);
-  if (namesSecretValue(name) || asking.some(({ siteInputs }) => writeOnlyNames(siteInputs.schema).has(name)))
+  if (hiddenBy(asking.map(({ siteInputs }) => siteInputs.schema))(name))
     return new FleetError(
       'VALUE_NOT_GRANTED',
       `the value ${name} may hold a secret, and a local value is shown in reports`,

@@ -4,7 +4,7 @@ import { isSameJson } from '../../json/is-same-json.ts';
 import { ownValue } from '../../own-value.ts';
 import type { SiteValues } from '../../schemas/types/site-values.ts';
 import { WITHHELD } from './changed-values.ts';
-import { namesSecretValue } from './names-secret-value.ts';
+import type { IsHidden } from './hidden-values.ts';
 
 /** Values that differ, of the site or of one of its agents, as a change statement names them. */
 export type DecidedValues = {
@@ -36,28 +36,42 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
   });
 };
 
-/** The same by site and agent, for the audit log, then values composed from layers and answers to local edits: those that seem to be secrets without their text. */
-export const decidedValues = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
+/** The same by site and agent, for the audit log, then values composed from layers and answers to local edits: hidden ones without their text. */
+export const decidedValues = (
+  before: SiteValues,
+  after: SiteValues,
+  isHidden: IsHidden,
+): readonly DecidedValues[] => {
+  const shown = (values: readonly Named[]): DecidedValues['old'] =>
+    Object.fromEntries(
+      values.flatMap(({ label, name, value }) =>
+        value === undefined ? [] : [[label, isHidden(name) ? WITHHELD : value] as const],
+      ),
+    );
   const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
   const given = [...byAgent].map(([agent, differing]) => ({
     about: agent === undefined ? after.site : `${after.site}/${agent}`,
-    old: shown(differing.map(({ name, old }) => [name, old])),
-    new: shown(differing.map(({ name, new: now }) => [name, now])),
+    old: shown(differing.map(({ name, old }) => ({ label: name, name, value: old }))),
+    new: shown(differing.map(({ name, new: now }) => ({ label: name, name, value: now }))),
   }));
-  return [...given, ...composedChanges(before, after), ...answerChanges(before, after)];
+  return [...given, ...composedChanges(before, after, shown), ...answerChanges(before, after)];
 };
 
 /** Values composed from layers that differ: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
-const composedChanges = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {
+const composedChanges = (
+  before: SiteValues,
+  after: SiteValues,
+  shown: (values: readonly Named[]) => DecidedValues['old'],
+): readonly DecidedValues[] => {
   const agents = new Set([...Object.keys(before.composed ?? {}), ...Object.keys(after.composed ?? {})]);
   return [...agents].toSorted(compareBytes).flatMap((agent) => {
     const [old, now] = [composedAt(before, agent), composedAt(after, agent)];
-    const names = [...new Set([...old.keys(), ...now.keys()])]
-      .filter((name) => !isSameJson(old.get(name), now.get(name)))
+    const labels = [...new Set([...old.keys(), ...now.keys()])]
+      .filter((label) => !isSameJson(old.get(label)?.value, now.get(label)?.value))
       .toSorted(compareBytes);
-    if (names.length === 0) return [];
-    const sideOf = (values: ReadonlyMap<string, Json>) =>
-      shown(names.map((name) => [name, values.get(name)]));
+    if (labels.length === 0) return [];
+    const sideOf = (values: ReadonlyMap<string, Named>) =>
+      shown(labels.flatMap((label) => values.get(label) ?? []));
     return [{ about: `${after.site}/${agent}`, old: sideOf(old), new: sideOf(now) }];
   });
 };
@@ -82,21 +96,19 @@ const answerChanges = (before: SiteValues, after: SiteValues): readonly DecidedV
   });
 };
 
-/** The values that are there, without the text of those that seem to be secrets. */
-const shown = (values: readonly (readonly [name: string, value: Json | undefined])[]) =>
-  Object.fromEntries(
-    values.flatMap(([name, value]) =>
-      value === undefined ? [] : [[name, namesSecretValue(name) ? WITHHELD : value] as const],
-    ),
-  );
+/** A value as a change names it: 'port', 'hmi-line: fixed port'. */
+type Named = { readonly label: string; readonly name: string; readonly value: Json | undefined };
 
-const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Json> => {
+const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Named> => {
   const one = ownValue(composed, agent);
-  const found = new Map<string, Json>();
+  const found = new Map<string, Named>();
+  const add = (prefix: string, values: Values): void => {
+    for (const [name, value] of Object.entries(values))
+      found.set(prefix + name, { label: prefix + name, name, value });
+  };
   for (const [prefix, part] of [['', one] as const, ['fixed ', one?.fixed] as const]) {
-    for (const [name, value] of Object.entries(part?.values ?? {})) found.set(prefix + name, value);
-    for (const [id, values] of Object.entries(part?.assignments ?? {}))
-      for (const [name, value] of Object.entries(values)) found.set(`${id}: ${prefix}${name}`, value);
+    add(prefix, part?.values ?? {});
+    for (const [id, values] of Object.entries(part?.assignments ?? {})) add(`${id}: ${prefix}`, values);
   }
   return found;
 };

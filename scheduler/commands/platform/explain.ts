@@ -6,7 +6,8 @@ import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
 import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, platformFlags } from '../../settings/configuration-flags.ts';
-import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/waiting-values.ts';
+import { readHiddenOf } from '../../hub/sites/hidden-values.ts';
+import { describeWaiting, readWaiting, withoutHidden } from '../../hub/sites/waiting-values.ts';
 import { explainSite, formatSite } from '../../hub/questions/answers/explain-site.ts';
 import { explainEnvironment } from '../../views/explain/explain-environment.ts';
 import { formatPair, formatPromotion } from '../../views/explain/format-explanation.ts';
@@ -177,6 +178,7 @@ With a layout, an environment that is promoted to is explained as it is built: f
       (one) => agent === undefined || one.agent === null || one.agent === agent,
     );
     for (const one of waiting) this.log(`  ! ${one.agent ?? site}: ${describeWaiting(one)}`);
-    return { site, agents, waiting: waiting.map(withoutSecrets) };
+    const isHidden = (await readHiddenOf(hub, [site]))(site);
+    return { site, agents, waiting: waiting.map((one) => withoutHidden(one, isHidden)) };
   }
 }

@@ -14,6 +14,7 @@ import { shortId } from '../../hub/promote/values/propose-values.ts';
 import { formatValues } from '../../hub/sites/list-sites.ts';
 import { type PlannedSite, planValues, previewStages } from '../../hub/sites/set-many-values.ts';
 import type { PlannedRollout } from '../../hub/sites/split-by-stage.ts';
+import { readHidden } from '../../hub/sites/hidden-values.ts';
 import { policiesFor } from '../../hub/sites/values-policies.ts';
 import { shortRollout, type StoredRollout } from '../../hub/sites/values-rollout.ts';
 import { writeSites } from '../../hub/sites/write-site.ts';
@@ -52,7 +53,9 @@ export const changeMany = async (
 ): Promise<unknown> => {
   const { changes, problems } = await checkChanges(hub, asked, allowUnknown);
   refuseAny(problems, speaker);
-  const planned = await planValues(hub.store.db, hub.store.fleet, changes);
+  const planned = await planValues(hub.store.db, hub.store.fleet, changes, (agents) =>
+    readHidden(hub, agents),
+  );
   for (const one of planned) for (const line of changeLines(one.changes)) speaker.log(line);
   const sites = new Set(changes.map(({ site }) => site)).size;
   const count = `${planned.length} of ${formatCount(sites, 'site')}`;

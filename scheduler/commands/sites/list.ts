@@ -7,8 +7,9 @@ import { openHub } from '../../hub/open-hub.ts';
 import { readDifferences, readHeld } from '../../hub/sites/layers/compose-sites.ts';
 import { describeDifference } from '../../hub/sites/layers/find-differences.ts';
 import { describeHeldSites, heldSites } from '../../hub/questions/status/held-sites.ts';
-import { describeWaiting, readWaiting, withoutSecrets } from '../../hub/sites/waiting-values.ts';
-import { formatAgent, formatValues, listSites } from '../../hub/sites/list-sites.ts';
+import { readHiddenOf } from '../../hub/sites/hidden-values.ts';
+import { describeWaiting, readWaiting, withoutHidden } from '../../hub/sites/waiting-values.ts';
+import { formatAgent, formatValues, listSites, withoutHiddenValues } from '../../hub/sites/list-sites.ts';
 
 export default class SitesList extends FleetCommand {
   static override description = 'List the sites, their agents and their values.';
@@ -18,7 +19,10 @@ export default class SitesList extends FleetCommand {
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SitesList);
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
-    const sites = await listSites(hub.store.db, hub.store.fleet);
+    const hidden = await readHiddenOf(hub);
+    const sites = (await listSites(hub.store.db, hub.store.fleet)).map((one) =>
+      withoutHiddenValues(one, hidden(one.site)),
+    );
     this.print({
       rows: sites.flatMap(({ site, version, expires, values, agents }): readonly Row[] => [
         `${site}  statement ${version}, valid until ${expires}  ${formatValues(values)}`.trimEnd(),
@@ -43,7 +47,7 @@ export default class SitesList extends FleetCommand {
       fleet: hub.store.fleet,
       sites,
       held: heldSites(held),
-      waiting: waiting.map(withoutSecrets),
+      waiting: waiting.map((one) => withoutHidden(one, hidden(one.site))),
       differences: differences.map(formatError),
     };
   }

@@ -1,7 +1,6 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
-import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { boundsOf } from '#bundles/formats/bounds/bounds-of';
 import type { BundleAssignment, BundleConfig } from '#bundles/formats/bundle/config';
 import { type ParsedDocument, parseManifests, YAML_OPTIONS } from '#bundles/formats/bundle/parse-manifests';
@@ -74,8 +73,8 @@ export const fieldsOf = async (
   const { id } = assignment;
   const { schema, fields } = config.siteInputs;
   const resolved = await resolveInputs(config, values, agent, id);
-  const secrets = writeOnlyNames(schema);
-  const isSecret = ({ input }: ResolvedInput): boolean => secrets.has(input) || namesSecretValue(input);
+  const isHidden = hiddenBy([schema]);
+  const isSecret = ({ input }: ResolvedInput): boolean => isHidden(input);
   const asked = new Set(fields.filter((one) => one.assignment === id).map(({ input }) => input));
   const [secret] = resolved.filter((field) => isSecret(field) && asked.has(field.input));
   if (secret)

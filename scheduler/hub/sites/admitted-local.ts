@@ -1,6 +1,5 @@
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
-import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { isRecord } from '#bundles/is-record';
@@ -18,7 +17,7 @@ export const admittedLocal = async (
   const schemas = configs.map(({ siteInputs }) => siteInputs.schema);
   const values: Record<string, Json> = {};
   for (const { name, value } of edits) {
-    if (value === null || namesSecretValue(name)) continue;
+    if (value === null) continue;
     const asking = schemas.filter((schema) => inputOf(schema, name) !== undefined);
     const given = parseJson(value) as Json;
     const grants = await Promise.all(asking.map((schema) => isGranted(schema, name, given)));
@@ -34,7 +33,7 @@ const inputOf = (schema: Schema, name: string): Json | undefined => {
 
 const isGranted = async (schema: Schema, name: string, value: Json): Promise<boolean> => {
   const input = inputOf(schema, name);
-  if (!isRecord(input) || input['x-editable-by'] !== 'site' || writeOnlyNames(schema).has(name)) return false;
+  if (!isRecord(input) || input['x-editable-by'] !== 'site' || hiddenBy([schema])(name)) return false;
   const { faults } = await judgeSiteValues(schema, { [name]: value }, new Set([name]));
   return !faults.has(name);
 };

@@ -1,21 +1,17 @@
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
 import { numberIn } from '#bundles/formats/author-schema/parse-value';
 import type { Json } from '#bundles/json/canonical';
-import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { FleetError } from '#bundles/errors';
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
-import { type Channel, formatChannel } from '#bundles/names';
+import { formatChannel } from '#bundles/names';
 import { didYouMean } from '#bundles/nearest-name';
-import { readReleaseConfigs } from '../../load/releases/read-release-configs.ts';
 import type { Hub } from '../hub.ts';
 import { channelOf } from './agent-record.ts';
 import { siteValuesOf } from './issue-site.ts';
 import { parts } from '../store/parts.ts';
 import type { AgentRow, Database, SiteRow } from '../store/tables.ts';
+import { type KnownNeeds, type Needs, readNeeds } from './read-needs.ts';
 import type { ValueChange } from './set-values.ts';
-
-type Properties = Readonly<Record<string, BundleConfig['siteInputs']['schema']>>;
 
 /** Records of sites, and the agents there that take values. */
 export type Takers = {
@@ -49,16 +45,6 @@ export const readTakers = async (db: Database, sites: readonly string[]): Promis
     rows: new Map(rows.map((row) => [row.name, row])),
     agents: Map.groupBy(agents, ({ site }) => site),
   };
-};
-
-/** By formatChannel; undefined for a channel without a release. */
-export type KnownNeeds = Map<string, Needs | undefined>;
-
-/** The site inputs of a channel's newest release, and the bundles that ask for them. */
-export type Needs = {
-  readonly release: string;
-  readonly inputs: Properties;
-  readonly configs: readonly BundleConfig[];
 };
 
 /**
@@ -101,32 +87,6 @@ export const checkValues = async (
     );
   }
   return fitted;
-};
-
-/** Reads the site inputs of the newest releases of channels into `needs`. @returns the same map */
-export const readNeeds = async (
-  { keys, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
-  channels: readonly Channel[],
-  needs: KnownNeeds,
-): Promise<KnownNeeds> => {
-  if (channels.every((channel) => needs.has(formatChannel(channel)))) return needs;
-  const layout = await openOrStartLayout(directory);
-  for (const channel of channels) {
-    const name = formatChannel(channel);
-    if (needs.has(name)) continue;
-    const found = await readReleaseConfigs(layout, channel, keys.roots);
-    const inputs: Record<string, Properties[string]> = {};
-    for (const config of found?.configs ?? []) Object.assign(inputs, config.siteInputs.schema['properties']);
-    needs.set(
-      name,
-      found && {
-        release: `release ${found.release.predicate.version} of ${name}`,
-        inputs,
-        configs: found.configs,
-      },
-    );
-  }
-  return needs;
 };
 
 const fitValue = async (

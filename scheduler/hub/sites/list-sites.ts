@@ -1,3 +1,4 @@
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import type { Json } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { compareBytes, type Digest } from '#bundles/digest';
@@ -8,6 +9,7 @@ import type { RebootRequired, RebootState } from '../store/reboot-state.ts';
 import type { Database, FollowerKind } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
 import type { LocalEditState } from '../store/local-edit-row.ts';
+import { shownValues } from './hidden-values.ts';
 import { siteValuesOf } from './issue-site.ts';
 import { readLocalInForce, type SiteEdit } from './local-edits.ts';
 
@@ -88,6 +90,13 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
       };
     });
 };
+
+/** The site as people see it. */
+export const withoutHiddenValues = (site: ListedSite, isHidden: IsHidden): ListedSite => ({
+  ...site,
+  values: shownValues(site.values, isHidden),
+  agents: site.agents.map((agent) => ({ ...agent, values: shownValues(agent.values, isHidden) })),
+});
 
 /** 'port=8080 name="north"': values as JSON, which distinguishes 8080 from "8080". */
 export const formatValues = (values: { readonly [name: string]: unknown }): string =>

@@ -8,6 +8,7 @@ import { parts } from '../store/parts.ts';
 import type { AgentRow, SiteRow, Tx } from '../store/tables.ts';
 import { agentId } from './agent-record.ts';
 import { agentUnknown, changeValues, siteMissing, type ValueChange } from './set-values.ts';
+import type { HiddenAt } from './hidden-values.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
 import { refuseWaiting } from './refuse-waiting.ts';
 import { type SplitChanges, splitByStage } from './split-by-stage.ts';
@@ -27,7 +28,7 @@ export type PlannedSite = {
   readonly site: string;
   readonly row: SiteRow;
   readonly after: SiteValues;
-  /** For the audit log, and for people: of the site, or of one of its agents. Values that seem to be secrets are withheld. */
+  /** For the audit log, and for people: of the site, or of one of its agents. Hidden values are withheld. */
   readonly changes: readonly Omit<Change, 'change'>[];
 };
 
@@ -72,11 +73,15 @@ export const planValues = async (
   db: Tx | Store['db'],
   fleet: string,
   changes: readonly ValueChange[],
-): Promise<readonly PlannedSite[]> => planSites(await readSites(db, changes), fleet, changes);
+  hidden: (agents: readonly AgentRow[]) => Promise<HiddenAt>,
+): Promise<readonly PlannedSite[]> => {
+  const facts = await readSites(db, changes);
+  return planSites(facts, { fleet, hidden: await hidden([...facts.agents.values()].flat()) }, changes);
+};
 
 const planSites = (
-  { rows }: Pick<SiteFacts, 'rows'>,
-  fleet: string,
+  { rows, agents }: SiteFacts,
+  { fleet, hidden }: { readonly fleet: string; readonly hidden: HiddenAt },
   changes: readonly ValueChange[],
 ): readonly PlannedSite[] => {
   const bySite = Map.groupBy(changes, ({ site }) => site);
@@ -87,7 +92,7 @@ const planSites = (
       if (!row) return [];
       const before = siteValuesOf(row, fleet, site);
       const after = own.reduce(changeValues, before);
-      const noted = decidedValues(before, after);
+      const noted = decidedValues(before, after, hidden(agents.get(site) ?? []));
       return noted.length === 0 ? [] : [{ site, row, after, changes: noted }];
     });
 };
@@ -167,11 +172,15 @@ export const previewStages = async (
 export const changeSites = async (
   tx: Tx,
   changes: readonly ValueChange[],
-  facts: Pick<SiteFacts, 'rows'>,
+  facts: SiteFacts,
   { signer, by, change, now }: Required<Pick<ManyChanges, 'signer' | 'by' | 'change' | 'now'>>,
 ): Promise<readonly SiteRow[]> => {
   const issued: SiteRow[] = [];
-  for (const { site, after, changes: noted } of planSites(facts, signer.root.fleet, changes)) {
+  const terms = {
+    fleet: signer.root.fleet,
+    hidden: await signer.readHidden([...facts.agents.values()].flat()),
+  };
+  for (const { site, after, changes: noted } of planSites(facts, terms, changes)) {
     const decided: NotedChange[] = [];
     for (const one of noted) decided.push(await noteChange(tx, { change, ...one }, by, now));
     issued.push(await issueSite(tx, site, { ...signer, by, decided }, now, after));

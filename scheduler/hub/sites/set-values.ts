@@ -7,6 +7,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import { type NotedChange, noteChange } from '../changes/note-change.ts';
 import type { Store } from '../store/open-store.ts';
 import type { SiteRow, Tx } from '../store/tables.ts';
+import { enrolledAgents } from './enrolled-agents.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
 import { refuseWaiting } from './refuse-waiting.ts';
 import { setTerms, type Terms } from './set-terms.ts';
@@ -59,7 +60,9 @@ export const setValues = (
     const absent = describeAbsentValue(before, change);
     if (!moved && isSameJson(after, before)) return { site: row, changed: false, absent };
     const decided: NotedChange[] = [];
-    for (const noted of [...decidedValues(before, after), ...terms])
+    const agents = await enrolledAgents(tx, site);
+    const isHidden = (await signer.readHidden(agents))(agents);
+    for (const noted of [...decidedValues(before, after, isHidden), ...terms])
       decided.push(await noteChange(tx, { change: 'sites set', ...noted }, store.by, now));
     const issued = await issueSite(tx, site, { ...signer, decided }, now, after);
     return { site: issued, changed: true, absent };

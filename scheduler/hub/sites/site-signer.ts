@@ -5,6 +5,9 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Hub } from '../hub.ts';
 import type { NotedChange } from '../changes/note-change.ts';
 import type { By } from '../store/open-store.ts';
+import type { AgentRow } from '../store/tables.ts';
+import type { KnownNeeds } from './read-needs.ts';
+import { type HiddenAt, readHidden, showHidden } from './hidden-values.ts';
 import { type OwnStatement, refuseOlder } from './refuse-older.ts';
 
 /** The root and the release key, which signs site statements. */
@@ -13,6 +16,8 @@ export type SiteSigner = {
   readonly release: SigningKey;
   /** Refuses to follow a statement that is not the newest one that the layout has. @throws FleetError ROLLBACK */
   readonly checkOwn: (own: OwnStatement, floor: number) => Promise<void>;
+  /** Values that decisions withhold, by the releases of agents. A signer process knows the same after it. */
+  readonly readHidden: (agents: readonly AgentRow[]) => Promise<HiddenAt>;
   /** Person and reason of what is signed; undefined: the program, by a rule. */
   readonly by?: By;
   /** Opens the audit key, for a signer process that asks for the decision about values; undefined: there is none. */
@@ -36,5 +41,11 @@ export const siteSigner = async ({
   release: await keys.key('release'),
   checkOwn: async (own, floor) => refuseOlder(await openOrStartLayout(layout), own, floor),
   ...defined({ by: store?.by }),
+  readHidden: async (agents) => {
+    const needs: KnownNeeds = new Map();
+    const hidden = await readHidden({ keys, layout }, agents, needs);
+    await showHidden({ keys, layout }, needs);
+    return hidden;
+  },
   audit: () => keys.key('audit'),
 });

@@ -1,7 +1,7 @@
 import type { SiteValues } from '#bundles/formats/statements/predicates';
-import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import type { Database } from '../store/tables.ts';
+import { shownValues } from './hidden-values.ts';
 import { contentOf, readPins, runningRollouts, shortRollout } from './values-rollout.ts';
 
 /** A change of values that a site or an agent of it does not have yet. */
@@ -69,10 +69,8 @@ export const describeWaiting = ({
 }: WaitingValues): string =>
   `${names.join(', ')} ${names.length === 1 ? 'waits' : 'wait'} for stage ${stage} of rollout ${rollout}, by ${person ?? 'a rule'} at ${since}${reason === null ? '' : `: ${reason}`}${isPinned ? '; the values of its environment are pinned' : ''}`;
 
-/** Without the text of values that seem to be secrets. */
-export const withoutSecrets = (one: WaitingValues): WaitingValues => ({
+/** Without the text of hidden values. */
+export const withoutHidden = (one: WaitingValues, isHidden: IsHidden): WaitingValues => ({
   ...one,
-  set: Object.fromEntries(
-    Object.entries(one.set).map(([name, value]) => [name, namesSecretValue(name) ? WITHHELD : value]),
-  ),
+  set: shownValues(one.set, isHidden),
 });

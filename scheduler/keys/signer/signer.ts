@@ -114,7 +114,14 @@ export const createSigner = (parts: SignerParts): Signer => {
     sign: async (role, bytes, evidence) => {
       try {
         const key = keyOf(role);
-        const what = await inTurn(() => permit({ ...parts, compose: layers.compose }, role, bytes, evidence));
+        const what = await inTurn(() =>
+          permit(
+            { ...parts, compose: layers.compose, inputSchemas: layers.inputSchemas },
+            role,
+            bytes,
+            evidence,
+          ),
+        );
         const signature = await key.sign(bytes);
         log.info({ role, what }, 'signed');
         return signature;
@@ -147,15 +154,16 @@ const permit = async (
     chain,
     values,
     compose,
+    inputSchemas,
     clock,
-  }: SignerParts & Pick<Judging, 'compose'>,
+  }: SignerParts & Pick<Judging, 'compose' | 'inputSchemas'>,
   role: SignerRole,
   bytes: Buffer,
   evidence: readonly Buffer[],
 ): Promise<string> => {
   const now = clock();
   checkRootExpiry(root, now);
-  const judging = { roots, root, now, state, chain, values, compose, evidence };
+  const judging = { roots, root, now, state, chain, values, compose, inputSchemas, evidence };
   const judged = await judgeRequest(role, bytes, judging, authority);
   remember(state, judged, limits, now);
   return judged.what;

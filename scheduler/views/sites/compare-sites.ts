@@ -8,7 +8,7 @@ import type { Hub } from '../../hub/hub.ts';
 import { channelOf } from '../../hub/sites/agent-record.ts';
 import { agentsWithValues } from '../../hub/sites/agents-with-values.ts';
 import { siteValuesOf } from '../../hub/sites/issue-site.ts';
-import { readChannelLayers } from '../../hub/sites/layers/read-channel-layers.ts';
+import { readChannelLayers } from '../../hub/sites/read-channel-layers.ts';
 import { findSite } from '../../hub/sites/set-values.ts';
 import { type AgentState, type PackageOutcomes, touchedAssignments } from './touched-agents.ts';
 

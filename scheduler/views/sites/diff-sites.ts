@@ -6,7 +6,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import type { Hub } from '../../hub/hub.ts';
 import { channelOf, labelsOf } from '../../hub/sites/agent-record.ts';
 import { siteValuesOf } from '../../hub/sites/issue-site.ts';
-import { readChannelLayers } from '../../hub/sites/layers/read-channel-layers.ts';
+import { readChannelLayers } from '../../hub/sites/read-channel-layers.ts';
 import type { AgentRow } from '../../hub/store/tables.ts';
 import { layeredAgent } from '../../plan/compose/layered-agent.ts';
 import {

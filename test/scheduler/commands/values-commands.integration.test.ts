@@ -2,13 +2,16 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { generatePrivateKey } from '#bundles/trust/keys/key';
+import SitesList from '../../../scheduler/commands/sites/list.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
 import SitesValuesApprove from '../../../scheduler/commands/sites/values/approve.ts';
 import SitesValuesList from '../../../scheduler/commands/sites/values/list.ts';
 import SitesValuesProposals from '../../../scheduler/commands/sites/values/proposals.ts';
 import SitesValuesReject from '../../../scheduler/commands/sites/values/reject.ts';
 import SitesValuesRollback from '../../../scheduler/commands/sites/values/rollback.ts';
-import { release } from '../hub/promote/values/values-hub.ts';
+import { INPUTS, release } from '../hub/promote/values/values-hub.ts';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { readAuditLog } from '../../../scheduler/load/releases/audit-log.ts';
 import { enrolledHub, type TestHub } from '../hub/test-hub.ts';
 import { runCommandClass } from './run-command-class.ts';
 
@@ -34,6 +37,38 @@ const run = async (
   ];
   return runCommandClass(command, [...words, ...places, '--now', `2026-11-${day}T08:00:00Z`]);
 };
+
+it('commands and the audit log withhold a value that a schema hides', async () => {
+  await using hub = await enrolledHub();
+  await release(hub, 1, {
+    ...INPUTS,
+    greeting: { type: 'string', writeOnly: true, 'x-editable-by': 'network' },
+  });
+  const by = ['--person', 'ann', '--reason', 'new line'];
+  const set = ['plant-7', 'greeting=hush', ...by];
+  expect(await run(hub, SitesSet, { words: set })).toMatchObject({ code: 0 });
+  await run(hub, SitesSet, { day: 22, words: ['plant-7', 'greeting=hush-hush', 'line=7', ...by] });
+  const dry = { day: 22, words: ['plant-7', 'greeting=hush', '--dry-run', ...by] };
+  const outputs = [
+    await run(hub, SitesList, { day: 22, words: ['--json'] }),
+    await run(hub, SitesList, { day: 22, words: [] }),
+    await run(hub, SitesValuesList, { day: 22, words: ['plant-7'] }),
+    await run(hub, SitesValuesList, { day: 22, words: ['plant-7', '--json'] }),
+    await run(hub, SitesValuesProposals, { day: 22, words: [] }),
+    await run(hub, SitesValuesProposals, { day: 22, words: ['--json'] }),
+    await run(hub, SitesSet, dry),
+  ];
+  for (const { code, out, err } of outputs) {
+    expect([code, err]).toEqual([0, '']);
+    expect(out).not.toContain('hush');
+  }
+  expect(outputs.slice(0, 6).filter(({ out }) => out.includes('withheld'))).toHaveLength(6);
+  const noted = await hub.store.db.selectFrom('pending_change').selectAll().execute();
+  const { entries } = await readAuditLog(await openLayout(hub.layout), hub.keys.roots);
+  const changes = JSON.stringify([noted, entries.map(({ predicate }) => predicate)]);
+  expect(changes).toContain('sites values propose');
+  expect(changes).not.toContain('hush');
+});
 
 it('a value waits for the approval of another person, is made, shown for its day, and taken back by another decision', async () => {
   await using hub = await enrolledHub();

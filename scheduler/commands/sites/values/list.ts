@@ -1,13 +1,14 @@
 import { Args } from '@oclif/core';
 import { FleetError } from '#bundles/errors';
 import { parseName } from '#bundles/names';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
+import { readHiddenOf } from '../../../hub/sites/hidden-values.ts';
 import { formatValues } from '../../../hub/sites/list-sites.ts';
 import { findSite } from '../../../hub/sites/set-values.ts';
-import { describeWaiting, readWaiting, withoutSecrets } from '../../../hub/sites/waiting-values.ts';
+import { describeWaiting, readWaiting, withoutHidden } from '../../../hub/sites/waiting-values.ts';
 import { type DecidedValue, valuesAt, valuesVersions } from '../../../hub/sites/values-at.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
 import { hubFlags } from '../../../settings/configuration-flags.ts';
@@ -31,6 +32,7 @@ export default class SitesValuesList extends FleetCommand {
     await using hub = await openHub(await readConfiguration(flags, process.cwd()));
     const { db } = hub.store;
     await findSite(db, site, undefined);
+    const isHidden = (await readHiddenOf(hub, [site]))(site);
     const found = await valuesAt(db, site, { at });
     const versions = await valuesVersions(db, site, MAX_VERSIONS);
     if (!found)
@@ -40,7 +42,8 @@ export default class SitesValuesList extends FleetCommand {
     this.log(`${site}  values of statement ${found.version}, since ${found.since}`);
     for (const [agent, values] of Map.groupBy(found.values, (one) => one.agent)) {
       if (agent !== null) this.log(`  ${agent}`);
-      for (const value of values) this.log(`${agent === null ? '  ' : '    '}${describeValue(value)}`);
+      for (const value of values)
+        this.log(`${agent === null ? '  ' : '    '}${describeValue(withheld(value, isHidden))}`);
     }
     if (found.values.length === 0) this.log('  none');
     const waiting = at === undefined ? await readWaiting(db, site) : [];
@@ -54,8 +57,8 @@ export default class SitesValuesList extends FleetCommand {
     return {
       fleet: hub.store.fleet,
       ...rest,
-      values: values.map(withheld),
-      waiting: waiting.map(withoutSecrets),
+      values: values.map((one) => withheld(one, isHidden)),
+      waiting: waiting.map((one) => withoutHidden(one, isHidden)),
       versions,
     };
   }
@@ -63,13 +66,11 @@ export default class SitesValuesList extends FleetCommand {
 
 const MAX_VERSIONS = 20;
 
-const withheld = (value: DecidedValue): DecidedValue =>
-  namesSecretValue(value.name) ? { ...value, value: WITHHELD } : value;
+const withheld = (value: DecidedValue, isHidden: IsHidden): DecidedValue =>
+  isHidden(value.name) ? { ...value, value: WITHHELD } : value;
 
-const describeValue = (one: DecidedValue): string => {
-  const { name, value, since, person, reason, atLeast } = withheld(one);
-  return `${formatValues({ [name]: value })}  ${atLeast ? `before ${since}` : `${since}  ${who(person, reason)}`}`;
-};
+const describeValue = ({ name, value, since, person, reason, atLeast }: DecidedValue): string =>
+  `${formatValues({ [name]: value })}  ${atLeast ? `before ${since}` : `${since}  ${who(person, reason)}`}`;
 
 const who = (person: string | null, reason: string | null): string =>
   `by ${person ?? 'a rule'}${reason === null ? '' : `: ${reason}`}`;

@@ -1,10 +1,9 @@
-import { defined } from '#bundles/defined';
-import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../../hub/open-hub.ts';
+import { showChange } from '../../../hub/promote/values/describe-values.ts';
 import { judgeProposal } from '../../../hub/promote/values/judge-proposal.ts';
 import { readProposals, shortId, whoseOf } from '../../../hub/promote/values/propose-values.ts';
+import { readHiddenOf } from '../../../hub/sites/hidden-values.ts';
 import { formatValues } from '../../../hub/sites/list-sites.ts';
 import type { ProposedValue } from '../../../model/proposed-values.ts';
 import { readConfiguration } from '../../../settings/configuration.ts';
@@ -22,10 +21,18 @@ export default class SitesValuesProposals extends FleetCommand {
     const waiting = [];
     for (const proposal of await readProposals(hub.store.db, 'waiting'))
       waiting.push(await judgeProposal(hub, proposal, configuration.siteValues));
+    const hidden = await readHiddenOf(
+      hub,
+      waiting.flatMap(({ proposed }) => proposed.changes.map(({ site }) => site)),
+    );
+    const withheld = (one: ProposedValue): ProposedValue => ({
+      ...one,
+      ...showChange(one, hidden(one.site)),
+    });
     for (const { row, proposed, conditions } of waiting) {
       const { reason } = proposed;
       this.log(`${shortId(row.id)}  ${row.at}  by ${row.person}${reason === null ? '' : `: ${reason}`}`);
-      for (const one of proposed.changes) this.log(`  ${whoseOf(one)}  ${describeValue(one)}`);
+      for (const one of proposed.changes) this.log(`  ${whoseOf(one)}  ${describeValue(withheld(one))}`);
       for (const { name, found, wanted, met, holding } of conditions) {
         this.log(`  ${met ? ' ' : '!'} ${name}  ${found}  (wanted: ${wanted})`);
         for (const line of holding.first) this.log(`      ${line}`);
@@ -46,19 +53,7 @@ export default class SitesValuesProposals extends FleetCommand {
   }
 }
 
-const withheld = (one: ProposedValue): ProposedValue =>
-  namesSecretValue(one.name)
-    ? {
-        ...one,
-        ...defined({
-          old: one.old === undefined ? undefined : WITHHELD,
-          new: one.new === undefined ? undefined : WITHHELD,
-        }),
-      }
-    : one;
-
-const describeValue = (change: ProposedValue): string => {
-  const { name, old, new: next } = withheld(change);
+const describeValue = ({ name, old, new: next }: ProposedValue): string => {
   const part = (value: unknown): string =>
     value === undefined ? 'nothing' : formatValues({ x: value }).slice('x='.length);
   return `${name}: ${part(old)} -> ${part(next)}`;

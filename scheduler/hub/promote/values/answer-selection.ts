@@ -8,13 +8,13 @@ import type { ValuesSelection } from '#bundles/schemas/types/hub-decisions';
 import type { Labels } from '../../../model/model.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { readNeeds } from '../../sites/check-values.ts';
+import { readNeeds } from '../../sites/read-needs.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import { selectAgents } from '../../sites/select-sites.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
-import { hiddenNames } from './describe-values.ts';
 import { editableBy } from './rules-for.ts';
+import { hiddenNames } from '../../sites/hidden-values.ts';
 import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 type Selected = ValuesSelection['values'][number];

@@ -9,12 +9,13 @@ import { matchesSite } from '../../../plan/compose/compose-site.ts';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { readNeeds } from '../../sites/check-values.ts';
+import { readNeeds } from '../../sites/read-needs.ts';
 import { readHeld } from '../../sites/layers/compose-sites.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import { commonLabels } from './answer-site-values.ts';
-import { hiddenNames, type IsHidden } from './describe-values.ts';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
+import { hiddenNames } from '../../sites/hidden-values.ts';
 import { seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 /**

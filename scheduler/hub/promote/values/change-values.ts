@@ -81,7 +81,7 @@ export const proposeIfReviewed = async (
   { review, now, allowUnknown, within }: ChangeTerms,
 ): Promise<JudgedProposal | undefined> => {
   if ((await rulesFor(hub, review, placesOf(changes))).length === 0) return undefined;
-  const proposal = await proposeValues(hub.store, changes, { now, allowUnknown, within });
+  const proposal = await proposeValues(hub, changes, { now, allowUnknown, within });
   return proposal && (await judgeProposal(hub, proposal, review));
 };
 

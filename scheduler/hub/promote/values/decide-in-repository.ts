@@ -6,13 +6,13 @@ import type { ValuesReview } from '../../../settings/values-review.ts';
 import { noteChange } from '../../changes/note-change.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
+import { type KnownNeeds, readNeeds } from '../../sites/read-needs.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { readSites, type SiteFacts } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
 import type { By } from '../../store/open-store.ts';
 import type { AskedValues } from './asked-values.ts';
-import { hiddenNames } from './describe-values.ts';
+import { hiddenNames } from '../../sites/hidden-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
 
 /** The same values at all sites or agents that a selector selects: what one Config gives. */

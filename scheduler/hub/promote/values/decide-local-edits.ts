@@ -12,7 +12,7 @@ import { ownValue } from '#bundles/own-value';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
+import { type KnownNeeds, readNeeds } from '../../sites/read-needs.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { readLocalEdits, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';

@@ -1,12 +1,13 @@
 import type { ValuesProposals } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
-import type { KnownNeeds } from '../../sites/check-values.ts';
+import type { KnownNeeds } from '../../sites/read-needs.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import type { ValuesReview } from '../../../settings/values-review.ts';
-import { hiddenNames, showChange } from './describe-values.ts';
+import { showChange } from './describe-values.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { type Proposal, readProposals } from './propose-values.ts';
 import { type ReachedEditors, reachedEditors } from './reached-editors.ts';
+import { hiddenNames } from '../../sites/hidden-values.ts';
 import { mayChange, mayEverywhere, seesValues } from './values-access.ts';
 
 /** The rights of a caller about a proposal. */

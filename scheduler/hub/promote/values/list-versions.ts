@@ -4,9 +4,10 @@ import { parseJson } from '#bundles/json/parse-json';
 import type { ValuesVersions } from '#bundles/schemas/types/hub-decisions';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { readNeeds } from '../../sites/check-values.ts';
+import { readNeeds } from '../../sites/read-needs.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
-import { hiddenNames, showChange } from './describe-values.ts';
+import { hiddenNames } from '../../sites/hidden-values.ts';
+import { showChange } from './describe-values.ts';
 
 /** The newest versions of a site's values, newest first. The oldest one of the record has no changes. */
 export const listVersions = async (

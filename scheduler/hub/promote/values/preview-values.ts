@@ -12,14 +12,16 @@ import type { ValuesPreview } from '#bundles/schemas/types/hub-decisions';
 import type { ValuesReview } from '../../../settings/values-review.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { checkValues, type KnownNeeds, readNeeds } from '../../sites/check-values.ts';
+import { checkValues } from '../../sites/check-values.ts';
+import { type KnownNeeds, readNeeds } from '../../sites/read-needs.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import { hiddenNames, readHidden } from '../../sites/hidden-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { findConflicts, type SeenVersions } from './asked-values.ts';
-import { hiddenNames, showChange } from './describe-values.ts';
+import { showChange } from './describe-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
 
 type ValueFault = ValuesPreview['faults'][number];
@@ -42,7 +44,9 @@ export const previewValues = async (
     faults.push({ ...place, ...toFault(error) });
   const sites: ValuesPreview['sites'][number][] = [];
   const warnings: ValuesPreview['warnings'][number][] = [];
-  for (const { site, row, after } of await planValues(db, fleet, fitting)) {
+  for (const { site, row, after } of await planValues(db, fleet, fitting, (agents) =>
+    readHidden(hub, agents, known),
+  )) {
     const before = siteValuesOf(row, fleet, site);
     const enrolled = await agentsWithValues(db, site);
     const needs = await readNeeds(hub, enrolled.map(channelOf), known);

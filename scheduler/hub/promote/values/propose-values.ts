@@ -1,11 +1,13 @@
 import { defined } from '#bundles/defined';
 import { type Digest, digestOf } from '#bundles/digest';
-import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import { FleetError } from '#bundles/errors';
 import { canonicalJson } from '#bundles/json/canonical';
 import { formatTime } from '#bundles/time';
 import { type ProposedValue, type ProposedValues, readProposal } from '../../../model/proposed-values.ts';
 import { noteChange } from '../../changes/note-change.ts';
+import type { Hub } from '../../hub.ts';
+import { readHidden } from '../../sites/hidden-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { planValues } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
@@ -28,14 +30,14 @@ type Terms = {
  * @returns undefined: no value would change @throws FleetError VALUES_CHANGED if another proposal of one of the values waits; SITE_MISSING, AGENT_UNKNOWN
  */
 export const proposeValues = (
-  store: Store,
+  hub: Pick<Hub, 'keys' | 'layout' | 'store'>,
   changes: readonly ValueChange[],
   { now, allowUnknown, within }: Terms,
 ): Promise<Proposal | undefined> =>
-  store.transact(async (tx) => {
+  hub.store.transact(async (tx) => {
     await within?.(tx);
-    const { fleet, by } = store;
-    const planned = await planValues(tx, fleet, changes);
+    const { fleet, by } = hub.store;
+    const planned = await planValues(tx, fleet, changes, (agents) => readHidden(hub, agents));
     const proposedChanges = planned.flatMap(({ site, row, after }) =>
       valueDifferences(siteValuesOf(row, fleet, site), after).map(
         ({ agent = null, name, old, new: next }): ProposedValue => ({
@@ -68,9 +70,8 @@ export const proposeValues = (
       ended_at: null,
     };
     await tx.insertInto('values_proposal').values(row).execute();
-    for (const { site, row: before, after } of planned)
-      for (const one of decidedValues(siteValuesOf(before, fleet, site), after))
-        await noteChange(tx, { change: 'sites values propose', ...one }, by, now);
+    for (const { changes: noted } of planned)
+      for (const one of noted) await noteChange(tx, { change: 'sites values propose', ...one }, by, now);
     return { row, proposed };
   });
 

@@ -1,8 +1,8 @@
 import { formatChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import type { KnownNeeds } from '../../sites/check-values.ts';
-import { readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import type { KnownNeeds } from '../../sites/read-needs.ts';
+import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import { type Editors, editorsOf } from './rules-for.ts';
 import { toValuesAgent, type ValuesAgent } from './values-access.ts';
 

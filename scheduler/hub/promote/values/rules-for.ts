@@ -4,7 +4,7 @@ import { formatChannel } from '#bundles/names';
 import type { ProposedValue } from '../../../model/proposed-values.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { type KnownNeeds, type Needs, readNeeds } from '../../sites/check-values.ts';
+import { type KnownNeeds, type Needs, readNeeds } from '../../sites/read-needs.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';

@@ -9,7 +9,7 @@ import { formatChannel } from '#bundles/names';
 import { ownValue } from '#bundles/own-value';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
-import { readNeeds } from '../../sites/check-values.ts';
+import { readNeeds } from '../../sites/read-needs.ts';
 import { readLocalInForce } from '../../sites/local-edits.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, Database } from '../../store/tables.ts';

@@ -10,7 +10,7 @@ import type { SiteLayer } from '../../../model/model.ts';
 import { plainValue } from '../../../model/plain-value.ts';
 import type { AgentComposition, SiteComposition } from '../../../plan/compose/compose-site.ts';
 import type { ConfigSetting } from '../../../plan/compose/explain-config.ts';
-import type { ReleasedChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import type { ReleasedChannelLayers } from '../../sites/read-channel-layers.ts';
 
 /** A value that a layer sets. `value` is withheld if it may be secret. */
 export type ExplainedSetting = {

@@ -2,9 +2,8 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
-import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { type Origin, valuePlaces } from '#bundles/formats/author-schema/value-places';
-import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -18,7 +17,7 @@ import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
-import { type ReleasedChannelLayers, readChannelLayers } from '../../sites/layers/read-channel-layers.ts';
+import { type ReleasedChannelLayers, readChannelLayers } from '../../sites/read-channel-layers.ts';
 import { admittedLocal } from '../../sites/admitted-local.ts';
 import { authorOf, readLocalInForce, type SiteEdit } from '../../sites/local-edits.ts';
 import { findSite } from '../../sites/set-values.ts';
@@ -205,13 +204,13 @@ const explainInputs = async (
   const values = Object.assign({}, ...stack.map((one) => one.values)) as SiteValues['values'];
   const inputs = new Set(fields.map(({ input }) => input));
   const { faults } = await judgeSiteValues(schema, values, inputs);
-  const writeOnly = writeOnlyNames(schema);
+  const hides = hiddenBy([schema]);
   return [...Map.groupBy(fields, ({ input }) => input)].map(([name, taking]) => {
     const given = stack
       .filter((one) => Object.hasOwn(one.values, name))
       .map(({ origin, values: own }): PlacedValue => {
         const by = decidedOf(place, origin, name);
-        const isHidden = writeOnly.has(name) || namesSecretValue(name);
+        const isHidden = hides(name);
         const value = isHidden ? WITHHELD : (own[name] ?? null);
         return {
           origin,

@@ -5,6 +5,7 @@ import { orRefuse, type Refused } from '../../refused.ts';
 import { BY_RULE, type Store } from '../../store/open-store.ts';
 import type { AgentRow, SiteRow, Tx } from '../../store/tables.ts';
 import { describeAgent } from '../describe-agent.ts';
+import { enrolledAgents } from '../enrolled-agents.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from '../issue-site.ts';
 import type { ComposedAgent } from '../layers/compose-agent.ts';
 import { withComposed } from '../layers/plan-sites.ts';
@@ -84,7 +85,8 @@ export const issueIfChanged = async (
   const given = composed.flatMap(({ name, of: { values } }) => (values ? [[name, values] as const] : []));
   const after = withComposed(before, Object.fromEntries([...kept, ...given]));
   const reason = [...new Set(composed.map(({ of }) => of.reason))].join(', ');
-  const changes = decidedValues(before, after);
+  const agents = await enrolledAgents(tx, site);
+  const changes = decidedValues(before, after, (await signer.readHidden(agents))(agents));
   if (changes.length === 0) return await issueSite(tx, site, signer, now);
   const by = { ...BY_RULE, ...signer.by, reason };
   const decided: NotedChange[] = [];

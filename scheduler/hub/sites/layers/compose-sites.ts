@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -9,6 +10,7 @@ import { type Change, type NotedChange, noteChange } from '../../changes/note-ch
 import type { Hub } from '../../hub.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
+import { hiddenAt } from '../hidden-values.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { markApplied } from '../values-rollout.ts';
 import { refuseOlder } from '../refuse-older.ts';
@@ -18,7 +20,7 @@ import { differencesBySite, findDifferences } from './find-differences.ts';
 import { findLacking } from './find-lacking.ts';
 import { type PlannedComposition, type SiteFacts, withComposed } from './plan-sites.ts';
 import type { Turns, WaitingAgent } from './take-turns.ts';
-import type { ReleasedChannelLayers } from './read-channel-layers.ts';
+import type { ReleasedChannelLayers } from '../read-channel-layers.ts';
 import { noteLayers } from './refuse-older-layers.ts';
 import { decideComposition, readNewestLayers, reasonOf } from './decide-composition.ts';
 
@@ -90,6 +92,9 @@ export const composeSites = async (
     dryRun,
     isPart: only !== undefined,
   });
+  const hidden = hiddenAt((name) => layers.get(name)?.configs ?? []);
+  const bySite = new Map(sites.map((one) => [one.site, one.agents]));
+  const isHiddenAt = (site: string): IsHidden => hidden(bySite.get(site) ?? []);
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
   // Opened once: its index names every site.
@@ -99,7 +104,9 @@ export const composeSites = async (
     signal?.throwIfAborted();
     const batch = due.slice(at, at + BATCH);
     changed.push(
-      ...(dryRun ? tryOut(batch, rows, hub) : await issue(hub, own, batch, { layers, turns, now })),
+      ...(dryRun
+        ? tryOut(batch, { rows, isHiddenAt, fleet: hub.store.fleet })
+        : await issue(hub, own, batch, { layers, turns, isHiddenAt, now })),
     );
   }
   if (!dryRun) await markReached(hub, planned, rows, turns);
@@ -184,16 +191,19 @@ const readFacts = async (
 
 const tryOut = (
   batch: readonly PlannedComposition[],
-  rows: ReadonlyMap<string, SiteRow>,
-  { store }: Hub,
+  {
+    rows,
+    isHiddenAt,
+    fleet,
+  }: Pick<Facts, 'rows'> & { readonly isHiddenAt: (site: string) => IsHidden; readonly fleet: string },
 ): ComposedSites['changed'] =>
   batch.map(({ site, composed }) => {
     const row = rows.get(site);
-    const before = siteValuesOf(row, store.fleet, site);
+    const before = siteValuesOf(row, fleet, site);
     return {
       site,
       version: row?.version ?? 0,
-      changes: decidedValues(before, withComposed(before, composed)),
+      changes: decidedValues(before, withComposed(before, composed), isHiddenAt(site)),
     };
   });
 
@@ -204,8 +214,10 @@ const issue = (
   {
     layers,
     turns,
+    isHiddenAt,
     now,
   }: {
+    readonly isHiddenAt: (site: string) => IsHidden;
     readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
     readonly turns: Turns;
     readonly now: Date;
@@ -218,7 +230,7 @@ const issue = (
       // People may have set values since: theirs stay.
       const before = siteValuesOf(row, store.fleet, site);
       const after = withComposed(before, composed);
-      const changes = decidedValues(before, after);
+      const changes = decidedValues(before, after, isHiddenAt(site));
       const by = { ...store.by, reason: store.by.reason ?? reasonOf(layers) };
       const decided: NotedChange[] = [];
       for (const change of changes)

@@ -5,9 +5,9 @@ import type { Hub } from '../../hub.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelOf } from '../agent-record.ts';
 import { type PlannedComposition, planSites, type SiteFacts } from './plan-sites.ts';
-import { type ReleasedChannelLayers, readChannelLayers } from './read-channel-layers.ts';
+import { type ReleasedChannelLayers, readChannelLayers } from '../read-channel-layers.ts';
 import { refuseOlderLayers } from './refuse-older-layers.ts';
-import { showLayers } from './show-layers.ts';
+import { showLayers } from '../show-layers.ts';
 import { takeTurns, type Turns } from './take-turns.ts';
 
 /** Composed values of sites, before anything is signed. */

@@ -3,7 +3,7 @@ import type { Enrolled } from '../../../plan/validate/sites/advise-sites.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf, labelsOf } from '../agent-record.ts';
 import { siteValuesOf } from '../issue-site.ts';
-import { readChannelLayers } from './read-channel-layers.ts';
+import { readChannelLayers } from '../read-channel-layers.ts';
 
 /** All enrolled agents, and clusters that follow a tree, with the values that people gave their sites, and the bundles that their channels release now. */
 export const readEnrolled = async (hub: Hub): Promise<Enrolled> => {

@@ -3,7 +3,7 @@ import { FleetError } from '#bundles/errors';
 import { parseTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import type { LayersOfRow } from '../../store/tables.ts';
-import type { ReleasedChannelLayers } from './read-channel-layers.ts';
+import type { ReleasedChannelLayers } from '../read-channel-layers.ts';
 
 /**
  * Splits off the channels whose release, or whose statement about its bundle, is older in the layout than what values were composed from

@@ -19,7 +19,7 @@ import {
 import { differingNames, onlyNames } from '#bundles/formats/site-values/keep-names';
 import type { Kept } from './kept.ts';
 import type { PlannedComposition, SiteFacts } from './plan-sites.ts';
-import type { ReleasedChannelLayers } from './read-channel-layers.ts';
+import type { ReleasedChannelLayers } from '../read-channel-layers.ts';
 
 /** An agent that keeps values although its layers give others. */
 export type WaitingAgent = { readonly site: string; readonly agent: string; readonly why: string };

@@ -1,4 +1,6 @@
 import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { changeState } from '#bundles/formats/statements/change-state';
@@ -6,6 +8,7 @@ import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicat
 import { parseSiteValues } from '#bundles/formats/statements/site-values';
 import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseDocument } from '#bundles/json/validate';
+import { formatChannel } from '#bundles/names';
 import { PREDICATES } from '#bundles/media-types';
 import { parseTime } from '#bundles/time';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
@@ -49,7 +52,7 @@ export const checkValues = ({ site, agents, digest, what, isFirst }: Asked, judg
       hint: 'Set values with sites set, sites import or sites values; after a restore of an older database start the signer once without --site-values',
     });
   const documents = [parseSiteValues(before, site), parseSiteValues(after, site)] as const;
-  checkDecided(...documents, { judging, what });
+  checkDecided(...documents, { judging, what, agents });
   checkComposed(...documents, { judging, what, agents });
   if (rule.approvals > 0) checkApproved(...documents, { judging, what, rule });
 };
@@ -60,8 +63,18 @@ const signedValues = ({ digest, before, at }: SignedValues, now: Date): readonly
 
 type Context = { readonly judging: Judging; readonly what: string };
 
-const checkDecided = (before: SiteValues, after: SiteValues, { judging, what }: Context): void => {
+/** Hidden values are withheld by the releases that were shown; a hub of an earlier version withholds by name alone. */
+const checkDecided = (
+  before: SiteValues,
+  after: SiteValues,
+  { judging, what, agents }: Context & Pick<Asked, 'agents'>,
+): void => {
   const { root, evidence, now } = judging;
+  const schemas = new Map(
+    agents.map(({ channel }) => [formatChannel(channel), judging.inputSchemas(channel)]),
+  );
+  const isHidden = hiddenBy([...schemas.values()].flat());
+  const byName = decidedValues(before, after, namesSecretValue);
   const decided = findStatements(evidence, ({ predicateType }) => predicateType === PREDICATES.change).map(
     (file) => {
       const name = `the decision about ${what}`;
@@ -72,11 +85,14 @@ const checkDecided = (before: SiteValues, after: SiteValues, { judging, what }: 
       return change;
     },
   );
-  for (const { about, old, new: next } of decidedValues(before, after)) {
-    const wanted = canonicalJson([changeState(old), changeState(next)]);
+  for (const [at, one] of decidedValues(before, after, isHidden).entries()) {
+    const { about } = one;
+    const wanted = [one, byName[at] ?? one].map(({ old, new: next }) =>
+      canonicalJson([changeState(old), changeState(next)]),
+    );
     const found = decided.some(
-      (one) =>
-        one.fleet === root.fleet && one.about === about && canonicalJson([one.old, one.new]) === wanted,
+      ({ fleet, about: whose, old, new: next }) =>
+        fleet === root.fleet && whose === about && wanted.includes(canonicalJson([old, next])),
     );
     if (!found)
       throw new FleetError('SIGNER_REFUSED', `${what} has other values of ${about} than anybody decided`, {

@@ -17,6 +17,8 @@ export type ShownLayers = {
   readonly takeLayers: (bytes: Buffer) => void;
   /** @throws FleetError SIGNER_REFUSED if the layers of the channel were not shown, or are not of its newest release any more; SCHEMA */
   readonly compose: (channel: Channel, agent: ComposedAgent) => AgentValues;
+  /** Schemas of site inputs in the release of a channel; empty if it was not shown. */
+  readonly inputSchemas: (channel: Channel) => readonly unknown[];
 };
 
 type Known = Basis & { composer?: (agent: ComposedAgent) => AgentValues };
@@ -50,6 +52,8 @@ export const createShownLayers = (
         );
       if (!documents.has(digest)) documents.set(digest, bytes);
     },
+    inputSchemas: (channel) =>
+      channels.get(formatChannel(channel))?.bundles.map(({ config }) => config.siteInputs.schema) ?? [],
     compose: (channel, agent) => {
       const name = formatChannel(channel);
       const what = `the layers of ${name}`;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { digestOf } from '#bundles/digest';
 import { changeState } from '#bundles/formats/statements/change-state';
@@ -39,7 +40,7 @@ type From = SiteValues['values'];
 
 const decision = async (key: SigningKey, from: From, to: From, time = NOW) =>
   Promise.all(
-    decidedValues(document(from), document(to)).map(async ({ about, old, new: next }) => {
+    decidedValues(document(from), document(to), namesSecretValue).map(async ({ about, old, new: next }) => {
       const said = { person: 'ann', reason: null, time: formatTime(time), critical: [] };
       const states = { old: changeState(old), new: changeState(next) };
       const change = { fleet: 'acme', change: 'sites set', about, ...states, ...said };

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { changeState } from '#bundles/formats/statements/change-state';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
@@ -181,7 +182,7 @@ test('of 200 changes by every road, each that a site sees has an entry in the au
     for (const [index, after] of documents.entries()) {
       const before = documents[index - 1];
       if (!before) continue;
-      for (const { about, old, new: now } of decidedValues(before, after))
+      for (const { about, old, new: now } of decidedValues(before, after, namesSecretValue))
         seen.push(canonicalJson([about, changeState(old), changeState(now)]));
     }
   }

@@ -39,7 +39,7 @@ const as = (hub: ValuesHub, person: string, reason: string | null = 'why'): Valu
 });
 
 const propose = async (hub: ValuesHub, person: string, set: ValueChange['set'], now = NOW) => {
-  const proposal = await proposeValues(as(hub, person).store, [{ ...PLANT, set }], {
+  const proposal = await proposeValues(as(hub, person), [{ ...PLANT, set }], {
     now,
     allowUnknown: false,
   });

@@ -8,7 +8,7 @@ import { checkChanges } from '../../../../../scheduler/hub/promote/values/change
 import { proposeValues } from '../../../../../scheduler/hub/promote/values/propose-values.ts';
 import { composeSites } from '../../../../../scheduler/hub/sites/layers/compose-sites.ts';
 import { planSites } from '../../../../../scheduler/hub/sites/layers/plan-sites.ts';
-import { readChannelLayers } from '../../../../../scheduler/hub/sites/layers/read-channel-layers.ts';
+import { readChannelLayers } from '../../../../../scheduler/hub/sites/read-channel-layers.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { openStore } from '../../../../../scheduler/hub/store/open-store.ts';
 import { NOW } from '../../../release/removals/office.ts';
@@ -88,7 +88,7 @@ const ROWS: readonly Row[] = [
         const by = { person, reason: 'new' };
         await using store = await openStore(`${hub.folder}/hub.db`, hub.store.fleet, { by });
         const changes = [{ site: 'plant-1', set: { port }, unset: [] }];
-        await proposeValues(store, changes, { now: NOW, allowUnknown: false });
+        await proposeValues({ ...hub, store }, changes, { now: NOW, allowUnknown: false });
       };
       await propose('ann', 81);
       return propose('bob', 82).then(

@@ -20,7 +20,7 @@ import { makeBuiltOffice, NOW, type Office } from '../../../release/removals/off
 import { ask, testAgent } from '../../test-hub.ts';
 
 /** The labels application of an office: a file with two site values. */
-const PACKAGE = ours(
+export const PACKAGE = ours(
   'HostPackage',
   'files',
   `spec:

@@ -2,6 +2,8 @@ import { cp, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
+import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { noteChange } from '../../../../../scheduler/hub/changes/note-change.ts';
@@ -19,7 +21,7 @@ import { NOW } from '../../../release/removals/office.ts';
 import { decideValuesStep } from '../../../../../scheduler/hub/promote/values/decide-values-step.ts';
 import { listValuesRollouts } from '../../../../../scheduler/hub/promote/values/list-values-rollouts.ts';
 import { ours } from '../../../fleet-platform.ts';
-import { config, LAYERS, layeredHub, type LayeredHub } from './layered-hub.ts';
+import { config, LAYERS, layeredHub, type LayeredHub, PACKAGE } from './layered-hub.ts';
 
 const later = (minutes: number): Date => new Date(NOW.getTime() + minutes * 60_000);
 
@@ -37,7 +39,11 @@ type Judged = AsyncDisposable & {
   /** Sets the signer's clock. */
   readonly wait: (minutes: number) => void;
   /** Signs other values for a site than the hub composed, with a decision in the audit log, as an intruder at the hub can. */
-  readonly forge: (site: string, change: (values: SiteValues) => SiteValues) => Promise<string>;
+  readonly forge: (
+    site: string,
+    change: (values: SiteValues) => SiteValues,
+    isHidden?: IsHidden,
+  ) => Promise<string>;
 };
 
 /** A hub whose release key is in a signer with `--site-values decided`, and two sites. */
@@ -76,14 +82,14 @@ const judgedHub = async (files: Readonly<Record<string, string>> = {}): Promise<
     clock: () => now,
   });
   const server = await listenOnSocket(createSignerServer(signer, log), join(hub.folder, 's'));
-  const forge: Judged['forge'] = async (site, change) => {
+  const forge: Judged['forge'] = async (site, change, isHidden = namesSecretValue) => {
     const { version: _, ...before } = await hub.valuesOf(site);
     const after = change(before);
     return hub.store
       .transact(async (tx) => {
         const by = { person: 'eve', reason: null };
         const decided = [];
-        for (const one of decidedValues(before, after))
+        for (const one of decidedValues(before, after, isHidden))
           decided.push(await noteChange(tx, { change: 'sites compose', ...one }, by, NOW));
         await issueSite(tx, site, { ...(await siteSigner(hub)), by, decided }, NOW, after);
       })
@@ -205,6 +211,44 @@ describe('a signer that judges values of sites', () => {
       },
     });
     expect(office.refused).toEqual([]);
+  });
+
+  test('signs values that a schema hides by decisions without their text, and others by theirs alone', async () => {
+    const hides = PACKAGE.replace('schema: {type: string}', 'schema: {type: string, writeOnly: true}');
+    await using office = await judgedHub({ 'apps/labels/host/package.yaml': hides });
+    const { hub } = office;
+    await hub.enrolComposed('plant-1/edge', { region: 'north' });
+    await setValues(
+      hub.store,
+      { site: 'plant-1', set: { gatewayHost: 'hush', port: 8080 }, unset: [] },
+      await siteSigner(hub),
+      NOW,
+    );
+    await hub.edit(LAYERS, () => layers('n2'));
+    await hub.build({ now: later(5) });
+    expect(await hub.compose({ now: later(10) })).toEqual({
+      changed: ['plant-1 3 plant-1/edge {"gatewayHost":"withheld"}'],
+      held: [],
+      advice: [],
+    });
+    const rows = await hub.store.db.selectFrom('pending_change').selectAll().orderBy('number').execute();
+    const noted = rows.map(({ change }) => JSON.parse(change) as Record<string, unknown>);
+    expect(noted.filter(({ change }) => change !== 'sites enroll')).toMatchObject([
+      { change: 'sites compose', new: { gatewayHost: 'withheld', port: 80, 'fixed port': 443 } },
+      { change: 'sites set', old: {}, new: { gatewayHost: 'withheld', port: 8080 } },
+      { change: 'sites compose', old: { gatewayHost: 'withheld' }, new: { gatewayHost: 'withheld' } },
+    ]);
+    // A hub of an earlier version shows the text; nobody may withhold another value.
+    const port = (values: SiteValues, gatewayHost: string) => ({
+      ...values,
+      values: { gatewayHost, port: 8081 },
+    });
+    expect(await office.forge('plant-1', (values) => port(values, 'louder'))).toBe('signed');
+    const hidden = (name: string): boolean => name === 'port';
+    expect(await office.forge('plant-1', (values) => ({ ...values, values: { port: 1 } }), hidden)).toMatch(
+      /^SIGNER_REFUSED: .* has other values of plant-1 than anybody decided/,
+    );
+    expect(office.refused).toHaveLength(1);
   });
 
   test('H58: takes no older statement and no other release', async () => {

@@ -13,14 +13,14 @@ import {
   readStatement,
   type StatedRelease,
   withNewestStatement,
-} from '../../../load/releases/newest-statement.ts';
-import { bundlesOf } from '../../../load/releases/read-release.ts';
-import { readReleaseConfigs } from '../../../load/releases/read-release-configs.ts';
-import { readOnce } from '../../../load/releases/read-once.ts';
-import { readLayersFile, readSiteLayers } from '../../../load/releases/read-site-layers.ts';
-import { type ChannelLayers, channelLayers } from '../../../plan/validate/sites/channel-layers.ts';
-import { toProblem } from '../../../model/problems.ts';
-import type { Hub } from '../../hub.ts';
+} from '../../load/releases/newest-statement.ts';
+import { bundlesOf } from '../../load/releases/read-release.ts';
+import { readReleaseConfigs } from '../../load/releases/read-release-configs.ts';
+import { readOnce } from '../../load/releases/read-once.ts';
+import { readLayersFile, readSiteLayers } from '../../load/releases/read-site-layers.ts';
+import { type ChannelLayers, channelLayers } from '../../plan/validate/sites/channel-layers.ts';
+import { toProblem } from '../../model/problems.ts';
+import type { Hub } from '../hub.ts';
 
 /** The layers of a channel, by the newest statement about its release. */
 export type ReleasedChannelLayers = ChannelLayers & {

@@ -1,7 +1,7 @@
 import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import { formatChannel } from '#bundles/names';
-import { openRemoteLayers } from '../../../keys/remote/remote-key.ts';
-import type { Hub } from '../../hub.ts';
+import { openRemoteLayers } from '../../keys/remote/remote-key.ts';
+import type { Hub } from '../hub.ts';
 import type { ReleasedChannelLayers } from './read-channel-layers.ts';
 
 /**
