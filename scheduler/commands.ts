@@ -28,6 +28,7 @@ export const COMMANDS = {
   gc: () => import('./commands/gc.ts'),
   history: () => import('./commands/observe/history.ts'),
   'images:lock': () => import('./commands/images-lock.ts'),
+  'import:argocd': () => import('./commands/platform/import-argocd.ts'),
   'import:flux': () => import('./commands/platform/import-flux.ts'),
   'import:kalypso': () => import('./commands/platform/import-kalypso.ts'),
   init: () => import('./commands/platform/init.ts'),

@@ -4,14 +4,16 @@ import { fillFolder } from '../load/init/fill-folder.ts';
 import type { PlatformOptions } from '../load/platform/load-options.ts';
 import { openSources } from '../load/sources/open-sources.ts';
 import { type ClusterComparison, comparePlatform } from './compare/compare-platform.ts';
+import { readArgocd } from './argocd/read-argocd.ts';
 import { readFlux } from './flux/read-flux.ts';
 import type { Given, Imported, Note } from './imported.ts';
+import { readClustersFile } from './read/known-clusters.ts';
 import { openRepository, type Repository } from './read/open-repository.ts';
 import type { Rendering } from './read/render-folder.ts';
 import { planPlatform } from './write/plan-platform.ts';
 import { describeNotes } from './write/describe-notes.ts';
 
-export type Tool = 'flux';
+export type Tool = 'flux' | 'argocd';
 
 export type ImportOptions = Omit<PlatformOptions, 'platform' | 'sources' | 'env' | 'signal'> & {
   readonly tool: Tool;
@@ -20,6 +22,10 @@ export type ImportOptions = Omit<PlatformOptions, 'platform' | 'sources' | 'env'
   readonly addresses: readonly string[];
   /** `<name>=<folder>` */
   readonly clusters: readonly string[];
+  /** Folders with Applications to begin with. */
+  readonly roots: readonly string[];
+  /** A file with clusters and their labels. */
+  readonly clustersFile: string | undefined;
   /** `<cluster>=<environment>`, or one environment for all. */
   readonly environments: readonly string[];
   /** `<name>=<value>` */
@@ -40,7 +46,7 @@ export type ImportReport = {
   readonly clusters: readonly ClusterComparison[];
 };
 
-const TITLES = { flux: 'Flux' } as const;
+const TITLES = { flux: 'Flux', argocd: 'Argo CD' } as const;
 
 /**
  * Reads an existing GitOps repository, writes a platform with the same objects on the same clusters into a new folder, builds it, and
@@ -94,9 +100,12 @@ const readWith = async (options: ImportOptions, repository: Repository): Promise
     given,
     signal: options.signal,
   };
+  const known = options.clustersFile === undefined ? [] : await readClustersFile(options.clustersFile);
   switch (options.tool) {
     case 'flux':
       return await readFlux({ ...rendering, repository, clusters: options.clusters });
+    case 'argocd':
+      return await readArgocd({ ...rendering, repository, roots: options.roots, clusters: known });
   }
 };
 

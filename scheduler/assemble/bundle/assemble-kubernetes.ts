@@ -36,7 +36,8 @@ export const assembleKubernetes = (
   const { offline } = assignment.clusterType;
   const problems: FleetError[] = [];
   const prepared = (shown: string, path: string, content: Buffer | string, bounds: ObjectBounds) => {
-    const input = { shown, content, namespace, offline, imageLocks, rules, judge, bounds };
+    const isChosen = assignment.target.namespace !== undefined;
+    const input = { shown, content, namespace, isChosen, offline, imageLocks, rules, judge, bounds };
     return { path, made: prepareManifest(input, cache, problems) };
   };
   const bounds = boundsOf(assignment.target);

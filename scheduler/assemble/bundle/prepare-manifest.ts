@@ -42,7 +42,8 @@ export const prepareManifest = (
   const { content, namespace, offline, judge, bounds, shown } = input;
   const text = typeof content === 'string' ? content : textOf(content);
   const placeholder = PLACEHOLDER.slice(0, namespace.length);
-  if (text === undefined || !isName(namespace) || text.includes(placeholder)) return prepare(input, problems);
+  if (text === undefined || input.isChosen || !isName(namespace) || text.includes(placeholder))
+    return prepare(input, problems);
   const common = text.replaceAll(namespace, placeholder);
   // The length is part of the key: a text without its namespace is the same for all placeholders, but its result is not.
   const key = `${offline}\0${judge?.target}\0${namespace.length}\0${boundsKey(bounds)}`;

@@ -45,6 +45,8 @@ export type ManifestInput = {
   /** A string is taken as it is. */
   readonly content: Buffer | string;
   readonly namespace: string;
+  /** A person chose the namespace, so that it may be any word of the text: 'apps' of apps/v1. */
+  readonly isChosen?: boolean | undefined;
   readonly offline: boolean;
   readonly imageLocks: ReadonlyMap<string, string>;
   /** Image fields; default: those of well-known kinds. */

@@ -14,12 +14,40 @@ export type ImportVerb = {
   readonly tool: Tool;
   readonly description: string;
   readonly examples: string[];
+  /** Flags that only this tool has. */
+  readonly own: Partial<typeof TOOL_FLAGS>;
+};
+
+/** Flags of single tools. */
+export const TOOL_FLAGS = {
+  cluster: Flags.string({
+    ...repeatable,
+    description: 'A cluster and its folder, <name>=<folder> [default: found in the repository]',
+  }),
+  variable: Flags.string({
+    ...repeatable,
+    description: 'Value of a variable that the repository does not have, <name>=<value>',
+  }),
+  root: Flags.string({
+    ...repeatable,
+    description: 'Folder of the Applications to begin with [default: all Applications in the repository]',
+  }),
+  clusters: Flags.string({
+    description: 'YAML list of clusters, each with name, server and labels, for what selects them by labels',
+  }),
+};
+
+type ToolValues = {
+  readonly cluster?: readonly string[] | undefined;
+  readonly variable?: readonly string[] | undefined;
+  readonly root?: readonly string[] | undefined;
+  readonly clusters?: string | undefined;
 };
 
 const { config, cache, map } = platformFlags;
 
 /** `import <tool> <repository>`: the verbs differ only in what they read. */
-export const importCommand = ({ tool, description, examples }: ImportVerb) =>
+export const importCommand = ({ tool, description, examples, own }: ImportVerb) =>
   class Import extends FleetCommand {
     static override description = description;
     static override examples = examples;
@@ -38,17 +66,10 @@ export const importCommand = ({ tool, description, examples }: ImportVerb) =>
       environment: environmentFlag(
         'Environment of all clusters, or <cluster>=<environment>, in the order of the chain [default: live]',
       ),
-      cluster: Flags.string({
-        ...repeatable,
-        description: 'A cluster and its folder, <name>=<folder> [default: found in the repository]',
-      }),
+      ...own,
       address: Flags.string({
         ...repeatable,
         description: 'Another address by which the objects name this repository',
-      }),
-      variable: Flags.string({
-        ...repeatable,
-        description: 'Value of a variable that the repository does not have, <name>=<value>',
       }),
       'chart-version': Flags.string({
         ...repeatable,
@@ -58,6 +79,7 @@ export const importCommand = ({ tool, description, examples }: ImportVerb) =>
 
     async run(): Promise<unknown> {
       const { flags, args } = await this.parse(Import);
+      const mine: ToolValues = flags;
       const configuration = await readConfiguration(flags, process.cwd());
       const here = (path: string): string => relative(process.cwd(), resolve(path)) || '.';
       const to = here(flags.to);
@@ -70,9 +92,11 @@ export const importCommand = ({ tool, description, examples }: ImportVerb) =>
         fleet: parseName(flags.fleet, 'fleet'),
         to,
         environments: flags.environment ?? [],
-        clusters: flags.cluster ?? [],
+        clusters: mine.cluster ?? [],
+        roots: mine.root ?? [],
+        clustersFile: mine.clusters,
         addresses: flags.address ?? [],
-        variables: flags.variable ?? [],
+        variables: mine.variable ?? [],
         chartVersions: flags['chart-version'] ?? [],
         signal: this.signal,
       });

@@ -1,7 +1,8 @@
-import { importCommand } from './import-command.ts';
+import { importCommand, TOOL_FLAGS } from './import-command.ts';
 
 export default importCommand({
   tool: 'flux',
+  own: { cluster: TOOL_FLAGS.cluster, variable: TOOL_FLAGS.variable },
   description: `Writes a platform from a Git repository of Flux, builds it, and compares the objects of each cluster.
 
 Reads Kustomizations, HelmReleases and their sources, beginning with the folder of each cluster. What cannot be written is listed with file and line, also in IMPORT.md. Secrets are not copied in clear.`,

@@ -15,6 +15,8 @@ import {
 } from '../read/manifests.ts';
 import { mergeValues, setValue, typedText } from '../read/merge-values.ts';
 import type { NoteBook } from '../read/notes.ts';
+import { withVersion } from '../read/chart-version.ts';
+import { namespaceUnit } from '../read/namespace-unit.ts';
 import { renderChart } from '../read/render-chart.ts';
 import { cleanFolder, type Rendering } from '../read/render-folder.ts';
 import type { FluxSources } from './flux-sources.ts';
@@ -50,12 +52,10 @@ export const readHelmRelease = async (
       'Copy the chart into the repository, or name one of a chart repository or registry',
     );
   noteFields(release, subject, notes);
-  const chart = withVersion(found.chart, options.given.chartVersions);
-  if (chart.from === 'elsewhere' && !EXACT.test(chart.version))
-    notes.add('decide', at, subject, {
-      what: `the chart ${chart.chart} has ${chart.version === '' ? 'no version' : `the range ${chart.version}`}, and a release names one exactly`,
-      todo: 'Write the version that runs (helm list shows it) into workload.yaml, or import with --chart-version <chart>=<version>',
-    });
+  const chart =
+    found.chart.from === 'elsewhere'
+      ? withVersion(found.chart, { given: options.given, at, subject, notes })
+      : found.chart;
   const own = namespaceOf(value) ?? 'default';
   const target = textAt(value, 'spec', 'targetNamespace');
   const namespace = target ?? own;
@@ -67,7 +67,7 @@ export const readHelmRelease = async (
   const objects = await renderChart({ chart, releaseName, namespace, values, subject, at }, options, notes);
   if (objects === 'failed') return [];
   const needsNamespace = valueAt(value, 'spec', 'install', 'createNamespace') === true;
-  const created = needsNamespace ? [namespaceUnit(namespace, release)] : [];
+  const created = needsNamespace ? [namespaceUnit(namespace, at)] : [];
   return [
     ...created,
     {
@@ -88,30 +88,6 @@ export const readHelmRelease = async (
     },
   ];
 };
-
-/** A range may be decided on the command line. */
-export const withVersion = (chart: ChartSource, versions: ReadonlyMap<string, string>): ChartSource =>
-  chart.from === 'elsewhere' && !EXACT.test(chart.version)
-    ? { ...chart, version: versions.get(chart.chart) ?? chart.version }
-    : chart;
-
-/** An exact version, as Helm takes it. */
-export const EXACT = /^v?\d+\.\d+\.\d+(?:[-+][0-9A-Za-z.+-]+)?$/;
-
-export const namespaceUnit = (namespace: string, { at }: Pick<PlacedManifest, 'at'>): Unit => ({
-  id: `Namespace//${namespace}`,
-  name: `namespace-${namespace}`,
-  qualifier: '',
-  workspace: '',
-  at,
-  namespace,
-  dependsOn: [],
-  content: {
-    kind: 'objects',
-    objects: [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }],
-  },
-  annotations: [],
-});
 
 type FoundChart = { readonly chart: ChartSource; readonly values: Manifest };
 

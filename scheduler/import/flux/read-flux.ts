@@ -12,7 +12,8 @@ import {
   textAt,
   valueAt,
 } from '../read/manifests.ts';
-import { noteFailure, type NoteBook, openNotes } from '../read/notes.ts';
+import { noteFailure, noteNameless, type NoteBook, openNotes } from '../read/notes.ts';
+import { withoutTwice } from '../read/namespace-unit.ts';
 import type { Repository } from '../read/open-repository.ts';
 import { cleanFolder, renderFolder, type RenderedFolder, type Rendering } from '../read/render-folder.ts';
 import { findClusters, type FluxCluster } from './find-clusters.ts';
@@ -104,11 +105,13 @@ const readCluster = async (
     names.map(async (name) => ({
       name,
       labels: {},
-      units: await unitsOf(
-        rendered.filter((one) => one.cluster === name),
-        sources,
-        options,
-        notes,
+      units: withoutTwice(
+        await unitsOf(
+          rendered.filter((one) => one.cluster === name),
+          sources,
+          options,
+          notes,
+        ),
       ),
     })),
   );
@@ -162,6 +165,7 @@ const renderOne = async (
   const variables = variablesOf(placed, here, options, notes);
   try {
     const made = await renderFolder({ tree, path, overlay, subject, wanted: isWanted }, options);
+    noteNameless(made.nameless, notes);
     const found: Found = { missing: new Set(), unknown: new Set() };
     const manifests =
       variables === undefined

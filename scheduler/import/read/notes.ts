@@ -1,5 +1,6 @@
 import { isFleetError, type Place } from '#bundles/errors';
-import type { Note, NoteKind } from '../imported.ts';
+import type { Manifest, Note, NoteKind } from '../imported.ts';
+import { kindOf } from './manifests.ts';
 
 /** Collects notes; the same one about the same place is kept once, whatever cluster it was met on. */
 export type NoteBook = {
@@ -38,4 +39,16 @@ export const noteFailure = (error: unknown, at: Place, subject: string, notes: N
     what: error.message,
     todo: error.hint ?? 'Correct it and import again',
   });
+};
+
+/** Objects without a name are made anew by each apply of a tool that runs them as hooks; a package cannot have them. */
+export const noteNameless = (
+  nameless: readonly { readonly at: Place; readonly value: Manifest }[],
+  notes: NoteBook,
+): void => {
+  for (const { at, value } of nameless)
+    notes.add('unmapped', at, kindOf(value), {
+      what: 'it has a generateName and no name',
+      todo: 'Give it a name; fleet-ferry/hook: before or after runs a Job once for each version',
+    });
 };

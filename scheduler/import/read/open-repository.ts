@@ -8,6 +8,8 @@ export type Repository = {
   readonly tree: SourceTree;
   /** The commit that was read; undefined for a folder. */
   readonly commit: string | undefined;
+  /** The branch, tag or commit that was asked for. */
+  readonly revision: string | undefined;
   /** Addresses by which its objects name it, as repositoryKey. */
   readonly addresses: ReadonlySet<string>;
 };
@@ -36,6 +38,7 @@ export const openRepository = async (
       shown: (file) => file,
     },
     commit: source.snapshot.commit,
+    revision: source.snapshot.ref,
     addresses: new Set([...own, ...addresses].map(looseKey)),
   };
 };

@@ -7,12 +7,14 @@ import { readKustomizeTree } from '../../load/applications/read-kustomize-tree.t
 import { renderKustomize } from '../../load/applications/render-kustomize.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
 import type { Given, Manifest, SourceTree } from '../imported.ts';
-import { isObject, isYamlFile, type PlacedManifest, readManifests } from './manifests.ts';
+import { isObject, isYamlFile, nameOf, type PlacedManifest, readManifests, textAt } from './manifests.ts';
 
 export type RenderedFolder = {
   readonly manifests: readonly PlacedManifest[];
   /** Files of a folder without a kustomization. */
   readonly listed: readonly string[] | undefined;
+  /** Objects that only `generateName` names. */
+  readonly nameless: readonly PlacedManifest[];
   /** Every file that the objects may come from. */
   readonly used: readonly string[];
 };
@@ -23,6 +25,8 @@ export type FolderToRender = {
   readonly overlay: Manifest;
   /** Of a folder without a kustomization: which files count, relative to it. */
   readonly wanted?: (path: string) => boolean;
+  /** Of a folder without a kustomization: whether kustomizations of folders below it are not built. */
+  readonly isFlat?: boolean;
   readonly subject: string;
 };
 
@@ -35,15 +39,26 @@ const OUTER = '.fleet-ferry-import';
  * The objects that a folder gives: as Kustomize builds it, or, without a kustomization, those of its YAML files, in folders below too.
  * @throws FleetError as readKustomizeTree and renderKustomize
  */
-export const renderFolder = async (
-  { tree, path, overlay, wanted = () => true, subject }: FolderToRender,
+export const renderFolder = async (folder: FolderToRender, rendering: Rendering): Promise<RenderedFolder> => {
+  const made = await renderAll(folder, rendering);
+  const [nameless, manifests] = [true, false].map((is) =>
+    made.manifests.filter(({ value }) => isNameless(value) === is),
+  );
+  return { ...made, manifests: manifests ?? [], nameless: nameless ?? [] };
+};
+
+const isNameless = (value: Manifest): boolean =>
+  nameOf(value) === '' && textAt(value, 'metadata', 'generateName') !== undefined;
+
+const renderAll = async (
+  { tree, path, overlay, wanted = () => true, isFlat = false, subject }: FolderToRender,
   { tools, signal }: Rendering,
-): Promise<RenderedFolder> => {
+): Promise<Omit<RenderedFolder, 'nameless'>> => {
   const folder = cleanFolder(path);
   if (folder !== '.' && ![...tree.files.keys()].some((file) => file.startsWith(`${folder}/`)))
     throw new FleetError('REFERENCE_MISSING', `there is no folder ${folder}`, { hint: 'Check the path' });
-  const isPlain = findKustomization(tree.files, folder) === undefined;
-  const listed = isPlain ? listFiles(tree, folder, wanted) : undefined;
+  const isPlain = isFlat || findKustomization(tree.files, folder) === undefined;
+  const listed = isPlain ? listFiles(tree, folder, wanted, isFlat) : undefined;
   if (listed && Object.keys(overlay).length === 0 && listed.every((file) => isYamlFile(file)))
     return { listed, used: listed, manifests: listed.flatMap((file) => readListed(tree, file)) };
   const files = listed ? withListing(tree.files, folder, listed) : tree.files;
@@ -102,8 +117,8 @@ export const cleanFolder = (path: string): string =>
   posix.normalize(path === '' ? '.' : path.replace(/^\/+/, './')).replace(/(?<=.)\/$/, '') || '.';
 
 const readListed = (tree: SourceTree, file: string): readonly PlacedManifest[] =>
-  readManifests(file, tree.shown(file), tree.files.get(file) ?? Buffer.alloc(0)).filter(({ value }) =>
-    isObject(value),
+  readManifests(file, tree.shown(file), tree.files.get(file) ?? Buffer.alloc(0)).filter(
+    ({ value }) => isObject(value) || isNameless(value),
   );
 
 /** YAML files with objects below a folder, and folders below it with a kustomization of their own, as Flux lists them. */
@@ -111,12 +126,13 @@ const listFiles = (
   { files }: SourceTree,
   folder: string,
   wanted: (path: string) => boolean,
+  isFlat: boolean,
 ): readonly string[] => {
   const under = folder === '.' ? '' : `${folder}/`;
   const listed = new Set<string>();
   for (const [path, bytes] of files) {
     if (!path.startsWith(under) || !isYamlFile(path) || !wanted(path.slice(under.length))) continue;
-    const owner = ownFolder(files, posix.dirname(path), folder);
+    const owner = isFlat ? undefined : ownFolder(files, posix.dirname(path), folder);
     if (owner !== undefined) listed.add(owner);
     else if (readManifests(path, path, bytes).some(({ value }) => isObject(value))) listed.add(path);
   }

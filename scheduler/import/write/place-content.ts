@@ -7,6 +7,7 @@ import type { NoteBook } from '../read/notes.ts';
 import { filesBelow } from '../read/render-chart.ts';
 import { listingText, overlayFor } from '../read/render-folder.ts';
 import type { PlannedTarget } from './group-targets.ts';
+import { holdsNameless, withoutNameless } from './without-nameless.ts';
 import { holdsSecret, withoutSecrets, withoutSecretValues } from './secret-values.ts';
 
 export type NewFiles = Map<string, Buffer>;
@@ -92,6 +93,7 @@ const placeFolder = (
 ): Manifest => {
   const { tree, path, overlay, listed, variables, dropped, used } = content;
   const bytesOf = (file: string): Buffer => tree.files.get(file) ?? Buffer.alloc(0);
+  const nameless = used.filter((file) => holdsNameless(file, bytesOf(file)));
   const secret = used.filter((file) => holdsSecret(file, bytesOf(file)));
   const listing = listed && listingText(path, listed);
   const shared = posix.join('sources', tree.id);
@@ -100,11 +102,13 @@ const placeFolder = (
   const isOwn =
     variables !== undefined ||
     secret.length > 0 ||
+    nameless.length > 0 ||
     (listing !== undefined && other !== undefined && other.toString() !== listing);
   const root = isOwn ? `${folder}/source` : shared;
   const unused = new Set<string>();
   for (const file of used) {
-    const filled = variables === undefined ? bytesOf(file) : substituteFile(file, bytesOf(file), variables);
+    const named = nameless.includes(file) ? withoutNameless(bytesOf(file)) : bytesOf(file);
+    const filled = variables === undefined ? named : substituteFile(file, named, variables);
     const clean = secret.includes(file)
       ? withoutSecrets(filled, set)
       : { bytes: filled, leftOut: [], unused: [] };

@@ -31,6 +31,8 @@ export const importFiles = async (
     clusters: [],
     environments: [],
     variables: [],
+    roots: [],
+    clustersFile: undefined,
     chartVersions: [],
     cacheDirectory: join(directory, 'cache'),
     ...options,

@@ -215,3 +215,13 @@ test.each(['text', '[1]', 'null'])('a merge key without a mapping is refused: %s
     'shop.yaml:5:7: YAML_SYNTAX: a merge key (<<) needs a mapping, or a list of mappings. Write "<<": in quotes if the field has that name.',
   ]);
 });
+
+test('a chosen namespace that is a word of the text changes nothing but the namespace', () => {
+  const text = deployment('containers');
+  const ask = (isChosen: boolean) => {
+    const input = { shown: 'a.yaml', content: text, namespace: 'containers', isChosen, offline: false };
+    return prepareManifest({ ...input, imageLocks: new Map(), bounds: UNBOUNDED }, new Map(), []);
+  };
+  expect(ask(true).images).toEqual([`docker.io/library/${IMAGE}`]);
+  expect(ask(false).images).toEqual([]);
+});
