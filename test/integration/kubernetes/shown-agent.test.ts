@@ -106,7 +106,7 @@ describeOnKubernetes(['kwok'], 'an agent that kubectl shows', ({ kube }, { kwok 
     ]);
   });
 
-  it('is named with the right that its account lacks, and goes on', async () => {
+  it('names each right that its account lacks', async () => {
     await run(['apply', '-f', join(DEPLOY, 'definition.yaml')]);
     await run(['wait', '--for=condition=Established', 'crd/fleetagents.fleet-ferry.internal']);
     const { site, publisher } = await siteOf('bare', 'nobody');

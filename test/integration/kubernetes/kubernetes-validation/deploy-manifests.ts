@@ -42,6 +42,7 @@ const OVERLAYS = {
   'online with all rights': { resources: ['online'], components: ['cluster-admin'] },
   offline: { resources: ['offline'], components: [] },
   'offline on a single node': { resources: ['offline'], components: ['single-node'] },
+  'online with metrics': { resources: ['online'], components: ['metrics'] },
 } satisfies Record<string, Overlay>;
 
 /** Tests of the manifests in deploy/. */
@@ -114,7 +115,7 @@ export const deployManifests = (cluster: () => Cluster): void => {
       expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
     });
 
-    it('of the agent give no right beyond its lease, and its pod fits into a restricted namespace', async () => {
+    it('of the agent give no right beyond its lease, its object and events, and its pod fits into a restricted namespace', async () => {
       const { pod, manifests } = podOf(await render(OVERLAYS.online));
       const kinds = manifests.map(({ kind }) => kind);
       expect(kinds).not.toContain('ClusterRoleBinding');
@@ -123,6 +124,11 @@ export const deployManifests = (cluster: () => Cluster): void => {
       }[];
       expect(roles.map(({ rules }) => rules)).toEqual([
         [{ apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update'] }],
+        [
+          { apiGroups: ['fleet-ferry.internal'], resources: ['fleetagents'], verbs: ['get', 'create'] },
+          { apiGroups: ['fleet-ferry.internal'], resources: ['fleetagents/status'], verbs: ['patch'] },
+          { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
+        ],
       ]);
       const own = manifests.find(({ kind }) => kind === 'Namespace');
       expect(own?.metadata?.labels).toMatchObject({ 'pod-security.kubernetes.io/enforce': 'restricted' });
@@ -159,7 +165,7 @@ export const deployManifests = (cluster: () => Cluster): void => {
     });
 
     it('of the agent begin with a comment on their use', async () => {
-      for (const folderName of ['base', 'online', 'offline', 'single-node', 'cluster-admin'])
+      for (const folderName of ['base', 'online', 'offline', 'single-node', 'cluster-admin', 'metrics'])
         expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
     });
 
