@@ -1,6 +1,7 @@
 import { createTransport } from 'nodemailer';
 import { setTimeout } from 'node:timers/promises';
 import { defined } from '#bundles/defined';
+import { digestOf } from '#bundles/digest';
 import { toFleetError, plainText } from '#bundles/errors';
 import { trustedAuthorities } from '#bundles/transport/registry/http/connections';
 import { isLoopback } from '#bundles/transport/registry/http/where-to';
@@ -21,8 +22,7 @@ export const email = (
 ): Carrier => ({
   batch: 1000,
   deliver: async (notices, { fleet, now, signal }) => {
-    const [first] = notices;
-    if (!first) return { kind: 'taken' };
+    if (notices.length === 0) return { kind: 'taken' };
     const { from, to, server } = settings;
     const transport = await openTransport(settings, access, requestMs);
     const message = {
@@ -30,7 +30,7 @@ export const email = (
       from,
       to: [...to],
       date: now,
-      messageId: idOf(first.id, from),
+      messageId: idOf(notices, from),
     };
     const sent = transport
       .sendMail({ ...message, headers: AUTOMATIC })
@@ -68,8 +68,14 @@ export const email = (
 /** RFC 3834: suppresses automatic replies. */
 const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' };
 
-/** The same again after a crash, so that mail systems can drop one of the two. */
-const idOf = (id: string, from: string): string => `<${id}@${from.slice(from.indexOf('@') + 1)}>`;
+/**
+ * The same for the same notices, so that mail systems can drop a message that is sent again after a crash. With one more notice it is another message:
+ * a system that drops it would lose that notice.
+ */
+const idOf = (notices: readonly Notice[], from: string): string => {
+  const id = digestOf(Buffer.from(notices.map((one) => one.id).join('\n')));
+  return `<msg_${id.slice('sha256:'.length, 'sha256:'.length + 40)}@${from.slice(from.indexOf('@') + 1)}>`;
+};
 
 const hostOf = (server: string): string => new URL(server).host;
 

@@ -3,6 +3,7 @@ import { toFleetError } from '#bundles/errors';
 import { DAY_MS } from '#bundles/time';
 import type { Configuration } from '../../settings/configuration.ts';
 import { appendChanges } from '../changes/append-changes.ts';
+import { noteUnfinishedWrites } from '../changes/note-write.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Hub } from '../hub.ts';
 import { noteVersions } from '../questions/history/note-versions.ts';
@@ -127,6 +128,8 @@ const appendNotes =
   async () => {
     const round = repeat(async () => {
       try {
+        const unfinished = await noteUnfinishedWrites(hub.store, clock());
+        if (unfinished > 0) log.warn({ unfinished }, 'writes into the repository without a known end');
         const { appended, waiting } = await appendChanges(hub, { command: 'serve', now: clock() });
         if (appended > 0) log.info({ appended }, 'changes appended to the audit log');
         if (waiting) log.warn(faultFields(waiting), 'changes wait for the audit log');

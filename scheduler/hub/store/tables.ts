@@ -52,6 +52,7 @@ export type Tables = {
   sign_in: SignInRow;
   compliance: ComplianceRow;
   pending_change: PendingChangeRow;
+  unfinished_write: UnfinishedWriteRow;
   support_request: SupportRequestRow;
   support_bundle: SupportBundleRow;
   site_values_version: SiteValuesVersionRow;
@@ -548,6 +549,14 @@ export type PendingChangeRow = {
   readonly number: number;
   /** Canonical JSON: a ChangePredicate without fleet and critical. */
   readonly change: string;
+};
+
+/** A decision that is being written into a repository (changes/note-write.ts). */
+export type UnfinishedWriteRow = {
+  readonly id: string;
+  readonly begun_at: string;
+  /** Canonical JSON: who decides, and the changes as they are known before the write. */
+  readonly changes: string;
 };
 
 /** A request for a support bundle of one agent; the site statement has it until it is answered or over. */

@@ -354,6 +354,7 @@ const startMail = async (options: SMTPServerOptions = {}) => {
   return {
     port,
     mails,
+    connections: () => [...(smtp as unknown as { connections: Set<{ close: () => void }> }).connections],
     [Symbol.asyncDispose]: () => new Promise<void>((resolve) => smtp.close(() => resolve())),
   };
 };
@@ -391,6 +392,37 @@ describe('a mail server', () => {
       expect(text).toContain('Auto-Submitted: auto-generated');
     },
   );
+
+  it('receives a message again under its id, and with one more alarm under another, so that no system that drops copies loses that alarm', async () => {
+    await using hub = await openHub();
+    // It takes each message, and the connection ends before the hub knows.
+    const mails: string[] = [];
+    await using mail = await startMail({
+      secure: true,
+      onData: (stream, session) => {
+        const chunks: Buffer[] = [];
+        stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+        stream.on('end', () => {
+          mails.push(Buffer.concat(chunks).toString());
+          for (const connection of mail.connections()) connection.close();
+          expect(session.user).toBe('fleet');
+        });
+      },
+    });
+    const again = async (): Promise<void> => {
+      await hub.store.db.deleteFrom('alarm_receiver').execute();
+      await hub.sender(desk(`smtps://localhost:${mail.port}`))();
+    };
+    await hub.keep(late('plant-7/press-1'));
+    await again();
+    await again();
+    await hub.keep(late('plant-7/press-1'), late('plant-8/press-1'));
+    await again();
+    const ids = mails.map((one) => /^Message-ID: <(.*)>\r$/m.exec(one)?.[1]);
+    expect(ids).toHaveLength(3);
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
 
   it('with a wrong password is tried again later, and neither log nor table contain the password', async () => {
     await using hub = await openHub();

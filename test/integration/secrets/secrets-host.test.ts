@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import {
   createTestFleet,
@@ -74,7 +74,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(json.dumps({'rounds': rounds, 'found': sorted(found)}))
 `;
 
-describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
+describeOnDebians([], 'secrets on a booted host', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let fleet: TestFleet;
@@ -107,8 +107,8 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     media = await temporaryDirectory('secrets-host');
     await mkdir(join(media.path, 'stick'));
     fleet = await createTestFleet();
-    host = await startFactoryHost('secrets-host', {
-      base: factoryBase,
+    host = await startFactoryHost(`secrets-host-${debian}`, {
+      base,
       binds: [
         agentHere.bind,
         { from: join(repository, 'deploy'), to: UNITS, readOnly: true },
@@ -160,6 +160,18 @@ describeWith(['factoryBase'], 'secrets on a booted host', ({ factoryBase }) => {
     expect(first.found).toContain('/run/readable');
     const seen = [...first.found, ...second.found].filter((path) => path !== '/run/readable');
     expect(seen.length === 0 ? 'ACCEPT' : seen).toBe('ACCEPT');
+    // The agent works, and looks, on a host that hides the processes of others.
+    await sh('mount -o remount,hidepid=2 /proc');
+    try {
+      const hidden = await watched(65534, 'all', async () => {
+        expect(await bring(ONE)).toMatchObject({ code: 0 });
+        expect(await agent('diff')).toMatchObject({ code: 0 });
+      });
+      expect(hidden.found.filter((path) => path !== '/run/readable')).toEqual([]);
+      expect(await sh('cat /run/seen')).toBe(ONE);
+    } finally {
+      await sh('mount -o remount,hidepid=0 /proc');
+    }
   });
 
   it('are in memory, restart their readers when they change, and are written before services at a boot', async () => {

@@ -3,7 +3,8 @@ import { defined } from '#bundles/defined';
 import { nameSome } from '#bundles/name-some';
 import type { ValuesChanged } from '#bundles/schemas/types/hub-decisions';
 import type { ValuesReview } from '../../../settings/values-review.ts';
-import { noteChange } from '../../changes/note-change.ts';
+import type { Change } from '../../changes/note-change.ts';
+import { noteWrite } from '../../changes/note-write.ts';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { type KnownNeeds, readNeeds } from '../../sites/read-needs.ts';
@@ -54,7 +55,8 @@ type RepositoryTerms = {
 
 /**
  * Decides values of sites in the repository of the platform, by the person and reason of the store. The audit log names what was written, with an entry
- * for each selector; the sites get the values with the next build.
+ * for each selector; the sites get the values with the next build. What a kill leaves between the push and that entry gets one of its own, without
+ * the commit (noteUnfinishedWrites).
  * @throws FleetError USAGE for sites of several environments, for values of the hub that would override those of a Config, for values that may be
  *   secrets, and for a commit of values that the review wants approvals of; what `write` throws
  */
@@ -72,17 +74,36 @@ export const decideInRepository = async (
   refuseSecrets(needs, changes);
   await refuseUnapproved(hub, review, { changes, needs });
   const asked = values.map(({ siteSelector, set, unset }) => ({ siteSelector, set, unset }));
-  const written = await write({ environment, values: asked, by: store.by, now });
-  if (written.outcome === 'unchanged') return written;
+  return await noteWrite(
+    store,
+    {
+      begun: values.map((one) =>
+        changeOf(one, {
+          set: { ...one.set },
+          unset: [...one.unset],
+          commit: null,
+          proposal: null,
+          end: 'unknown',
+        }),
+      ),
+      write: () => write({ environment, values: asked, by: store.by, now }),
+      changesOf: (written) =>
+        written.outcome === 'unchanged' ? [] : values.map((one) => changeOf(one, placeOf(written))),
+    },
+    now,
+  );
+};
+
+const changeOf = (one: SelectedValues, after: Change['new']): Change => ({
+  change: 'sites set in repository',
+  about: aboutOf(one),
+  old: null,
+  new: after,
+});
+
+const placeOf = (written: WrittenValues): Change['new'] => {
   const { subject, commit = null, proposal = null, pullRequest = null, place, files } = written;
-  await store.transact(async (tx) => {
-    for (const one of values) {
-      const said = { object: subject, place, files, commit, proposal, pullRequest };
-      const change = { change: 'sites set in repository', about: aboutOf(one), old: null, new: said };
-      await noteChange(tx, change, store.by, now);
-    }
-  });
-  return written;
+  return { object: subject, place, files, commit, proposal, pullRequest };
 };
 
 /** Checked changes of a request by what selects their sites: its labels, or each site that it names. */
