@@ -2,6 +2,7 @@ import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { openReleases } from '../../questions/history/read-releases.ts';
+import { forgetRollouts } from './forget-rollouts.ts';
 import { parts } from '../../store/parts.ts';
 import type { Tx } from '../../store/tables.ts';
 
@@ -15,6 +16,8 @@ export type Forgotten = {
   readonly support: number;
   /** Names of packages that neither a release since, nor an agent, nor the history has. */
   readonly versions: number;
+  /** Rollouts of values that are over. */
+  readonly rollouts: number;
 };
 
 /** Removes notes from before `cutoff`. @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE */
@@ -27,6 +30,7 @@ export const forgetNotes = async (
     media: await forgetMedia(tx, formatTime(cutoff)),
     checks: await forgetChecks(tx, formatTime(cutoff)),
     support: await forgetSupport(tx, formatTime(cutoff)),
+    rollouts: await forgetRollouts(tx, formatTime(cutoff)),
     versions: released ? await forgetVersions(tx, released) : 0,
   }));
 };

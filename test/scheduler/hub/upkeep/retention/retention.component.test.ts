@@ -84,7 +84,16 @@ const count = async (db: Database, table: 'event' | 'alarm' | 'history'): Promis
   return rows;
 };
 
-const NOTHING = { events: 0, reports: 0, changes: 0, media: 0, checks: 0, support: 0, versions: 0 };
+const NOTHING = {
+  events: 0,
+  reports: 0,
+  changes: 0,
+  media: 0,
+  checks: 0,
+  support: 0,
+  versions: 0,
+  rollouts: 0,
+};
 
 describe('retention', () => {
   it('removes nothing while no agent was heard for a month, because the clock may be years ahead', async () => {
