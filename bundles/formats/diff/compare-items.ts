@@ -1,8 +1,11 @@
+import { posix } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { structuredPatch } from 'diff';
 import { stringify } from 'yaml';
 import { HOST_PACKAGE } from '../bundle/host-package.ts';
 import { compareBytes } from '../../digest.ts';
+import { isRecord } from '../../is-record.ts';
+import { namesSecretValue } from '../author-schema/names-secret-value.ts';
 import { holdsSecret, maskSecrets } from './mask-secrets.ts';
 import type { Item } from './read-items.ts';
 import { mayHoldSecret, parseText } from './read-text.ts';
@@ -16,6 +19,9 @@ export type ItemDiff = {
   /** Hunks of a unified diff, without a head. */
   readonly diff: string;
 };
+
+/** The name of the platform's configuration, with any extension. */
+export const PLATFORM_CONFIG = 'platform-config';
 
 /** Limit of differing lines; above it the diff is not computed. */
 const MAX_EDITS = 1_000;
@@ -49,12 +55,15 @@ type Content = {
   readonly values: readonly unknown[] | undefined;
   /** Text to show instead of `values`. */
   readonly text: string | undefined;
+  /** The values are of the platform's configuration, masked as a ConfigMap with them. */
+  readonly isConfig?: boolean;
 };
 
 const contentOf = (item: Item | undefined): Content => {
   if (!item) return { values: undefined, text: '' };
   if (item.object) return { values: [item.object], text: undefined };
   if (item.unshown !== undefined) return { values: undefined, text: `${item.unshown}: not shown\n` };
+  if (posix.parse(item.file).name === PLATFORM_CONFIG) return contentOfConfig(item.text);
   // One line of JSON: only its fields can be compared.
   const isHostPackage = item.file === HOST_PACKAGE;
   if (!isHostPackage && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
@@ -65,8 +74,29 @@ const contentOf = (item: Item | undefined): Content => {
     : { values: undefined, text: item.text };
 };
 
-const textOf = ({ text }: Content, values: readonly unknown[] | undefined): string =>
-  text ?? (values ?? []).map(canonical).join('---\n');
+/** The platform's configuration as a file of a host, without the text of values whose names are those of secrets. */
+const contentOfConfig = (text: string): Content => {
+  const values = parseText(text);
+  if (values?.every((one) => isRecord(one)))
+    return values.some((one) => Object.keys(one).some(namesSecretValue))
+      ? { values: values.map((data) => ({ kind: 'ConfigMap', data })), text: undefined, isConfig: true }
+      : { values: undefined, text };
+  const lines = text.split('\n').map((line) => {
+    const [, start = '', name = ''] = /^(\s*(?:export\s+)?([\w.-]+)\s*[=:]\s*)/.exec(line) ?? [];
+    return namesSecretValue(name) ? { start, value: line.slice(start.length) } : { start: line };
+  });
+  // A quoted value may have more lines.
+  if (lines.some(({ value = '' }) => (value.match(/["']/g)?.length ?? 0) % 2 === 1 || value.endsWith('\\')))
+    return { values: undefined, text: 'it has values that may be secrets: not shown\n' };
+  const shown = lines.map(({ start, value }) => (value === undefined ? start : `${start}***`));
+  return { values: undefined, text: shown.join('\n') };
+};
+
+const textOf = ({ text, isConfig }: Content, values: readonly unknown[] | undefined): string =>
+  text ??
+  (values ?? [])
+    .map((value) => canonical(isConfig === true && isRecord(value) ? value['data'] : value))
+    .join('---\n');
 
 const FIRST = ['apiVersion', 'kind', 'metadata', 'name'];
 

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { type ChangedValue, changedValues } from '#bundles/formats/author-schema/changed-values';
+import { PLATFORM_CONFIG } from '#bundles/formats/diff/compare-items';
 import { maskSecrets } from '#bundles/formats/diff/mask-secrets';
 import type { Item } from '#bundles/formats/diff/read-items';
 import { parseText } from '#bundles/formats/diff/read-text';
@@ -7,9 +8,6 @@ import { isRecord } from '#bundles/is-record';
 import type { Json } from '#bundles/json/canonical';
 
 type Items = ReadonlyMap<string, Item>;
-
-/** The name of the platform's configuration: a ConfigMap, or a file with any extension. */
-const PLATFORM_CONFIG = 'platform-config';
 
 /**
  * Values of configuration that differ between two packages, sorted by name: keys of the platform's configuration, and '<ConfigMap>.<key>' of

@@ -20,3 +20,37 @@ test('a host package, one line of JSON, is compared field by field', () => {
 `);
   expect(compareItems(undefined, after)?.diff).toContain('+  - name: web.service\n+    enabled: false\n');
 });
+
+test.each([
+  ['platform-config.yaml', 'port: 80\ndbPassword: hush\n', 'port: 81\ndbPassword: hush-hush\n'],
+  ['platform-config.yaml', 'port: 80\ndbPassword: |\n  hush\n  hush\n', 'port: 81\ndbPassword: hush-hush\n'],
+  ['platform-config.json', '{"port": 80, "dbPassword": "hush"}', '{"port": 81, "dbPassword": "hush-hush"}'],
+  ['etc/platform-config.env', 'PORT=80\nDB_PASSWORD=hush\n', 'PORT=81\nDB_PASSWORD="hush-hush"\n'],
+  [
+    'platform-config.sh',
+    "export PORT=80\nexport API_TOKEN='hush'\n",
+    "export PORT=81\nexport API_TOKEN='x'\n",
+  ],
+])(
+  'a file of configuration, %s, is compared without the text of values that may be secrets',
+  (path, old, now) => {
+    const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+    const diff = compareItems(itemOf(old), itemOf(now))?.diff ?? '';
+    expect(diff).toMatch(/-.*80[^]*\+.*81/);
+    expect(diff).not.toContain('hush');
+    expect(diff).toContain('***');
+    expect(diff).not.toContain('ConfigMap');
+    // Only the secret differs.
+    const other = compareItems(itemOf(old), itemOf(old.replaceAll('hush', 'loud')));
+    expect(other?.diff).toMatch(/\(before\)[^]*\(after\)/);
+    expect(other?.diff).not.toMatch(/hush|loud/);
+  },
+);
+
+test('a secret value of configuration with more than one line in quotes shows nothing of the file', () => {
+  const itemOf = (text: string) =>
+    readItems(new Map([['platform-config.env', Buffer.from(text)]])).get('platform-config.env');
+  const diff = compareItems(itemOf('A=1\n'), itemOf('API_TOKEN="hush\nhush"\nA=2\n'))?.diff;
+  expect(diff).toContain('+it has values that may be secrets: not shown');
+  expect(diff).not.toContain('hush');
+});
