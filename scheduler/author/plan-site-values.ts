@@ -1,12 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { parseAllDocuments } from 'yaml';
-import type { Json } from '#bundles/json/canonical';
-import { isSameJson } from '#bundles/json/is-same-json';
+import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { isRecord } from '#bundles/is-record';
 import { FleetError } from '#bundles/errors';
 import { isSamePlace } from './check/edited-sources.ts';
 import { newObject } from './new-object.ts';
 import type { Layer } from './place/layer.ts';
-import { findObject, planChange, planNew, type PlannedEdit } from './place/plan-edit.ts';
+import { findObject, planChanges, planNew, type PlannedEdit } from './place/plan-edit.ts';
 
 /** Values for the sites or agents that a selector selects. */
 export type SiteValuesEdit = {
@@ -19,18 +19,130 @@ export type SiteValuesEdit = {
 
 /**
  * Plans values of sites as Configs of the platform, each in the one that has exactly its `siteSelector` and no other terms, or in a new one, of the
- * environment's own layer where it has a folder.
+ * environment's own layer where it has a folder. Each file is read and written once, however many of its Configs change.
  * @throws FleetError USAGE for a value to remove that no Config gives, and for Configs in several repositories; NAME_CLASH, NAME_INVALID, FIELD_INVALID
  */
 export const planSiteValues = (layers: readonly Layer[], edits: readonly SiteValuesEdit[]): PlannedEdit => {
-  let present = layers;
-  const planned: PlannedEdit[] = [];
+  const configs = new Map<string, TouchedConfig>();
+  const known = new Map<string, ReadonlyMap<string, FoundConfig>>();
   for (const edit of edits) {
-    const one = planOne(present, edit);
+    const places = placesOf(layers, edit);
+    const key = canonicalJson(edit.siteSelector);
+    const found =
+      places.map(({ name }) => configs.get(`${name} ${key}`)).find((one) => one) ??
+      findKnown(places, key, known) ??
+      newConfig(places[0] as Layer, edit, configs);
+    configs.set(`${found.layer} ${key}`, found);
+    change(found, edit);
+  }
+  const planned: PlannedEdit[] = [];
+  let present = layers;
+  const take = (one: PlannedEdit): void => {
     planned.push(one);
     present = present.map((layer) => (layer.name === one.layer ? withEdit(layer, one) : layer));
+  };
+  for (const [name, own] of Map.groupBy(configs.values(), ({ layer }) => layer)) {
+    const changed = own
+      .filter(({ isNew }) => !isNew)
+      .map(({ name: config, set }) => ({ kind: 'Config', name: config, set }));
+    const same = new Set(own.filter(keepsItsValues).map((config) => `Config ${config.name}`));
+    for (const one of planChanges(layerOf(present, name), changed))
+      take(same.has(one.subject) ? { ...one, outcome: 'unchanged' } : one);
+    for (const config of own.filter(({ isNew }) => isNew)) {
+      const layer = layerOf(present, name);
+      take(planNew(layer, newObject(layer.form, { ...NEW, ...config, kind: 'Config' })));
+    }
   }
   return joinEdits(planned);
+};
+
+const NEW = { selector: {}, fixed: false };
+
+/** A Config with the values that it has after the edits. */
+type TouchedConfig = {
+  readonly layer: string;
+  readonly name: string;
+  readonly siteSelector: SiteValuesEdit['siteSelector'];
+  readonly isNew: boolean;
+  /** Before the edits; undefined: there is no such Config. */
+  readonly before: FoundConfig | undefined;
+  readonly values: Record<string, unknown>;
+  readonly set: (readonly [path: readonly string[], value: unknown])[];
+};
+
+const keepsItsValues = ({ before, values }: TouchedConfig): boolean =>
+  before !== undefined && isDeepStrictEqual(before.values, values);
+
+const layerOf = (layers: readonly Layer[], name: string): Layer =>
+  layers.find((layer) => layer.name === name) as Layer;
+
+/** Layers that may give values of an environment: its own, and the one of all. @throws FleetError USAGE */
+const placesOf = (layers: readonly Layer[], { environment }: SiteValuesEdit): readonly Layer[] => {
+  const own = layers.filter((layer) => layer.environment === environment);
+  const shared = layers.find(({ name }) => name === 'base');
+  const places = [...own, ...(shared ? [shared] : [])];
+  if (places.length > 0) return places;
+  throw new FleetError('USAGE', `the platform has no folder for values of ${environment}`, {
+    hint: `It has ${layers.map(({ name }) => name).join(', ')}`,
+  });
+};
+
+const change = (config: TouchedConfig, { set, unset }: SiteValuesEdit): void => {
+  const missing = unset.filter((name) => !Object.hasOwn(config.values, name));
+  if (missing.length > 0)
+    throw new FleetError('USAGE', `no Config for exactly these sites gives ${missing.join(', ')}`, {
+      hint: 'A value that another layer gives is removed there; one of the hub with --here',
+    });
+  for (const [name, value] of Object.entries(set)) {
+    config.values[name] = value;
+    config.set.push([['spec', 'values', name], value]);
+  }
+  for (const name of unset) {
+    delete config.values[name];
+    config.set.push([['spec', 'values', name], undefined]);
+  }
+};
+
+const findKnown = (
+  places: readonly Layer[],
+  key: string,
+  known: Map<string, ReadonlyMap<string, FoundConfig>>,
+): TouchedConfig | undefined => {
+  for (const layer of places) {
+    const configs = known.get(layer.name) ?? findConfigs(layer);
+    known.set(layer.name, configs);
+    const found = configs.get(key);
+    if (found)
+      return {
+        ...found,
+        layer: layer.name,
+        isNew: false,
+        before: found,
+        values: { ...found.values },
+        set: [],
+      };
+  }
+  return undefined;
+};
+
+const newConfig = (
+  layer: Layer,
+  { siteSelector }: SiteValuesEdit,
+  configs: ReadonlyMap<string, TouchedConfig>,
+): TouchedConfig => {
+  const name = nameOf(siteSelector);
+  const isTaken =
+    findObject(layer, 'Config', name) !== undefined ||
+    [...configs.values()].some((one) => one.isNew && one.layer === layer.name && one.name === name);
+  return {
+    layer: layer.name,
+    name: isTaken ? `${name}-values` : name,
+    siteSelector,
+    isNew: true,
+    before: undefined,
+    values: {},
+    set: [],
+  };
 };
 
 /** A layer with the files of an edit, and the object that it creates. */
@@ -74,47 +186,6 @@ const joinEdits = (planned: readonly PlannedEdit[]): PlannedEdit => {
   };
 };
 
-const planOne = (
-  layers: readonly Layer[],
-  { environment, siteSelector, set, unset }: SiteValuesEdit,
-): PlannedEdit => {
-  const own = layers.filter((layer) => layer.environment === environment);
-  const shared = layers.find(({ name }) => name === 'base');
-  const layer = own[0] ?? shared;
-  if (!layer)
-    throw new FleetError('USAGE', `the platform has no folder for values of ${environment}`, {
-      hint: `It has ${layers.map(({ name }) => name).join(', ')}`,
-    });
-  const known = [...own, ...(shared ? [shared] : [])]
-    .flatMap((one) => findConfig(one, siteSelector).map((config) => ({ layer: one, ...config })))
-    .at(0);
-  const missing = unset.filter((name) => !known || !Object.hasOwn(known.values, name));
-  if (missing.length > 0)
-    throw new FleetError('USAGE', `no Config for exactly these sites gives ${missing.join(', ')}`, {
-      hint: 'A value that another layer gives is removed there; one of the hub with --here',
-    });
-  if (known) {
-    const values = [
-      ...Object.entries(set).map(([name, value]) => [['spec', 'values', name], value] as const),
-      ...unset.map((name) => [['spec', 'values', name], undefined] as const),
-    ];
-    return planChange(known.layer, { kind: 'Config', name: known.name, set: values });
-  }
-  const name = nameOf(siteSelector);
-  const taken = findObject(layer, 'Config', name);
-  return planNew(
-    layer,
-    newObject(layer.form, {
-      kind: 'Config',
-      name: taken ? `${name}-values` : name,
-      selector: {},
-      siteSelector,
-      fixed: false,
-      values: set,
-    }),
-  );
-};
-
 /** 'site-plant-7', 'site-plant-7-agent-press-1', 'region-north' */
 const nameOf = (selector: SiteValuesEdit['siteSelector']): string =>
   Object.entries(selector)
@@ -126,32 +197,25 @@ const nameOf = (selector: SiteValuesEdit['siteSelector']): string =>
     .replaceAll(/^-+|-+$/g, '')
     .slice(0, 200) || 'all-sites';
 
-type FoundConfig = { readonly name: string; readonly values: Readonly<Record<string, unknown>> };
-
-/** Documents by the bytes of their file: each of many edits looks through all files. */
-const parsed = new WeakMap<Buffer, readonly unknown[]>();
-
-const documentsIn = (bytes: Buffer): readonly unknown[] => {
-  const documents =
-    parsed.get(bytes) ?? parseAllDocuments(bytes.toString()).map((one): unknown => one.toJS());
-  parsed.set(bytes, documents);
-  return documents;
+type FoundConfig = Pick<TouchedConfig, 'name' | 'siteSelector'> & {
+  readonly values: Readonly<Record<string, unknown>>;
 };
 
-/** Configs of a layer with this selector of sites alone. */
-const findConfig = (layer: Layer, siteSelector: SiteValuesEdit['siteSelector']): readonly FoundConfig[] => {
+/** Configs of a layer with a selector of sites alone, by its canonical JSON; the first of each. */
+const findConfigs = (layer: Layer): ReadonlyMap<string, FoundConfig> => {
   const files = new Set(layer.objects.filter(({ kind }) => kind === 'Config').map(({ file }) => file));
-  return layer.files
+  const found = layer.files
     .filter(({ path }) => files.has(path))
-    .flatMap(({ bytes }) => documentsIn(bytes))
-    .flatMap((object): FoundConfig[] => {
+    .flatMap(({ bytes }) => parseAllDocuments(bytes.toString()).map((one): unknown => one.toJS()))
+    .flatMap((object): (readonly [string, FoundConfig])[] => {
       if (!isRecord(object) || object['kind'] !== 'Config') return [];
       const { metadata, spec } = object as { readonly metadata?: unknown; readonly spec?: unknown };
       if (!isRecord(metadata) || !isRecord(spec) || spec['fixed'] === true) return [];
       if (Object.keys((spec['selector'] as object | undefined) ?? {}).length > 0) return [];
-      const found = spec['siteSelector'] as Json | undefined;
-      if (found === undefined || !isSameJson(found, siteSelector)) return [];
+      const siteSelector = spec['siteSelector'] as SiteValuesEdit['siteSelector'] | undefined;
+      if (siteSelector === undefined) return [];
       const values = isRecord(spec['values']) ? spec['values'] : {};
-      return [{ name: String(metadata['name']), values }];
+      return [[canonicalJson(siteSelector), { name: String(metadata['name']), siteSelector, values }]];
     });
+  return new Map(found.toReversed());
 };

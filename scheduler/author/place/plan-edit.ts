@@ -4,7 +4,7 @@ import { didYouMean } from '#bundles/nearest-name';
 import type { EditedFile } from '../../deliver/kalypso/promote-base.ts';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
 import type { Location } from '../../model/location.ts';
-import { appendDocument, editDocument } from '../yaml/edit-document.ts';
+import { appendDocument, editObjects } from '../yaml/edit-document.ts';
 import { listResource } from '../yaml/list-resource.ts';
 import { setValue } from '../yaml/set-value.ts';
 import { type ObjectValue, writeObject } from '../yaml/write-object.ts';
@@ -78,24 +78,40 @@ export const planNew = (layer: Layer, object: ObjectValue): PlannedEdit => {
 };
 
 /** @throws FleetError REFERENCE_MISSING without the object; FIELD_INVALID for one that is an item of a List */
-export const planChange = (layer: Layer, { kind, name, set }: ObjectEdit): PlannedEdit => {
+export const planChange = (layer: Layer, edit: ObjectEdit): PlannedEdit => {
+  const { file } = writtenObject(layer, edit);
+  return planned(layer, editFile(layer, file, [edit]), `${edit.kind} ${edit.name}`);
+};
+
+/** The same for several objects of a layer, which change: one edit for each file, which is read and written once. @throws FleetError as planChange */
+export const planChanges = (layer: Layer, edits: readonly ObjectEdit[]): readonly PlannedEdit[] =>
+  [...Map.groupBy(edits, (edit) => writtenObject(layer, edit).file)].flatMap(([path, own]) => {
+    const file = editFile(layer, path, own);
+    return own.map(({ kind, name }) => planned(layer, file, `${kind} ${name}`));
+  });
+
+const writtenObject = (layer: Layer, { kind, name }: ObjectEdit): WrittenObject => {
   const object = findObject(layer, kind, name);
-  if (!object) {
-    const names = layer.objects.filter((one) => one.kind === kind).map((one) => one.name);
-    throw new FleetError('REFERENCE_MISSING', `${layer.name} has no ${kind} ${name}`, {
-      hint: `${didYouMean(name, names) ?? ''}${names.length === 0 ? 'It has none of this kind' : `It has ${names.join(', ')}`}`,
-    });
-  }
-  const was = layer.files.find((file) => file.path === object.file)?.bytes as Buffer;
-  const text = editDocument(
+  if (object) return object;
+  const names = layer.objects.filter((one) => one.kind === kind).map((one) => one.name);
+  throw new FleetError('REFERENCE_MISSING', `${layer.name} has no ${kind} ${name}`, {
+    hint: `${didYouMean(name, names) ?? ''}${names.length === 0 ? 'It has none of this kind' : `It has ${names.join(', ')}`}`,
+  });
+};
+
+const editFile = (layer: Layer, path: string, edits: readonly ObjectEdit[]): EditedFile => {
+  const was = layer.files.find((file) => file.path === path)?.bytes as Buffer;
+  const text = editObjects(
     was.toString(),
-    { kind, name },
-    (document) => {
-      for (const [path, value] of set) setValue(document, path, value);
-    },
-    object.at,
+    edits.map((edit) => ({
+      which: edit,
+      at: writtenObject(layer, edit).at,
+      change: (document) => {
+        for (const [at, value] of edit.set) setValue(document, at, value);
+      },
+    })),
   );
-  return planned(layer, { path: object.file, was, bytes: Buffer.from(text) }, `${kind} ${name}`);
+  return { path, was, bytes: Buffer.from(text) };
 };
 
 /** The whole text of a file. @throws FleetError FIELD_INVALID for a path outside of the layer, or one that is no YAML file */

@@ -18,14 +18,42 @@ export const editDocument = (
   which: ObjectName,
   change: (document: Document) => void,
   at: Place,
-): string => {
-  const found = findDocument(parse(text), which);
-  if (!found || found.errors.length > 0)
-    throw new FleetError('FIELD_INVALID', `${which.kind} ${which.name} cannot be edited here`, {
-      at,
-      hint: 'Write it as a YAML document of its own, without mistakes in its syntax',
-    });
-  return editDocuments(text, (documents) => change(findDocument(documents, which) as Document));
+): string => editObjects(text, [{ which, change, at }]);
+
+/** A change of one object of a file. */
+export type ObjectChange = {
+  readonly which: ObjectName;
+  readonly change: (document: Document) => void;
+  readonly at: Place;
+};
+
+/** The same for several objects: the file is read and written once. */
+export const editObjects = (text: string, changes: readonly ObjectChange[]): string => {
+  const present = byName(parse(text));
+  for (const { which, at } of changes) {
+    const found = present.get(keyOf(which));
+    if (!found || found.errors.length > 0)
+      throw new FleetError('FIELD_INVALID', `${which.kind} ${which.name} cannot be edited here`, {
+        at,
+        hint: 'Write it as a YAML document of its own, without mistakes in its syntax',
+      });
+  }
+  return editDocuments(text, (documents) => {
+    const known = byName(documents);
+    for (const { which, change } of changes) change(known.get(keyOf(which)) as Document);
+  });
+};
+
+const keyOf = ({ kind, name }: ObjectName): string => `${kind} ${name}`;
+
+/** The first document of each object. */
+const byName = (documents: readonly Document[]): ReadonlyMap<string, Document> => {
+  const found = new Map<string, Document>();
+  for (const one of documents) {
+    const key = keyOf({ kind: String(one.get('kind')), name: String(one.getIn(['metadata', 'name'])) });
+    if (!found.has(key)) found.set(key, one);
+  }
+  return found;
 };
 
 /** The text of a file after a change of its documents; all lines that the change is not about stay as they are. */
@@ -46,7 +74,10 @@ export const readDocument = (text: string, which: ObjectName): Readonly<Record<s
 
 /** Adds an object as the last document of a file. */
 export const appendDocument = (text: string, object: string): string => {
-  const trimmed = text.replace(/\s*(?:\n\.\.\.|\n---)?\s*$/, '');
+  const trimmed = text
+    .trimEnd()
+    .replace(/\n(?:\.\.\.|---)$/, '')
+    .trimEnd();
   return trimmed === '' ? object : `${trimmed}\n---\n${object}`;
 };
 

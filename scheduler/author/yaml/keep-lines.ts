@@ -29,10 +29,31 @@ export const keepLines = (original: string, base: string, changed: string): stri
 
 type Hunk = { readonly from: number; readonly to: number; readonly text: readonly string[] };
 
-/** The parts of `before` that `after` replaces, in order. */
+/** The parts of `before` that `after` replaces, in order. Documents are compared one by one where both have as many: the cost grows with the square of the lines that differ. */
 const hunksOf = (before: readonly string[], after: readonly string[]): readonly Hunk[] => {
+  const [left, right] = [documentsIn(before), documentsIn(after)];
+  if (left.length !== right.length) return hunksIn(before, after, 0);
+  let from = 0;
+  return left.flatMap((lines, index) => {
+    const hunks = hunksIn(lines, right[index] ?? [], from);
+    from += lines.length;
+    return hunks;
+  });
+};
+
+const documentsIn = (lines: readonly string[]): readonly (readonly string[])[] => {
+  const documents: string[][] = [[]];
+  for (const line of lines) {
+    if (line === '---') documents.push([]);
+    documents.at(-1)?.push(line);
+  }
+  return documents;
+};
+
+/** @param first index of the first line of `before` in the whole text */
+const hunksIn = (before: readonly string[], after: readonly string[], first: number): readonly Hunk[] => {
   const hunks: { from: number; to: number; text: string[] }[] = [];
-  let at = 0;
+  let at = first;
   let open = false;
   for (const { added, removed, value } of diffArrays([...before], [...after])) {
     if (!added && !removed) {

@@ -1,10 +1,13 @@
+import { FleetError } from '#bundles/errors';
+import type { GitRepository } from '../../load/sources/git-cache.ts';
 import { openRepository } from '../../load/sources/git-repository.ts';
-import { runGit, withRemote } from '../../load/sources/run-git.ts';
+import { type Git, runGit, withRemote } from '../../load/sources/run-git.ts';
 import { code } from './commit-text.ts';
 import type { BranchPlace } from './deliver-branch.ts';
 import type { Forge } from './forge/forge.ts';
 import { EDIT_BRANCH } from './propose-edit.ts';
-import { fetchCommitInto, readBranch, toGitPath } from './read-branch.ts';
+import { redactUrl } from '../../model/repository-url.ts';
+import { fetchCommitsInto, readBranch, toGitPath } from './read-branch.ts';
 
 /** A proposed edit that is neither merged nor declined. */
 export type OpenEdit = {
@@ -17,8 +20,26 @@ export type OpenEdit = {
   readonly pullRequest: string | undefined;
 };
 
-/** Maximum number of branches examined. */
-const MAX_EXAMINED = 50;
+/** Branches that are fetched and read together. */
+const BATCH = 50;
+
+type Said = Pick<OpenEdit, 'author' | 'at' | 'title'> & { readonly commit: string; readonly body: string };
+
+const readMessages = async (
+  git: Git,
+  { gitDirectory, url }: GitRepository,
+  commits: readonly string[],
+): Promise<ReadonlyMap<string, Said>> => {
+  const format = '--format=%H%x00%an%x00%aI%x00%s%x00%b%x01';
+  const words = ['--git-dir', gitDirectory, 'log', '--no-walk=unsorted', format, ...commits];
+  const shown = await runGit(withRemote(git, url), words);
+  if (shown.code !== 0) throw new FleetError('SOURCE_UNREACHABLE', `${redactUrl(url)}: ${shown.lastLine}`);
+  const found = shown.out.split('\u0001').flatMap((text): Said[] => {
+    const [commit = '', author = '', at = '', title = '', body = ''] = text.trimStart().split('\0');
+    return commit === '' ? [] : [{ commit, author, at, title, body }];
+  });
+  return new Map(found.map((one) => [one.commit, one]));
+};
 
 /**
  * The proposals of `proposeEdit` that change a file and are open, newest first. Without a forge a proposal counts as open until the file is on
@@ -36,19 +57,18 @@ export const openEdits = async (
   if (base === undefined || heads.length === 0) return [];
   const there = (await readBranch(git, repository, base)).get(toGitPath(file));
   const found: OpenEdit[] = [];
-  for (const [ref, commit] of heads.slice(0, MAX_EXAMINED)) {
-    await fetchCommitInto(git, repository, commit);
-    const format = '--format=%an%x00%aI%x00%s%x00%b';
-    const shown = await runGit(withRemote(git, repo), [
-      '--git-dir',
-      repository.gitDirectory,
-      'log',
-      '-1',
-      format,
-      commit,
-    ]);
-    const [author = '', at = '', title = '', body = ''] = shown.out.split('\0');
-    if (shown.code !== 0 || !body.split('\n').includes(`- ${code(file)}`)) continue;
+  const proposals: (Said & { readonly ref: string })[] = [];
+  for (let from = 0; from < heads.length; from += BATCH) {
+    const part = heads.slice(from, from + BATCH);
+    const commits = part.map(([, commit]) => commit);
+    await fetchCommitsInto(git, repository, commits);
+    const said = await readMessages(git, repository, commits);
+    for (const [ref, commit] of part) {
+      const one = said.get(commit);
+      if (one?.body.split('\n').includes(`- ${code(file)}`)) proposals.push({ ...one, ref });
+    }
+  }
+  for (const { ref, commit, author, at, title } of proposals) {
     const proposed = (await readBranch(git, repository, commit)).get(toGitPath(file));
     if (proposed?.id === there?.id) continue;
     const head = ref.slice('refs/heads/'.length);

@@ -1,7 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import {
   dropStaleRepository,
-  fetchCommit,
+  fetchCommits,
   type GitRepository,
   markDelivery,
   prepare,
@@ -43,16 +43,20 @@ export const readBranch = async (
 };
 
 /** Fetches a commit and its trees into the cache if needed. @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING */
-export const fetchCommitInto = async (
+export const fetchCommitInto = (plain: Git, repository: GitRepository, commit: string): Promise<void> =>
+  fetchCommitsInto(plain, repository, [commit]);
+
+/** The same for several commits, in one request. */
+export const fetchCommitsInto = async (
   plain: Git,
   repository: GitRepository,
-  commit: string,
+  commits: readonly string[],
 ): Promise<void> => {
   const git = withRemote(plain, repository.url);
   await withCache(git, repository, async () => {
     await dropStaleRepository(repository.gitDirectory, new Date());
     await prepare(git, repository);
     await markDelivery(repository);
-    await fetchCommit(git, repository, commit);
+    await fetchCommits(git, repository, commits);
   });
 };

@@ -23,7 +23,7 @@ export type ComposerOptions = Pick<Term, 'confirm'> & {
 export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOptions) => {
   let composed: string | undefined;
   let logged: ReadonlySet<string> = new Set();
-  const logResult = ({ changed, held, advice }: ComposedSites): void => {
+  const logResult = ({ changed, held, lacking, advice }: ComposedSites): void => {
     if (changed.length > 0)
       log.info(
         { sites: changed.length, first: changed.slice(0, 5).map(({ site }) => site) },
@@ -33,6 +33,9 @@ export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOption
     const all = [
       ...held.flatMap(({ site, reasons }) =>
         reasons.map((error) => ({ error, more: { site }, what: 'site keeps its values' })),
+      ),
+      ...lacking.flatMap(({ site, reasons }) =>
+        reasons.map((error) => ({ error, more: { site }, what: 'package waits for values of the site' })),
       ),
       ...advice.map((error) => ({ error, more: {}, what: 'sites differ from the repository' })),
     ];

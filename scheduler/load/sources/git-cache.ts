@@ -97,35 +97,51 @@ export const prepare = async (git: Git, repository: GitRepository): Promise<void
 };
 
 /** How many fetched commits a cached repository names. One that is no longer named is fetched again. */
-const FETCHED = 32;
+const FETCHED = 1024;
 
 /**
  * Fetches one commit and its trees, without blobs, into the cache, where it is not there yet. Needs the lock of withCache.
  * @throws FleetError SOURCE_UNREACHABLE, SOURCE_MISSING
  */
-export const fetchCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
+export const fetchCommit = (git: Git, repository: GitRepository, commit: string): Promise<void> =>
+  fetchCommits(git, repository, [commit]);
+
+/** The same for several commits, in one request. */
+export const fetchCommits = async (
+  git: Git,
+  repository: GitRepository,
+  commits: readonly string[],
+): Promise<void> => {
   // A list of our own: in a partial clone git would fetch a missing commit to say whether it is there.
   const file = join(repository.gitDirectory, 'fetched');
   const fetched = (await readFile(file, 'utf8').catch(() => '')).split('\n');
-  if (fetched.includes(commit)) return;
-  await requestCommit(git, repository, commit);
-  await writeFile(file, [commit, ...fetched].slice(0, FETCHED).join('\n'));
+  const known = new Set(fetched);
+  const missing = commits.filter((commit) => !known.has(commit));
+  if (missing.length === 0) return;
+  await requestCommits(git, repository, missing);
+  await writeFile(file, [...missing, ...fetched].slice(0, FETCHED).join('\n'));
 };
 
-const requestCommit = async (git: Git, repository: GitRepository, commit: string): Promise<void> => {
+const requestCommits = async (
+  git: Git,
+  repository: GitRepository,
+  commits: readonly string[],
+): Promise<void> => {
   const at = ['--git-dir', repository.gitDirectory];
   const fetch = [...at, 'fetch', '--quiet', '--no-tags', '--no-write-fetch-head', '--filter=blob:none'];
-  const one = await runGit(git, [...fetch, '--depth=1', REMOTE, commit]);
+  const one = await runGit(git, [...fetch, '--depth=1', REMOTE, ...commits]);
   if (one.code === 0) return;
-  // Old servers only send commits that a ref points at: then all refs are fetched, and the commit must be among them.
+  // Old servers only send commits that a ref points at: then all refs are fetched, and the commits must be among them.
   const all = await runGit(git, [...fetch, REMOTE, '+refs/heads/*:refs/heads/*', '+refs/tags/*:refs/tags/*']);
   if (all.code !== 0) throw unreachable(repository.url, all.lastLine);
-  const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
-  if (known.code === 0) return;
-  throw new FleetError('SOURCE_MISSING', `${redactUrl(repository.url)} has no commit ${commit}`, {
-    subject: redactUrl(repository.url),
-    hint: `Push the commit, or name one that is there (git said: ${one.lastLine})`,
-  });
+  for (const commit of commits) {
+    const known = await runGit(git, [...at, 'cat-file', '-e', `${commit}^{commit}`]);
+    if (known.code !== 0)
+      throw new FleetError('SOURCE_MISSING', `${redactUrl(repository.url)} has no commit ${commit}`, {
+        subject: redactUrl(repository.url),
+        hint: `Push the commit, or name one that is there (git said: ${one.lastLine})`,
+      });
+  }
 };
 
 /** Limits of a cached repository, in which Git keeps every commit that it ever fetched: time since the first, and packs. */

@@ -54,6 +54,8 @@ export type ComposedSites = {
     readonly changes: readonly Omit<Change, 'change'>[];
   }[];
   readonly held: readonly { readonly site: string; readonly reasons: readonly FleetError[] }[];
+  /** Sites at which a value that a package needs is missing, or one of a person does not fit: the package waits there. */
+  readonly lacking: readonly { readonly site: string; readonly reasons: readonly FleetError[] }[];
   /** Agents whose turn it is not yet, and those of a rollout that was taken back. */
   readonly waiting: readonly WaitingAgent[];
   /** Differences between repository and enrolment, idle layers, channels that could not be read. */
@@ -116,6 +118,7 @@ export const composeSites = async (
   return {
     changed,
     held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
+    lacking: [...known.lacking].map(([site, reasons]) => ({ site, reasons })),
     waiting: turns.waiting,
     advice: [...faults, ...findDifferences(agents, layers)],
   };
