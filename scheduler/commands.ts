@@ -31,6 +31,7 @@ export const COMMANDS = {
   'import:argocd': () => import('./commands/platform/import-argocd.ts'),
   'import:flux': () => import('./commands/platform/import-flux.ts'),
   'import:kalypso': () => import('./commands/platform/import-kalypso.ts'),
+  'import:rancher-fleet': () => import('./commands/platform/import-rancher-fleet.ts'),
   init: () => import('./commands/platform/init.ts'),
   'keys:generate': () => import('./commands/keys/generate.ts'),
   'keys:protect': () => import('./commands/keys/protect.ts'),

@@ -9,11 +9,12 @@ import { readFlux } from './flux/read-flux.ts';
 import type { Given, Imported, Note } from './imported.ts';
 import { readClustersFile } from './read/known-clusters.ts';
 import { openRepository, type Repository } from './read/open-repository.ts';
+import { readRancherFleet } from './rancher-fleet/read-rancher-fleet.ts';
 import type { Rendering } from './read/render-folder.ts';
 import { planPlatform } from './write/plan-platform.ts';
 import { describeNotes } from './write/describe-notes.ts';
 
-export type Tool = 'flux' | 'argocd';
+export type Tool = 'flux' | 'argocd' | 'rancher-fleet';
 
 export type ImportOptions = Omit<PlatformOptions, 'platform' | 'sources' | 'env' | 'signal'> & {
   readonly tool: Tool;
@@ -46,7 +47,7 @@ export type ImportReport = {
   readonly clusters: readonly ClusterComparison[];
 };
 
-const TITLES = { flux: 'Flux', argocd: 'Argo CD' } as const;
+const TITLES = { flux: 'Flux', argocd: 'Argo CD', 'rancher-fleet': 'Rancher Fleet' } as const;
 
 /**
  * Reads an existing GitOps repository, writes a platform with the same objects on the same clusters into a new folder, builds it, and
@@ -106,6 +107,8 @@ const readWith = async (options: ImportOptions, repository: Repository): Promise
       return await readFlux({ ...rendering, repository, clusters: options.clusters });
     case 'argocd':
       return await readArgocd({ ...rendering, repository, roots: options.roots, clusters: known });
+    case 'rancher-fleet':
+      return await readRancherFleet({ ...rendering, repository, roots: options.roots, clusters: known });
   }
 };
 

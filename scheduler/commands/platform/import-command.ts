@@ -30,7 +30,8 @@ export const TOOL_FLAGS = {
   }),
   root: Flags.string({
     ...repeatable,
-    description: 'Folder of the Applications to begin with [default: all Applications in the repository]',
+    description:
+      'Folder to begin with: of Applications, or as paths of a GitRepo [default: found in the repository]',
   }),
   clusters: Flags.string({
     description: 'YAML list of clusters, each with name, server and labels, for what selects them by labels',

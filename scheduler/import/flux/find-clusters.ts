@@ -22,20 +22,26 @@ export type FluxCluster = {
 export const findClusters = (tree: SourceTree, given: readonly string[]): readonly FluxCluster[] => {
   if (given.length > 0) return given.map((one) => givenCluster(tree, one));
   const synced = syncs(tree);
-  const folders = new Set(
-    [...tree.files.keys()]
-      .flatMap((path) => /^(?:.*\/)?clusters\/([^/]+)\/.*\.ya?ml$/.exec(path)?.[0] ?? [])
-      .map((path) => /^((?:.*?\/)?clusters\/[^/]+)\//.exec(path)?.[1] ?? path),
-  );
-  const covered = new Set(synced.map(({ path }) => path));
-  const more = [...folders]
-    .filter((path) => !covered.has(path) && synced.every((one) => !path.startsWith(`${one.path}/`)))
+  const covered = (path: string): boolean =>
+    synced.some((one) => one.path === path || path.startsWith(`${one.path}/`));
+  const more = [...new Set([...tree.files.keys()].flatMap((file) => rootsOf(tree, file)))]
+    .filter((path) => !covered(path))
     .map((path) => ({ name: posix.basename(path), path, at: { file: tree.shown(path) }, sync: undefined }));
   const found = [...synced, ...more].toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (found.length > 0) return found;
   throw new FleetError('USAGE', 'no folder of a cluster is found in the repository', {
     hint: 'Name each with --cluster <name>=<folder>: the path of the Kustomization that flux bootstrap made',
   });
+};
+
+/** Folders that a file shows to be a cluster's: one with `flux-system/gotk-sync.yaml`, or below `clusters/` with a Kustomization. */
+const rootsOf = (tree: SourceTree, file: string): readonly string[] => {
+  const [, bootstrapped] = /^(.+)\/flux-system\/gotk-sync\.ya?ml$/.exec(file) ?? [];
+  if (bootstrapped !== undefined) return [bootstrapped];
+  const [, folder] = /^((?:.*\/)?clusters\/[^/]+)\/.*\.ya?ml$/.exec(file) ?? [];
+  const bytes = tree.files.get(file);
+  if (folder === undefined || !bytes?.includes('kustomize.toolkit.fluxcd.io')) return [];
+  return readManifests(file, file, bytes).some(({ value }) => isKustomization(value)) ? [folder] : [];
 };
 
 const givenCluster = (tree: SourceTree, text: string): FluxCluster => {

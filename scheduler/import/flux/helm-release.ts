@@ -186,6 +186,8 @@ const mergeable = (values: Manifest, read: unknown): Manifest | undefined =>
   isRecord(read) ? mergeValues(values, read) : undefined;
 
 const READ = new Set([
+  'kubeConfig',
+  'serviceAccountName',
   'chart',
   'chartRef',
   'values',

@@ -97,7 +97,7 @@ export const noteKustomization = ({ value, at }: PlacedManifest, notes: NoteBook
     });
   if (valueAt(value, 'spec', 'kubeConfig') !== undefined)
     notes.add('changed', at, subject, {
-      what: `it is applied to another cluster (${textAt(value, 'spec', 'kubeConfig', 'secretRef', 'name') ?? 'kubeConfig'}), which becomes a cluster type`,
+      what: `it is applied to another cluster (kubeConfig), which is a cluster type here`,
       todo: 'Enrol an agent on that cluster',
     });
   const other = named.filter(

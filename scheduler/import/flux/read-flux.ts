@@ -100,21 +100,12 @@ const readCluster = async (
     if (known.length === 0 && again.length > 0) for (const one of again) sources.missing(one.placed);
     waiting.push(...known);
   }
-  const names = [...new Set(rendered.map((one) => one.cluster))].toSorted();
-  return await Promise.all(
-    names.map(async (name) => ({
-      name,
-      labels: {},
-      units: withoutTwice(
-        await unitsOf(
-          rendered.filter((one) => one.cluster === name),
-          sources,
-          options,
-          notes,
-        ),
-      ),
-    })),
-  );
+  const units = await unitsOf(rendered, sources, options, notes);
+  return [...Map.groupBy(units, (one) => one.cluster)].map(([name, own]) => ({
+    name,
+    labels: {},
+    units: withoutTwice(own.map(({ cluster: _, ...unit }) => unit)),
+  }));
 };
 
 /** The bootstrap's Kustomization, or one like it. */
@@ -134,8 +125,13 @@ export const idOf = (value: Manifest): string =>
 export const subjectOf = (value: Manifest): string =>
   `${kindOf(value)} ${namespaceOf(value) === undefined ? '' : `${namespaceOf(value)}/`}${nameOf(value)}`;
 
-const remoteCluster = (value: Manifest): string | undefined =>
-  textAt(value, 'spec', 'kubeConfig', 'secretRef', 'name');
+/** The cluster of a `kubeConfig`: its Secret often has one name in the namespace of each cluster. */
+export const remoteCluster = (value: Manifest): string | undefined => {
+  const secret = textAt(value, 'spec', 'kubeConfig', 'secretRef', 'name');
+  const namespace = namespaceOf(value);
+  if (secret === undefined) return undefined;
+  return namespace === undefined || namespace === 'flux-system' ? secret : namespace;
+};
 
 type Context = {
   readonly options: FluxOptions;
@@ -207,34 +203,40 @@ const noteVariables = ({ missing, unknown }: Found, { value, at }: PlacedManifes
     });
 };
 
+type OnCluster = Unit & { readonly cluster: string };
+
 const unitsOf = async (
-  rendered: readonly Rendered[],
+  rendered: readonly (Rendered & { readonly cluster: string })[],
   sources: FluxSources,
   options: FluxOptions,
   notes: NoteBook,
-): Promise<readonly Unit[]> => {
-  const all = rendered.flatMap(({ manifests }) => manifests);
-  const units: Unit[] = [];
+): Promise<readonly OnCluster[]> => {
+  const units: OnCluster[] = [];
   const made = new Map<string, string[]>();
   for (const one of rendered) {
+    const { cluster } = one;
+    const all = rendered.filter((other) => other.cluster === cluster).flatMap(({ manifests }) => manifests);
     const own = one.manifests.filter(({ value }) => !isFluxItself(value) && !isForFlux(value));
     for (const { value, at } of one.manifests) noteDropped(value, at, notes);
-    if (own.length > 0) {
-      units.push(kustomizationUnit(one, own, all));
-      made.set(one.id, [one.id]);
-    }
+    const brought: OnCluster[] = [];
+    if (own.length > 0) brought.push({ ...kustomizationUnit(one, own), cluster });
     for (const release of one.manifests.filter(({ value }) => isHelmRelease(value))) {
       const found = await readHelmRelease(release, { all, sources, options, notes });
-      units.push(...found);
-      made.set(one.id, [...(made.get(one.id) ?? []), ...found.map(({ id }) => id)]);
+      const on = remoteCluster(release.value) ?? cluster;
+      brought.push(...found.map((unit) => ({ ...unit, cluster: on })));
     }
+    units.push(...brought);
+    made.set(
+      `${cluster} ${one.id}`,
+      brought.map(({ id }) => id),
+    );
   }
   // A dependency on a Kustomization is one on everything that it brings.
-  const known = new Set(units.map(({ id }) => id));
+  const known = new Set(units.map(({ cluster, id }) => `${cluster} ${id}`));
   return units.map((unit) => ({
     ...unit,
-    dependsOn: [...new Set(unit.dependsOn.flatMap((id) => made.get(id) ?? [id]))].filter(
-      (id) => known.has(id) && id !== unit.id,
+    dependsOn: [...new Set(unit.dependsOn.flatMap((id) => made.get(`${unit.cluster} ${id}`) ?? [id]))].filter(
+      (id) => known.has(`${unit.cluster} ${id}`) && id !== unit.id,
     ),
   }));
 };
@@ -242,7 +244,6 @@ const unitsOf = async (
 const kustomizationUnit = (
   { id, unit: { value, at }, folder, manifests }: Rendered,
   own: readonly PlacedManifest[],
-  all: readonly PlacedManifest[],
 ): Unit => {
   const objects = own.map((one) => one.value);
   const others = manifests.map((one) => one.value);
@@ -258,7 +259,7 @@ const kustomizationUnit = (
     workspace: tenant === 'flux-system' ? '' : tenant,
     at,
     namespace: textAt(value, 'spec', 'targetNamespace') ?? 'default',
-    dependsOn: dependencies(value, 'Kustomization', all),
+    dependsOn: dependencies(value, 'Kustomization'),
     content: { ...withoutFluxFiles(folder, dropped), objects },
     annotations: annotationsOf(value, objects),
   };
@@ -287,11 +288,7 @@ const withoutFluxFiles = (
   };
 };
 
-export const dependencies = (
-  value: Manifest,
-  kind: string,
-  _all: readonly PlacedManifest[],
-): readonly string[] =>
+const dependencies = (value: Manifest, kind: string): readonly string[] =>
   listAt(value, 'spec', 'dependsOn').map(
     (one) => `${kind}/${textAt(one, 'namespace') ?? namespaceOf(value) ?? ''}/${textAt(one, 'name') ?? ''}`,
   );

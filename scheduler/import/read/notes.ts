@@ -35,7 +35,8 @@ const compare = (a: string, b: string): number => {
 /** A mistake of the repository is a note at its place. Other errors are thrown again. */
 export const noteFailure = (error: unknown, at: Place, subject: string, notes: NoteBook): void => {
   if (!isFleetError(error) || error.code === 'ABORTED') throw error;
-  notes.add('unmapped', error.at ?? at, subject, {
+  const place = error.at && !error.at.file.startsWith('.fleet-ferry-') ? error.at : at;
+  notes.add('unmapped', place, subject, {
     what: error.message,
     todo: error.hint ?? 'Correct it and import again',
   });

@@ -34,6 +34,8 @@ export type Rendering = { readonly tools: Tools; readonly given: Given; readonly
 
 /** Folder of the kustomization that stands for the tool's settings; no repository has one of this name. */
 const OUTER = '.fleet-ferry-import';
+/** Folder of the repository beside it. */
+const INNER = '.fleet-ferry-tree';
 
 /**
  * The objects that a folder gives: as Kustomize builds it, or, without a kustomization, those of its YAML files, in folders below too.
@@ -62,15 +64,22 @@ const renderAll = async (
   if (listed && Object.keys(overlay).length === 0 && listed.every((file) => isYamlFile(file)))
     return { listed, used: listed, manifests: listed.flatMap((file) => readListed(tree, file)) };
   const files = listed ? withListing(tree.files, folder, listed) : tree.files;
+  // Beside the repository, not in it: Kustomize refuses a kustomization that contains the one that names it.
+  const inside = posix.join(INNER, folder);
   const outer = {
     apiVersion: 'kustomize.config.k8s.io/v1beta1',
     kind: 'Kustomization',
-    resources: [posix.relative(OUTER, folder) || '..'],
-    ...overlayFor(OUTER, folder, overlay),
+    resources: [posix.relative(OUTER, inside)],
+    ...overlayFor(OUTER, inside, overlay),
   };
-  const all = new Map([...files, [`${OUTER}/kustomization.yaml`, Buffer.from(stringify(outer))]]);
-  const read = async (at: string): Promise<Source> => sourceAt(all, at, tree.shown);
-  const { source } = await readKustomizeTree(sourceAt(all, OUTER, tree.shown), OUTER, read);
+  const all = new Map([
+    ...[...files].map(([path, bytes]) => [`${INNER}/${path}`, bytes] as const),
+    [`${OUTER}/kustomization.yaml`, Buffer.from(stringify(outer))] as const,
+  ]);
+  const own = (file: string): string => file.replace(`${INNER}/`, '');
+  const shownAt = (file: string): string => tree.shown(own(file));
+  const read = async (at: string): Promise<Source> => sourceAt(all, at, shownAt);
+  const { source } = await readKustomizeTree(sourceAt(all, OUTER, shownAt), OUTER, read);
   if (source.kind !== 'kustomize') return { manifests: [], listed, used: [] };
   const made = await renderKustomize(
     { ...source, folder: OUTER },
@@ -81,11 +90,11 @@ const renderAll = async (
   const madeFrom = made.madeFrom ?? ((file: string) => file);
   return {
     listed,
-    used: [...source.tree.keys()].filter((file) => tree.files.has(file)),
+    used: [...source.tree.keys()].map(own).filter((file) => tree.files.has(file)),
     manifests: [...made.files].flatMap(([file, bytes]) => {
       const shown = madeFrom(file);
       const original = [...source.tree].find(([one]) => source.shown(one) === shown);
-      const name = original ? tree.shown(original[0]) : shown;
+      const name = original ? shownAt(original[0]) : shown;
       const places = original ? readManifests(original[0], name, original[1]) : [];
       return readManifests(file, name, bytes).map((one) => ({
         ...one,
