@@ -9,6 +9,7 @@ import {
   isYamlFile,
   listAt,
   type PlacedManifest,
+  readManifests,
   recordAt,
   textAt,
   textsAt,
@@ -18,7 +19,7 @@ import { mergeValues, setValue, typedText } from '../read/merge-values.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { noteFailure, noteNameless } from '../read/notes.ts';
 import { renderChart } from '../read/render-chart.ts';
-import { cleanFolder, renderFolder, type Rendering } from '../read/render-folder.ts';
+import { cleanFolder, renderFolder, type RenderedFolder, type Rendering } from '../read/render-folder.ts';
 import type { ArgoSources } from './argo-sources.ts';
 import { isForArgo } from './argo-kinds.ts';
 import { pathPattern } from './path-pattern.ts';
@@ -206,13 +207,26 @@ const readDirectory = async (
       tree,
       path,
       overlay,
-      listed: made.listed,
-      used: made.used,
-      dropped,
+      ...withoutArgoFiles(tree, made, dropped),
       variables: undefined,
       objects: own,
     },
   };
+};
+
+/** Of a folder without a kustomization, files that are only for Argo CD need not be copied, and nothing is left out of the others. */
+const withoutArgoFiles = (
+  { files }: SourceTree,
+  { listed, used }: RenderedFolder,
+  dropped: readonly string[],
+): Pick<FolderContent, 'listed' | 'used' | 'dropped'> => {
+  if (!listed) return { listed, used, dropped };
+  const forArgo = (file: string): readonly boolean[] =>
+    readManifests(file, file, files.get(file) ?? Buffer.alloc(0)).map(({ value }) => isForArgo(value));
+  const isKept = (file: string): boolean => !isYamlFile(file) || forArgo(file).some((is) => !is);
+  const kept = listed.filter(isKept);
+  const isMixed = kept.some((file) => isYamlFile(file) && forArgo(file).includes(true));
+  return { listed: kept, used: used.filter(isKept), dropped: isMixed ? dropped : [] };
 };
 
 const noteOtherFiles = (

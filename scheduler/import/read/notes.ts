@@ -32,9 +32,19 @@ const compare = (a: string, b: string): number => {
   return a < b ? -1 : 1;
 };
 
+/** Errors that say nothing about the repository. Nothing is written then. */
+const OF_THE_MACHINE: ReadonlySet<string> = new Set([
+  'ABORTED',
+  'TOOL_MISSING',
+  'DISK_FULL',
+  'IO',
+  'PERMISSION',
+  'BUSY',
+]);
+
 /** A mistake of the repository is a note at its place. Other errors are thrown again. */
 export const noteFailure = (error: unknown, at: Place, subject: string, notes: NoteBook): void => {
-  if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+  if (!isFleetError(error) || OF_THE_MACHINE.has(error.code)) throw error;
   const place = error.at && !error.at.file.startsWith('.fleet-ferry-') ? error.at : at;
   notes.add('unmapped', place, subject, {
     what: error.message,

@@ -171,6 +171,22 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     expect(files['apps/second/workload/workload.yaml']).toContain('- first-in-cluster');
   });
 
+  it('leaves Applications out of the folder that brings them, and copies no file that has nothing else', async () => {
+    const { report, files } = await importThese(
+      {
+        ...web,
+        'root/apps.yaml': application('north', source('web/north')),
+        'root/mixed.yaml': `${application('south', source('web/south'))}---\n${deployment('mixed')}`,
+      },
+      { roots: ['root'] },
+    );
+    expect(summary(report)).toEqual(['in-cluster: 5 equal']);
+    expect(Object.keys(files).filter((file) => file.startsWith('sources/repository/root/'))).toEqual([
+      'sources/repository/root/kustomization.yaml',
+      'sources/repository/root/mixed.yaml',
+    ]);
+  });
+
   it('makes a project a workspace, and carries what is ignored and not pruned', async () => {
     const { report, files } = await importThese({
       ...web,

@@ -1,5 +1,7 @@
+import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { describeWith } from '../../../harness/run/describe-with.ts';
+import { readTree, temporaryDirectory } from '../../../scheduler/file-tree.ts';
 import { chart, deployment, importFiles, notesOf, summary } from './import-world.ts';
 
 const kustomization = (name: string, spec: string): string => `apiVersion: kustomize.toolkit.fluxcd.io/v1
@@ -191,6 +193,33 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
         to: one.to,
       }),
     ).rejects.toMatchObject({ code: 'USAGE', message: expect.stringContaining('already') as string });
+  });
+
+  it('makes a cluster type of each cluster that a hub reaches by kubeConfig', async () => {
+    const { report } = await importFiles(
+      {
+        ...fleet,
+        'hub/flux-system/gotk-sync.yaml': '# flux bootstrap writes this file.\n',
+        'hub/edge.yaml': kustomization(
+          'web',
+          '  path: ./apps/base\n  kubeConfig: {secretRef: {name: kubeconfig}}\n',
+        ).replace('namespace: flux-system', 'namespace: edge'),
+      },
+      programs,
+      { tool: 'flux', clusters: ['hub=hub'] },
+    );
+    expect(summary(report)).toEqual(['edge: 2 equal']);
+    expect(notesOf(report, 'changed')).toEqual([
+      'hub/edge.yaml:1 Kustomization edge/web: it is applied to another cluster (kubeConfig), which is a cluster type here',
+    ]);
+  });
+
+  it('writes nothing where a program that it needs is not installed', async () => {
+    const to = join(await temporaryDirectory(), 'platform');
+    await expect(importFiles(fleet, ['/nowhere/helm'], { tool: 'flux', to })).rejects.toMatchObject({
+      code: 'TOOL_MISSING',
+    });
+    await expect(readTree(to)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   it('refuses a repository without a cluster, and takes its folder from a flag', async () => {
