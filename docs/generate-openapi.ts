@@ -67,6 +67,7 @@ const QUERY: Readonly<Record<string, Json>> = {
     'How long the answer may wait for an end: 1s to 50s. Without it the state is answered at once.',
     { pattern: '^[1-9][0-9]?s$' },
   ),
+  channel: { ...text('`environment/cluster type`.'), required: true },
   from: text('Number of a release. Without it, the current one.', { pattern: '^[1-9][0-9]*$' }),
   release: { ...text('Number of a release.', { pattern: '^[1-9][0-9]*$' }), required: true },
   only: text('One assignment alone.', NAME),

@@ -253,6 +253,10 @@ export const ROUTES: readonly Route[] = [
     ['media', '/v1/media', 'What media brought back, and what they should carry next'],
     ['environment', 'site', 'limit', 'cursor'],
   ),
+  lookup(
+    ['next-medium', '/v1/media/next', 'Content and size of the next medium with the release of a channel'],
+    ['channel', 'site'],
+  ),
   record(
     ['record-medium', '', 'Records that a filled medium leaves the office; a repetition changes nothing'],
     'record',

@@ -19,7 +19,7 @@ import { formatTime } from '#bundles/time';
 import { sum } from '#bundles/sum';
 import type { Base, Bases, Reader } from '../source/base/base.ts';
 import type { Offer, OfferedBundle, OfferedReceipt } from '../source/offer.ts';
-import { chooseBlobs, knowledgeOf } from './choose-blobs.ts';
+import { chooseBlobs, knowledgeOf } from '#bundles/formats/medium/choose-blobs';
 import { describeBundle } from './describe-bundle.ts';
 import type { Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
 

@@ -5,7 +5,7 @@ import { nameSome } from '#bundles/name-some';
 import { sum } from '#bundles/sum';
 import type { Bases } from '../source/base/base.ts';
 import type { OfferedBundle, OfferedChannel } from '../source/offer.ts';
-import { knowledgeOf } from './choose-blobs.ts';
+import { knowledgeOf } from '#bundles/formats/medium/choose-blobs';
 import type { BundlePlan } from './plan.ts';
 
 /** The size of a bundle on the medium, with the reasons. @param chosen blobs written whole @param deltas blobs written as patches */

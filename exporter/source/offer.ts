@@ -4,7 +4,7 @@ import type { Digest } from '#bundles/digest';
 import type { Document } from '#bundles/formats/layout/document';
 import type { ReleasePredicate, SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import type { ClosureBlob } from './read-closure.ts';
+import type { ClosureBlob } from '#bundles/formats/bundle/read-closure';
 
 /** One bundle of a channel's release, its statement verified. */
 export type OfferedBundle = {

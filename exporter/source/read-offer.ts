@@ -18,7 +18,7 @@ import type {
   OfferedReceipt,
   OfferedSite,
 } from './offer.ts';
-import { readClosure } from './read-closure.ts';
+import { readClosure } from '#bundles/formats/bundle/read-closure';
 import { readInParallel } from './read-in-parallel.ts';
 import { chooseLease, rootsForLeases, type JudgedLease, readLeases } from './read-leases.ts';
 import { readTagged } from './read-tagged.ts';

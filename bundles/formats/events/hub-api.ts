@@ -38,6 +38,7 @@ export const WORKLOADS_PATH = '/v1/workloads';
 /** GET one package at one agent, the content of media, the audit log, and search results. Credential: a reader's token. */
 export const PACKAGE_PATH = '/v1/package';
 export const MEDIA_PATH = '/v1/media';
+export const NEXT_MEDIUM_PATH = '/v1/media/next';
 export const AUDIT_PATH = '/v1/audit';
 /** GET the open alarms. Credential: a reader's token. */
 export const ALARMS_PATH = '/v1/alarms';

@@ -1668,6 +1668,43 @@ export type Search = {
   }[];
   readonly next: string | null;
 };
+export type NextMedium = {
+  readonly at: Timestamp;
+  readonly channel: string;
+  readonly release: number;
+  readonly sites: number;
+  /**
+   * Agents that only media reach and that have not said that they imported the release.
+   */
+  readonly agents: number;
+  /**
+   * Bytes of the bundles on the medium, each blob once. Statements, values and receipts of sites come in addition.
+   */
+  readonly carried: number;
+  /**
+   * Bytes that are left out, because each of the agents has them.
+   */
+  readonly assumed: number;
+  /**
+   * The first ten agents whose content is not known. With one of them nothing is left out.
+   */
+  readonly unknown: readonly string[];
+  readonly moreUnknown: number;
+  /**
+   * The first 50 packages of the release.
+   */
+  readonly packages: readonly {
+    readonly assignment: string;
+    readonly workload: string | null;
+    readonly name: string;
+    readonly package: Digest;
+    /**
+     * false: the release that each of the agents imported has the same package.
+     */
+    readonly isNew: boolean;
+  }[];
+  readonly morePackages: number;
+};
 export type PlannedChanges = {
   readonly at: Timestamp;
   readonly environment: string;

@@ -702,6 +702,31 @@ export type RecordedMedium = {
     releases: string[];
     sites: string[];
 };
+export type NextMedium = {
+    at: Time;
+    channel: string;
+    release: number;
+    sites: number;
+    /** Agents that only media reach and that have not said that they imported the release. */
+    agents: number;
+    /** Bytes of the bundles on the medium, each blob once. Statements, values and receipts of sites come in addition. */
+    carried: number;
+    /** Bytes that are left out, because each of the agents has them. */
+    assumed: number;
+    /** The first ten agents whose content is not known. With one of them nothing is left out. */
+    "unknown": string[];
+    moreUnknown: number;
+    /** The first 50 packages of the release. */
+    packages: {
+        assignment: string;
+        workload: string | null;
+        name: string;
+        "package": Digest;
+        /** false: the release that each of the agents imported has the same package. */
+        isNew: boolean;
+    }[];
+    morePackages: number;
+};
 export type AlarmSubject = {
     site?: string;
     /** <site>/<agent> */
@@ -2183,6 +2208,32 @@ export function recordMedium({ xFleetCsrf, recordMedium }: {
             "X-Fleet-Csrf": xFleetCsrf
         })
     }));
+}
+/**
+ * Content and size of the next medium with the release of a channel
+ */
+export function nextMedium({ channel, site, ifNoneMatch }: {
+    channel: string;
+    site?: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: NextMedium;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/media/next${QS.query(QS.explode({
+        channel,
+        site
+    }))}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
 }
 /**
  * Open alarms, the worst first, with the last notice

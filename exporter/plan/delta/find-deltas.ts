@@ -12,7 +12,7 @@ import { type Delta, DELTAS_FOLDER } from '#bundles/formats/medium/medium';
 import type { Progress } from '#cli/progress';
 import { channelRepository } from '#bundles/transport/registry/references';
 import type { Bases } from '../../source/base/base.ts';
-import { knowledgeOf } from '../choose-blobs.ts';
+import { knowledgeOf } from '#bundles/formats/medium/choose-blobs';
 import type { PlannedBlob } from '../plan.ts';
 import type { OfferedBundle } from '../../source/offer.ts';
 import type { Source } from '../../source/source.ts';

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { findManifest } from '#bundles/formats/layout/read-manifest';
 import type { Channel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
-import { readClosure } from '../read-closure.ts';
+import { readClosure } from '#bundles/formats/bundle/read-closure';
 import type { Source } from '../source.ts';
 
 /**

@@ -4,7 +4,7 @@ import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Medium, OpenMedium } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
-import { readClosure } from '../read-closure.ts';
+import { readClosure } from '#bundles/formats/bundle/read-closure';
 import type { Source } from '../source.ts';
 import type { Base } from './base.ts';
 

@@ -4,7 +4,7 @@ import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import type { ItemDiff } from '#bundles/formats/diff/compare-items';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { type ClosureBlob, readClosure } from '../../source/read-closure.ts';
+import { type ClosureBlob, readClosure } from '#bundles/formats/bundle/read-closure';
 import { type SideBlobs, type PackageFiles, packageFiles } from './package-files.ts';
 import type { SideBundle } from './side.ts';
 

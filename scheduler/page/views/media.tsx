@@ -5,6 +5,7 @@ import { ask, given } from '../api/ask.ts';
 import { Age, At } from '../parts/age.tsx';
 import { Journey, type Step } from '../parts/journey.tsx';
 import { isAwaited, nextMedia, type NextMedium } from '../parts/next-media.ts';
+import { NextContent } from '../parts/next-content.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -43,7 +44,7 @@ export const MediaView = () => {
         </Group>
       </Form>
       <Underway media={underway} agents={agents} now={at} />
-      <Next media={nextMedia(agents)} />
+      <Next media={nextMedia(agents)} site={query.get('site') || undefined} />
       <Title order={2}>Agents that media reach</Title>
       <Wide
         label="Agents that media reach"
@@ -155,7 +156,9 @@ const stepsOf = (
 ];
 
 /** What media have to carry next, and the command that lists the content of one and its size. */
-const Next = ({ media }: { readonly media: readonly NextMedium[] }) =>
+type NextProps = { readonly media: readonly NextMedium[]; readonly site: string | undefined };
+
+const Next = ({ media, site }: NextProps) =>
   media.length > 0 && (
     <section aria-labelledby="next">
       <Title order={2} id="next">
@@ -169,8 +172,9 @@ const Next = ({ media }: { readonly media: readonly NextMedium[] }) =>
             </strong>{' '}
             for {firstOf(sites)} {overdue > 0 && <State mood="bad">{`${overdue} overdue`}</State>}
           </Text>
+          <NextContent channel={channel} site={site} />
           <Text size="sm" c="dimmed">
-            This command lists its content and its size:
+            By the releases and reports that the hub has. This command plans it with the medium in hand:
           </Text>
           <Code block tabIndex={0}>
             {command}

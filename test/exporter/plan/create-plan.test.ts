@@ -6,7 +6,7 @@ import type { TrustRoot } from '#bundles/trust/root/root';
 import type { Base, Bases } from '../../../exporter/source/base/base.ts';
 import { createPlan } from '../../../exporter/plan/create-plan.ts';
 import type { Offer, OfferedBundle } from '../../../exporter/source/offer.ts';
-import type { ClosureBlob } from '../../../exporter/source/read-closure.ts';
+import type { ClosureBlob } from '#bundles/formats/bundle/read-closure';
 import { runs } from '../../harness/run/long.ts';
 import { NOW } from '../../harness/fleets/signed-fleet.ts';
 

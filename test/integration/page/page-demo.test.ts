@@ -207,6 +207,31 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('shows what the next medium of a channel carries, and its size', async () => {
+    await using tab = await open({}, '/media');
+    const next = tab.page.getByRole('region', { name: 'What the next media carry' });
+    await expect
+      .poll(() => next.textContent())
+      .toMatch(
+        /prod\/till release \d+.*(bytes|KiB) for \d+ agents at \d+ sites.*scale-reader 3\.0\.0 \([0-9a-f]{7}\) new there/,
+      );
+    expect(await next.textContent()).toMatch(/Nothing is left out: what [^]* not known/);
+    expect(tab.faults).toEqual([]);
+  });
+
+  test('opens the packages of a site down to their objects, with the lines that drifted', async () => {
+    await using tab = await open({}, '/sites/plant-007');
+    const { page, faults } = tab;
+    await page.getByText('Packages of press-1, down to their objects').click();
+    await page.locator('details.package > summary', { hasText: 'label-printer-host' }).click();
+    const tree = page.locator('details.package .tree').first();
+    await expect.poll(() => tree.textContent()).toMatch(/Directories 11 drifted\/opt\/label-printer\/2mode/);
+    expect(await tree.locator('pre').first().textContent()).toMatch(/-  mode: 0755\n\+  mode: 0777\n/);
+    await tree.getByRole('link', { name: 'Health, update and roll-back' }).click();
+    await page.getByRole('heading', { name: 'label-printer-host at plant-007/press-1' }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
   test('pauses a rollout with a reason, resumes, advances and rolls it back', async () => {
     await using tab = await open();
     await tab.page.getByRole('link', { name: 'Rollouts' }).click();

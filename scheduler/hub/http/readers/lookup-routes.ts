@@ -3,17 +3,19 @@ import {
   COMPLIANCE_PATH,
   FIRST_STEPS_PATH,
   MEDIA_PATH,
+  NEXT_MEDIUM_PATH,
   OVERVIEW_PATH,
   PACKAGE_PATH,
   SEARCH_PATH,
   SITES_PATH,
 } from '#bundles/formats/events/hub-api';
-import { parseName } from '#bundles/names';
+import { parseChannel, parseName } from '#bundles/names';
 import { listAudit } from '../../promote/decide/list-audit.ts';
 import { answerCompliance } from '../../questions/answers/answer-compliance.ts';
 import { answerFirstSteps } from '../../questions/answers/answer-first-steps.ts';
 import { answerOverview } from '../../questions/answers/answer-overview.ts';
 import { answerPackage } from '../../questions/answers/answer-package.ts';
+import { planMedium } from '../../questions/answers/plan-medium.ts';
 import { answerSearch } from '../../questions/answers/answer-search.ts';
 import { parseLimit } from '../../page.ts';
 import { parseWhen } from '../../../settings/parse-when.ts';
@@ -69,6 +71,16 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
   server.get(MEDIA_PATH, forReaders, async (request, reply) => {
     const { filter, page } = await readPlaces(request, context);
     return sendFacts(request, reply, await listMedia(hub, filter, page, clock()));
+  });
+
+  server.get(NEXT_MEDIUM_PATH, forReaders, async (request, reply) => {
+    const { channel = '', site } = readQuery(request, ['channel', 'site']);
+    const asked = {
+      channel: parseChannel(channel),
+      site: site === undefined ? undefined : parseName(site, 'site'),
+      visible: await visibleTo(request, context),
+    };
+    return sendFacts(request, reply, await planMedium(hub, asked, clock()));
   });
 
   server.get(AUDIT_PATH, forReaders, async (request, reply) => {

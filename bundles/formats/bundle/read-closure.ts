@@ -1,8 +1,8 @@
-import { closureTree } from '#bundles/formats/bundle/closure-blobs';
-import type { Descriptor } from '#bundles/formats/layout/manifest';
-import type { Bundle } from '#bundles/formats/bundle/read-bundle';
-import type { Digest } from '#bundles/digest';
-import type { BlobSource } from '#bundles/formats/layout/blobs';
+import { closureTree } from './closure-blobs.ts';
+import type { Descriptor } from '../layout/manifest.ts';
+import type { Bundle } from './read-bundle.ts';
+import type { Digest } from '../../digest.ts';
+import type { BlobSource } from '../layout/blobs.ts';
 
 /** A blob of a closure; for an available image manifest with its children. */
 export type ClosureBlob = Pick<Descriptor, 'digest' | 'size' | 'mediaType'> & {

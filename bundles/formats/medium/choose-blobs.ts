@@ -1,7 +1,33 @@
-import type { Digest } from '#bundles/digest';
-import { sameChannel } from '#bundles/names';
-import type { Base, Bases, Reader } from '../source/base/base.ts';
-import type { OfferedBundle } from '../source/offer.ts';
+import type { Digest } from '../../digest.ts';
+import { type Channel, sameChannel } from '../../names.ts';
+import type { ClosureBlob } from '../bundle/read-closure.ts';
+
+/** Content that agents of a channel already have. */
+export type Base = {
+  /** For messages: 'plant-7/line-1', 'release 12 of prod/kiosk' or the path of a medium. */
+  readonly name: string;
+  /** Channel whose bundles may assume it: an agent imports only the bundles of its own channel. */
+  readonly channel: Channel;
+  /** '<site>/<agent>' of a report; undefined when the user states it for all agents of the channel. */
+  readonly agent?: string;
+  /** Its bundles and the blobs of each. */
+  readonly holds: ReadonlyMap<Digest, ReadonlySet<Digest>>;
+  /** Names of the packages that run there, as far as that is known. */
+  readonly packages?: ReadonlySet<string>;
+  /** Bundles it has that cannot be read any more: their blobs are sent again. */
+  readonly unknown: readonly Digest[];
+};
+
+/** An agent that its site statement names. */
+export type Reader = { readonly agent: string; readonly channel: Channel };
+
+/** Contents of the agents that will import a medium, and the blobs that they asked for. */
+export type Known = {
+  readonly bases: readonly Base[];
+  readonly readers: readonly Reader[];
+  /** Blobs that an import missed and asked for, and the agent that did. */
+  readonly asked: ReadonlyMap<Digest, string>;
+};
 
 /** Knowledge about the agents that will import a bundle. */
 export type Knowledge = {
@@ -16,8 +42,8 @@ export type Knowledge = {
  * out, because that agent would lack the omitted blobs.
  */
 export const knowledgeOf = (
-  bundle: Pick<OfferedBundle, 'channel'>,
-  { bases, readers }: Pick<Bases, 'bases' | 'readers'>,
+  bundle: { readonly channel: Channel },
+  { bases, readers }: Pick<Known, 'bases' | 'readers'>,
 ): Knowledge => {
   const own = bases.filter(({ channel }) => sameChannel(channel, bundle.channel));
   if (own.length === 0 || own.some(({ agent }) => agent === undefined)) return { bases: own, silent: [] };
@@ -33,8 +59,8 @@ export const knowledgeOf = (
  * config are always included, so that an import knows what it needs; so are the manifests between the bundle and an included blob.
  */
 export const chooseBlobs = (
-  bundles: readonly OfferedBundle[],
-  known: Pick<Bases, 'bases' | 'readers' | 'asked'>,
+  bundles: readonly { readonly channel: Channel; readonly closure: readonly ClosureBlob[] }[],
+  known: Known,
 ): ReadonlySet<Digest> => {
   const chosen = new Set<Digest>();
   for (const bundle of bundles) {

@@ -1,0 +1,70 @@
+import { Anchor, Loader, Text } from '@mantine/core';
+import { useEffect, useState } from 'react';
+import { Link } from 'react-router';
+import { defined } from '#bundles/defined';
+import { formatCount } from '#bundles/format-count';
+import { formatBytes } from '#cli/format-bytes';
+import { nextMedium, type NextMedium } from '#bundles/transport/hub/client';
+import { refusedOr, Refusal, send } from '../api/ask.ts';
+
+import { State } from './state.tsx';
+
+type Props = {
+  readonly channel: string;
+  /** undefined: all sites. */
+  readonly site: string | undefined;
+};
+
+/** What the next medium of a channel would carry, and its size, as fleet-export would plan it from what the hub knows. */
+export const NextContent = ({ channel, site }: Props) => {
+  const [answer, setAnswer] = useState<NextMedium | Refusal>();
+  useEffect(() => {
+    const gone = new AbortController();
+    const asked = defined({ channel, site });
+    refusedOr(send((options) => nextMedium(asked, options), { signal: gone.signal })).then(
+      setAnswer,
+      (error: unknown) => {
+        if (!gone.signal.aborted) throw error;
+      },
+    );
+    return () => gone.abort();
+  }, [channel, site]);
+  if (answer === undefined) return <Loader size="sm" aria-label={`Planning the medium of ${channel}`} />;
+  if (answer instanceof Refusal) return <Text size="sm">Its content is not known: {answer.message}</Text>;
+  return <Content of={answer} />;
+};
+
+const Content = ({ of }: { readonly of: NextMedium }) => {
+  const { carried, assumed, agents, sites, unknown, moreUnknown, packages, morePackages } = of;
+  const unknowns = unknown.length + moreUnknown;
+  return (
+    <>
+      <Text>
+        <strong>{formatBytes(carried)}</strong> for {formatCount(agents, 'agent')} at{' '}
+        {formatCount(sites, 'site')}
+        {assumed > 0 && <>; {formatBytes(assumed)} are left out, because each of them has it</>}
+      </Text>
+      {unknowns > 0 && (
+        <Text size="sm">
+          Nothing is left out: what {unknown.slice(0, 3).join(', ')}
+          {unknowns > 3 && ` and ${unknowns - 3} more`} {unknowns === 1 ? 'has' : 'have'} is not known.
+        </Text>
+      )}
+      <ul className="content">
+        {packages.map(({ assignment, workload, name, isNew }) => (
+          <li key={assignment}>
+            {workload === null ? (
+              name
+            ) : (
+              <Anchor component={Link} size="sm" to={`/workloads/${encodeURIComponent(workload)}`}>
+                {name}
+              </Anchor>
+            )}{' '}
+            {isNew && <State mood="late">new there</State>}
+          </li>
+        ))}
+        {morePackages > 0 && <li>and {formatCount(morePackages, 'more package')}</li>}
+      </ul>
+    </>
+  );
+};
