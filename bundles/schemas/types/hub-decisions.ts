@@ -1453,6 +1453,7 @@ export type Workloads = {
       readonly drifted: number;
       readonly versions: readonly {
         readonly name: string;
+        readonly version: PackageVersion | null;
         readonly packages: readonly Digest[];
         readonly agents: number;
         readonly releases: readonly {

@@ -399,6 +399,7 @@ export type Workloads = {
             drifted: number;
             versions: {
                 name: string;
+                version: PackageVersion | null;
                 packages: Digest[];
                 agents: number;
                 releases: {

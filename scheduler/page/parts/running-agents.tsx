@@ -39,7 +39,11 @@ export const RunningAgents = ({ where: { at, agents, next }, assignments }: Prop
               {channel.environment}/{channel.clusterType}
             </Table.Td>
             {assignments && <Table.Td>{assignment}</Table.Td>}
-            <Table.Td>{name}</Table.Td>
+            <Table.Td>
+              <Anchor component={Link} to={`/sites/${agent}/${assignment}`}>
+                {name}
+              </Anchor>
+            </Table.Td>
             <Table.Td>
               <Age at={since} now={at} />
             </Table.Td>

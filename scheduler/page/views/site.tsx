@@ -21,6 +21,7 @@ import { HealthText } from '../parts/health-text.tsx';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { PackageNode } from '../parts/package-tree.tsx';
+import { SiteValues } from '../parts/site-values.tsx';
 import { Judgement, State } from '../parts/state.tsx';
 import { byTone, toneOf } from '../parts/tone.ts';
 import { waitsFor } from '../parts/waits.ts';
@@ -126,6 +127,7 @@ export const SiteView = () => {
           hasAgents
         />
       )}
+      {agents.length > 0 && <SiteValues site={site} />}
       <Timeline answer={events} entries={entries} />
     </>
   );

@@ -1,4 +1,4 @@
-import { Button, Table, Text, Title } from '@mantine/core';
+import { Anchor, Button, Code, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
   type History as HistoryAnswer,
@@ -10,9 +10,11 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
+import { ShortDigest } from '../parts/digest.tsx';
 import { RunningAgents } from '../parts/running-agents.tsx';
+import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
-import { Cell } from './workloads.tsx';
+import { shortName, toneOfCell } from './workloads.tsx';
 
 /** The answer to a question without a time; it has changes. */
 type Changes = Extract<HistoryAnswer, { readonly changes: unknown }>;
@@ -50,17 +52,103 @@ export const WorkloadView = () => {
     <>
       <title>{`Workload ${workload} - Fleet Ferry`}</title>
       <Title order={1}>Workload {workload}</Title>
-      <Wide label="Versions" headings={matrix.environments}>
-        <Table.Tr>
-          {matrix.environments.map((environment) => (
-            <Table.Td key={environment}>
-              <Cell workload={workload} cell={row?.cells.find((one) => one.environment === environment)} />
-            </Table.Td>
-          ))}
-        </Table.Tr>
-      </Wide>
+      <Versions workload={workload} cells={row?.cells ?? []} environments={matrix.environments} />
       {where instanceof Refusal ? <Text>{where.message}</Text> : <Agents where={where} />}
       {!(history instanceof Refusal) && <History history={history} />}
+    </>
+  );
+};
+
+type Cells = Workloads['workloads'][number]['cells'];
+type VersionsProps = {
+  readonly workload: string;
+  readonly cells: Cells;
+  readonly environments: readonly string[];
+};
+
+/** A row for each version, as people name it, with its digests behind the copy; a column for each environment. */
+const Versions = ({ workload, cells, environments }: VersionsProps) => {
+  const all = Map.groupBy(
+    cells.flatMap((cell) => cell.versions.map((one) => ({ ...one, cell }))),
+    ({ name }) => name,
+  );
+  return (
+    <>
+      <Wide
+        label="Versions"
+        headings={['Version', 'Chart', 'Tag or branch', 'Commit', 'Package', ...environments]}
+      >
+        {[...all].map(([name, of]) => {
+          const version = of.find((one) => one.version !== null)?.version;
+          const packages = [...new Set(of.flatMap((one) => one.packages))];
+          return (
+            <Table.Tr key={name}>
+              <Table.Th scope="row" title={name}>
+                {version?.version ?? shortName(workload, name)}
+              </Table.Th>
+              <Table.Td>{version?.chart}</Table.Td>
+              <Table.Td>{version?.ref}</Table.Td>
+              <Table.Td>
+                {typeof version?.commit === 'string' && (
+                  <Code title={version.commit}>{version.commit.slice(0, 7)}</Code>
+                )}
+              </Table.Td>
+              <Table.Td>
+                {packages.map((digest) => (
+                  <div key={digest}>
+                    <ShortDigest of={digest} />
+                  </div>
+                ))}
+              </Table.Td>
+              {environments.map((environment) => (
+                <Table.Td key={environment}>
+                  <InEnvironment of={of.find((one) => one.cell.environment === environment)} />
+                </Table.Td>
+              ))}
+            </Table.Tr>
+          );
+        })}
+      </Wide>
+      <Group gap="xs" my="xs">
+        {cells.flatMap(({ environment, failed, drifted }) =>
+          [
+            [failed, 'failed'],
+            [drifted, 'drifted'],
+          ].flatMap(([count, word]) =>
+            count === 0 ? (
+              []
+            ) : (
+              <Anchor
+                key={`${environment} ${word}`}
+                component={Link}
+                to={`/sites?${new URLSearchParams({ environment, verdict: String(word) })}`}
+              >
+                <State mood="bad">{`${count} ${word} in ${environment}`}</State>
+              </Anchor>
+            ),
+          ),
+        )}
+      </Group>
+    </>
+  );
+};
+
+type Placed = Cells[number]['versions'][number] & { readonly cell: Cells[number] };
+
+/** At how many agents of an environment a version runs, and which releases have it. */
+const InEnvironment = ({ of }: { readonly of: Placed | undefined }) => {
+  if (of === undefined) return null;
+  const { agents, releases, cell } = of;
+  return (
+    <>
+      <State
+        mood={toneOfCell(agents, cell.agents, releases.length > 0)}
+      >{`${agents} of ${cell.agents}`}</State>
+      <Text size="sm" c="dimmed">
+        {releases.length === 0
+          ? 'not in the newest release'
+          : releases.map(({ channel, version }) => `${channel} release ${version}`).join(', ')}
+      </Text>
     </>
   );
 };
@@ -86,8 +174,18 @@ const History = ({ history: { at, changes, next } }: { readonly history: Changes
           <Table.Td>
             <Age at={change.observedAt} now={at} />
           </Table.Td>
-          <Table.Td>{change.agent}</Table.Td>
-          <Table.Td>{change.assignment}</Table.Td>
+          <Table.Td>
+            <Anchor component={Link} to={`/sites/${change.agent.split('/')[0] ?? ''}`}>
+              {change.agent}
+            </Anchor>
+          </Table.Td>
+          <Table.Td>
+            {change.assignment !== null && (
+              <Anchor component={Link} to={`/sites/${change.agent}/${change.assignment}`}>
+                {change.assignment}
+              </Anchor>
+            )}
+          </Table.Td>
           <Table.Td>{change.field}</Table.Td>
           <Table.Td>{change.fromName}</Table.Td>
           <Table.Td>

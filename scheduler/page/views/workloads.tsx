@@ -53,16 +53,10 @@ export const WorkloadsView = () => {
 type WorkloadCell = Workloads['workloads'][number]['cells'][number];
 
 /** A version without the name of its workload, which the row has already. */
-const shortName = (workload: string, name: string): string =>
+export const shortName = (workload: string, name: string): string =>
   name.startsWith(`${workload} `) ? name.slice(workload.length + 1) : name;
 
-export const Cell = ({
-  workload,
-  cell,
-}: {
-  readonly workload: string;
-  readonly cell: WorkloadCell | undefined;
-}) => {
+const Cell = ({ workload, cell }: { readonly workload: string; readonly cell: WorkloadCell | undefined }) => {
   if (cell === undefined) return <Text span>nothing</Text>;
   const { agents, failed, drifted, versions } = cell;
   return (
@@ -81,7 +75,8 @@ export const Cell = ({
   );
 };
 
-const toneOfCell = (running: number, agents: number, isWanted: boolean) => {
+/** A version that no release has any more is late; one that runs at all agents is good. */
+export const toneOfCell = (running: number, agents: number, isWanted: boolean) => {
   if (!isWanted) return 'late';
   return running >= agents ? 'good' : 'quiet';
 };

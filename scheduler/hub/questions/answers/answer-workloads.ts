@@ -8,6 +8,7 @@ import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { seesAssignment, seesEnvironment, type Visible } from '../../people/visible.ts';
 import { inChainOrder, readLinkStates } from '../state/link-states.ts';
 import type { Answer } from './answer-history.ts';
+import type { Version } from '../history/describe-package.ts';
 import { namePackage } from '../history/name-value.ts';
 import { openReleases, type Releases } from '../history/read-releases.ts';
 import { readRunning, type RunningCounts } from '../history/read-running.ts';
@@ -17,6 +18,8 @@ import { readTroubles, type Trouble } from '../history/read-troubles.ts';
 export type CellVersion = {
   /** 'order-api 2.4.1 (a1b2c3d)' */
   readonly name: string;
+  /** Tag, chart, commit and images; null: no release in the layout has it. */
+  readonly version: Version | null;
   readonly packages: readonly Digest[];
   /** Agents that run it. */
   readonly agents: number;
@@ -150,10 +153,11 @@ const cellOf = async (
   const versions = new Map<string, CellVersion>();
   for (const { channel, assignment, wanted, running } of places)
     for (const digest of new Set([...(wanted ? [wanted.package] : []), ...running.keys()])) {
-      const { name } = await namePackage(releases, channel, assignment, digest);
-      const known = versions.get(name) ?? { name, packages: [], agents: 0, releases: [] };
+      const { name, version } = await namePackage(releases, channel, assignment, digest);
+      const known = versions.get(name) ?? { name, version, packages: [], agents: 0, releases: [] };
       versions.set(name, {
         name,
+        version: known.version,
         packages: [...new Set([...known.packages, digest])],
         agents: known.agents + (running.get(digest) ?? 0),
         releases:

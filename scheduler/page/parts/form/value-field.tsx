@@ -6,6 +6,7 @@ import type { Edit } from '../../api/drafts.ts';
 import { At } from '../age.tsx';
 import { BAD } from '../bad.ts';
 import { JsonText } from '../json-text.tsx';
+import { By, Placed } from '../placed-value.tsx';
 import { FieldAction, FieldHead, InnerField, NotEditable } from './field-head.tsx';
 
 export type FormValue = ValuesOfSite['places'][number]['values'][number];
@@ -171,31 +172,3 @@ const Inherited = ({ value: { inherited, differs } }: { readonly value: FormValu
     </>
   );
 };
-
-const ORIGINS: Readonly<Record<string, string>> = {
-  default: 'default of the application',
-  layers: 'layers of the platform',
-  site: 'value of the site',
-  agent: 'value of the agent',
-  local: 'local value',
-  'fixed layers': 'fixed layer of the platform',
-};
-
-const Placed = ({ of }: { readonly of: PlacedValue }) =>
-  of === null ? (
-    <>no value</>
-  ) : (
-    <>
-      <JsonText value={of.value} /> ({ORIGINS[of.origin] ?? of.origin}
-      {of.settings?.map(({ layer, at }) => `, ${layer} at ${at}`).join('')})
-    </>
-  );
-
-const By = ({ of }: { readonly of: NonNullable<PlacedValue> }) =>
-  of.since === undefined ? null : (
-    <>
-      {' '}
-      by {of.person ?? 'a rule'}, <At at={of.since} />
-      {of.reason ? `: ${of.reason}` : ''}
-    </>
-  );
