@@ -32,7 +32,7 @@ export const PackageTree = ({ objects, drift, to }: Props) => {
         return (
           <details key={group} open={count > 0 || of.length <= OPEN_OBJECTS}>
             <summary>
-              {group} <span className="count">{of.length}</span>
+              {group} <span className="count">{of.length}</span>{' '}
               {count > 0 && <State mood="bad">{`${count} drifted`}</State>}
             </summary>
             <Parts group={group} of={of} drifted={drifted} drift={drift} areAllKnown={others.length === 0} />

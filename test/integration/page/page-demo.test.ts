@@ -225,7 +225,9 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await page.getByText('Packages of press-1, down to their objects').click();
     await page.locator('details.package > summary', { hasText: 'label-printer-host' }).click();
     const tree = page.locator('details.package .tree').first();
-    await expect.poll(() => tree.textContent()).toMatch(/Directories 11 drifted\/opt\/label-printer\/2mode/);
+    await expect
+      .poll(() => tree.textContent())
+      .toMatch(/Directories 1 1 drifted\/opt\/label-printer\/2 mode mode: 0755/);
     expect(await tree.locator('pre').first().textContent()).toMatch(/-  mode: 0755\n\+  mode: 0777\n/);
     await tree.getByRole('link', { name: 'Health, update and roll-back' }).click();
     await page.getByRole('heading', { name: 'label-printer-host at plant-007/press-1' }).waitFor();

@@ -11,7 +11,7 @@ import { nextVisit } from '../state/next-visit.ts';
 import type { ActualFilter } from '../state/read-actual.ts';
 import { channelsOf, readFleet, withoutStates } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
-import { readFailedChecks } from '../state/read-failed-checks.ts';
+import { readEveryFailedCheck } from '../state/read-failed-checks.ts';
 import type { Desired } from '../state/what-runs-where.ts';
 import { readChangedSince } from '../status/changed-since.ts';
 import { groupCauses } from '../status/group-causes.ts';
@@ -65,7 +65,7 @@ export const answerOverview = async (hub: StatusHub, filter: ActualFilter, now: 
     },
     judged: judged.all,
     places: places.all,
-    causes: groupCauses(agents, { checks: await readFailedChecks(db, filter), siteAt, now }),
+    causes: groupCauses(agents, { checks: await readEveryFailedCheck(db, filter), siteAt, now }),
     waits: {
       ...(visible === undefined ? await readWaiting(db, now) : { values: null, enrolments: null }),
       releases: heldReleases(desired, filter),
