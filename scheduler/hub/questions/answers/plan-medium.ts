@@ -125,7 +125,7 @@ const readCarried = async (
   }));
 };
 
-/** What an agent has of a release that it imported. A bundle that the layout lost is sent again. */
+/** Blobs of the release that an agent imported. A bundle that the layout lost is sent again. */
 const toBase = async (
   { blobs }: Layout,
   channel: Channel,
