@@ -308,7 +308,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('link', { name: 'alpha-drifted', exact: true }).click();
     await page.getByRole('link', { name: 'oven', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'oven at alpha-drifted/press-1' }).waitFor();
-    const drifted = page.getByRole('region', { name: 'Objects that drifted' });
+    const drifted = page.getByRole('region', { name: 'Objects' });
     expect(await drifted.textContent()).toContain('oven.conf was edited');
   });
 
