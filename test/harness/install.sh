@@ -16,6 +16,14 @@ installed=
 if [ -f node_modules/.stamp ]; then read -r installed < node_modules/.stamp || true; fi
 if [ "$installed" = "${locked%% *}" ]; then exit 0; fi
 
+# npm ci deletes node_modules, also under tests that run from it (test/harness/run/mark-in-use.ts).
+user=
+if [ -f node_modules/.in-use ]; then read -r user < node_modules/.in-use || true; fi
+if [ -n "$user" ] && kill -0 "$user" 2> /dev/null; then
+  echo "package-lock.json asks for other packages than are installed, and tests run from those (process $user): run this again when they have ended." >&2
+  exit 1
+fi
+
 # npm must not run on a node that it is about to delete.
 clean_path=
 old_ifs=$IFS

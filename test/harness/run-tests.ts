@@ -22,6 +22,7 @@ import {
   thisMachine,
 } from './parts.ts';
 import { LONG } from './run/long.ts';
+import { markInUse } from './run/mark-in-use.ts';
 import { PROGRAMS_VARIABLE } from './run/program-file.ts';
 import { joinRuns } from './run/join-runs.ts';
 import { runFailedAgain } from './run/run-again.ts';
@@ -41,6 +42,7 @@ const say = (line: string): void => console.log(line);
 const main = async (words: readonly string[]): Promise<number> => {
   const { projects, rest } = readArguments(words);
   const machine = thisMachine();
+  await using _inUse = await markInUse(machine.repository);
   const [first, second] = planRuns(projects, machine);
   const needsParts = second.some((project) => !IN_PROCESS.includes(project));
   await using programs = await temporaryDirectory('programs');

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -11,6 +12,7 @@ import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { readAptSource } from '../../harness/parts/apt-source.ts';
 import { findPart, thisMachine } from '../../harness/parts.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
+import { markInUse } from '../../harness/run/mark-in-use.ts';
 import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -271,6 +273,26 @@ describe('install.sh', () => {
     expect(await runCommand(['sh', script])).toEqual({ code: 0, stdout: '', stderr: '' });
     await writeFile(join(root.path, 'package-lock.json'), JSON.stringify({ lockfileVersion: 3, packages }));
     expect((await runCommand(['sh', script])).stdout).toBe(first.stdout);
+  });
+
+  test('installs nothing while tests run from the packages, whatever the lock file says', async () => {
+    await using root = await temporaryDirectory();
+    const script = await project(root.path, { lockfileVersion: 3, requires: true, packages });
+    await mkdir(join(root.path, 'node_modules'));
+    {
+      await using _inUse = await markInUse(root.path);
+      const { code, stderr } = await runCommand(['sh', script]);
+      expect(code).toBe(1);
+      expect(stderr).toBe(
+        `package-lock.json asks for other packages than are installed, and tests run from those (process ${process.pid}): run this again when they have ended.\n`,
+      );
+      expect(existsSync(join(root.path, 'node_modules/dep'))).toBe(false);
+    }
+    // What a killed run left behind stops nothing.
+    const ended = spawnSync('true').pid;
+    await writeFile(join(root.path, 'node_modules/.in-use'), `${ended}\n`);
+    expect((await runCommand(['sh', script])).code).toBe(0);
+    expect(existsSync(join(root.path, 'node_modules/dep'))).toBe(true);
   });
 
   test("shows npm's error, and does not count as installed", async () => {
