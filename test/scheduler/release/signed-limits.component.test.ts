@@ -88,7 +88,7 @@ describe('a value that readers would refuse is not signed, and only its own team
     const most = LIMITS.get(limit) ?? 0;
     const over = reach.anyway !== true;
     return [
-      { limit, reach, value: most, held: reach.held ?? false },
+      ...(reach.costly === true && !LONG ? [] : [{ limit, reach, value: most, held: reach.held ?? false }]),
       { limit, reach, value: most + 1, held: over },
       ...(reach.far === undefined || !isTried(index) ? [] : [{ limit, reach, value: reach.far, held: over }]),
     ];
@@ -113,7 +113,11 @@ describe('a value that readers would refuse is not signed, and only its own team
     expect(named.length > 0, JSON.stringify(channels.map((it) => it.held)).slice(0, 2000)).toBe(held);
     for (const { clusterType, outcome } of channels)
       expect([clusterType, outcome]).toEqual([clusterType, 'released']);
-    expect(await readAllSigned(teams.layout)).toMatchObject({ 'payments-host': `${version}` });
-    expect(await verdict(() => readAllSigned(teams.layout))).toBe('ACCEPT');
+    let versions: Awaited<ReturnType<typeof readAllSigned>> = {};
+    const judged = verdict(async () => {
+      versions = await readAllSigned(teams.layout);
+    });
+    expect(await judged).toBe('ACCEPT');
+    expect(versions).toMatchObject({ 'payments-host': `${version}` });
   });
 });

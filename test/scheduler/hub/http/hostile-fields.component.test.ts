@@ -7,6 +7,7 @@ import { deriveAlarms } from '../../../../scheduler/hub/alarms/derive-alarms.ts'
 import { keepAlarms } from '../../../../scheduler/hub/alarms/keep-alarms.ts';
 import { readAlarmFacts } from '../../../../scheduler/hub/alarms/read-alarm-facts.ts';
 import { sampleCompliance } from '../../../../scheduler/hub/upkeep/sample-compliance.ts';
+import { isTried } from '../../../harness/run/long.ts';
 import { hand, join, type TestServer, testServer } from '../serve/test-server.ts';
 import { packageIn } from '../questions/history/shop-hub.ts';
 import { chain, digest, type Happening, HOSTS, NOW, reportOf, testAgent } from '../test-hub.ts';
@@ -64,15 +65,20 @@ const DIGESTS = [
 
 const STEP: Happening = { type: 'package', assignment: 'web', outcome: 'configured' };
 
+const AT_A_TIME: readonly Partial<Record<keyof Event, unknown>>[] = [
+  {},
+  { outcome: 'failed', code: 'CHECK_FAILED' },
+  { type: 'rolled-back', outcome: 'failed' },
+  { type: 'drift', outcome: undefined, code: 'DRIFT' },
+  { type: 'imported', assignment: undefined, release: { ...HOSTS, version: 1 } },
+  { type: 'held', assignment: undefined, detail: { operator: 'a' } },
+];
+
 const EVENTS: Readonly<Record<string, readonly Partial<Record<keyof Event, unknown>>[]>> = {
-  at: TIMES.flatMap((at) => [
-    { at },
-    { at, outcome: 'failed', code: 'CHECK_FAILED' },
-    { at, type: 'rolled-back', outcome: 'failed' },
-    { at, type: 'drift', outcome: undefined, code: 'DRIFT' },
-    { at, type: 'imported', assignment: undefined, release: { ...HOSTS, version: 1 } },
-    { at, type: 'held', assignment: undefined, detail: { operator: 'a' } },
-  ]),
+  // Each time, and each kind of event; every pair of them in a long run.
+  at: TIMES.flatMap((at, row) =>
+    AT_A_TIME.filter((_, column) => isTried(row + column)).map((it) => ({ at, ...it })),
+  ),
   until: TIMES.map((until) => ({ type: 'held', detail: { until, operator: 'a' } })),
   monotonicMs: NUMBERS.map((monotonicMs) => ({ monotonicMs })),
   'release.version': NUMBERS.map((version) => ({ type: 'imported', release: { ...HOSTS, version } })),

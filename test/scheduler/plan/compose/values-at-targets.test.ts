@@ -10,6 +10,7 @@ import { readManifests } from '../../../../agent/apply/kubernetes/desired/read-w
 import { finalBytes } from '../../../../agent/apply/host/desired/final-bytes.ts';
 import { placeValues } from '../../../../scheduler/deliver/tree/place-values.ts';
 import { createSiteComposer } from '../../../../scheduler/plan/compose/compose-site.ts';
+import { runs } from '../../../harness/run/long.ts';
 import {
   byTheRules,
   inOrder,
@@ -88,7 +89,7 @@ const inObjects = (objects: readonly unknown[]) => {
   };
 };
 
-test('1,000 random sets of layers: each target gets what the office gives its agent', async () => {
+test('each target gets what the office gives its agent, for random sets of layers', async () => {
   await fc.assert(
     fc.asyncProperty(randomLayers, labels, values, async (random, own, people) => {
       const layers = inOrder(
@@ -152,6 +153,6 @@ test('1,000 random sets of layers: each target gets what the office gives its ag
         expect(assigned).toEqual({ ...absent, ...asText(scalars) });
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000, 5) },
   );
 });
