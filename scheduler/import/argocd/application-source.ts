@@ -141,19 +141,18 @@ const helmValues = (
   { sources, notes }: SourceContext,
 ): Manifest => {
   let values: Manifest = {};
-  for (const file of listAt(source, 'helm', 'valueFiles').filter((one) => typeof one === 'string')) {
-    const [, ref, inside] = /^\$([^/]+)\/(.*)$/.exec(file) ?? [];
-    const other = ref === undefined ? undefined : refs.get(ref);
+  /** A file of another source is written `$ref/path`. */
+  const bytesOf = (file: string): Buffer | undefined => {
+    const [, ref, inside = ''] = /^\$([^/]+)\/(.*)$/.exec(file) ?? [];
+    if (ref === undefined)
+      return tree?.files.get(cleanFolder(file.startsWith('/') ? file : posix.join(path, file)));
+    const other = refs.get(ref);
     const from =
-      ref === undefined
-        ? tree
-        : other &&
-          sources.treeOf(textAt(other, 'repoURL') ?? '', textAt(other, 'targetRevision'), at, subject);
-    const bytes = from?.files.get(
-      ref === undefined
-        ? cleanFolder(file.startsWith('/') ? file : posix.join(path, file))
-        : cleanFolder(inside ?? ''),
-    );
+      other && sources.treeOf(textAt(other, 'repoURL') ?? '', textAt(other, 'targetRevision'), at, subject);
+    return from?.files.get(cleanFolder(inside));
+  };
+  for (const file of listAt(source, 'helm', 'valueFiles').filter((one) => typeof one === 'string')) {
+    const bytes = bytesOf(file);
     const read: unknown = bytes === undefined ? undefined : parse(bytes.toString('utf8'), { merge: true });
     if (isRecord(read)) values = mergeValues(values, read);
     else if (bytes === undefined && valueAt(source, 'helm', 'ignoreMissingValueFiles') !== true)

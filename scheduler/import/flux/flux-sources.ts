@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { compareBytes, digestOf } from '#bundles/digest';
 import type { Manifest, SourceTree } from '../imported.ts';
 import {
@@ -138,17 +139,27 @@ const artifactsOf = (
         continue;
       }
       for (const [path, bytes] of tree.files) {
-        const inside = prefix === '' ? path : path.slice(prefix.length + 1);
-        const isIt = isAll ? prefix === '' || path.startsWith(`${prefix}/`) : path === prefix;
-        if (!isIt) continue;
-        const name = isAll ? inside : (path.split('/').at(-1) ?? path);
-        const put = isAll || target.endsWith('/') || target === '' ? `${target}${name}` : target;
+        const put = copiedTo(path, { prefix, isAll, target });
+        if (put === undefined) continue;
         files.set(put, bytes);
         shown.set(put, tree.shown(path));
       }
     }
     return { id, files, shown: (path) => shown.get(path) ?? path };
   });
+};
+
+/** The path that a rule of an ArtifactGenerator copies a file to; undefined if it does not copy it. */
+const copiedTo = (
+  path: string,
+  { prefix, isAll, target }: { readonly prefix: string; readonly isAll: boolean; readonly target: string },
+): string | undefined => {
+  if (!isAll) {
+    if (path !== prefix) return undefined;
+    return target.endsWith('/') || target === '' ? `${target}${posix.basename(path)}` : target;
+  }
+  if (prefix === '') return `${target}${path}`;
+  return path.startsWith(`${prefix}/`) ? `${target}${path.slice(prefix.length + 1)}` : undefined;
 };
 
 const sharedId = (tree: SourceTree, cluster: string, ids: Map<string, string>): string => {

@@ -84,6 +84,10 @@ const placeChart = (
   };
 };
 
+/** True if both exist and are not the same. */
+const differsFrom = (present: Buffer | undefined, text: string | undefined): boolean =>
+  text !== undefined && present !== undefined && present.toString() !== text;
+
 const placeFolder = (
   { id }: Unit,
   content: FolderContent,
@@ -99,11 +103,8 @@ const placeFolder = (
   const shared = posix.join('sources', tree.id);
   const listingFile = posix.join(path, 'kustomization.yaml');
   const other = files.get(posix.join(shared, listingFile));
-  const isOwn =
-    variables !== undefined ||
-    secret.length > 0 ||
-    nameless.length > 0 ||
-    (listing !== undefined && other !== undefined && other.toString() !== listing);
+  const isChanged = variables !== undefined || secret.length > 0 || nameless.length > 0;
+  const isOwn = isChanged || differsFrom(other, listing);
   const root = isOwn ? `${folder}/source` : shared;
   const unused = new Set<string>();
   for (const file of used) {

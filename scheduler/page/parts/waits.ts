@@ -19,9 +19,7 @@ export const waitsFor = (row: Row, carried: Carried): string | null => {
     case 'not selected':
       return `a later stage of the rollout of ${release}`;
     case 'held':
-      return row.held === null || row.held.until === null
-        ? 'the operator on site, who holds it back'
-        : `the end of the hold at ${row.held.until}`;
+      return endOfHold(row);
     case 'failed':
       return `a repair of ${row.health?.code ?? 'it'}, or a release that replaces it`;
     case 'drifted':
@@ -40,6 +38,11 @@ export const waitsFor = (row: Row, carried: Carried): string | null => {
       return 'a release that the hub can verify';
   }
 };
+
+const endOfHold = ({ held }: Row): string =>
+  held === null || held.until === null
+    ? 'the operator on site, who holds it back'
+    : `the end of the hold at ${held.until}`;
 
 const delivery = (release: string, carried: Carried): string => {
   if (carried === undefined) return `the agent to report that it applied ${release}`;

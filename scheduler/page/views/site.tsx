@@ -338,23 +338,44 @@ const Assignment = ({ row, carried, name, now, hasAgent, props }: AssignmentProp
         )}
       </Table.Td>
       <Table.Td>
-        {running?.package && name !== undefined && <span title={running.package}>{name}</span>}
-        {running?.package && name === undefined && <ShortDigest of={running.package} />}
-        {running && !running.package && 'nothing'}
-        {!running && 'never reported'}
-        {running?.version ? ` release ${running.version}` : ''}
-        {running && <SourceOf cell={running} now={now} />}
+        <Running running={running} name={name} now={now} />
       </Table.Td>
       <Table.Td>
         <HealthText health={health} now={now} />
       </Table.Td>
       <Table.Td>
-        {!drift && 'never reported'}
-        {drift && (drift.drifted ? 'drifted' : 'none')}
-        {drift?.message && <Text size="sm">{drift.message}</Text>}
-        {drift && <SourceOf cell={drift} now={now} />}
+        <DriftText drift={drift} now={now} />
       </Table.Td>
       {hasAgent && <Table.Td>{agent}</Table.Td>}
     </Table.Tr>
+  );
+};
+
+type PackageNameProps = { readonly digest: string; readonly name: string | undefined };
+
+const PackageName = ({ digest, name }: PackageNameProps) =>
+  name === undefined ? <ShortDigest of={digest} /> : <span title={digest}>{name}</span>;
+
+type RunningProps = Pick<AssignmentProps, 'name' | 'now'> & { readonly running: Row['running'] };
+
+const Running = ({ running, name, now }: RunningProps) => {
+  if (!running) return 'never reported';
+  return (
+    <>
+      {running.package ? <PackageName digest={running.package} name={name} /> : 'nothing'}
+      {running.version ? ` release ${running.version}` : ''}
+      <SourceOf cell={running} now={now} />
+    </>
+  );
+};
+
+const DriftText = ({ drift, now }: { readonly drift: Row['drift']; readonly now: string }) => {
+  if (!drift) return 'never reported';
+  return (
+    <>
+      {drift.drifted ? 'drifted' : 'none'}
+      {drift.message && <Text size="sm">{drift.message}</Text>}
+      <SourceOf cell={drift} now={now} />
+    </>
   );
 };

@@ -1,6 +1,7 @@
-import type { Digest } from '#bundles/digest';
+import { compareBytes, type Digest } from '#bundles/digest';
 import type { Candidate } from '#bundles/schemas/types/hub-decisions';
 import { isFleetError } from '#bundles/errors';
+import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { seesAssignment, type Visible } from '../../people/visible.ts';
 import { namePackage } from '../../questions/history/name-value.ts';
@@ -39,11 +40,11 @@ export const describeCandidate = async (
     const made = (await pastOf(releases, channel)).filter((release) => release.shared === shared);
     const [newest] = made;
     if (newest === undefined) continue;
-    for (const { issuedAt } of made) if (since === null || issuedAt < since) since = issuedAt;
+    since = earliestOf([...made.map(({ issuedAt }) => issuedAt), ...(since === null ? [] : [since])]);
     const later = { environment: to, clusterType: channel.clusterType };
     const there = (await pastOf(releases, later)).find(({ current }) => current)?.packages;
-    for (const [assignment, { package: digest, workload }] of newest.packages) {
-      if (!seesAssignment(visible, to, assignment)) continue;
+    const seen = [...newest.packages].filter(([assignment]) => seesAssignment(visible, to, assignment));
+    for (const [assignment, { package: digest, workload }] of seen) {
       const { name, version } = await namePackage(releases, channel, assignment, digest);
       const now = there?.get(assignment)?.package;
       const before = now === undefined ? null : await namePackage(releases, later, assignment, now);
@@ -63,6 +64,8 @@ export const describeCandidate = async (
   const all = [...brought.values()];
   return { since, brings: all.slice(0, BRINGS), more: Math.max(0, all.length - BRINGS) };
 };
+
+const earliestOf = (times: readonly Timestamp[]): Timestamp | null => times.toSorted(compareBytes)[0] ?? null;
 
 const commitOf = async (
   source: Awaited<ReturnType<Releases['sourceOf']>>,

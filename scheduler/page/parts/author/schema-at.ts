@@ -48,8 +48,7 @@ export const placeInYaml = (lines: readonly string[], at: number, column: number
     const own = rest === '' ? Math.max(lead.length, index === at ? column : 0) : lead.length;
     frames = frames.filter((one) => one.column < own);
     const parent = frames.at(-1);
-    const [, double, single, plain] = KEY.exec(rest) ?? [];
-    const key = double ?? single ?? plain;
+    const key = keyOf(rest);
     if (index === at) found = { parent, path: frames.map((one) => one.key), key, indent: own };
     if (key === undefined) continue;
     if (index !== at) keys.push({ parent, key });
@@ -59,6 +58,12 @@ export const placeInYaml = (lines: readonly string[], at: number, column: number
   if (found === undefined) return { path: [], siblings: [], kind, key: undefined, indent: 0 };
   const { parent: own, ...place } = found;
   return { ...place, kind, siblings: keys.filter(({ parent }) => parent === own).map(({ key }) => key) };
+};
+
+/** The key at the start of a line, without its quotes. */
+const keyOf = (line: string): string | undefined => {
+  const [, double, single, plain] = KEY.exec(line) ?? [];
+  return double ?? single ?? plain;
 };
 
 /** The schemas that a value at a path may fit, without `$ref` and alternatives. */
