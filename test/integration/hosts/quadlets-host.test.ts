@@ -139,7 +139,7 @@ describeWith(
       await expect(failing(`${F}/a.container`, container('Colour=red\n'), 'a.service')).rejects.toMatchObject(
         {
           message: expect.stringMatching(
-            /it makes no service; converting "a.container": unsupported key 'Colour'/,
+            /it makes no service at all; converting "a.container": unsupported key 'Colour'/,
           ),
         },
       );
