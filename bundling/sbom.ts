@@ -42,4 +42,5 @@ export const sbomOf = (artifact: Omit<Component, 'bom-ref'>, components: readonl
   };
 };
 
-export const sbomText = (sbom: Sbom): string => `${JSON.stringify(sbom, null, 2)}\n`;
+/** Without white space: programs read it, and each package on a host has one. */
+export const sbomText = (sbom: Sbom): string => `${JSON.stringify(sbom)}\n`;

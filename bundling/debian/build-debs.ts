@@ -80,9 +80,13 @@ const buildProgramDeb = async (
 
   const library = join(root, 'usr/lib', name);
   const built = join(options.programs, packaged.folder);
+  // The list of the page's components is part of the program's, which lies in /usr/share/doc.
+  const left = new Set(
+    [name, LICENCES, SBOM, join('scheduler/page/dist', SBOM)].map((file) => join(built, file)),
+  );
   await cp(built, library, {
     recursive: true,
-    filter: (from) => ![name, LICENCES, SBOM].some((file) => from === join(built, file)),
+    filter: (from) => !left.has(from),
   });
   await cp(hasNode ? node.program : join(DEPLOY, 'debian/shared-node'), join(library, 'node'));
   await startWithNode(join(library, `${name}.mjs`), `/usr/lib/${name}/node`);
