@@ -467,6 +467,7 @@ export const ROUTES: readonly Route[] = [
 
   follower('flux', 'Flux', ['fluxSignature', 'follower']),
   follower('argo-cd', 'Argo CD', ['follower']),
+  follower('rancher-fleet', 'Rancher Fleet', ['follower']),
   {
     ...notification(
       ['hook', '/v1/hooks', 'A repository changed: the hub looks at all of them soon'],

@@ -986,7 +986,7 @@ export type StatusRow = {
     readonly causes: string;
     readonly waits: string | null;
   } | null;
-  readonly follower: 'flux' | 'argo-cd' | null;
+  readonly follower: 'flux' | 'argo-cd' | 'rancher-fleet' | null;
   readonly desired: {
     readonly version: number;
     readonly package: Digest;
@@ -1038,7 +1038,7 @@ export type CellSource = {
   readonly from: number;
   readonly to: number;
   /**
-   * stick, network, or of a follower flux or argo-cd.
+   * stick, network, or of a follower flux, argo-cd or rancher-fleet.
    */
   readonly by: string;
   readonly receivedAt: Timestamp;

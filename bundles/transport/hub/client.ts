@@ -117,7 +117,7 @@ export type CellSource = {
     report: Digest;
     "from": number;
     to: number;
-    /** stick, network, or of a follower flux or argo-cd. */
+    /** stick, network, or of a follower flux, argo-cd or rancher-fleet. */
     by: string;
     receivedAt: Time;
     clockTrusted: boolean;
@@ -146,7 +146,7 @@ export type StatusRow = {
         causes: string;
         waits: string | null;
     } | null;
-    follower: "flux" | "argo-cd" | null;
+    follower: "flux" | "argo-cd" | "rancher-fleet" | null;
     desired: {
         version: number;
         "package": Digest;
@@ -3405,6 +3405,26 @@ export function notifyArgoCd({ site, name, body }: {
         status: number;
         data: Problem;
     }>(`/v1/followers/${encodeURIComponent(site)}/${encodeURIComponent(name)}/argo-cd`, oazapfts.json({
+        ...opts,
+        method: "POST",
+        body
+    }));
+}
+/**
+ * A notification of Rancher Fleet at a follower
+ */
+export function notifyRancherFleet({ site, name, body }: {
+    site: string;
+    name: string;
+    body?: object;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 202;
+        data: Notified;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/followers/${encodeURIComponent(site)}/${encodeURIComponent(name)}/rancher-fleet`, oazapfts.json({
         ...opts,
         method: "POST",
         body

@@ -17,10 +17,11 @@ import { parseLabel } from '../tokens/create.ts';
 
 export default class SitesFollow extends FleetCommand {
   static override description =
-    'Register a cluster that follows a channel by Flux or Argo CD, and print the token for its notifications.\n\nThe hub accepts the notifications of Flux or Argo CD about it, and shows and counts it like an agent, marked as unsigned. For a follower that is known the token is replaced, and so are the channel and the labels given; the old token is refused from then on. "sites revoke" ends it.';
+    'Register a cluster that follows a channel by Flux, Argo CD or Rancher Fleet, and print the token for its notifications.\n\nThe hub accepts their notifications about it, and shows and counts it like an agent, marked as unsigned. For a follower that is known the token is replaced, and so are the channel and the labels given; the old token is refused from then on. "sites revoke" ends it.';
   static override examples = [
     '<%= config.bin %> <%= command.id %> plant-7/edge --by flux --channel prod/edge',
     '<%= config.bin %> <%= command.id %> plant-8/edge --by argo-cd --channel prod/edge --label ring=pilot',
+    '<%= config.bin %> <%= command.id %> plant-9/edge --by rancher-fleet --channel prod/edge',
   ];
   static override args = {
     follower: Args.string({ required: true, description: '<site>/<name>' }),
@@ -29,7 +30,7 @@ export default class SitesFollow extends FleetCommand {
     ...hubFlags,
     ...personFlags,
     by: Flags.option({
-      options: ['flux', 'argo-cd'] as const,
+      options: ['flux', 'argo-cd', 'rancher-fleet'] as const,
       required: true,
       description: 'Program that follows the channel there and notifies the hub',
     })(),

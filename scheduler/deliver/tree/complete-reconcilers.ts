@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { defined } from '#bundles/defined';
-import { compareBytes, type Digest } from '#bundles/digest';
+import { compareBytes, type Digest, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { escapeToken } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
@@ -12,7 +12,7 @@ import { canonicalJson, type Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { parse } from 'yaml';
 import { toProblem } from '../../model/problems.ts';
-import { isPlaybook } from '../../model/reconciler-traits.ts';
+import { DEPLOYED, deployedPackage, isPlaybook } from '../../model/reconciler-traits.ts';
 import type { Tree } from '../../render/render-tree.ts';
 import type { TreeCluster } from '../git/cluster-folder.ts';
 import { fieldsOf, type PlacedValues, takesValues, toYaml } from './place-values.ts';
@@ -56,6 +56,7 @@ export const completeReconcilers = async (
         values,
         cluster,
         digest: bundle.digest,
+        assignment,
         patches: async () =>
           fields.length === 0 ? [] : patchesOf(await bundle.readPackage(assignment.id), fields),
       };
@@ -83,6 +84,7 @@ type Given = {
   readonly values: Values;
   readonly cluster: TreeCluster;
   readonly digest: Digest;
+  readonly assignment: BundleConfig['assignments'][number];
   /** For the objects of the bundle, which a reconciler takes from the registry. */
   readonly patches: () => Promise<readonly Patch[]>;
 };
@@ -139,7 +141,7 @@ const MAX_NAME = 44;
 const forOneCluster = (
   value: Manifest,
   spec: Readonly<Record<string, Json>>,
-  { cluster: { site, agent } }: Given,
+  { cluster: { site, agent }, assignment }: Given,
 ): Manifest => {
   const { metadata } = value as {
     readonly metadata: Readonly<Record<string, Json>> & { readonly name: string };
@@ -150,8 +152,28 @@ const forOneCluster = (
   const name = `${metadata.name.slice(0, MAX_NAME).replace(/[-.]+$/, '')}-${whose}`;
   const matchLabels = { 'fleet-ferry/site': site, 'fleet-ferry/agent': agent };
   const targets = [{ name: agent, clusterSelector: { matchLabels } }];
-  return { ...value, metadata: { ...metadata, name }, spec: { ...spec, targets } };
+  const labels = {
+    ...(metadata['labels'] as Readonly<Record<string, Json>> | undefined),
+    [DEPLOYED.namespace]: assignment.namespace ?? assignment.id,
+    [DEPLOYED.package]: deployedPackage(assignment.package),
+  };
+  return {
+    ...value,
+    metadata: { ...metadata, name, labels },
+    spec: { ...spec, ...spreadLabels(value, spec, labels, assignment.package), targets },
+  };
 };
+
+/** A HelmOp gives its Bundle the labels of its spec, a GitRepo its own, and those only when its job runs again. */
+const spreadLabels = (
+  { kind }: Manifest,
+  { labels: own }: Readonly<Record<string, Json>>,
+  labels: Readonly<Record<string, Json>>,
+  digest: Digest,
+): Readonly<Record<string, Json>> =>
+  kind === 'HelmOp'
+    ? { labels: { ...(own as Readonly<Record<string, Json>> | undefined), ...labels } }
+    : { forceSyncGeneration: Number.parseInt(hexOf(digest).slice(0, 8), 16) };
 
 type Patch = { readonly target: Readonly<Record<string, string>>; readonly patch: string };
 

@@ -177,7 +177,7 @@ export type AgentRow = {
 };
 
 /** Kind of the controller whose notifications a follower sends. */
-export type FollowerKind = 'flux' | 'argo-cd';
+export type FollowerKind = 'flux' | 'argo-cd' | 'rancher-fleet';
 
 /** The credential of a follower. */
 export type FollowerRow = {

@@ -6,7 +6,8 @@ import { authenticateFollower } from '../../ingest/followers/authenticate-follow
 import { MAX_NOTIFICATION_BYTES, type Notification } from '../../ingest/followers/notification.ts';
 import { readArgoCd } from '../../ingest/followers/read-argo-cd.ts';
 import { readFlux } from '../../ingest/followers/read-flux.ts';
-import { takeNotification } from '../../ingest/followers/take-notification.ts';
+import { readRancherFleet } from '../../ingest/followers/read-rancher-fleet.ts';
+import { type NotificationResult, takeNotification } from '../../ingest/followers/take-notification.ts';
 import type { FollowerKind } from '../../store/tables.ts';
 import { OWN_PROOF } from '../access/access.ts';
 import type { Context } from '../context.ts';
@@ -15,12 +16,13 @@ import { createQuota } from '../quota.ts';
 import { readBody } from '../read-body.ts';
 import { UNAUTHENTICATED_RATE } from '../readers/reader-routes.ts';
 
-/** POST a notification of Flux or Argo CD -> 202. Credential: the token of the follower in the path. Idempotent. */
+/** POST a notification of Flux, Argo CD or about Rancher Fleet -> 202. Credential: the token of the follower in the path. Idempotent. */
 export const FOLLOWERS_PATH = '/v1/followers';
 
-const READERS: Readonly<Record<FollowerKind, (body: Uint8Array) => Notification>> = {
-  flux: readFlux,
-  'argo-cd': readArgoCd,
+const READERS: Readonly<Record<FollowerKind, (body: Uint8Array) => readonly Notification[]>> = {
+  flux: (body) => [readFlux(body)],
+  'argo-cd': (body) => [readArgoCd(body)],
+  'rancher-fleet': readRancherFleet,
 };
 
 export type FollowerQuota = { readonly perMinute: number; readonly burst: number };
@@ -61,13 +63,17 @@ export const notificationRoutes = async (
             body,
           });
           checkQuota(quota.take(id, 1), id, reply);
-          const notification = READERS[kind](body);
-          const result = await inTurn(() =>
-            takeNotification(hub, follower, { notification, body, now: clock() }),
-          );
-          context.metrics.notifications.inc({ from: kind, result });
-          if (result === 'taken') context.onReport();
-          return reply.code(202).send({ result });
+          const results: NotificationResult[] = [];
+          for (const notification of READERS[kind](body)) {
+            const result = await inTurn(() =>
+              takeNotification(hub, follower, { notification, body, now: clock() }),
+            );
+            context.metrics.notifications.inc({ from: kind, result });
+            results.push(result);
+          }
+          const isTaken = results.includes('taken');
+          if (isTaken) context.onReport();
+          return reply.code(202).send({ result: isTaken ? 'taken' : (results[0] ?? 'noted') });
         },
       );
   });

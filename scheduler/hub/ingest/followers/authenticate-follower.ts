@@ -16,7 +16,7 @@ export type Claim = {
 };
 
 /**
- * Verifies that the sender knows the follower's token: Flux signs the body with it (X-Signature) or sends it, Argo CD sends it.
+ * Verifies that the sender knows the follower's token: Flux signs the body with it (X-Signature) or sends it, the others send it.
  * Nothing says whether a follower exists to a caller without its token.
  * @throws FleetError TOKEN_INVALID, REVOKED
  */
@@ -46,6 +46,7 @@ const isProven = (
   const [, token] = /^bearer ([\w-]{20,128})$/i.exec(headers.authorization ?? '') ?? [];
   switch (kind) {
     case 'argo-cd':
+    case 'rancher-fleet':
       return token !== undefined && isEqualInConstantTime(hashToken(token), secret);
     case 'flux': {
       const signature = headers['x-signature'];

@@ -5,8 +5,10 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelRepository } from '#bundles/transport/registry/references';
+import { deployedPackage } from '../../../model/reconciler-traits.ts';
 import { listReleases } from '../../../release/reissue/list-releases.ts';
 import type { Hub } from '../../hub.ts';
+import type { NamedPackage } from './notification.ts';
 
 /** A bundle that releases of a channel name. */
 export type FoundBundle = {
@@ -43,6 +45,25 @@ export const findBundle = async (
       ]),
     ),
   };
+};
+
+/** The newest released bundle of the channel whose assignment of this namespace has the package. @throws as findBundle */
+export const findBundleWith = async (
+  hub: Pick<Hub, 'layout' | 'keys'>,
+  channel: Channel,
+  { namespace, deployed }: NamedPackage,
+): Promise<Digest | undefined> => {
+  const layout = await openOrStartLayout(hub.layout);
+  // Most often it is the newest one.
+  const newest = [...(await readBundles(layout, channel, hub.keys))].toSorted(
+    ([, [one]], [, [other]]) => (other?.version ?? 0) - (one?.version ?? 0),
+  );
+  for (const [digest] of newest) {
+    const { config } = await readBundle(layout.blobs, digest);
+    const found = config.assignments.find((one) => (one.namespace ?? one.id) === namespace);
+    if (found !== undefined && deployedPackage(found.package) === deployed) return digest;
+  }
+  return undefined;
 };
 
 const readBundles = async (

@@ -14,7 +14,7 @@ export type FollowerState =
   /** The live state differs from the bundle that was applied. */
   | { readonly kind: 'drifted'; readonly message: string };
 
-/** A notification of Flux or Argo CD, reduced to the facts that we use. */
+/** A notification of Flux, Argo CD or about Rancher Fleet, reduced to the facts that we use. */
 export type Notification = {
   /** 'Kustomization/flux-system/prod-edge-shop-web' */
   readonly object: string;
@@ -22,6 +22,8 @@ export type Notification = {
   readonly name: string;
   /** Digest in its revision; null: it names no OCI artifact. */
   readonly bundle: Digest | null;
+  /** The package that the object deploys, where it names no bundle: the namespace of its assignment, and `deployedPackage`. */
+  readonly package?: NamedPackage;
   /** The Git commit in its revision; null: it names none. */
   readonly commit: string | null;
   /** When the cluster observed it, by its clock. */
@@ -29,6 +31,8 @@ export type Notification = {
   /** null: it says nothing about a state, for example that work began. */
   readonly word: FollowerState | null;
 };
+
+export type NamedPackage = { readonly namespace: string; readonly deployed: string };
 
 /** Largest body of a notification. A message of Flux has at most 39,000 characters. */
 export const MAX_NOTIFICATION_BYTES = 256 << 10;

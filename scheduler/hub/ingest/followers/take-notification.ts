@@ -5,7 +5,7 @@ import { formatTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow, FollowerObjectRow, Tx } from '../../store/tables.ts';
-import { findBundle, type FoundBundle } from './find-bundle.ts';
+import { findBundle, findBundleWith, type FoundBundle } from './find-bundle.ts';
 import { bundleAt } from './tree-commits.ts';
 import { type FollowerState, invalid, type Notification } from './notification.ts';
 import { type NewEvent, storeEvents } from './store-events.ts';
@@ -44,7 +44,9 @@ export const takeNotification = async (
   if (word === null) return 'noted';
   const inTree = commit === null ? undefined : await bundleAt(hub.store.db, follower, commit);
   // An application's own repository, or a commit of the tree that is not read yet: Flux repeats what it says.
-  const bundle = inTree ?? notification.bundle;
+  const named =
+    notification.package && (await findBundleWith(hub, channelOf(follower), notification.package));
+  const bundle = inTree ?? named ?? notification.bundle;
   if (bundle === null && commit !== null && word.kind !== 'failed') return 'noted';
   const found = bundle === null ? undefined : await findBundle(hub, channelOf(follower), bundle);
   if (!found && (bundle !== null || word.kind !== 'failed'))

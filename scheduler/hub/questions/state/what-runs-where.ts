@@ -44,7 +44,7 @@ export type Source = {
   readonly report: Digest;
   readonly from: number;
   readonly to: number;
-  /** 'stick', 'network', or of a follower 'flux' or 'argo-cd'. */
+  /** 'stick', 'network', or of a follower its kind: 'flux', 'argo-cd' or 'rancher-fleet'. */
   readonly by: string;
   readonly receivedAt: Timestamp;
   readonly clockTrusted: boolean;

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { RECONCILERS } from '../../load/templates/render-template.ts';
+import { ours } from '../../fleet-platform.ts';
 import { reconcilerClusters } from './reconciler-clusters.ts';
 import type { ValuedClusters } from './valued-clusters.ts';
 
@@ -75,6 +76,32 @@ test('rancher-fleet-helm: each cluster has a HelmOp of its own, with the values 
   expect(nameOf(seven)).not.toBe(nameOf(eight));
   expect(nameOf(eight).length).toBeLessThanOrEqual(53);
 });
+
+const LABELS = {
+  'fleet-ferry/namespace': 'dev-press-monitor-probe',
+  'fleet-ferry/package': expect.stringMatching(/^[0-9a-f]{32}$/),
+};
+
+test.each([
+  ['rancher-fleet', { metadata: { labels: LABELS }, spec: { forceSyncGeneration: expect.any(Number) } }],
+  ['rancher-fleet-helm', { metadata: { labels: LABELS }, spec: { labels: LABELS } }],
+])(
+  '%s: labels of the object name the package that it deploys, and another package changes its spec',
+  async (name, said) => {
+    await using world = await worldOf(name);
+    await world.deliver();
+    const [before] = await objectsOf(world, 'plant-8/edge');
+    expect(before).toMatchObject(said);
+    world.office.commit({
+      'base/more.yaml': ours('Config', 'more', 'spec:\n  values: {MORE: one}\n'),
+    });
+    await world.office.build();
+    await world.deliver();
+    const [after] = await objectsOf(world, 'plant-8/edge');
+    expect(after).toMatchObject(said);
+    expect(after).not.toEqual(before);
+  },
+);
 
 test('rancher-fleet: each cluster has a GitRepo of its own; the values are in its platform-config', async () => {
   await using world = await worldOf('rancher-fleet');

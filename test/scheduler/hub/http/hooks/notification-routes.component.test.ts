@@ -1,13 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { STATUS_PATH } from '#bundles/formats/events/hub-api';
 import type { Digest } from '#bundles/digest';
+import { openLayout } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import { formatTime } from '#bundles/time';
 import { readFacts } from '../../../../../scheduler/hub/promote/facts/read-facts.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { registerFollower } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { FOLLOWERS_PATH } from '../../../../../scheduler/hub/http/hooks/notification-routes.ts';
+import type { FollowerKind } from '../../../../../scheduler/hub/store/tables.ts';
 import { readActual } from '../../../../../scheduler/hub/questions/state/read-actual.ts';
 import { type Answer, testServer, type TestServer } from '../../serve/test-server.ts';
 import { hubsAfter, NOW } from '../../test-hub.ts';
@@ -41,17 +44,21 @@ const release = async (
 };
 
 /** Hubs with release 1 and a follower. */
-const followed = (kind: 'flux' | 'argo-cd') =>
+const followed = (kind: FollowerKind) =>
   hubsAfter(async (hub) => {
     const bundle = await release({ hub }, 1, 'one', 60);
     const order = { site: 'plant-7', name: 'edge', kind, channel: EDGE, labels: { ring: 'pilot' } };
     const { token } = await registerFollower(hub.store, order, await siteSigner(hub), NOW);
     return { bundle, secret: token };
   });
-const FOLLOWED = { flux: followed('flux'), 'argo-cd': followed('argo-cd') };
+const FOLLOWED = {
+  flux: followed('flux'),
+  'argo-cd': followed('argo-cd'),
+  'rancher-fleet': followed('rancher-fleet'),
+};
 
 const withFollower = async (
-  kind: 'flux' | 'argo-cd' = 'flux',
+  kind: FollowerKind = 'flux',
   options: Parameters<typeof testServer>[0] = {},
 ): Promise<Follower> => {
   const hub = await FOLLOWED[kind]();
@@ -347,5 +354,106 @@ describe('Argo CD notifications', () => {
     const newer = { sync: 'OutOfSync', syncRevision: `sha256:${'1'.repeat(64)}`, reconciledAt: ago(20) };
     expect(await webAfter(newer, {})).toEqual([202, 'noted', 'complies']);
     expect(await webAfter({ phase: 'Running', finishedAt: '' })).toEqual([202, 'noted', 'never reported']);
+  });
+});
+
+describe('what the job on the management cluster posts of Rancher Fleet', () => {
+  /** The first 32 digits of the digest of a package of a bundle. */
+  const packageOf = async ({ hub }: Follower, bundle: Digest, id: string): Promise<string> => {
+    const { config } = await readBundle((await openLayout(hub.layout)).blobs, bundle);
+    const found = config.assignments.find((one) => one.id === id);
+    return found?.package.slice(7, 39) ?? '';
+  };
+  const deployment = (name: string, content: string, more: object = {}, status: object = {}) => ({
+    labels: { 'fleet-ferry/package': content, 'fleet-ferry/namespace': name },
+    deploymentID: 's-1:2',
+    stagedDeploymentID: 's-1:2',
+    status: { appliedDeploymentID: 's-1:2', ready: true, nonModified: true, ...status },
+    ...more,
+  });
+  const send = (made: Follower, deployments: unknown, more: object = {}) =>
+    post(
+      made,
+      { observedAt: ago(1), namespace: 'cluster-fleet-default-edge-1f2e', deployments, ...more },
+      { path: 'plant-7/edge/rancher-fleet', headers: { authorization: `Bearer ${made.secret}` } },
+    );
+  type Said = readonly [more: object, status?: object];
+  /** What the hub answers and shows after the deployments of web. */
+  const webAfter = async (...said: readonly Said[]) => {
+    await using made = await withFollower('rancher-fleet');
+    const content = await packageOf(made, made.bundle, 'web');
+    const answer = await send(
+      made,
+      said.map(([more, status]) => deployment('web', content, more, status)),
+    );
+    return [...refusalOf(answer).filter(Boolean), (await verdicts(made))['web']];
+  };
+
+  it('counts for every release whose bundle has the packages that it deploys', async () => {
+    await using made = await withFollower('rancher-fleet');
+    let minutes = 9;
+    const report = async (bundle: Digest, name: string) =>
+      send(made, [deployment(name, await packageOf(made, bundle, name))], {
+        observedAt: ago((minutes -= 1)),
+      });
+    await report(made.bundle, 'web');
+    expect(await verdicts(made)).toEqual({ api: 'missing', web: 'complies' });
+    await report(made.bundle, 'api');
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+    const { agents } = await readActual(made.hub.store.db, {}, NOW);
+    expect(agents[0]?.accepted?.version).toBe(1);
+    const second = await release(made, 2, 'two', 10);
+    await report(second, 'api');
+    expect(await verdicts(made)).toMatchObject({ api: 'complies' });
+    expect(await verdicts(made)).not.toMatchObject({ web: 'complies' });
+    await report(second, 'web');
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+    const after = await readActual(made.hub.store.db, {}, NOW);
+    expect(after.agents[0]?.accepted?.version).toBe(2);
+  });
+
+  it('shows drift, an object that is not ready, and why nothing was deployed', async () => {
+    const text = { kind: 'ConfigMap', name: 'text' };
+    await using made = await withFollower('rancher-fleet');
+    const content = await packageOf(made, made.bundle, 'web');
+    await send(made, [deployment('web', content)]);
+    await send(made, [deployment('web', content, {}, { nonModified: false, modifiedStatus: [text] })]);
+    expect((await verdicts(made))['web']).toBe('drifted');
+    const summary = (more: object) => ({ ready: false, nonReadyStatus: [{ ...text, summary: more }] });
+    expect(await webAfter([{}, summary({ error: true, message: ['no such image'] })])).toEqual([
+      202,
+      'failed',
+    ]);
+    expect(await webAfter([{}, summary({ transitioning: true })])).toEqual([202, 'unknown']);
+    const conditions = [{ type: 'Deployed', status: 'False', reason: 'Error', message: 'no kind Lathe' }];
+    expect(await webAfter([{}, { appliedDeploymentID: '', conditions }])).toEqual([202, 'failed']);
+  });
+
+  it('takes the worst of several Bundles of one assignment, and no word while they differ in the package', async () => {
+    const unready = { ready: false, nonReadyStatus: [] };
+    expect(await webAfter([{}], [{}, unready])).toEqual([202, 'unknown']);
+    expect(await webAfter([{}, unready], [{}])).toEqual([202, 'unknown']);
+    expect(await webAfter([{}], [{}])).toEqual([202, 'complies']);
+    const labels = { 'fleet-ferry/package': 'e'.repeat(32), 'fleet-ferry/namespace': 'web' };
+    expect(await webAfter([{}], [{ labels }])).toEqual([202, 'never reported']);
+  });
+
+  it('changes nothing while a deployment is under way or staged, or without any', async () => {
+    expect(await webAfter([{}, { appliedDeploymentID: 's-1:1' }])).toEqual([202, 'never reported']);
+    expect(await webAfter([{ stagedDeploymentID: 's-2:2' }])).toEqual([202, 'never reported']);
+    expect(await webAfter([{ status: null }])).toEqual([202, 'never reported']);
+    expect(await webAfter()).toEqual([202, 'never reported']);
+  });
+
+  it('is refused without our labels, and for a package that no release has', async () => {
+    const refused = [400, 'NOTIFICATION_INVALID', 'never reported'];
+    expect(await webAfter([{ labels: {} }])).toEqual(refused);
+    const labels = { 'fleet-ferry/package': 'f'.repeat(32), 'fleet-ferry/namespace': 'web' };
+    expect(await webAfter([{ labels }])).toEqual(refused);
+    expect(await webAfter([{ status: 'ready' }])).toEqual(refused);
+    await using made = await withFollower('rancher-fleet');
+    for (const more of [{ observedAt: 'now' }, { observedAt: '' }, { namespace: '../x' }])
+      expect(refusalOf(await send(made, [], more))).toEqual([400, 'NOTIFICATION_INVALID']);
+    expect(refusalOf(await send(made, {}))).toEqual([400, 'NOTIFICATION_INVALID']);
   });
 });
