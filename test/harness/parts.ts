@@ -33,6 +33,7 @@ import { grafanaSchema } from './parts/grafana-schema.ts';
 import { ociregistry } from './parts/ociregistry.ts';
 import { oras } from './parts/oras.ts';
 import type { Machine, Part } from './parts/part.ts';
+import { partVersion } from './parts/part-version.ts';
 import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
 import { podmanHost } from './parts/podman-host.ts';
@@ -43,7 +44,9 @@ import { rancherFleet } from './parts/rancher-fleet.ts';
 import { redis } from './parts/redis.ts';
 import {
   argoDefinitions,
+  argoDefinitions2,
   rancherFleetDefinitions,
+  rancherFleetDefinitions15,
   symphonyDefinitions,
   zarfSchema,
 } from './parts/reconciler-schemas.ts';
@@ -93,7 +96,9 @@ const PARTS = {
   schemathesis,
   sops,
   argoDefinitions,
+  argoDefinitions2,
   rancherFleetDefinitions,
+  rancherFleetDefinitions15,
   symphonyDefinitions,
   zarfSchema,
   redis,
@@ -163,6 +168,10 @@ export const isOfEveryRun = (name: PartName): boolean => {
   const part: Part = PARTS[name];
   return part.onlyInLong !== true;
 };
+
+/** Its version at a path that was found. */
+export const versionOf = (name: PartName, path: string, machine: Machine = thisMachine()): Promise<string> =>
+  partVersion(PARTS[name], path, machine);
 
 /** How a part is called when a person reads of it. */
 export const partTitle = (name: PartName): string => PARTS[name].title;

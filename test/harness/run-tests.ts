@@ -25,6 +25,7 @@ import { LONG } from './run/long.ts';
 import { markInUse } from './run/mark-in-use.ts';
 import { PROGRAMS_VARIABLE } from './run/program-file.ts';
 import { joinRuns } from './run/join-runs.ts';
+import { recordRun } from './run/record-run.ts';
 import { runFailedAgain } from './run/run-again.ts';
 import { runVitest, type VitestRun } from './run/run-vitest.ts';
 import { temporaryDirectory } from './run/temporary-directory.ts';
@@ -76,6 +77,10 @@ const main = async (words: readonly string[]): Promise<number> => {
     say(`Running again, alone: ${relative(machine.repository, file)}`);
     return vitest(projects, env, [file]);
   });
+  if (report !== undefined && rest.length === 0 && projects.length === PROJECTS.length) {
+    const file = await recordRun(report, partsOfThisRun(), { ...machine, env: { ...machine.env, ...facts } });
+    say(`Which versions these tests ran against: ${file}`);
+  }
   const counts = countResults(report, exitCode);
   for (const [title, number] of counts.skippedTitles) say(`Skipped (${number}): ${title}`);
   for (const title of unsteady)

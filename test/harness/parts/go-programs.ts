@@ -32,6 +32,7 @@ export const goPrograms = ({ title, variable, source, name, packages, bring }: G
     title,
     variable,
     source,
+    version: (machine) => lockedVersions(readFileSync(join(module(machine), 'go.mod'), 'utf8'), packages),
     isBuilt: true,
     find: (machine) => (existsSync(folder(machine)) ? folder(machine) : undefined),
     install: async (machine) => {
@@ -54,4 +55,23 @@ export const goPrograms = ({ title, variable, source, name, packages, bring }: G
       return folder(machine);
     },
   };
+};
+
+/** Versions of the modules of some packages in a lock: '0.15.0', or of several 'a 1.9.5, b 1.9.0'. */
+export const lockedVersions = (lock: string, packages: readonly string[]): string => {
+  const required = [...lock.matchAll(/^\s*(?:require )?(\S+) v(\d\S*)/gm)].map(
+    ([, path = '', version = '']) => ({
+      path,
+      version,
+    }),
+  );
+  const modules = packages.map((name) =>
+    required
+      .filter(({ path }) => name === path || name.startsWith(`${path}/`))
+      .toSorted((a, b) => b.path.length - a.path.length)
+      .at(0),
+  );
+  const found = [...new Set(modules)].filter((one) => one !== undefined);
+  if (found.length === 1) return found[0]?.version ?? '';
+  return found.map(({ path, version }) => `${basename(path)} ${version}`).join(', ');
 };

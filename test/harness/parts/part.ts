@@ -16,6 +16,8 @@ export type Part = {
   readonly variable: `FLEET_${string}`;
   /** Looks only, quickly and without a network: the path, or undefined. */
   readonly find: (machine: Machine) => string | undefined;
+  /** Its version, where the path does not show it. */
+  readonly version?: (machine: Machine) => string;
   /** What install does, for the person who waits: 'apt-get install skopeo'. */
   readonly source: string;
   /** Its install is a build that keeps all cores busy: one of those after the other, beside what is only downloaded. */

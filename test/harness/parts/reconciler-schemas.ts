@@ -10,6 +10,24 @@ export const argoDefinitions = moduleFile({
   path: 'manifests/crds/application-crd.yaml',
 });
 
+/** The oldest one that the Template argocd is for. */
+export const argoDefinitions2 = moduleFile({
+  title: "Argo CD's Application definition of 2.14",
+  variable: 'FLEET_ARGO_DEFINITIONS_2',
+  name: 'argo-definitions-2',
+  module: 'github.com/argoproj/argo-cd/v2@v2.14.21',
+  path: 'manifests/crds/application-crd.yaml',
+});
+
+/** The newest one. */
+export const rancherFleetDefinitions15 = moduleFile({
+  title: "Rancher Fleet's definitions of 0.15",
+  variable: 'FLEET_RANCHER_FLEET_DEFINITIONS_15',
+  name: 'rancher-fleet-definitions-15',
+  module: 'github.com/rancher/fleet@v0.15.0',
+  path: 'charts/fleet-crd/templates/crds.yaml',
+});
+
 export const rancherFleetDefinitions = moduleFile({
   title: "Rancher Fleet's definitions",
   variable: 'FLEET_RANCHER_FLEET_DEFINITIONS',

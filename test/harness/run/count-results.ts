@@ -8,6 +8,8 @@ export type VitestReport = {
       readonly status: string;
       readonly ancestorTitles: readonly string[];
       readonly title: string;
+      /** What tests and their set-up noted. */
+      readonly meta?: { readonly parts?: readonly string[] };
     }[];
   }[];
 };

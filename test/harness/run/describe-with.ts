@@ -1,6 +1,13 @@
-import { describe } from 'vitest';
+import { beforeEach, describe } from 'vitest';
 import { SKIPPED } from './count-results.ts';
 import { type PartName, parts, partTitle } from '../parts.ts';
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** The parts that describeWith gave the test. */
+    parts?: readonly string[];
+  }
+}
 
 /**
  * A `describe` for tests that need real parts; `body` gets their paths by name. Where one is absent its tests are
@@ -21,7 +28,14 @@ export const describeWith = <Name extends PartName>(
       return [name, part.present ? part.path : ''];
     }),
   ) as Record<Name, string>;
-  if (reasons.length === 0) describe(title, () => body(paths));
+  if (reasons.length === 0)
+    describe(title, () => {
+      // For the record of which versions ran (record-parts.ts).
+      beforeEach(({ task }) => {
+        task.meta.parts = [...new Set([...(task.meta.parts ?? []), ...names])];
+      });
+      return body(paths);
+    });
   else describe.skip(`${title}${SKIPPED}${reasons.join(' ')})`, () => body(paths));
 };
 

@@ -78,23 +78,27 @@ const judge = async (file: string, object: Objects[number]): Promise<unknown> =>
   return isValid.errors ?? [];
 };
 
-describeWith(['rancherFleet', 'argoDefinitions'], 'definitions of other reconcilers', (paths) => {
-  const files = {
-    rancherFleet: join(paths.rancherFleet, 'charts/fleet-crd/templates/crds.yaml'),
-    argoDefinitions: paths.argoDefinitions,
-  };
-  it.each([
-    ['rancher-fleet-helm', 'rancherFleet'],
-    ['rancher-fleet', 'rancherFleet'],
-    ['argocd-oci', 'argoDefinitions'],
-  ] as const)('accept %s of one cluster', async (name, part) => {
-    const { objects } = await inFolder(name);
-    const [object] = objects;
-    if (object === undefined) throw new Error('the folder has no object');
-    expect(await judge(files[part], object)).toEqual([]);
-    expect(await judge(files[part], { ...object, spec: 'x' as never })).not.toEqual([]);
-  });
-});
+describeWith(
+  ['rancherFleetDefinitions15', 'argoDefinitions'],
+  'definitions of other reconcilers',
+  (paths) => {
+    const files = {
+      rancherFleet: paths.rancherFleetDefinitions15,
+      argoDefinitions: paths.argoDefinitions,
+    };
+    it.each([
+      ['rancher-fleet-helm', 'rancherFleet'],
+      ['rancher-fleet', 'rancherFleet'],
+      ['argocd-oci', 'argoDefinitions'],
+    ] as const)('accept %s of one cluster', async (name, part) => {
+      const { objects } = await inFolder(name);
+      const [object] = objects;
+      if (object === undefined) throw new Error('the folder has no object');
+      expect(await judge(files[part], object)).toEqual([]);
+      expect(await judge(files[part], { ...object, spec: 'x' as never })).not.toEqual([]);
+    });
+  },
+);
 
 describeWith(['ansible'], 'the variables of a host', ({ ansible }) => {
   it('ansible-local runs its playbook with the values of the site, with their types and unread as templates', async () => {

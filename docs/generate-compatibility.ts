@@ -1,0 +1,72 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PART_NAMES, thisMachine } from '../test/harness/parts.ts';
+import type { VitestReport } from '../test/harness/run/count-results.ts';
+import { dayOf, describeParts, RUN_RECORD } from '../test/harness/run/record-run.ts';
+import { recordParts, type RunRecord } from '../test/harness/run/record-parts.ts';
+
+/**
+ * `node docs/generate-compatibility.ts [FILE ...]`: adds runs to docs/compatibility.json and writes docs/compatibility.md. A file is what a whole run
+ * wrote (by default that of the last one on this machine), or a report of `vitest run --reporter=json --outputFile=FILE`.
+ */
+
+/** A row of the page: the newest run of each kind with one version of a part. */
+export type Row = Omit<RunRecord, 'parts'> & RunRecord['parts'][number];
+
+const DATA = join(import.meta.dirname, 'compatibility.json');
+const PAGE = join(import.meta.dirname, 'compatibility.md');
+
+const keyOf = ({ part, version, run }: Row): string => [part, version, run].join('\n');
+
+const testsOf = ({ passed, failed }: Row): number => passed + failed;
+
+/** With the rows of a run in place of older ones, and of those of the same day with fewer tests. */
+export const addRun = (rows: readonly Row[], { parts, ...run }: RunRecord): readonly Row[] => {
+  const all = [...rows, ...parts.map((part) => ({ ...run, ...part }))];
+  const byDate = all.toSorted((a, b) => a.date.localeCompare(b.date) || testsOf(a) - testsOf(b));
+  const newest = new Map(byDate.map((row) => [keyOf(row), row]));
+  return [...newest.values()].toSorted(
+    (a, b) =>
+      a.title.localeCompare(b.title, 'en') ||
+      b.version.localeCompare(a.version, 'en', { numeric: true }) ||
+      a.run.localeCompare(b.run, 'en'),
+  );
+};
+
+export const writeCompatibility = (rows: readonly Row[]): string => `# What was tested with what
+
+Each line is a part that tests ran against, at the version that ran. It is written from the records of runs (\`node docs/generate-compatibility.ts\`), not by hand:
+a version without a line was not run. "some files" is a part of a run. What each part is for is in [testing](testing.md).
+
+| part | version | passed | failed | tests in | run | date |
+| --- | --- | --- | --- | --- | --- | --- |
+${rows
+  .map(
+    ({ title, version, passed, failed, areas, run, date }) =>
+      `| ${title} | ${version} | ${passed} | ${failed} | ${areas.join(', ')} | ${run} | ${date} |\n`,
+  )
+  .join('')}`;
+
+export const readRows = (): readonly Row[] =>
+  existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly Row[]) : [];
+
+type Report = VitestReport & { readonly startTime: number };
+
+const readRun = async (file: string): Promise<RunRecord> => {
+  const found = JSON.parse(readFileSync(file, 'utf8')) as RunRecord | Report;
+  if ('parts' in found) return found;
+  return {
+    date: dayOf(new Date(found.startTime)),
+    run: 'some files',
+    parts: recordParts(found, await describeParts(PART_NAMES, thisMachine())),
+  };
+};
+
+if (import.meta.main) {
+  const files = process.argv.slice(2);
+  let rows = readRows();
+  for (const file of files.length > 0 ? files : [join(thisMachine().cache, RUN_RECORD)])
+    rows = addRun(rows, await readRun(file));
+  writeFileSync(DATA, `${JSON.stringify(rows, null, 2)}\n`);
+  writeFileSync(PAGE, writeCompatibility(rows));
+}

@@ -1,0 +1,64 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { addRun, readRows, writeCompatibility } from '../../docs/generate-compatibility.ts';
+import { lockedVersions } from '../harness/parts/go-programs.ts';
+import { recordParts } from '../harness/run/record-parts.ts';
+
+const DOCS = join(import.meta.dirname, '../../docs');
+
+test('the page is that of the recorded runs (node docs/generate-compatibility.ts)', () => {
+  expect(readFileSync(join(DOCS, 'compatibility.md'), 'utf8')).toBe(writeCompatibility(readRows()));
+});
+
+const file = (name: string, ...tests: readonly (readonly [string, readonly string[]])[]) => ({
+  name: `/here/test/copy/test/${name}`,
+  status: 'passed',
+  assertionResults: tests.map(([status, parts]) => ({
+    status,
+    title: '',
+    ancestorTitles: [],
+    meta: { parts },
+  })),
+});
+
+test('a run records how many tests passed and failed with each part, and none that was skipped', () => {
+  const report = {
+    testResults: [
+      file('integration/hosts/a.test.ts', ['passed', ['helm', 'kube']], ['failed', ['kube']]),
+      file('e2e/b.test.ts', ['passed', ['kube']], ['pending', ['kube', 'sops']]),
+    ],
+  };
+  const named = recordParts(report, (part) => ({ title: part.toUpperCase(), version: '1' }));
+  expect(named).toEqual([
+    { part: 'helm', title: 'HELM', version: '1', passed: 1, failed: 0, areas: ['integration/hosts'] },
+    { part: 'kube', title: 'KUBE', version: '1', passed: 2, failed: 1, areas: ['e2e', 'integration/hosts'] },
+  ]);
+});
+
+test('a newer run replaces the row of its kind and version, and an older one does not', () => {
+  const run = (date: string, version: string, passed: number) => ({
+    date,
+    run: 'npm test' as const,
+    parts: [{ part: 'helm', title: 'Helm', version, passed, failed: 0, areas: [] }],
+  });
+  const runs = [
+    run('2026-11-02', '3.9', 2),
+    run('2026-11-01', '3.9', 7),
+    run('2026-11-02', '3.9', 1),
+    run('2026-11-03', '3.22', 3),
+  ];
+  const rows = runs.reduce(addRun, []);
+  expect(rows.map(({ version, passed }) => [version, passed])).toEqual([
+    ['3.22', 3],
+    ['3.9', 2],
+  ]);
+});
+
+test('versions of programs that are built from a lock are those of their modules', () => {
+  const lock =
+    'require (\n\texample.com/a v1.2.3\n\texample.com/b/v2 v2.0.1 // indirect\n)\n\nrequire example.com v0.1.0\n';
+  expect(lockedVersions(lock, ['example.com/a/cmd/x', 'example.com/a/cmd/y'])).toBe('1.2.3');
+  expect(lockedVersions(lock, ['example.com/a', 'example.com/b/v2/cmd'])).toBe('a 1.2.3, v2 2.0.1');
+  expect(lockedVersions(lock, ['example.com/c'])).toBe('0.1.0');
+});
