@@ -1,5 +1,6 @@
 import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { parse } from 'yaml';
 import { FleetError } from '../../../bundles/errors.ts';
 import { applyDefinitions, applyYaml } from '../flux/apply-definitions.ts';
 import type { Cluster } from '../kubernetes/cluster.ts';
@@ -26,8 +27,13 @@ export type ArgoCd = AsyncDisposable & {
 export const ARGO_CD = 'argocd';
 const READY_MS = 120_000;
 
-/** As its API server makes it, which is not started. */
-const DEFAULT_PROJECT = `apiVersion: argoproj.io/v1alpha1
+/** As its API server makes them, which is not started: without the key the controller compares nothing. */
+const MADE_BY_SERVER = `apiVersion: v1
+kind: Secret
+metadata: {name: argocd-secret, namespace: ${ARGO_CD}}
+stringData: {server.secretkey: a-key-of-a-test}
+---
+apiVersion: argoproj.io/v1alpha1
 kind: AppProject
 metadata: {name: default, namespace: ${ARGO_CD}}
 spec: {sourceRepos: ['*'], destinations: [{namespace: '*', server: '*'}], clusterResourceWhitelist: [{group: '*', kind: '*'}]}
@@ -51,19 +57,21 @@ export const startArgoCd = async (
   const config = ['apply', '--server-side', '--namespace', ARGO_CD, '--filename', join(argoCd, 'config')];
   const { code, stderr } = await cluster.kubectl(config);
   if (code !== 0) throw new FleetError('IO', `kubectl could not apply the settings of Argo CD: ${stderr}`);
-  await applyYaml(cluster, DEFAULT_PROJECT);
+  await applyYaml(cluster, MADE_BY_SERVER);
   const folder = async (name: string): Promise<string> => {
     const path = join(work.path, name);
     await mkdir(path);
     return path;
   };
+  const kubeconfig = join(work.path, 'kubeconfig');
+  await writeFile(kubeconfig, await inNamespace(cluster.kubeconfig));
   const certificates = await folder('tls');
   const programs = await folder('bin');
   // Its own program is what Git asks for a password.
   await symlink(join(argoCd, 'argocd'), join(programs, 'argocd'));
   await symlink(redis, join(programs, 'redis-server'));
   const settings = {
-    KUBECONFIG: cluster.kubeconfig,
+    KUBECONFIG: kubeconfig,
     HOME: work.path,
     TMPDIR: await folder('tmp'),
     PATH: [programs, dirname(kustomize), process.env['PATH']].join(':'),
@@ -145,6 +153,18 @@ export const startArgoCd = async (
     trust: (host, pem) => writeFile(join(certificates, host), pem),
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
+};
+
+/** The notifications controller takes the namespace of the context and ignores its own --namespace. */
+const inNamespace = async (path: string): Promise<string> => {
+  const config = parse(await readFile(path, 'utf8')) as {
+    readonly contexts: readonly { readonly context: object }[];
+  };
+  const contexts = config.contexts.map((one) => ({
+    ...one,
+    context: { ...one.context, namespace: ARGO_CD },
+  }));
+  return JSON.stringify({ ...config, contexts });
 };
 
 const toFlags = (flags: Readonly<Record<string, string>>): readonly string[] =>

@@ -145,18 +145,32 @@ export const builtInTemplates = (cluster: () => Cluster, judge: Judge): void => 
       });
     });
 
+    describeWith(['argoDefinitions2'], "Argo CD's definition of 2.14 accepts", ({ argoDefinitions2 }) => {
+      beforeAll(() => define(argoDefinitions2), 200_000);
+      it('argocd', () => accepted('argocd'));
+    });
+
     describeWith(
       ['rancherFleetDefinitions'],
-      "Rancher Fleet's definitions accept",
+      "Rancher Fleet's definitions of 0.12 accept",
       ({ rancherFleetDefinitions }) => {
         beforeAll(() => define(rancherFleetDefinitions), 200_000);
         it('rancher-fleet', () => accepted('rancher-fleet'));
 
-        it('rancher-fleet-helm, under the former name of HelmOp if they are old', async () => {
+        it('rancher-fleet-helm under the former name of HelmOp alone: its Template is for later ones', async () => {
+          await accepted('rancher-fleet-helm', (yaml) => yaml.replace('kind: HelmOp', 'kind: HelmApp'));
           const { stdout } = await kubectl(['get', 'crd', '-o', 'name']);
-          const kind = stdout.includes('/helmops.fleet.cattle.io') ? 'HelmOp' : 'HelmApp';
-          await accepted('rancher-fleet-helm', (yaml) => yaml.replace('kind: HelmOp', `kind: ${kind}`));
+          expect(stdout).not.toContain('/helmops.fleet.cattle.io');
         });
+      },
+    );
+
+    describeWith(
+      ['rancherFleetDefinitions15'],
+      "Rancher Fleet's definitions of 0.15 accept",
+      ({ rancherFleetDefinitions15 }) => {
+        beforeAll(() => define(rancherFleetDefinitions15), 200_000);
+        it.each(['rancher-fleet', 'rancher-fleet-helm'])('%s', (name) => accepted(name));
       },
     );
 
