@@ -23,7 +23,6 @@ import { helm } from './parts/helm.ts';
 import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
-import { kapp } from './parts/kapp.ts';
 import { kube } from './parts/kube.ts';
 import { kube137 } from './parts/kube-1-37.ts';
 import { kustomize } from './parts/kustomize.ts';
@@ -87,7 +86,6 @@ const PARTS = {
   kube137,
   kustomize,
   kwok,
-  kapp,
   pkcs11,
   podman,
   podmanHost,

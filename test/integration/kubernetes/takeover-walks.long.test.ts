@@ -1,18 +1,9 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openClusterAccess } from '../../../agent/apply/kubernetes/api/cluster-access.ts';
-import { openKubernetesApi } from '../../../agent/apply/kubernetes/api/open-kubernetes-api.ts';
-import { kubernetesTarget } from '../../../agent/apply/kubernetes/kubernetes-target.ts';
 import { lookAtAdoptions } from '../../../agent/apply/look-at-adoptions.ts';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
-import {
-  copiesIn,
-  createSite,
-  FLEET,
-  type KubernetesSite,
-  pack,
-} from '../../agent/apply/kubernetes/kubernetes-site.ts';
+import { pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import { gitKustomization } from '../../harness/flux/git-kustomization.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
@@ -24,84 +15,23 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
+import { ALWAYS, KEPT, objects, openWalk, type Walk } from './takeovers/walk.ts';
 
 const PATIENCE = { timeout: 120_000, interval: 500 };
-
-/** A ConfigMap and a Deployment of two pods. */
-const objects = (namespace: string, keys: readonly string[], annotations: object = {}): string =>
-  [
-    {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: 'settings', namespace, annotations },
-      data: Object.fromEntries(keys.map((key) => [key, 'x'])),
-    },
-    {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'web', namespace, annotations },
-      spec: {
-        replicas: 2,
-        selector: { matchLabels: { app: 'web' } },
-        template: {
-          metadata: { labels: { app: 'web' } },
-          spec: { containers: [{ name: 'a', image: 'a', env: keys.map((name) => ({ name, value: 'x' })) }] },
-        },
-      },
-    },
-  ]
-    .map((object) => `${JSON.stringify(object)}\n`)
-    .join('---\n');
-
-const ALWAYS = { 'fleet-ferry/adopt': 'always' };
 
 describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (paths) => {
   let cluster: OwnCluster;
   let folder: TemporaryDirectory;
+  let walk: Walk;
   const stack = new AsyncDisposableStack();
 
   beforeAll(async () => {
     folder = stack.use(await temporaryDirectory('takeover-walks'));
     cluster = stack.use(await startOwnCluster({ ...paths, nodes: 1 }));
     stack.use(await startFlux(paths.flux, cluster));
+    walk = openWalk(cluster, folder.path);
   }, 300_000);
   afterAll(() => stack.disposeAsync());
-
-  const newSite = (): Promise<KubernetesSite> =>
-    createSite(
-      kubernetesTarget({
-        open: async () =>
-          openKubernetesApi(await openClusterAccess({ kubeconfig: cluster.kubeconfig, context: '' }), {
-            patienceMs: 30_000,
-            requestMs: 30_000,
-          }),
-        fleet: FLEET,
-        healthTimeoutMs: 60_000,
-        stepTimeoutMs: 20_000,
-        adopt: 'ifUnowned',
-        copies: copiesIn(folder.path),
-      }),
-    );
-  const get = async (path: string): Promise<Record<string, unknown>> =>
-    (await cluster.request('GET', path)).body as Record<string, unknown>;
-  const podsIn = async (namespace: string): Promise<readonly string[]> => {
-    const { items } = (await get(`/api/v1/namespaces/${namespace}/pods`)) as unknown as {
-      items: { metadata: { uid: string; deletionTimestamp?: string } }[];
-    };
-    return items.map(({ metadata }) => metadata.uid).toSorted();
-  };
-  const keysIn = async (namespace: string): Promise<readonly string[]> =>
-    Object.keys(
-      ((await get(`/api/v1/namespaces/${namespace}/configmaps/settings`))['data'] as object | undefined) ??
-        {},
-    );
-  const marksIn = async (namespace: string): Promise<string> => {
-    const found = (await get(`/api/v1/namespaces/${namespace}/configmaps/settings`)) as {
-      metadata?: { labels?: object; annotations?: object; managedFields?: { manager: string }[] };
-    };
-    const { labels, annotations, managedFields = [] } = found.metadata ?? {};
-    return JSON.stringify({ labels, annotations, managers: managedFields.map(({ manager }) => manager) });
-  };
 
   it('Helm: from its release to a package without a restart, and from a package back to it', async () => {
     const namespace = 'walk-helm';
@@ -114,9 +44,9 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
       (await runOrFail([paths.helm, ...words, '--namespace', namespace, '--kubeconfig', cluster.kubeconfig]))
         .stdout;
     await helm('install', 'shop', chart, '--create-namespace');
-    await expect.poll(() => podsIn(namespace), PATIENCE).toHaveLength(2);
-    const pods = await podsIn(namespace);
-    await using site = await newSite();
+    await expect.poll(() => walk.podsIn(namespace), PATIENCE).toHaveLength(2);
+    const pods = await walk.podsIn(namespace);
+    await using site = await walk.newSite();
     expect(await site.release([pack('shop', objects(namespace, ['a', 'b']))])).toMatchObject([
       {
         code: 'PATH_CLAIMED',
@@ -133,24 +63,24 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
     expect(await site.release([pack('shop', objects(namespace, ['a', 'b'], ALWAYS))])).toMatchObject([
       { outcome: 'created' },
     ]);
-    expect(await podsIn(namespace)).toEqual(pods);
-    expect(await marksIn(namespace)).not.toMatch(/helm/i);
+    expect(await walk.podsIn(namespace)).toEqual(pods);
+    expect(await walk.marksIn(namespace)).not.toMatch(/helm/i);
     // The record of the release goes, and with it all that Helm knows.
     await cluster.kubectl(['delete', 'secret', '-n', namespace, '-l', 'owner=helm,name=shop']);
     expect(await helm('list', '--short')).toBe('');
     expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
     await site.release([pack('shop', objects(namespace, ['a'], ALWAYS))]);
-    expect(await keysIn(namespace)).toEqual(['a']);
+    expect(await walk.keysIn(namespace)).toEqual(['a']);
     // Back: the objects are Helm's again, as they were.
     await site.release([]);
-    expect(await keysIn(namespace)).toEqual(['a', 'b']);
+    expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
     await helm('upgrade', '--install', 'shop', chart);
     expect(await helm('list', '--short')).toContain('shop');
     // With the record left, an uninstall deletes objects that are not Helm's any more: the agent makes them again.
     await site.release([pack('shop', objects(namespace, ['a'], ALWAYS))]);
     await helm('uninstall', 'shop');
     await observe(site.agent);
-    await expect.poll(() => keysIn(namespace), PATIENCE).toEqual(['a']);
+    await expect.poll(() => walk.keysIn(namespace), PATIENCE).toEqual(['a']);
   }, 300_000);
 
   it('Flux: a Kustomization that is suspended and deleted leaves its objects, and takes them back without a residue', async () => {
@@ -169,11 +99,10 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
       applies: 'interval: 2s, force: true',
     });
     await applyYaml(cluster, kustomization);
-    await expect.poll(() => podsIn(namespace), PATIENCE).toHaveLength(2);
-    const pods = await podsIn(namespace);
-    await using site = await newSite();
-    const kept = { 'fleet-ferry/prune': 'disabled' };
-    expect(await site.release([pack('web', objects(namespace, ['a', 'b'], kept))])).toMatchObject([
+    await expect.poll(() => walk.podsIn(namespace), PATIENCE).toHaveLength(2);
+    const pods = await walk.podsIn(namespace);
+    await using site = await walk.newSite();
+    expect(await site.release([pack('web', objects(namespace, ['a', 'b'], KEPT))])).toMatchObject([
       {
         code: 'PATH_CLAIMED',
         message: expect.stringContaining('belongs to Flux (kustomize.toolkit.fluxcd.io/name: walk)'),
@@ -182,18 +111,18 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
     const flux = ['-n', 'flux-system', 'kustomizations.kustomize.toolkit.fluxcd.io/walk'];
     await cluster.kubectl(['patch', ...flux, '--type=merge', '-p', '{"spec":{"suspend":true}}']);
     await cluster.kubectl(['delete', ...flux, '--wait=true']);
-    expect(await keysIn(namespace)).toEqual(['a', 'b']);
+    expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
     // Nobody's now: the next look takes them over without an annotation.
     expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'created' }]);
-    expect(await podsIn(namespace)).toEqual(pods);
-    expect(await marksIn(namespace)).not.toMatch(/kustomize/);
-    await site.release([pack('web', objects(namespace, ['a', 'c'], kept))]);
-    expect(await keysIn(namespace)).toEqual(['a', 'c']);
+    expect(await walk.podsIn(namespace)).toEqual(pods);
+    expect(await walk.marksIn(namespace)).not.toMatch(/kustomize/);
+    await site.release([pack('web', objects(namespace, ['a', 'c'], KEPT))]);
+    expect(await walk.keysIn(namespace)).toEqual(['a', 'c']);
     // Back: the package goes without a deletion, and Flux removes what only the package had.
     await site.release([]);
-    expect(await marksIn(namespace)).not.toMatch(/fleet-ferry\/assignment|"fleet-agent"/);
+    expect(await walk.marksIn(namespace)).not.toMatch(/fleet-ferry\/assignment|"fleet-agent"/);
     await applyYaml(cluster, kustomization);
-    await expect.poll(() => keysIn(namespace), PATIENCE).toEqual(['a', 'b']);
+    await expect.poll(() => walk.keysIn(namespace), PATIENCE).toEqual(['a', 'b']);
     await cluster.kubectl(['delete', ...flux, '--wait=true']);
   }, 300_000);
 });
