@@ -204,14 +204,19 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     expect(await host.tree()).toContain('home/mallory/open directory 700');
   });
 
-  it('L3: swapped for a directory and back while the agent writes and removes, lead nowhere -> APPLY_FAILED', async () => {
-    await using host = await withMallory();
-    await host.put('/etc/cron.d/run', 'of root', 0o600);
-    await mkdir(host.at('/etc/cron.d/sub'), { mode: 0o700 });
-    const before = (await host.tree()).filter((line) => line.startsWith('etc/cron.d'));
-    await chmod(host.folder, 0o711);
-    await symlink('../home/mallory/app', host.at('/etc/app'));
-    const swap = `
+  it.each([
+    ['swapped', 'rename'],
+    ['exchanged at once, by renameat2,', 'renameat2'],
+  ])(
+    'L3: %s for a directory and back while the agent writes and removes, lead nowhere -> APPLY_FAILED',
+    async (_, how) => {
+      await using host = await withMallory();
+      await host.put('/etc/cron.d/run', 'of root', 0o600);
+      await mkdir(host.at('/etc/cron.d/sub'), { mode: 0o700 });
+      const before = (await host.tree()).filter((line) => line.startsWith('etc/cron.d'));
+      await chmod(host.folder, 0o711);
+      await symlink('../home/mallory/app', host.at('/etc/app'));
+      const swap = `
       const { mkdirSync, renameSync, symlinkSync } = require('node:fs');
       process.chdir(${JSON.stringify(host.at('/home/mallory'))});
       mkdirSync('app');
@@ -224,28 +229,42 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
         renameSync('app', 'link'); renameSync('directory', 'app');
         pause();
       }`;
-    const mallory = spawn(process.execPath, ['-e', swap], { uid: MALLORY, gid: MALLORY });
-    try {
-      await once(mallory.stdout, 'data');
-      const codes = new Set<string>();
-      for (let at = 0; at < 150; at += 1) {
-        const folder = at % 2 === 0 ? '/etc/app' : '/home/mallory/app';
-        const desired = packageOf({
-          directories: { [`${folder}/sub`]: { owner: 'kiosk', group: 'kiosk' } },
-          files: { [`${folder}/run`]: { content: '#!/bin/sh\n', mode: '0755', owner: 'kiosk' } },
-        });
-        const inventory = { owned: [] };
-        codes.add(await answerOf(applyTo(host.target, inventory, desired)));
-        codes.add(await answerOf(applyTo(host.target, inventory, undefined)));
+      const exchange = `
+import ctypes, os, random, time
+os.chdir(${JSON.stringify(host.at('/home/mallory'))})
+os.mkdir('app')
+os.symlink('../../etc/cron.d', 'link')
+call = ctypes.CDLL(None, use_errno=True).renameat2
+os.write(1, b'ready')
+while True:
+    assert call(-100, b'app', -100, b'link', 2) == 0
+    time.sleep(random.random() * 0.006)
+`;
+      const argv: readonly [string, string[]] =
+        how === 'rename' ? [process.execPath, ['-e', swap]] : ['python3', ['-c', exchange]];
+      const mallory = spawn(...argv, { uid: MALLORY, gid: MALLORY });
+      try {
+        await once(mallory.stdout, 'data');
+        const codes = new Set<string>();
+        for (let at = 0; at < 150; at += 1) {
+          const folder = at % 2 === 0 ? '/etc/app' : '/home/mallory/app';
+          const desired = packageOf({
+            directories: { [`${folder}/sub`]: { owner: 'kiosk', group: 'kiosk' } },
+            files: { [`${folder}/run`]: { content: '#!/bin/sh\n', mode: '0755', owner: 'kiosk' } },
+          });
+          const inventory = { owned: [] };
+          codes.add(await answerOf(applyTo(host.target, inventory, desired)));
+          codes.add(await answerOf(applyTo(host.target, inventory, undefined)));
+        }
+        expect([...codes].toSorted()).toEqual(['ACCEPT', 'APPLY_FAILED']);
+      } finally {
+        mallory.kill('SIGKILL');
       }
-      expect([...codes].toSorted()).toEqual(['ACCEPT', 'APPLY_FAILED']);
-    } finally {
-      mallory.kill('SIGKILL');
-    }
-    expect((await host.tree()).filter((line) => line.startsWith('etc/cron.d'))).toEqual(before);
-    for (const path of ['/etc/cron.d', '/etc/cron.d/run', '/etc/cron.d/sub'])
-      expect(await ids(host.at(path))).toEqual([0, 0]);
-  });
+      expect((await host.tree()).filter((line) => line.startsWith('etc/cron.d'))).toEqual(before);
+      for (const path of ['/etc/cron.d', '/etc/cron.d/run', '/etc/cron.d/sub'])
+        expect(await ids(host.at(path))).toEqual([0, 0]);
+    },
+  );
 });
 
 describe('owners, not as root', () => {
