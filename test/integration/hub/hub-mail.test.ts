@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { appendFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
@@ -21,19 +22,18 @@ describeWith(['postgresql'], 'two hubs on one PostgreSQL database', ({ postgresq
     await using office = await startOffice();
     const mails: { readonly id: string; readonly text: string }[] = [];
     let first: Awaited<ReturnType<typeof office.serve>> | undefined;
+    // The first message is taken, and the hub that sent it is killed before it gets the answer.
+    const take = async (stream: Readable, answer: () => void): Promise<void> => {
+      const mail = (await text(stream)).replaceAll('=\r\n', '');
+      mails.push({ id: /^Message-ID: <(.*)>\r$/m.exec(mail)?.[1] ?? '', text: mail });
+      if (mails.length === 1) await first?.stop('SIGKILL');
+      answer();
+    };
     const smtp = new SMTPServer({
       authOptional: true,
       disabledCommands: ['STARTTLS'],
       logger: false,
-      // The first message is taken, and the hub that sent it is killed before it gets the answer.
-      onData: (stream, _session, callback) => {
-        void text(stream).then(async (sent) => {
-          const mail = sent.replaceAll('=\r\n', '');
-          mails.push({ id: /^Message-ID: <(.*)>\r$/m.exec(mail)?.[1] ?? '', text: mail });
-          if (mails.length === 1) await first?.stop('SIGKILL');
-          callback(null, 'kept');
-        });
-      },
+      onData: (stream, _session, callback) => void take(stream, () => callback(null, 'kept')),
     });
     smtp.on('error', () => {});
     smtp.listen(0, '127.0.0.1');

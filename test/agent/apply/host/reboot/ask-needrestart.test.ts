@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { parseNeedrestart } from '../../../../../agent/apply/host/reboot/ask-needrestart.ts';
 
-/** The form of needrestart 3.6 (Debian 12) and of its README.batch.md. */
+/** The form of needrestart 3.6 (Debian 12), 3.11 (Debian 13) and of README.batch.md. */
 const BATCH = `NEEDRESTART-VER: 3.6
 NEEDRESTART-KCUR: 6.1.0-27-amd64
 NEEDRESTART-KEXP: 6.1.0-28-amd64
