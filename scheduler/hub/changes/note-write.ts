@@ -8,10 +8,10 @@ import { type Change, noteChange } from './note-change.ts';
 
 /** A decision that is written outside of the database, such as into a repository, which has no transaction with it. */
 export type NotedWrite<Written> = {
-  /** What is known before: noted as it is if the end of the write stays unknown. */
+  /** Changes as they are known before: noted so if the end of the write stays unknown. */
   readonly begun: readonly Change[];
   readonly write: () => Promise<Written>;
-  /** What was written; none: nothing was. */
+  /** Changes that the write made; none if it wrote nothing. */
   readonly changesOf: (written: Written) => readonly Change[];
 };
 

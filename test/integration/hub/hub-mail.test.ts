@@ -9,7 +9,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type PostgresqlServer, startPostgresql } from '../../harness/neighbours/postgresql.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { chain, reportOf } from '../../scheduler/hub/test-hub.ts';
-import { connect, enroll, handOver, networkAgent, newToken, startOffice } from './hub-process.ts';
+import {
+  connect,
+  enroll,
+  handOver,
+  type HubProcess,
+  networkAgent,
+  newToken,
+  startOffice,
+} from './hub-process.ts';
 
 describeWith(['postgresql'], 'two hubs on one PostgreSQL database', ({ postgresql }) => {
   let server: PostgresqlServer;
@@ -21,12 +29,12 @@ describeWith(['postgresql'], 'two hubs on one PostgreSQL database', ({ postgresq
   it('send each alarm by mail when the leader is killed between the message and its note, the same again under its id', async () => {
     await using office = await startOffice();
     const mails: { readonly id: string; readonly text: string }[] = [];
-    let first: Awaited<ReturnType<typeof office.serve>> | undefined;
+    const hubs: HubProcess[] = [];
     // The first message is taken, and the hub that sent it is killed before it gets the answer.
     const take = async (stream: Readable, answer: () => void): Promise<void> => {
       const mail = (await text(stream)).replaceAll('=\r\n', '');
       mails.push({ id: /^Message-ID: <(.*)>\r$/m.exec(mail)?.[1] ?? '', text: mail });
-      if (mails.length === 1) await first?.stop('SIGKILL');
+      if (mails.length === 1) await hubs[0]?.stop('SIGKILL');
       answer();
     };
     const smtp = new SMTPServer({
@@ -44,7 +52,8 @@ describeWith(['postgresql'], 'two hubs on one PostgreSQL database', ({ postgresq
       `alarms: {receivers: [{name: desk, email: {server: "smtp://127.0.0.1:${port}", from: fleet@halden.example, to: [desk@halden.example]}}]}\n`,
     );
     const db = server.url(await server.create());
-    first = await office.serve('--db', db);
+    await using first = await office.serve('--db', db);
+    hubs.push(first);
     await using second = await office.serve('--db', db);
     const agent = networkAgent('plant-7/press-1');
     const cert = await enroll(second.url, office.authority, agent, await newToken(office, agent.site, db));
@@ -63,7 +72,7 @@ describeWith(['postgresql'], 'two hubs on one PostgreSQL database', ({ postgresq
     expect(await handOver(client, await reportOf(agent, lines, 3, 4))).toMatchObject({ status: 200 });
     await expect.poll(() => mailsAbout('kiosk-db').length, patiently).toBeGreaterThan(0);
     await expect.poll(() => mailsAbout('kiosk-web').length, patiently).toBeGreaterThan(1);
-    // Who drops messages of an id that was there before has each alarm, and has none twice by another cause than the kill.
+    // A mail system that drops messages of an id that was there before keeps each alarm, and none twice by another cause than the kill.
     const kept = mails.filter((mail, at) => mails.findIndex(({ id }) => id === mail.id) === at);
     const named = (name: string) => kept.filter((mail) => mail.text.includes(name)).length;
     expect(named('kiosk-web')).toBeGreaterThan(0);

@@ -91,7 +91,7 @@ describeWith(['postgresql'], 'promotions at two hubs on one PostgreSQL database'
       const answers = await Promise.all(asked);
       expect(answers).toContain(200);
       if (round > 0) hubs = [hubs[1], await start()];
-      // Whoever got no answer asks again.
+      // A client without an answer asks again.
       const again = await ask(hubs[0], 'qa/promotions', { candidate });
       expect(again, JSON.stringify(again)).toMatchObject({ status: 200 });
     }
