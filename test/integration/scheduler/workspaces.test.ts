@@ -665,6 +665,8 @@ const OWNERS: Readonly<Record<string, Team['files']>> = {
   zpath: shared('1'),
   zline: lineOf('integer'),
   zname: at((name) => `/etc/${name}/a`),
+  zempty: at((name) => `/etc/${name}/a`),
+  zgone: at((name) => `/etc/${name}/a`),
   zunit: onHost(() => ({ units: [{ name: 'shared-a.service', enabled: false, active: false }] })),
 };
 const NEWCOMERS: Readonly<Record<string, Team & { readonly owner: string }>> = {
@@ -793,6 +795,10 @@ describe('a build with a hostile team for each sentence of docs/workspaces.md', 
     // The owners change, or cannot be read, when the newcomers come.
     await teams.team('zpath', shared('3')('zpath'), SHARED);
     await teams.write({ 'apps/zunit/host/package.yaml': 'broken: [' });
+    await teams.write({
+      'apps/zempty/workload/workload.yaml': '',
+      'apps/zgone/workload/workload.yaml': workload('zgone', []),
+    });
     for (const [name, { files }] of Object.entries(NEWCOMERS)) await teams.team(name, files(name), SHARED);
     second = await build('--previous', 'releases');
     const said = await runScheduler(folder, ['build', '--previous', 'releases']);
@@ -821,6 +827,12 @@ describe('a build with a hostile team for each sentence of docs/workspaces.md', 
       expect(own.map(({ code }) => code)).toEqual(team.owner === 'zunit' ? ['YAML_SYNTAX'] : []);
     });
   }
+
+  test('an emptied or mistyped file uninstalls no application unseen', () => {
+    const kept = ['zempty', 'zgone'].map((name) => heldIn(second, name).map(({ code }) => code));
+    expect(kept).toEqual([['REFERENCE_MISSING', 'REFERENCE_MISSING'], ['REMOVALS_HELD']]);
+    expect(second.channels.flatMap(({ removals }) => removals)).toEqual([]);
+  });
 
   test('the values of another team do not follow a label that an author wrote', () => {
     expect(configs).toContain('seven');
