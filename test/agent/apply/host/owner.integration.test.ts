@@ -199,7 +199,7 @@ describe.skipIf(process.getuid?.() !== 0)("a local user's links, as root", () =>
     await rename(host.at('/home/mallory/closed'), host.at('/home/mallory/open'));
     await expect(applyTo(host.target, host.inventory, desired)).rejects.toMatchObject({
       code: 'APPLY_FAILED',
-      message: expect.stringContaining('/home/mallory/open is a directory of root'),
+      message: expect.stringContaining('/home/mallory/open belongs to root'),
     });
     expect(await host.tree()).toContain('home/mallory/open directory 700');
   });
