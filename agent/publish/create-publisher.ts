@@ -41,7 +41,13 @@ export const createPublisher = async (
     waiting = [...waiting, ...happenings].slice(-MAX_WAITING);
   };
   return {
-    collect,
+    collect: () => {
+      try {
+        collect();
+      } catch {
+        // Called in the middle of the agent's work, which nothing shown may stop. `publish` collects again, and throws.
+      }
+    },
     publish: async (signal) => {
       collect();
       const now = facts();

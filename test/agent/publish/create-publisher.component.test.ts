@@ -76,6 +76,16 @@ describe('what is shown of an agent', () => {
     expect(told(shown[0]?.happenings)).toEqual(['Applied app: release 1 applied (1 created)']);
   });
 
+  it('never stops the work that it is collected in', async () => {
+    await using world = await createWorld();
+    const { agent } = watched(world);
+    await using publisher = await createPublisher(agent, configOf(world), '1.2.3');
+    agent.state.db.exec('ALTER TABLE outbox RENAME TO elsewhere');
+    publisher.collect();
+    await expect(publisher.publish(signal)).rejects.toThrow(/no such table: outbox/);
+    agent.state.db.exec('ALTER TABLE elsewhere RENAME TO outbox');
+  });
+
   it('is kept until the target takes it, with a sentence for what it waits for', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);

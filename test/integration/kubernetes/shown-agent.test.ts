@@ -32,7 +32,7 @@ describeOnKubernetes(['kwok'], 'an agent that kubectl shows', ({ kube }, { kwok 
   let cluster: OwnCluster;
 
   beforeAll(async () => {
-    cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
+    cluster = await startOwnCluster({ kube, kwok, nodes: 0 });
     for (const name of [NAMESPACE, 'bare'])
       await cluster.request('POST', '/api/v1/namespaces', { metadata: { name } });
     const account = await readFile(join(DEPLOY, 'account.yaml'), 'utf8');
