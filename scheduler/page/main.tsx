@@ -8,6 +8,7 @@ import { createBrowserRouter, type RouteObject } from 'react-router';
 import { RouterProvider } from 'react-router/dom';
 import { ADDRESSES, type Address } from './addresses.ts';
 import { orAllowedView } from './api/home.ts';
+import { unlessFiltered } from './api/unless-filtered.ts';
 import { readMe, SHELL } from './api/me.ts';
 import { applyPreferences } from './api/preferences.ts';
 import { Fault, NotFound } from './parts/fault.tsx';
@@ -35,25 +36,25 @@ import { readWorkload, WorkloadView } from './views/workload.tsx';
 import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
-const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader'>>> = {
+const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader' | 'shouldRevalidate'>>> = {
   '': { element: <Overview />, loader: orAllowedView(readOverview) },
-  workloads: { element: <WorkloadsView />, loader: readWorkloads },
+  workloads: { element: <WorkloadsView />, loader: readWorkloads, shouldRevalidate: unlessFiltered },
   'workloads/:workload': { element: <WorkloadView />, loader: readWorkload },
-  where: { element: <WhereView />, loader: readWhere },
+  where: { element: <WhereView />, loader: readWhere, shouldRevalidate: unlessFiltered },
   compare: { element: <CompareView />, loader: readCompare },
   pipeline: { element: <Pipeline />, loader: readPipeline },
   rollouts: { element: <RolloutsView />, loader: readRollouts },
-  media: { element: <MediaView />, loader: readMedia },
+  media: { element: <MediaView />, loader: readMedia, shouldRevalidate: unlessFiltered },
   alarms: { element: <AlarmsView />, loader: readAlarms },
   sessions: { element: <SessionsView />, loader: readSessions },
-  audit: { element: <AuditView />, loader: readAudit },
+  audit: { element: <AuditView />, loader: readAudit, shouldRevalidate: unlessFiltered },
   platform: { element: <PlatformView />, loader: readPlatform },
   'platform/edit': { element: <PlatformEditView />, loader: readPlatformEdit },
   search: { element: <SearchView />, loader: readSearch },
   values: { element: <ValuesView />, loader: readValues },
   'values/select/sites': { element: <ManyValuesView />, loader: readManyValues },
   'values/:site': { element: <SiteValuesView />, loader: readSiteValues },
-  sites: { element: <SitesView />, loader: readSites },
+  sites: { element: <SitesView />, loader: readSites, shouldRevalidate: unlessFiltered },
   'sites/:site/:agent/:assignment': { element: <PackageView />, loader: readPackage },
   'sites/:site': { element: <SiteView />, loader: readSite },
 };

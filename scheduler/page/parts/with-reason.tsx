@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, Text, Textarea } from '@mantine/core';
+import { Alert, Anchor, Button, Group, Modal, Text, Textarea } from '@mantine/core';
 import { type FormEvent, type ReactNode, useState } from 'react';
-import { useRevalidator } from 'react-router';
-import { Refusal } from '../api/ask.ts';
+import { Link, useRevalidator } from 'react-router';
+import { Refusal, signInAddress } from '../api/ask.ts';
+import { keepReason, readReason } from '../api/reason-draft.ts';
 
 type Props = {
   readonly title: string;
@@ -17,7 +18,13 @@ type Props = {
 export const WithReason = ({ title, what, children, decide }: Props) => (
   <ReasonDialog title={title} what={what} size="xs">
     {(key, close) => (
-      <ReasonForm title={title} decide={(reason) => decide(reason, key)} close={close} above={children} />
+      <ReasonForm
+        title={title}
+        what={what}
+        decide={(reason) => decide(reason, key)}
+        close={close}
+        above={children}
+      />
     )}
   </ReasonDialog>
 );
@@ -71,6 +78,8 @@ export const ReasonDialog = ({
 
 type FormProps = {
   readonly title: string;
+  /** Names the decision: a reason that was typed and not sent is there again. */
+  readonly what: string;
   /** Sends the decision. Rejects with Refusal, which the form shows. */
   readonly decide: (reason: string, fields: FormData) => Promise<void>;
   readonly close: () => void;
@@ -81,7 +90,7 @@ type FormProps = {
 };
 
 /** The form of a dialog that asks for a reason. After the decision the view is read again, and the dialog closes. */
-export const ReasonForm = ({ title, decide, close, above, below }: FormProps) => {
+export const ReasonForm = ({ title, what, decide, close, above, below }: FormProps) => {
   const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
@@ -92,6 +101,7 @@ export const ReasonForm = ({ title, decide, close, above, below }: FormProps) =>
     setFault(undefined);
     try {
       await decide(textOf(fields, 'reason'), fields);
+      keepReason(what, '');
       await revalidate();
       close();
     } catch (error) {
@@ -110,6 +120,8 @@ export const ReasonForm = ({ title, decide, close, above, below }: FormProps) =>
         description="It is signed into the log."
         required
         withAsterisk={false}
+        defaultValue={readReason(what)}
+        onChange={({ currentTarget }) => keepReason(what, currentTarget.value)}
       />
       {below}
       {fault !== undefined && <Refused fault={fault} />}
@@ -136,5 +148,13 @@ export const Refused = ({ fault }: { readonly fault: Refusal }) => (
   <Alert role="alert" mt="sm" variant="outline" color="red" title={fault.code}>
     <Text>{fault.message}</Text>
     {fault.hint !== undefined && <Text>{fault.hint}.</Text>}
+    {fault.code === 'SESSION_INVALID' && (
+      <Text>
+        <Anchor component={Link} to={signInAddress(true)}>
+          Sign in again
+        </Anchor>
+        : what you typed is kept in this tab.
+      </Text>
+    )}
   </Alert>
 );

@@ -224,7 +224,7 @@ const CauseCard = ({ cause, now, members }: CauseProps) => {
             )}
           </Text>
         </div>
-        <Acts cause={cause} />
+        <Acts cause={cause} now={now} />
       </Group>
       <Text mt={4} lineClamp={3}>
         {cause.summary}
@@ -309,7 +309,7 @@ const Subject = ({ of: { kind, subject } }: { readonly of: Pick<Alarm, 'kind' | 
   );
 };
 
-/** Lengths of a silence, in hours from now by the clock of the browser. */
+/** Lengths of a silence, in hours from now. */
 const LENGTHS = [
   { value: '1', label: '1 hour' },
   { value: '4', label: '4 hours' },
@@ -318,7 +318,7 @@ const LENGTHS = [
   { value: '720', label: '30 days' },
 ] as const;
 
-const Acts = ({ cause }: { readonly cause: Cause }) => {
+const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) => {
   const { id: target, kind, environment, owner, alarms: count, acknowledged, silence } = cause;
   const about = {
     allowance: `alarms:${environment ?? '*'}`,
@@ -354,7 +354,10 @@ const Acts = ({ cause }: { readonly cause: Cause }) => {
             ),
             choices: { label: 'For', options: LENGTHS },
             decide: (reason: string, options, hours: string) =>
-              silenceAlarms({ alarmSilence: { target, reason, until: timeIn(Number(hours)) } }, options),
+              silenceAlarms(
+                { alarmSilence: { target, reason, until: timeAfter(now, Number(hours)) } },
+                options,
+              ),
           } satisfies Decision,
         ]
       : []),
@@ -379,8 +382,9 @@ const Acts = ({ cause }: { readonly cause: Cause }) => {
   );
 };
 
-const timeIn = (hours: number): string =>
-  `${new Date(Date.now() + hours * 3_600_000).toISOString().slice(0, 19)}Z`;
+/** @param now the hub's time: the clock of a browser may be wrong by hours */
+const timeAfter = (now: string, hours: number): string =>
+  `${new Date(Date.parse(now) + hours * 3_600_000).toISOString().slice(0, 19)}Z`;
 
 const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) => (
   <>

@@ -1,25 +1,30 @@
-import { Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { Text, Title } from '@mantine/core';
+import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { type Audit, audit } from '#bundles/transport/hub/client';
-import { ask, given } from '../api/ask.ts';
+import { ask } from '../api/ask.ts';
+import { readNarrowed } from '../api/read-narrowed.ts';
 import { Age } from '../parts/age.tsx';
 import { describeEntry } from '../parts/describe-entry.ts';
 import { ShortDigest } from '../parts/digest.tsx';
+import type { Facet } from '../parts/facet.ts';
+import { type Column, FilteredTable, type Order } from '../parts/filtered-table.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { Wide } from '../parts/wide.tsx';
 
-const ENTRIES = 100;
+/** Entries that one answer has, and that choices are counted among. */
+const ENTRIES = 1000;
+
+type Entry = Audit['entries'][number];
 
 export const readAudit = async ({ request }: LoaderFunctionArgs): Promise<Audit> => {
   const query = new URL(request.url).searchParams;
-  const asked = given({ environment: query.get('environment'), cursor: query.get('cursor') });
-  return ask((options) => audit({ ...asked, limit: ENTRIES }, options), request.signal);
+  return readNarrowed(query, (asked) =>
+    ask((options) => audit({ ...asked, limit: ENTRIES }, options), request.signal),
+  );
 };
 
 /** Promotions, approvals, decisions and changes, each signed and chained to the one before; the hub verifies all of them for each answer. */
 export const AuditView = () => {
   const { at, head, entries, next } = useLoaderData<Audit>();
-  const [query] = useSearchParams();
   return (
     <>
       <title>Audit log - Fleet Ferry</title>
@@ -31,44 +36,57 @@ export const AuditView = () => {
           The hub verified the chain and every signature up to its head <ShortDigest of={head} />.
         </Text>
       )}
-      <Form role="search" aria-label="Filters" key={query.toString()}>
-        <Group align="end" my="md">
-          <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
-          <Button type="submit">Filter</Button>
-        </Group>
-      </Form>
-      <Wide
+      <FilteredTable
         label="Entries"
-        headings={['Number', 'Time', 'Environment', 'Entry', 'Who', 'Reason', 'Candidate', 'Digest', 'Key']}
-      >
-        {entries.map((entry) => (
-          <Table.Tr key={entry.number}>
-            <Table.Th scope="row">{entry.number}</Table.Th>
-            <Table.Td>
-              <Age at={entry.at} now={at} />
-            </Table.Td>
-            <Table.Td>{entry.environment ?? '-'}</Table.Td>
-            <Table.Td>{describeEntry(entry)}</Table.Td>
-            <Table.Td>{entry.person ?? 'a rule'}</Table.Td>
-            <Table.Td>{entry.reason}</Table.Td>
-            <Table.Td>
-              {entry.candidate !== null && <ShortDigest of={entry.candidate} />}
-              {entry.ended !== undefined && entry.ended !== null && (
-                <>
-                  <ShortDigest of={entry.ended} /> ended, built from the newest state again
-                </>
-              )}
-            </Table.Td>
-            <Table.Td>
-              <ShortDigest of={entry.digest} />
-            </Table.Td>
-            <Table.Td>
-              <ShortDigest of={entry.signer} />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Wide>
+        noun="entries"
+        rows={entries}
+        keyOf={(entry) => `${entry.number}`}
+        columns={columnsAt(at)}
+        facets={FACETS}
+        orders={ORDERS}
+        hasMore={next !== null}
+      />
       <Pages next={next} />
     </>
   );
 };
+
+const RULE = 'a rule';
+
+const FACETS: readonly Facet<Entry>[] = [
+  { key: 'environment', label: 'Environment', of: ({ environment }) => [environment ?? '-'] },
+  { key: 'kind', label: 'Kind', of: ({ kind }) => [kind] },
+  { key: 'what', label: 'Entry', of: ({ what }) => [what] },
+  { key: 'person', label: 'Who', of: ({ person }) => [person ?? RULE] },
+];
+
+const ORDERS: readonly Order<Entry>[] = [
+  { value: 'newest', label: 'time, the newest first', compare: (a, b) => b.number - a.number },
+  { value: 'oldest', label: 'time, the oldest first', compare: (a, b) => a.number - b.number },
+  { value: 'person', label: 'who', compare: (a, b) => (a.person ?? RULE).localeCompare(b.person ?? RULE) },
+];
+
+const columnsAt = (now: string): readonly Column<Entry>[] => [
+  { name: 'Number', text: ({ number }) => `${number}` },
+  { name: 'Time', text: ({ at }) => at, cell: ({ at }) => <Age at={at} now={now} /> },
+  { name: 'Environment', text: ({ environment }) => environment ?? '-' },
+  { name: 'Entry', text: describeEntry },
+  { name: 'Who', text: ({ person }) => person ?? RULE },
+  { name: 'Reason', text: ({ reason }) => reason ?? '' },
+  {
+    name: 'Candidate',
+    text: ({ candidate, ended }) => [candidate, ended].filter((one) => typeof one === 'string').join(' '),
+    cell: ({ candidate, ended }) => (
+      <>
+        {candidate !== null && <ShortDigest of={candidate} />}
+        {ended !== undefined && ended !== null && (
+          <>
+            <ShortDigest of={ended} /> ended, built from the newest state again
+          </>
+        )}
+      </>
+    ),
+  },
+  { name: 'Digest', text: ({ digest }) => digest, cell: ({ digest }) => <ShortDigest of={digest} /> },
+  { name: 'Key', text: ({ signer }) => signer, cell: ({ signer }) => <ShortDigest of={signer} /> },
+];

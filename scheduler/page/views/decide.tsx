@@ -86,6 +86,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   return (
     <ReasonForm
       title={title}
+      what={decision.what}
       decide={decide}
       close={close}
       above={

@@ -1,8 +1,10 @@
-import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { Anchor, Code, Table, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Media, media } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age, At } from '../parts/age.tsx';
+import type { Facet } from '../parts/facet.ts';
+import { type Column, FilteredTable, type Order } from '../parts/filtered-table.tsx';
 import { Journey, type Step } from '../parts/journey.tsx';
 import { isAwaited, nextMedia, type NextMedium } from '../parts/next-media.ts';
 import { NextContent } from '../parts/next-content.tsx';
@@ -10,7 +12,8 @@ import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
-const AGENTS = 50;
+/** Agents that one answer has, and that choices are counted among. */
+const AGENTS = 1000;
 
 export const readMedia = async ({ request }: LoaderFunctionArgs): Promise<Media> => {
   const query = new URL(request.url).searchParams;
@@ -33,27 +36,22 @@ export const MediaView = () => {
       <title>Media - Fleet Ferry</title>
       <Title order={1}>Media</Title>
       <Text>
-        On this page {awaited} agents have not said that they imported the newest release, and at {overdue}{' '}
-        the next visit is overdue.
+        {awaited} agents have not said that they imported the newest release, and at {overdue} the next visit
+        is overdue.
       </Text>
-      <Form role="search" aria-label="Filters" key={query.toString()}>
-        <Group align="end" my="md">
-          <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
-          <TextInput name="site" label="Site" defaultValue={query.get('site') ?? ''} />
-          <Button type="submit">Filter</Button>
-        </Group>
-      </Form>
       <Underway media={underway} agents={agents} now={at} />
       <Next media={nextMedia(agents)} site={query.get('site') || undefined} />
       <Title order={2}>Agents that media reach</Title>
-      <Wide
+      <FilteredTable
         label="Agents that media reach"
-        headings={['Agent', 'Newest release', 'Imported', 'Came back', 'Acknowledged', 'Next visit']}
-      >
-        {agents.map((one) => (
-          <Carried key={one.agent} one={one} now={at} />
-        ))}
-      </Wide>
+        noun="agents"
+        rows={agents}
+        keyOf={({ agent }) => agent}
+        columns={columnsAt(at)}
+        facets={FACETS}
+        orders={ORDERS}
+        hasMore={next !== null}
+      />
       <Pages next={next} />
       {arrivals.length > 0 && <Arrivals arrivals={arrivals} now={at} />}
     </>
@@ -62,59 +60,126 @@ export const MediaView = () => {
 
 type Carried = Media['agents'][number];
 
-const Carried = ({ one, now }: { readonly one: Carried; readonly now: string }) => {
-  const { site, agent, channel, newest, accepted, back, acknowledged, visit } = one;
-  return (
-    <Table.Tr>
-      <Table.Th scope="row">
-        <Anchor component={Link} to={`/sites/${site}`}>
-          {agent}
-        </Anchor>
-      </Table.Th>
-      <Table.Td>
-        {newest === null ? (
-          'none'
-        ) : (
-          <>
-            {channel} release {newest.version}, <Age at={newest.issuedAt} now={now} />
-          </>
-        )}
-      </Table.Td>
-      <Table.Td>
+const VISITS = { overdue: 'overdue', expected: 'expected', none: 'no interval' } as const;
+
+const visitOf = ({ visit }: Carried): keyof typeof VISITS => {
+  if (visit === null) return 'none';
+  return visit.isOverdue ? 'overdue' : 'expected';
+};
+
+const FACETS: readonly Facet<Carried>[] = [
+  { key: 'environment', label: 'Environment', of: ({ channel }) => [channel.split('/')[0] ?? ''] },
+  { key: 'channel', label: 'Channel', of: ({ channel }) => [channel] },
+  { key: 'site', label: 'Site', of: ({ site }) => [site] },
+  {
+    key: 'release',
+    label: 'Newest release',
+    of: (one) => [isAwaited(one) ? 'awaited' : 'there'],
+    names: { awaited: 'to be carried', there: 'imported' },
+    order: ['awaited', 'there'],
+  },
+  {
+    key: 'visit',
+    label: 'Next visit',
+    of: (one) => [visitOf(one)],
+    names: VISITS,
+    order: Object.keys(VISITS),
+  },
+];
+
+const byAgent = (a: Carried, b: Carried): number => a.agent.localeCompare(b.agent);
+
+const ORDERS: readonly Order<Carried>[] = [
+  { value: 'name', label: 'agent', compare: byAgent },
+  {
+    value: 'visit',
+    label: 'next visit, the earliest first',
+    compare: (a, b) =>
+      (a.visit?.expectedBy ?? '~').localeCompare(b.visit?.expectedBy ?? '~') || byAgent(a, b),
+  },
+  {
+    value: 'back',
+    label: 'came back, the oldest first',
+    compare: (a, b) => (a.back?.receivedAt ?? '').localeCompare(b.back?.receivedAt ?? '') || byAgent(a, b),
+  },
+];
+
+const columnsAt = (now: string): readonly Column<Carried>[] => [
+  {
+    name: 'Agent',
+    text: ({ agent }) => agent,
+    cell: ({ agent, site }) => (
+      <Anchor component={Link} to={`/sites/${site}`}>
+        {agent}
+      </Anchor>
+    ),
+  },
+  {
+    name: 'Newest release',
+    text: ({ channel, newest }) =>
+      newest === null ? 'none' : `${channel} release ${newest.version}, ${newest.issuedAt}`,
+    cell: ({ channel, newest }) =>
+      newest === null ? (
+        'none'
+      ) : (
+        <>
+          {channel} release {newest.version}, <Age at={newest.issuedAt} now={now} />
+        </>
+      ),
+  },
+  {
+    name: 'Imported',
+    text: ({ accepted }) =>
+      accepted === null ? 'nothing reported' : `release ${accepted.version}, ${accepted.at}`,
+    cell: (one) => (
+      <>
         {isAwaited(one) && <State mood="late">to be carried</State>}{' '}
-        {accepted === null ? (
+        {one.accepted === null ? (
           'nothing reported'
         ) : (
           <>
-            release {accepted.version}
-            {accepted.channel !== channel && ` of ${accepted.channel}`}, <Age at={accepted.at} now={now} />
+            release {one.accepted.version}
+            {one.accepted.channel !== one.channel && ` of ${one.accepted.channel}`},{' '}
+            <Age at={one.accepted.at} now={now} />
           </>
         )}
-      </Table.Td>
-      <Table.Td>
-        {back === null ? (
-          'no medium yet'
-        ) : (
-          <>
-            events {back.events.from} to {back.events.to}, written <Age at={back.writtenAt} now={now} />,
-            received <Age at={back.receivedAt} now={now} />
-          </>
-        )}
-      </Table.Td>
-      <Table.Td>{acknowledged === 0 ? 'nothing' : `up to event ${acknowledged}`}</Table.Td>
-      <Table.Td>
-        {visit === null ? (
-          'no interval of visits is configured'
-        ) : (
-          <>
-            <State mood={visit.isOverdue ? 'bad' : 'good'}>{visit.isOverdue ? 'overdue' : 'expected'}</State>{' '}
-            by <At at={visit.expectedBy} />
-          </>
-        )}
-      </Table.Td>
-    </Table.Tr>
-  );
-};
+      </>
+    ),
+  },
+  {
+    name: 'Came back',
+    text: ({ back }) =>
+      back === null
+        ? 'no medium yet'
+        : `events ${back.events.from} to ${back.events.to}, written ${back.writtenAt}, received ${back.receivedAt}`,
+    cell: ({ back }) =>
+      back === null ? (
+        'no medium yet'
+      ) : (
+        <>
+          events {back.events.from} to {back.events.to}, written <Age at={back.writtenAt} now={now} />,
+          received <Age at={back.receivedAt} now={now} />
+        </>
+      ),
+  },
+  {
+    name: 'Acknowledged',
+    text: ({ acknowledged }) => (acknowledged === 0 ? 'nothing' : `up to event ${acknowledged}`),
+  },
+  {
+    name: 'Next visit',
+    text: (one) => (one.visit === null ? VISITS.none : `${visitOf(one)} by ${one.visit.expectedBy}`),
+    cell: ({ visit }) =>
+      visit === null ? (
+        'no interval of visits is configured'
+      ) : (
+        <>
+          <State mood={visit.isOverdue ? 'bad' : 'good'}>{visit.isOverdue ? 'overdue' : 'expected'}</State> by{' '}
+          <At at={visit.expectedBy} />
+        </>
+      ),
+  },
+];
 
 /** Maximum number of names in a row of arrivals. */
 const NAMED = 5;

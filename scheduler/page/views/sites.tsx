@@ -1,22 +1,12 @@
-import {
-  Anchor,
-  Button,
-  Checkbox,
-  Code,
-  Group,
-  NativeSelect,
-  Popover,
-  Stack,
-  Table,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Button, Checkbox, Code, Group, NativeSelect, Table, Text, Title } from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Overview, overview } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { type Choice, type Facet, facetsOf, filterSites } from '../parts/fleet/facets.ts';
+import { type Choose, chosenIn, Columns, FacetField } from '../parts/choices.tsx';
+import { filterRows } from '../parts/facet.ts';
+import { facetsOf } from '../parts/fleet/facets.ts';
 import {
   causeNames,
   describeSite,
@@ -57,14 +47,9 @@ export const SitesView = () => {
   const sites = useMemo(() => sitesOf(answer), [answer]);
   const facets = useMemo(() => facetsOf(sites, causes, Date.parse(at)), [sites, causes, at]);
   const sort = Object.keys(SORTS).find((one): one is Sort => one === query.get('sort')) ?? 'state';
-  const filtered = useMemo(() => filterSites(sites, facets, query), [sites, facets, query]);
+  const filtered = useMemo(() => filterRows(sites, facets, query), [sites, facets, query]);
   const found = useMemo(() => filtered.found.toSorted(SORTS[sort]), [filtered, sort]);
-  const choose = (key: string, value: string): void => {
-    const next = new URLSearchParams(query);
-    if (value === '') next.delete(key);
-    else next.set(key, value);
-    setQuery(next);
-  };
+  const choose: Choose = (key, value) => setQuery(chosenIn(key, value));
   const isFiltered = facets.some(({ key }) => query.has(key));
   return (
     <>
@@ -90,7 +75,11 @@ export const SitesView = () => {
           onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
           data={Object.entries(SORT_NAMES).map(([value, label]) => ({ value, label }))}
         />
-        <Columns labels={dividingLabels(sites)} query={query} choose={choose} />
+        <Columns
+          all={allColumns(dividingLabels(sites)).map(({ name }) => name)}
+          shown={columnsOf(query, dividingLabels(sites)).map(({ name }) => name)}
+          choose={choose}
+        />
         {isFiltered && (
           <Button component={Link} to="/sites" size="xs" variant="default">
             Show all
@@ -100,30 +89,6 @@ export const SitesView = () => {
       <SavedViews />
       <SiteTable sites={found} answer={answer} columns={columnsOf(query, dividingLabels(sites))} />
     </>
-  );
-};
-
-type FieldProps = {
-  readonly facet: Facet;
-  readonly choices: readonly Choice[];
-  readonly chosen: string;
-  readonly choose: (key: string, value: string) => void;
-};
-
-const FacetField = ({ facet, choices, chosen, choose }: FieldProps) => {
-  if (choices.length === 0) return null;
-  return (
-    <NativeSelect
-      label={facet.label}
-      size="xs"
-      className="facet"
-      value={chosen}
-      onChange={({ currentTarget }) => choose(facet.key, currentTarget.value)}
-      data={[
-        { value: '', label: 'any' },
-        ...choices.map(({ value, label, count }) => ({ value, label: `${label} (${count})` })),
-      ]}
-    />
   );
 };
 
@@ -164,35 +129,6 @@ const allColumns = (labels: readonly string[]): readonly Column[] => [...COLUMNS
 const columnsOf = (query: URLSearchParams, labels: readonly string[]): readonly Column[] => {
   const chosen = query.get('columns')?.split(',') ?? [...DEFAULT_COLUMNS, ...labels.slice(0, 2)];
   return allColumns(labels).filter(({ name }) => chosen.includes(name));
-};
-
-type ColumnsProps = Pick<FieldProps, 'choose'> & {
-  readonly labels: readonly string[];
-  readonly query: URLSearchParams;
-};
-
-const Columns = ({ labels, query, choose }: ColumnsProps) => {
-  const shown = columnsOf(query, labels).map(({ name }) => name);
-  const toggle = (name: string): void => {
-    const next = shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name];
-    choose('columns', next.join(','));
-  };
-  return (
-    <Popover position="bottom-end" trapFocus withinPortal={false}>
-      <Popover.Target>
-        <Button size="xs" variant="default">
-          Columns
-        </Button>
-      </Popover.Target>
-      <Popover.Dropdown>
-        <Stack gap="xs">
-          {allColumns(labels).map(({ name }) => (
-            <Checkbox key={name} label={name} checked={shown.includes(name)} onChange={() => toggle(name)} />
-          ))}
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
-  );
 };
 
 type TableProps = {

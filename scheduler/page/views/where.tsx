@@ -4,8 +4,8 @@ import { type Where, where } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { RunningAgents } from '../parts/running-agents.tsx';
 
-/** Agents a page. */
-const AGENTS = 50;
+/** Agents that one answer has, and that choices are counted among. */
+const AGENTS = 500;
 
 export const readWhere = async ({ request }: LoaderFunctionArgs): Promise<Where> => {
   const query = new URL(request.url).searchParams;

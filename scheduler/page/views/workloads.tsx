@@ -1,56 +1,116 @@
-import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
-import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { Anchor, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { type Workloads, workloads } from '#bundles/transport/hub/client';
-import { ask, given } from '../api/ask.ts';
+import { ask } from '../api/ask.ts';
+import { readNarrowed } from '../api/read-narrowed.ts';
+import type { Facet } from '../parts/facet.ts';
+import { type Column, FilteredTable, type Order } from '../parts/filtered-table.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
-import { Wide } from '../parts/wide.tsx';
 
-const WORKLOADS = 50;
+/** Workloads that one answer has, and that choices are counted among. */
+const WORKLOADS = 500;
 
 export const readWorkloads = async ({ request }: LoaderFunctionArgs): Promise<Workloads> => {
   const query = new URL(request.url).searchParams;
-  const asked = given({ environment: query.get('environment'), cursor: query.get('cursor') });
-  return ask((options) => workloads({ ...asked, limit: WORKLOADS }, options), request.signal);
+  return readNarrowed(query, (asked) =>
+    ask((options) => workloads({ ...asked, limit: WORKLOADS }, options), request.signal),
+  );
 };
 
 /** Matrix of environments and workloads: the versions that run, and those of the newest releases. */
 export const WorkloadsView = () => {
   const { environments, workloads, next } = useLoaderData<Workloads>();
-  const [query] = useSearchParams();
   return (
     <>
       <title>Workloads - Fleet Ferry</title>
       <Title order={1}>Workloads</Title>
-      <Form role="search" aria-label="Filters" key={query.toString()}>
-        <Group align="end" my="md">
-          <TextInput name="environment" label="Environment" defaultValue={query.get('environment') ?? ''} />
-          <Button type="submit">Filter</Button>
-        </Group>
-      </Form>
       {workloads.length === 0 && <Text>No workload is released.</Text>}
-      <Wide label="Workloads" headings={['Workload', ...environments]}>
-        {workloads.map(({ workload, cells }) => (
-          <Table.Tr key={workload}>
-            <Table.Th scope="row">
-              <Anchor component={Link} to={`/workloads/${encodeURIComponent(workload)}`}>
-                {workload}
-              </Anchor>
-            </Table.Th>
-            {environments.map((environment) => (
-              <Table.Td key={environment}>
-                <Cell workload={workload} cell={cells.find((one) => one.environment === environment)} />
-              </Table.Td>
-            ))}
-          </Table.Tr>
-        ))}
-      </Wide>
+      <FilteredTable
+        label="Workloads"
+        noun="workloads"
+        rows={workloads}
+        keyOf={({ workload }) => workload}
+        columns={columnsOf(environments)}
+        facets={FACETS}
+        orders={ORDERS}
+        hasMore={next !== null}
+      />
       <Pages next={next} />
     </>
   );
 };
 
+type Row = Workloads['workloads'][number];
 type WorkloadCell = Workloads['workloads'][number]['cells'][number];
+
+/** States that a workload has somewhere. */
+const statesOf = ({ cells }: Row): readonly string[] => {
+  const states = [
+    cells.some(({ failed }) => failed > 0) && 'failed',
+    cells.some(({ drifted }) => drifted > 0) && 'drifted',
+    cells.some(({ versions }) => versions.some(({ releases }) => releases.length === 0)) && 'old',
+  ].filter((one) => one !== false);
+  return states.length === 0 ? ['fine'] : states;
+};
+
+const troubled = ({ cells }: Row): number =>
+  cells.reduce((sum, { failed, drifted }) => sum + failed + drifted, 0);
+const agentsOf = ({ cells }: Row): number => cells.reduce((sum, { agents }) => sum + agents, 0);
+const byName = (a: Row, b: Row): number => a.workload.localeCompare(b.workload);
+
+const FACETS: readonly Facet<Row>[] = [
+  {
+    key: 'environment',
+    label: 'Environment',
+    of: ({ cells }) => cells.map(({ environment }) => environment),
+  },
+  {
+    key: 'state',
+    label: 'State',
+    of: statesOf,
+    names: {
+      failed: 'fails somewhere',
+      drifted: 'drifted somewhere',
+      old: 'runs in an old version',
+      fine: 'none of these',
+    },
+    order: ['failed', 'drifted', 'old', 'fine'],
+  },
+];
+
+const ORDERS: readonly Order<Row>[] = [
+  { value: 'name', label: 'name', compare: byName },
+  {
+    value: 'state',
+    label: 'failed and drifted agents',
+    compare: (a, b) => troubled(b) - troubled(a) || byName(a, b),
+  },
+  { value: 'agents', label: 'agents', compare: (a, b) => agentsOf(b) - agentsOf(a) || byName(a, b) },
+];
+
+const columnsOf = (environments: readonly string[]): readonly Column<Row>[] => [
+  {
+    name: 'Workload',
+    text: ({ workload }) => workload,
+    cell: ({ workload }) => (
+      <Anchor component={Link} to={`/workloads/${encodeURIComponent(workload)}`}>
+        {workload}
+      </Anchor>
+    ),
+  },
+  ...environments.map((environment): Column<Row> => {
+    const cellOf = ({ cells }: Row) => cells.find((one) => one.environment === environment);
+    return {
+      name: environment,
+      text: (row) =>
+        cellOf(row)
+          ?.versions.map(({ name, agents }) => `${shortName(row.workload, name)} (${agents})`)
+          .join(', ') ?? '',
+      cell: (row) => <Cell workload={row.workload} cell={cellOf(row)} />,
+    };
+  }),
+];
 
 /** A version without the name of its workload, which the row has already. */
 export const shortName = (workload: string, name: string): string =>

@@ -256,6 +256,24 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await tab.page.getByRole('button', { name: 'Take back prod/till' }).waitFor({ state: 'detached' });
   });
 
+  test('filters the audit log by person and entry, with counts, and saves what is shown as CSV', async () => {
+    await using tab = await open({}, '/audit');
+    const { page } = tab;
+    const who = page.getByLabel('Who', { exact: true });
+    const [, choice = ''] = await who.locator('option').allTextContents();
+    await who.selectOption(choice);
+    const count = /\((\d+)\)$/.exec(choice)?.[1] ?? '';
+    await page
+      .getByRole('status')
+      .getByText(new RegExp(`^${count} (of \\d+ )?entries`))
+      .waitFor();
+    await page.getByLabel('Sort by').selectOption('oldest');
+    await expect.poll(() => page.url()).toMatch(/person=.*sort=oldest/);
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: /CSV/ }).first().click();
+    expect((await saved).suggestedFilename()).toMatch(/\.csv$/);
+  });
+
   test('rolls back one assignment to an earlier release with a reason, which the audit log contains', async () => {
     await using tab = await open();
     const { page, faults } = tab;

@@ -141,15 +141,46 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(text).toMatch(/\r\nalpha-drifted,1 drifted,prod\/factory-host,2026-11-\d\dT[\d:.]+Z\r\n/);
   });
 
-  test.each(['/workloads', '/media', '/audit'])(
-    'filters by a button, and keeps the filter in the address: %s',
-    async (path) => {
+  test.each([
+    ['/workloads', 'Environment', /^prod \(\d+\)$/, 'environment=prod'],
+    ['/where', 'Channel', /^prod\/factory-host \(\d+\)$/, 'channel=prod'],
+    ['/media', 'Next visit', /^no interval \(\d+\)$/, 'visit=none'],
+  ])(
+    'filters %s by choices with counts, sorts, chooses columns, and keeps all in the address',
+    async (path, label, choice, kept) => {
       await visit(path);
-      await page.getByLabel('Environment').fill('prod');
-      await page.getByRole('button', { name: 'Filter' }).click();
-      await expect.poll(() => page.url()).toContain('environment=prod');
-      await expect.poll(() => page.getByRole('main').getAttribute('aria-busy')).toBe('false');
-      expect(await page.getByLabel('Environment').inputValue()).toBe('prod');
+      const field = page.getByRole('search').getByLabel(label, { exact: true });
+      const [wanted = ''] = (await field.locator('option').allTextContents()).filter((one) =>
+        choice.test(one),
+      );
+      expect(wanted).toMatch(choice);
+      await field.selectOption(wanted);
+      await expect.poll(() => page.url()).toContain(kept);
+      const count = Number(/\((\d+)\)$/.exec(wanted)?.[1]);
+      await expect
+        .poll(() => page.getByRole('status').first().textContent())
+        .toMatch(new RegExp(`^${count} `));
+      const sort = page.getByLabel('Sort by');
+      const [, second = ''] = await sort.locator('option').allTextContents();
+      await sort.selectOption(second);
+      await expect.poll(() => page.url()).toContain('sort=');
+      await page.getByRole('button', { name: 'Columns' }).click();
+      const column = page.getByRole('checkbox').first();
+      const name =
+        (await column.getAttribute('id').then((id) => page.locator(`label[for="${id}"]`).textContent())) ??
+        '';
+      await column.click();
+      await expect.poll(() => page.url()).toContain('columns=');
+      await page.keyboard.press('Escape');
+      await expect.poll(() => page.getByRole('columnheader', { name, exact: true }).count()).toBe(0);
+      await page.getByRole('button', { name: 'Save this view' }).click();
+      await page.getByLabel('Name of this view').fill(`mine ${path}`);
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
+      await visit(path);
+      await page.getByRole('link', { name: `mine ${path}` }).click();
+      await expect.poll(() => page.url()).toContain('columns=');
+      expect(page.url()).toContain(kept);
+      expect(await scrollsSideways(page)).toBe(false);
     },
   );
 
@@ -386,7 +417,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     });
     await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
     await reload.waitFor();
-    expect(await page.getByRole('status').textContent()).toContain('The hub was upgraded');
+    await page.getByRole('status').filter({ hasText: 'The hub was upgraded' }).waitFor();
     expect(await page.getByLabel('Name').inputValue()).toBe('plant-0');
     await page.unroute(`${hub.url}/ui/`);
     await reload.click();

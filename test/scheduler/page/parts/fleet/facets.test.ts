@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Overview } from '#bundles/transport/hub/client';
-import { facetsOf, filterSites } from '../../../../../scheduler/page/parts/fleet/facets.ts';
+import { filterRows } from '../../../../../scheduler/page/parts/facet.ts';
+import { facetsOf } from '../../../../../scheduler/page/parts/fleet/facets.ts';
 import {
   describeSite,
   dividingLabels,
@@ -44,7 +45,7 @@ const answer: Overview = {
 
 const sites = sitesOf(answer);
 const facets = facetsOf(sites, answer.causes, NOW);
-const filter = (query: string) => filterSites(sites, facets, new URLSearchParams(query));
+const filter = (query: string) => filterRows(sites, facets, new URLSearchParams(query));
 const named = (query: string) => filter(query).found.map(({ name }) => name);
 const choices = (key: string, query = '') =>
   filter(query)
