@@ -279,7 +279,11 @@ stringData: {type: oci, url: 'oci://${registry.host}/${prefix}/${channel}', inse
     await release({ 'apps/shop/manifests/text.yaml': configMap('two') });
     await poll(text(shop)).toMatchObject({ text: 'two' });
     await poll(() => field('/api/v1/namespaces/prod-edge-wiki-web', 'kind')).toBeUndefined();
-    await poll(states).toEqual([['shop-web', 'complies', 3]]);
+    // Argo CD does not notify of a removal.
+    await poll(states).toEqual([
+      ['shop-web', 'complies', 3],
+      ['wiki-web', 'extra', undefined],
+    ]);
     for (const type of ['edge', 'press']) await removeApplication(`fleet-${type}`);
     await poll(() => field(`/api/v1/namespaces/${shop}`, 'kind')).toBeUndefined();
   }, 900_000);
