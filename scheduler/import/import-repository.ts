@@ -11,6 +11,7 @@ import { readClustersFile } from './read/known-clusters.ts';
 import { openRepository, type Repository } from './read/open-repository.ts';
 import { readRancherFleet } from './rancher-fleet/read-rancher-fleet.ts';
 import type { Rendering } from './read/render-folder.ts';
+import { type EnvironmentOf, toName } from './write/group-targets.ts';
 import { planPlatform } from './write/plan-platform.ts';
 import { describeNotes } from './write/describe-notes.ts';
 
@@ -65,6 +66,7 @@ export const importRepository = async (options: ImportOptions): Promise<ImportRe
         : 'Check the folder and the tool',
     });
   const { environmentOf, environments } = readEnvironments(options.environments, imported);
+  refuseSameNames(imported, environmentOf, options.tool);
   const planned = planPlatform({
     imported,
     fleet: options.fleet,
@@ -149,4 +151,25 @@ const readEnvironments = (given: readonly string[], { clusters }: Imported) => {
   const used = new Set(clusters.map(({ name }) => environmentOf(name)));
   const environments = [...new Set([...mapped.values(), other])].filter((name) => used.has(name));
   return { environmentOf, environments };
+};
+
+/** Two clusters of one name would get the objects of each other. @throws FleetError USAGE */
+const refuseSameNames = ({ clusters }: Imported, environmentOf: EnvironmentOf, tool: Tool): void => {
+  const known = new Map<string, string>();
+  for (const { name } of clusters) {
+    const type = `${environmentOf(name)}/${toName(name)}`;
+    const other = known.get(type);
+    if (other !== undefined)
+      throw new FleetError(
+        'USAGE',
+        `the clusters ${other} and ${name} would both be the cluster type ${type}`,
+        {
+          hint:
+            tool === 'flux'
+              ? 'Name each with --cluster <name>=<folder>, or import them one by one'
+              : 'Name each differently in a file of clusters, and import with --clusters FILE',
+        },
+      );
+    known.set(type, name);
+  }
 };

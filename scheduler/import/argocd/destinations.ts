@@ -65,10 +65,14 @@ export const findDestination = (
   const server = textAt(application, 'spec', 'destination', 'server') ?? LOCAL;
   const known = clusters.find((one) => one.server === server);
   if (known) return known.name;
-  const host = server.replace(/^[a-z]+:\/\//, '').replace(/[:/].*$/, '');
+  // With port and path: clusters behind one host, such as a proxy of Rancher, differ in nothing else.
+  const called = server
+    .replace(/^[a-z]+:\/\//, '')
+    .replaceAll(/[:/]+/g, '-')
+    .replace(/-$/, '');
   notes.add('told', at, subject, {
-    what: `its cluster ${server} has no name in the repository, so it is called ${host}`,
+    what: `its cluster ${server} has no name in the repository, so it is called ${called}`,
     todo: 'Name it in a file of clusters: - {name: plant-7, server: https://...}, and import with --clusters FILE',
   });
-  return host;
+  return called;
 };

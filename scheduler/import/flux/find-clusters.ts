@@ -23,15 +23,26 @@ export const findClusters = (tree: SourceTree, given: readonly string[]): readon
   if (given.length > 0) return given.map((one) => givenCluster(tree, one));
   const synced = syncs(tree);
   const covered = (path: string): boolean =>
-    synced.some((one) => one.path === path || path.startsWith(`${one.path}/`));
+    synced.some(
+      (one) => one.path === path || path.startsWith(`${one.path}/`) || one.path.startsWith(`${path}/`),
+    );
   const more = [...new Set([...tree.files.keys()].flatMap((file) => rootsOf(tree, file)))]
     .filter((path) => !covered(path))
     .map((path) => ({ name: posix.basename(path), path, at: { file: tree.shown(path) }, sync: undefined }));
-  const found = [...synced, ...more].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const found = distinct([...synced, ...more]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
   if (found.length > 0) return found;
   throw new FleetError('USAGE', 'no folder of a cluster is found in the repository', {
     hint: 'Name each with --cluster <name>=<folder>: the path of the Kustomization that flux bootstrap made',
   });
+};
+
+/** One cluster for each folder. Those whose folders have the same name are called by the whole path. */
+const distinct = (found: readonly FluxCluster[]): readonly FluxCluster[] => {
+  const byPath = new Map(found.toReversed().map((one) => [one.path, one]));
+  const byName = Map.groupBy(byPath.values(), ({ name }) => name);
+  return [...byPath.values()].map((one) =>
+    byName.get(one.name)?.length === 1 ? one : { ...one, name: one.path.replaceAll('/', '-') },
+  );
 };
 
 /** Folders that a file shows to be a cluster's: one with `flux-system/gotk-sync.yaml`, or below `clusters/` with a Kustomization. */

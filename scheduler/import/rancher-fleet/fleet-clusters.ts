@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { compareBytes } from '#bundles/digest';
 import type { Manifest } from '../imported.ts';
 import { type KnownCluster, meetsSelector } from '../read/known-clusters.ts';
@@ -34,7 +35,9 @@ export const findFleetClusters = (
   for (const { targets = [], spec } of bundles)
     for (const target of [...targets, ...customizations(spec)]) {
       const found = classOf(target, notes);
-      if (found) classes.set(found.name, found);
+      if (!found) continue;
+      const name = isOther(classes.get(found.name), found) ? longName(found) : found.name;
+      classes.set(name, { ...found, name });
     }
   if (classes.size === 0) return [cluster('default', {})];
   notes.add('told', { file: 'fleet.yaml' }, 'clusters', {
@@ -78,6 +81,19 @@ const classOf = (target: Manifest, notes: NoteBook): KnownCluster | undefined =>
     );
   return cluster(values.join('-'), labels);
 };
+
+const isOther = (known: KnownCluster | undefined, found: KnownCluster): boolean =>
+  known !== undefined && !isDeepStrictEqual([known.labels, known.groups], [found.labels, found.groups]);
+
+/** Where two selectors have the same values: with the names of the labels too. */
+const longName = ({ name, labels, groups }: KnownCluster): string =>
+  [
+    ...(groups.length > 0 ? ['group'] : []),
+    ...Object.keys(labels)
+      .toSorted(compareBytes)
+      .map((key) => key.replaceAll(/[^A-Za-z0-9]+/g, '-')),
+    name,
+  ].join('-');
 
 /** Whether a target means a cluster: all that it says has to hold, and one that says nothing means all. */
 export const meansCluster = (target: Manifest, { name, labels, groups }: KnownCluster): boolean => {

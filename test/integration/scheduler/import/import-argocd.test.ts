@@ -229,6 +229,20 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     ]);
   });
 
+  it('keeps clusters apart that have one host', async () => {
+    const on = (id: string, text: string): string =>
+      text.replace('https://kubernetes.default.svc', `https://rancher.example:8443/k8s/clusters/${id}/`);
+    const { report } = await importThese({
+      ...web,
+      'a.yaml': on('c-a', application('a', source('web/north'))),
+      'b.yaml': on('c-b', application('b', source('web/south'))),
+    });
+    expect(summary(report)).toEqual([
+      'rancher.example-8443-k8s-clusters-c-a: 2 equal',
+      'rancher.example-8443-k8s-clusters-c-b: 2 equal',
+    ]);
+  });
+
   it('refuses a repository without Applications, and a file that is not a list of clusters', async () => {
     await expect(importThese(web)).rejects.toMatchObject({
       code: 'USAGE',

@@ -15,6 +15,8 @@ spec:
   sourceRef: {kind: GitRepository, name: flux-system}
 ${spec}`;
 
+const sync = (path: string): string => kustomization('flux-system', `  path: ${path}\n`);
+
 /** Two clusters with a base and overlays, a chart of the repository, a chart from elsewhere, variables, patches and a target namespace. */
 const fleet = {
   'clusters/staging/apps.yaml': kustomization(
@@ -220,6 +222,30 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
       code: 'TOOL_MISSING',
     });
     await expect(readTree(to)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('keeps clusters apart whose folders have the same name', async () => {
+    const path = (folder: string): string => kustomization('apps', `  path: ./apps/${folder}\n`);
+    const regions = {
+      'clusters/eu/production/flux-system/gotk-sync.yaml': sync('./clusters/eu/production'),
+      'clusters/eu/production/apps.yaml': path('a'),
+      'clusters/us/production/flux-system/gotk-sync.yaml': sync('./clusters/us/production'),
+      'clusters/us/production/apps.yaml': path('b'),
+      'apps/a/web.yaml': deployment('a'),
+      'apps/b/web.yaml': deployment('b'),
+    };
+    const { report, files } = await importFiles(regions, programs, { tool: 'flux' });
+    expect(summary(report)).toEqual(['clusters-eu-production: 1 equal', 'clusters-us-production: 1 equal']);
+    expect(Object.keys(files).filter((file) => file.includes('cluster-types'))).toHaveLength(2);
+    await expect(
+      importFiles(regions, programs, {
+        tool: 'flux',
+        clusters: ['Edge=clusters/eu/production', 'edge=clusters/us/production'],
+      }),
+    ).rejects.toMatchObject({
+      code: 'USAGE',
+      message: 'the clusters Edge and edge would both be the cluster type live/edge',
+    });
   });
 
   it('refuses a repository without a cluster, and takes its folder from a flag', async () => {

@@ -82,6 +82,18 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Rancher Fleet', (
     );
   });
 
+  it('keeps selectors apart whose labels have the same value', async () => {
+    const only = (label: string): string =>
+      `defaultNamespace: web\ntargets:\n  - {clusterSelector: {matchLabels: {${label}: edge}}}\n  - {doNotDeploy: true}\n`;
+    const { report } = await importThese({
+      'a/fleet.yaml': only('kind'),
+      'a/web.yaml': deployment('a'),
+      'b/fleet.yaml': only('tier'),
+      'b/web.yaml': deployment('b'),
+    });
+    expect(summary(report)).toEqual(['edge: 2 equal', 'tier-edge: 2 equal']);
+  });
+
   it('selects clusters of a file by labels and groups, and leaves out what a target does not deploy', async () => {
     const directory = await temporaryDirectory();
     await writeFiles(directory, {
