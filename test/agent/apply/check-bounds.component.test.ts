@@ -118,14 +118,20 @@ describe('a host package outside of its bounds', () => {
       users: new Map(names.map((name) => [name, 990])),
       groups: new Map(),
     });
-    const check = (accounts: Accounts, users: readonly string[] = [], owned = new Set<string>()) =>
-      verdict(async () => refuseBorrowedAccounts(desired(users), accounts, owned));
+    const check = (accounts: Accounts, users: readonly string[] = [], installed?: Buffer) => {
+      const state = { digest: digestOf(installed ?? Buffer.alloc(0)), previous: [] };
+      const owned = installed === undefined ? [] : [{ key: fileKey(path), state }];
+      return verdict(async () => refuseBorrowedAccounts(desired(users), accounts, owned));
+    };
     expect(await check(host('print'))).toBe('OUT_OF_BOUNDS');
     expect(await check({ users: undefined, groups: new Map([['print', 7]]) })).toBe('OUT_OF_BOUNDS');
     expect(await check(host('other'))).toBe('ACCEPT');
     expect(await check(host('print'), ['print'])).toBe('ACCEPT');
     // An installed service is corrected without a new check.
-    expect(await check(host('print'), [], new Set([fileKey(path)]))).toBe('ACCEPT');
+    expect(await check(host('print'), [], content)).toBe('ACCEPT');
+    // An update that takes User= out of an installed service is checked.
+    const granted = Buffer.from('[Service]\nUser=label\nExecStart=/opt/label/print\n');
+    expect(await check(host('print'), [], granted)).toBe('OUT_OF_BOUNDS');
   });
 
   it("is refused for the agent's own files, also in a package of the platform", async () => {

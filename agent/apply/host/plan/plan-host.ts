@@ -50,7 +50,7 @@ export const planHost = async (
   }
   const quadlets = await readQuadlets(options, written, signal);
   const accounts = await readAccounts(options.root);
-  if (desired) refuseBorrowedAccounts(desired, accounts, new Set(owned.map(({ key }) => key)));
+  if (desired) refuseBorrowedAccounts(desired, accounts, owned);
   const inventory = readOwned(owned, names);
   const asked = [...(wanted?.units ?? []).map(({ name }) => name), ...inventory.units.keys()];
   const seen = options.services === 'none' ? new Map() : await readUnits(options, asked, signal);
