@@ -46,6 +46,8 @@ const DEFAULTS = {
   plugInFileSystems: ['vfat', 'exfat'],
   plugInMaxGib: 256,
   language: 'en',
+  metricsAddress: '',
+  metricsFile: '',
 };
 
 /** What a person reads. */
