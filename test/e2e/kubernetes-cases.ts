@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Cluster } from '../harness/kubernetes/cluster.ts';
-import { lookAtVersions, type ObjectVersions } from '../harness/kubernetes/object-versions.ts';
+import { lookAtVersions } from '../harness/kubernetes/object-versions.ts';
 import { makeReader } from '../harness/kubernetes/reader-account.ts';
 import {
   CONTROL_FILE,
@@ -120,7 +120,7 @@ const ofEdition =
       `$1  annotations: {edition: ${edition}}\n`,
     );
 /** Once two looks in a row saw the same, controllers are done with what they had to do. */
-const quiet = async (look: () => Promise<ObjectVersions>): Promise<ObjectVersions> => {
+export const quiet = async <Seen>(look: () => Promise<Seen>): Promise<Seen> => {
   let before = await look();
   for (;;) {
     await sleep(1500);
