@@ -27,10 +27,11 @@ export const placeContent = (target: PlannedTarget, files: NewFiles, notes: Note
       : {};
   switch (unit.content.kind) {
     case 'objects':
-      put(
+      putClean(
         files,
         `${folder}/objects.yaml`,
         unit.content.objects.map((one) => stringify(one, { lineWidth: 0 })).join('---\n'),
+        { unit, set: workload, notes },
       );
       return { path: folder, type: 'plain', ...rules };
     case 'chart':
@@ -43,6 +44,34 @@ export const placeContent = (target: PlannedTarget, files: NewFiles, notes: Note
 const put = (files: NewFiles, path: string, text: string | Buffer): void => {
   files.set(path, Buffer.from(text));
 };
+
+/** Text that a setting of the tool gave, without the values of Secrets in it. */
+const putClean = (
+  files: NewFiles,
+  path: string,
+  text: string,
+  { unit: { at }, set, notes }: { readonly unit: Unit; readonly set: string; readonly notes: NoteBook },
+): void => {
+  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), set);
+  for (const { subject, keys } of leftOut) noteLeftOut(notes, at, { subject, keys, set });
+  put(files, path, bytes);
+};
+
+const noteLeftOut = (
+  notes: NoteBook,
+  at: Unit['at'],
+  {
+    subject,
+    keys,
+    set,
+  }: { readonly subject: string; readonly keys: readonly string[]; readonly set: string },
+): void =>
+  notes.add('decide', at, subject, {
+    what: `its values (${keys.join(', ')}) are not copied`,
+    todo: subject.startsWith('HelmRelease')
+      ? 'Let the chart name an existing Secret'
+      : `Set them at each site: fleet-scheduler secrets set --name ${set}, with the keys that its annotation names`,
+  });
 
 const placeChart = (
   { at, id }: Unit,
@@ -89,7 +118,7 @@ const differsFrom = (present: Buffer | undefined, text: string | undefined): boo
   text !== undefined && present !== undefined && present.toString() !== text;
 
 const placeFolder = (
-  { id }: Unit,
+  unit: Unit,
   content: FolderContent,
   { folder, set }: { readonly folder: string; readonly set: string },
   files: NewFiles,
@@ -115,12 +144,7 @@ const placeFolder = (
       : { bytes: filled, leftOut: [], unused: [] };
     for (const one of clean.unused) unused.add(posix.join(posix.dirname(file), one));
     for (const { subject, line, keys } of clean.leftOut)
-      notes.add('decide', { file: tree.shown(file), line }, subject, {
-        what: `its values (${keys.join(', ')}) are not copied`,
-        todo: subject.startsWith('HelmRelease')
-          ? 'Let the chart name an existing Secret'
-          : `Set them at each site: fleet-scheduler secrets set --name ${set}, with the keys that its annotation names`,
-      });
+      noteLeftOut(notes, { file: tree.shown(file), line }, { subject, keys, set });
     put(files, posix.join(root, file), clean.bytes);
   }
   for (const file of unused) files.delete(posix.join(root, file));
@@ -139,10 +163,11 @@ const placeFolder = (
     ...made,
     patches: patches.length > 0 ? patches : undefined,
   });
-  put(
+  putClean(
     files,
     `${folder}/kustomization.yaml`,
-    `# What ${id} says over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+    `# What ${unit.id} says over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+    { unit, set, notes },
   );
   return { path: folder, type: 'kustomize' };
 };

@@ -1,4 +1,13 @@
-import { isMap, isScalar, isSeq, parseAllDocuments, type Document, type YAMLMap, visit } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  type Document,
+  type Scalar,
+  type YAMLMap,
+  visit,
+} from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import { isKustomization as isKustomizationFile } from '../../load/sources/kustomization-file.ts';
 import type { Manifest } from '../imported.ts';
@@ -63,32 +72,39 @@ export const withoutSecrets = (
   const leftOut: LeftOut[] = [];
   const unused: string[] = [];
   const documents = documentsOf(bytes);
-  for (const document of documents) {
-    const line = lineOf(document.contents?.range?.[0] ?? 0);
-    if (isClearSecret(document)) {
-      const name = String(document.getIn(['metadata', 'name']));
-      const keys = [...keysIn(document, 'data'), ...keysIn(document, 'stringData')];
-      document.deleteIn(['data']);
-      document.deleteIn(['stringData']);
+  const leaveOut = (one: YAMLMap): void => {
+    const line = lineOf(one.range?.[0] ?? 0);
+    if (isList(one)) {
+      for (const item of mapsIn(one, 'items')) leaveOut(item);
+    } else if (isClearSecret(one)) {
+      const name = String(one.getIn(['metadata', 'name']));
+      const keys = [...keysIn(one, 'data'), ...keysIn(one, 'stringData')];
+      one.delete('data');
+      one.delete('stringData');
       for (const [key, value] of Object.entries(setAnnotations(set, name, keys)))
-        document.setIn(['metadata', 'annotations', key], value);
+        one.setIn(['metadata', 'annotations', key], value);
       leftOut.push({ subject: `Secret ${name}`, line, keys });
-    } else if (isSecretGenerator(document)) {
-      const generators = document.getIn(['secretGenerator']);
-      for (const one of isSeq(generators) ? generators.items.filter((item) => isMap(item)) : []) {
-        const name = String(one.get('name'));
-        const keys = generatorKeys(one, unused);
-        for (const field of ['literals', 'files', 'envs', 'env']) one.delete(field);
-        for (const [key, value] of Object.entries(setAnnotations(set, name, keys)))
-          one.setIn(['options', 'annotations', key], value);
-        leftOut.push({ subject: `Secret ${name}`, line: lineOf(one.range?.[0] ?? 0), keys });
-      }
-    } else if (isRelease(document)) {
-      const keys = redactPairs(document.getIn(['spec', 'values']));
+    } else if (isRelease(one)) {
+      const keys = redactPairs(one.getIn(['spec', 'values']));
       if (keys.length > 0)
-        leftOut.push({ subject: `HelmRelease ${String(document.getIn(['metadata', 'name']))}`, line, keys });
+        leftOut.push({ subject: `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, line, keys });
     }
-  }
+    for (const generator of mapsIn(one, 'secretGenerator')) {
+      const name = String(generator.get('name'));
+      const keys = generatorKeys(generator, unused);
+      for (const field of ['literals', 'files', 'envs', 'env']) generator.delete(field);
+      for (const [key, value] of Object.entries(setAnnotations(set, name, keys)))
+        generator.setIn(['options', 'annotations', key], value);
+      leftOut.push({ subject: `Secret ${name}`, line: lineOf(generator.range?.[0] ?? 0), keys });
+    }
+    for (const patch of inlinePatches(one)) {
+      const made = withoutSecrets(Buffer.from(patch.value), set);
+      patch.value = made.bytes.toString('utf8');
+      const at = lineOf(patch.range?.[0] ?? 0);
+      leftOut.push(...made.leftOut.map((left) => ({ ...left, line: at })));
+    }
+  };
+  for (const { contents } of documents) if (isMap(contents)) leaveOut(contents);
   if (leftOut.length === 0) return { bytes, leftOut, unused };
   return {
     bytes: Buffer.from(documents.map((one) => one.toString({ lineWidth: 0 })).join('')),
@@ -111,21 +127,32 @@ const documentsOf = (bytes: Buffer): readonly Document.Parsed[] => {
   return Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0) ? documents : [];
 };
 
-const isClearSecret = (document: Document.Parsed): boolean =>
-  isMap(document.contents) &&
-  document.get('kind') === 'Secret' &&
-  document.get('apiVersion') === 'v1' &&
-  document.get('sops') === undefined &&
-  (keysIn(document, 'data').length > 0 || keysIn(document, 'stringData').length > 0);
+const mapsIn = (one: YAMLMap, field: string): readonly YAMLMap[] => {
+  const found = one.get(field);
+  return isSeq(found) ? found.items.filter((item) => isMap(item)) : [];
+};
 
-const isSecretGenerator = (document: Document.Parsed): boolean =>
-  isMap(document.contents) && isSeq(document.get('secretGenerator'));
+const isList = (one: YAMLMap): boolean => String(one.get('kind')).endsWith('List') && isSeq(one.get('items'));
 
-const isRelease = (document: Document.Parsed): boolean =>
-  isMap(document.contents) && document.get('kind') === 'HelmRelease';
+const isClearSecret = (one: YAMLMap): boolean =>
+  one.get('kind') === 'Secret' &&
+  one.get('apiVersion') === 'v1' &&
+  one.get('sops') === undefined &&
+  (keysIn(one, 'data').length > 0 || keysIn(one, 'stringData').length > 0);
 
-const keysIn = (document: Document.Parsed, field: string): readonly string[] => {
-  const found = document.get(field);
+const isRelease = (one: YAMLMap): boolean => one.get('kind') === 'HelmRelease';
+
+/** The texts of patches that a kustomization has in itself. */
+const inlinePatches = (one: YAMLMap): readonly Scalar<string>[] => {
+  const merged = one.get('patchesStrategicMerge');
+  return [
+    ...mapsIn(one, 'patches').map((patch) => patch.get('patch', true)),
+    ...(isSeq(merged) ? merged.items : []),
+  ].filter((text): text is Scalar<string> => isScalar(text) && typeof text.value === 'string');
+};
+
+const keysIn = (one: YAMLMap, field: string): readonly string[] => {
+  const found = one.get(field);
   return isMap(found) ? found.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : [];
 };
 
@@ -137,9 +164,11 @@ const generatorKeys = (generator: YAMLMap, unused: string[]): readonly string[] 
   const files = listed('files').map((one) =>
     one.includes('=') ? one.split('=', 2) : [one.split('/').at(-1), one],
   );
-  unused.push(...files.map(([, file]) => file ?? ''), ...listed('envs'));
+  unused.push(...files.map(([, file]) => file ?? ''), ...listed('envs'), ...textOf(generator.get('env')));
   return [...listed('literals').map((one) => one.split('=')[0] ?? ''), ...files.map(([key]) => key ?? '')];
 };
+
+const textOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : []);
 
 const redactPairs = (node: unknown): readonly string[] => {
   const keys: string[] = [];

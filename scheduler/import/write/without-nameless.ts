@@ -3,7 +3,7 @@ import { isYamlFile } from '../read/manifests.ts';
 
 /** Whether a file has objects that only `generateName` names. No package can have one: each apply would make another. */
 export const holdsNameless = (path: string, bytes: Buffer): boolean =>
-  isYamlFile(path) && bytes.includes('generateName:') && withoutNameless(bytes).length < bytes.length;
+  isYamlFile(path) && bytes.includes('generateName:') && withoutNameless(bytes) !== bytes;
 
 /** The text of a file without those objects. */
 export const withoutNameless = (bytes: Buffer): Buffer => {

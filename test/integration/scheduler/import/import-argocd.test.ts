@@ -164,10 +164,13 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
           application('first', source('web/north'), wave(-1)),
           application('second', source('web/south'), wave(2)),
         ].join('---\n'),
+        'root/templates/secret.yaml':
+          'apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: correct-horse}\n',
       },
       { roots: ['root'] },
     );
-    expect(summary(report)).toEqual(['in-cluster: 4 equal']);
+    expect(summary(report)).toEqual(['in-cluster: 5 equal']);
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
     expect(files['apps/second/workload/workload.yaml']).toContain('- first-in-cluster');
   });
 

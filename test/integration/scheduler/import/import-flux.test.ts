@@ -150,6 +150,30 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
     expect(secret).toMatchObject({ state: 'equal', withoutValues: true });
   });
 
+  it('copies no secret of a list, or of a patch that a Kustomization or a folder has in itself', async () => {
+    const secret = (field: string): string =>
+      `{apiVersion: v1, kind: Secret, metadata: {name: db, namespace: shop}, stringData: {${field}: correct-horse}}`;
+    const { report, files } = await importFiles(
+      {
+        'clusters/live/apps.yaml': kustomization(
+          'apps',
+          `  path: ./apps\n  patches:\n    - patch: |\n        ${secret('password')}\n`,
+        ),
+        'apps/kustomization.yaml': `resources: [list.yaml]\npatches:\n  - patch: |\n      ${secret('password')}\n`,
+        'apps/list.yaml': `apiVersion: v1\nkind: List\nitems:\n  - ${secret('password')}\n`,
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(summary(report)).toEqual(['live: 1 equal']);
+    expect(notesOf(report, 'decide')).toEqual([
+      'apps/kustomization.yaml:3 Secret db: its values (password) are not copied',
+      'apps/list.yaml:4 Secret db: its values (password) are not copied',
+      'clusters/live/apps.yaml:1 Secret db: its values (password) are not copied',
+    ]);
+  });
+
   it('lists what it cannot write, with file and line', async () => {
     const { report } = await importFiles(
       {

@@ -62,3 +62,38 @@ test('a generator of a Secret keeps its name without its values and files', () =
   expect(bytes.toString()).not.toContain('correct-horse');
   expect(bytes.toString()).toContain('password=db.password,key.pem=db.key.pem,c=db.c');
 });
+
+test('Secrets of a list, of patches in a kustomization, and env files are left out as well', () => {
+  const list = `apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+  - apiVersion: v1
+    kind: Secret
+    metadata: {name: db}
+    stringData: {password: correct-horse}
+`;
+  expect(holdsSecret('a.yaml', Buffer.from(list))).toBe(true);
+  const listed = withoutSecrets(Buffer.from(list), 'shop');
+  expect(listed.bytes.toString()).not.toContain('correct-horse');
+  expect(listed.bytes.toString()).toContain('fleet-ferry/secret-keys: password=db.password');
+  expect(listed.leftOut).toEqual([{ subject: 'Secret db', line: 5, keys: ['password'] }]);
+
+  const patches = `resources: [base]
+patches:
+  - patch: |
+      apiVersion: v1
+      kind: Secret
+      metadata: {name: db}
+      stringData: {password: correct-horse}
+patchesStrategicMerge:
+  - |-
+    {apiVersion: v1, kind: Secret, metadata: {name: other}, data: {key: Y29ycmVjdC1ob3JzZQ==}}
+secretGenerator:
+  - {name: from-file, env: secret.env}
+`;
+  const { bytes, leftOut, unused } = withoutSecrets(Buffer.from(patches), 'shop');
+  expect(bytes.toString()).not.toMatch(/correct-horse|Y29ycmVjdC1ob3JzZQ/);
+  expect(leftOut.map(({ subject }) => subject)).toEqual(['Secret from-file', 'Secret db', 'Secret other']);
+  expect(unused).toEqual(['secret.env']);
+});
