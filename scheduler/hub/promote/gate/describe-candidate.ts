@@ -51,7 +51,8 @@ export const describeCandidate = async (
       if (before?.name === name) continue;
       const key = `${workload ?? assignment} ${name}`;
       if (brought.has(key)) continue;
-      const source = await releases.sourceOf(channel, assignment, digest);
+      // Asks a repository: for those alone that are named.
+      const source = brought.size < BRINGS ? await releases.sourceOf(channel, assignment, digest) : undefined;
       brought.set(key, {
         workload: workload ?? assignment,
         name,

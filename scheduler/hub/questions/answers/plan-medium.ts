@@ -46,10 +46,18 @@ export const planMedium = async (
     });
   const layout = await openOrStartLayout(hub.layout);
   const agents = (await readCarried(hub, channel, site)).filter(({ release }) => release !== newest.version);
+  const accepted = new Map(past.map((one) => [one.version, one]));
+  // Thousands of agents have few releases: the content of each is read once.
+  const known = new Map<number, Promise<Content>>();
+  const contentOf = (one: PastRelease): Promise<Content> => {
+    const found = known.get(one.version) ?? readContent(layout, one);
+    known.set(one.version, found);
+    return found;
+  };
   const bases: Base[] = [];
   for (const { id, release } of agents) {
-    const accepted = past.find(({ version }) => version === release);
-    if (accepted) bases.push(await toBase(layout, channel, { id, accepted }));
+    const one = release === null ? undefined : accepted.get(release);
+    if (one) bases.push({ name: id, channel, agent: id, ...(await contentOf(one)) });
   }
   const bundles = [];
   for (const digest of bundlesIn(newest)) {
@@ -63,12 +71,11 @@ export const planMedium = async (
     sum([...blobs.values()].filter(test).map(({ size }) => size));
   const { silent } = knowledgeOf({ channel }, { bases, readers });
   const unknown = bases.length === 0 ? agents.map(({ id }) => id) : silent;
+  const releasesHad = [...new Set(agents.map(({ release }) => release))].map((release) =>
+    release === null ? undefined : accepted.get(release),
+  );
   const isHad = (assignment: string, digest: Digest): boolean =>
-    unknown.length === 0 &&
-    agents.every(({ release }) => {
-      const accepted = past.find(({ version }) => version === release);
-      return accepted?.packages.get(assignment)?.package === digest;
-    });
+    unknown.length === 0 && releasesHad.every((one) => one?.packages.get(assignment)?.package === digest);
   const named = [];
   for (const [assignment, one] of [...newest.packages].slice(0, PACKAGES)) {
     const { name: of, package: digest } = await namePackage(releases, channel, assignment, one.package);
@@ -125,15 +132,13 @@ const readCarried = async (
   }));
 };
 
-/** Blobs of the release that an agent imported. A bundle that the layout lost is sent again. */
-const toBase = async (
-  { blobs }: Layout,
-  channel: Channel,
-  { id, accepted }: { readonly id: string; readonly accepted: PastRelease },
-): Promise<Base> => {
+type Content = Pick<Base, 'holds' | 'unknown'>;
+
+/** Blobs of a release that agents imported. A bundle that the layout lost is sent again. */
+const readContent = async ({ blobs }: Layout, release: PastRelease): Promise<Content> => {
   const holds = new Map<Digest, ReadonlySet<Digest>>();
   const unknown: Digest[] = [];
-  for (const digest of bundlesIn(accepted)) {
+  for (const digest of bundlesIn(release)) {
     if (!(await findManifest(blobs, digest))) {
       unknown.push(digest);
       continue;
@@ -141,5 +146,5 @@ const toBase = async (
     const closure = await readClosure(blobs, await readBundle(blobs, digest));
     holds.set(digest, new Set(closure.map((blob) => blob.digest)));
   }
-  return { name: id, channel, agent: id, holds, unknown };
+  return { holds, unknown };
 };
