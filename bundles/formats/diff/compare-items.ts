@@ -74,23 +74,32 @@ const contentOf = (item: Item | undefined): Content => {
     : { values: undefined, text: item.text };
 };
 
-/** The platform's configuration as a file of a host, without the text of values whose names are those of secrets. */
+/** The platform's configuration as a file of a host, without Secrets and without the text of values whose names are those of secrets. */
 const contentOfConfig = (text: string): Content => {
   const values = parseText(text);
-  if (values?.every((one) => isRecord(one)))
-    return values.some((one) => Object.keys(one).some(namesSecretValue))
-      ? { values: values.map((data) => ({ kind: 'ConfigMap', data })), text: undefined, isConfig: true }
-      : { values: undefined, text };
+  if (values?.every((one) => isRecord(one))) {
+    const maps = values.map((data) => ({ kind: 'ConfigMap', data }));
+    if (holdsSecret(maps) && !values.some(({ kind }) => typeof kind === 'string'))
+      return { values: maps, text: undefined, isConfig: true };
+    return holdsSecret(maps) || holdsSecret(values) ? UNSHOWN_CONFIG : { values: undefined, text };
+  }
+  if (mayHoldSecret(text)) return UNSHOWN_CONFIG;
   const lines = text.split('\n').map((line) => {
     const [, start = '', name = ''] = /^(\s*(?:export\s+)?([\w.-]+)\s*[=:]\s*)/.exec(line) ?? [];
     return namesSecretValue(name) ? { start, value: line.slice(start.length) } : { start: line };
   });
-  // A quoted value may have more lines.
-  if (lines.some(({ value = '' }) => (value.match(/["']/g)?.length ?? 0) % 2 === 1 || value.endsWith('\\')))
-    return { values: undefined, text: 'it has values that may be secrets: not shown\n' };
+  if (lines.some(({ value = '' }) => !ENDS_ON_ITS_LINE.test(value))) return UNSHOWN_CONFIG;
   const shown = lines.map(({ start, value }) => (value === undefined ? start : `${start}***`));
   return { values: undefined, text: shown.join('\n') };
 };
+
+const UNSHOWN_CONFIG: Content = {
+  values: undefined,
+  text: 'it has values that may be secrets: not shown\n',
+};
+
+/** A value of an env file or a shell script whose quotes are all closed, so that it has no more lines. */
+const ENDS_ON_ITS_LINE = /^(?:[^"'\\]|\\.|"(?:[^"\\]|\\.)*"|'[^']*')*$/;
 
 const textOf = ({ text, isConfig }: Content, values: readonly unknown[] | undefined): string =>
   text ??

@@ -47,10 +47,38 @@ test.each([
   },
 );
 
-test('a secret value of configuration with more than one line in quotes shows nothing of the file', () => {
-  const itemOf = (text: string) =>
-    readItems(new Map([['platform-config.env', Buffer.from(text)]])).get('platform-config.env');
-  const diff = compareItems(itemOf('A=1\n'), itemOf('API_TOKEN="hush\nhush"\nA=2\n'))?.diff;
-  expect(diff).toContain('+it has values that may be secrets: not shown');
-  expect(diff).not.toContain('hush');
+test.each([
+  ['env', 'API_TOKEN="hush\nhush"\n'],
+  ['env', 'API_TOKEN="it\'s\nhush"\n'],
+  ['env', 'API_TOKEN="a \\"\nhush"\n'],
+  ['sh', "export API_TOKEN='it'\\''s\nhush'\n"],
+])(
+  'a secret value of configuration with more than one line in quotes shows nothing of the file: %s, %j',
+  (extension, text) => {
+    const path = `platform-config.${extension}`;
+    const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+    const diff = compareItems(itemOf('A=1\n'), itemOf(`${text}A=2\n`))?.diff;
+    expect(diff).toContain('+it has values that may be secrets: not shown');
+    expect(diff).not.toContain('hush');
+  },
+);
+
+test('a secret value of configuration on one line hides only itself, with any quotes in it', () => {
+  const path = 'platform-config.sh';
+  const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+  const diff = compareItems(itemOf('A=1\n'), itemOf("export API_TOKEN='it'\\''s hush'\nA=2\n"))?.diff;
+  expect(diff).toContain('+export API_TOKEN=***\n');
+  expect(diff).toContain('+A=2');
 });
+
+test.each([
+  ['platform-config.yaml', 'port: 80\nmanifest: |\n  kind: Secret\n  stringData: { a: hush }\n'],
+  ['platform-config.yaml', 'apiVersion: v1\nkind: Secret\nstringData: { a: hush }\n'],
+  ['platform-config.env', 'PORT=80\nMANIFEST="kind: Secret\nstringData: { a: hush }"\n'],
+])(
+  'a Secret in a file of configuration, %s, is not shown, also under a name that no secret has',
+  (path, text) => {
+    const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+    expect(compareItems(itemOf(text), itemOf(text.replace('hush', 'loud')))?.diff).not.toMatch(/hush|loud/);
+  },
+);
