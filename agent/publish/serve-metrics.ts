@@ -38,8 +38,8 @@ export const serveMetrics = async (
   );
   server.maxConnections = MAX_CONNECTIONS;
   const { host, port } = parseAddress(address);
-  server.listen(port, host);
   try {
+    server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
     throw new FleetError(
@@ -51,6 +51,8 @@ export const serveMetrics = async (
       },
     );
   }
+  // A connection that cannot be accepted, as for want of file descriptors, must not end the daemon.
+  server.on('error', () => {});
   const bound = server.address();
   return {
     port: typeof bound === 'object' && bound ? bound.port : port,

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat } from 'node:fs/promises';
+import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Config } from '../../../agent/config/config.ts';
@@ -133,6 +133,21 @@ describe('metrics', () => {
     expect(text).not.toContain('contact_failing{');
     expect((await stat(metricsFile)).mode & 0o777).toBe(0o644);
     expect(await readdir(folder.path)).toEqual(['fleet_agent.prom']);
+  });
+
+  it('follow no link beside the file, which the user of node_exporter can make', async () => {
+    await using world = await createWorld();
+    await using folder = await temporaryDirectory('textfile');
+    const metricsFile = join(folder.path, 'fleet_agent.prom');
+    const foreign = join(folder.path, 'shadow');
+    await writeFile(foreign, 'root:x\n', { mode: 0o600 });
+    await symlink(foreign, `${metricsFile}.new`);
+    await using publisher = await createPublisher(world.agent, configOf(world, { metricsFile }), '1.2.3');
+    expect(await publisher.publish(signal)).toEqual([]);
+    expect(await readFile(foreign, 'utf8')).toBe('root:x\n');
+    expect((await stat(foreign)).mode & 0o777).toBe(0o600);
+    expect(await readFile(metricsFile, 'utf8')).toContain('fleet_agent_ready 0');
+    expect((await readdir(folder.path)).toSorted()).toEqual(['fleet_agent.prom', 'shadow']);
   });
 
   it('that cannot be written are said, and the rest is shown', async () => {

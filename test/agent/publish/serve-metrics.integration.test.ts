@@ -12,6 +12,13 @@ describe('metrics', () => {
     expect((await fetch(`${at}/metrics`, { method: 'POST' })).status).toBe(404);
   });
 
+  it('at a port that no machine has are refused with the setting', async () => {
+    await expect(serveMetrics('127.0.0.1:99999', async () => '')).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      hint: 'Set metricsAddress to a free port of this machine',
+    });
+  });
+
   it('at a port that is taken are refused with the setting', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
