@@ -9,6 +9,7 @@ export type AgentFacts = {
   readonly channel: string | null;
   readonly release: {
     readonly version: number;
+    /** Its own end, or the later one of its lease. */
     readonly expires: Timestamp;
     /** No statement proves any more that it is the newest. */
     readonly stale: boolean;

@@ -6,13 +6,17 @@ import type { PackageState, Status } from './read-status.ts';
 
 /** Selects from a status what is shown outside of the agent. @param version of the program */
 export const agentFacts = (status: Status, version: string): AgentFacts => {
-  const { fleet, agent, channel, release, packages, outbox, look, hub, registry } = status;
+  const { fleet, agent, channel, release, lease, packages, outbox, look, hub, registry } = status;
   return {
     fleet,
     agent,
     version,
     channel,
-    release: release && { version: release.version, expires: release.expires, stale: status.stale !== null },
+    release: release && {
+      version: release.version,
+      expires: lease && lease.expires > release.expires ? lease.expires : release.expires,
+      stale: status.stale !== null,
+    },
     packages: packages.map(packageFacts),
     lookedAt: look,
     outbox: { events: outbox.events, bytes: outbox.bytes },

@@ -25,7 +25,9 @@ export const metricsText = async (facts: AgentFacts): Promise<string> => {
   }
   if (release) {
     gauge('release_version', 'Version of the newest accepted release').set(release.version);
-    gauge('release_expires_timestamp_seconds', 'End of that release').set(seconds(release.expires));
+    gauge('release_expires_timestamp_seconds', 'End of that release, or of its lease').set(
+      seconds(release.expires),
+    );
     gauge('release_stale', '1 if no statement proves any more that the release is the newest').set(
       release.stale ? 1 : 0,
     );
