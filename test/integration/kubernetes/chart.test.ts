@@ -79,6 +79,22 @@ describeWith(['helm', 'kustomize'], 'the chart of the agent', ({ helm, kustomize
     expect(text).toContain('{"name":"FLEET_AGENT_NAMESPACE","value":"edge"}');
   });
 
+  it('has names as text, also those that YAML reads as numbers or truth values', async () => {
+    const values = {
+      enrolment: 'on',
+      clusterAdmin: true,
+      metrics: { enabled: true, from: '2024' },
+      state: { storageClass: 'true' },
+    };
+    const items = await rendered(values, '1e3');
+    const text = JSON.stringify(items);
+    expect(items.filter(({ metadata }) => (metadata.namespace ?? '1e3') !== '1e3')).toEqual([]);
+    expect(text).toContain('{"name":"FLEET_AGENT_NAMESPACE","value":"1e3"}');
+    expect(text).toContain('"kubernetes.io/metadata.name":"2024"');
+    expect(text).toContain('"storageClassName":"true"');
+    expect(text).toContain('"secretName":"on"');
+  });
+
   it('writes the configuration, starts the agent again when it changes, and keeps the state after its removal', async () => {
     const one = await rendered({
       config: { registry: 'oci://registry.example/fleet', windows: ['0 22 * * *'] },
