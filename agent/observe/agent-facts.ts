@@ -82,11 +82,22 @@ const waitsFor = (status: Status): readonly string[] => {
     describeContact('registry', status.registry),
     describeContact('hub', status.hub),
     ...packages.map((one) => {
-      const says = one.status === 'healthy' ? null : describePackage(one);
+      const says = whyNotReady(one);
       return says && `${one.assignment}: ${says}`;
     }),
   ];
   return lines.filter((line) => typeof line === 'string');
+};
+
+/** Why a package is not as its release wants it; null if it is, as far as verdictOf knows. */
+const whyNotReady = (one: PackageState): string | null => {
+  const { status, code, drift, unreadable, isOld } = one;
+  if (status !== 'healthy' || (code !== null && HELD.has(code))) return describePackage(one);
+  if (drift.length > 0)
+    return drift.length === 1
+      ? '1 object differs from the package'
+      : `${drift.length} objects differ from the package`;
+  return unreadable ?? (isOld ? 'it was not compared with the host or cluster lately' : null);
 };
 
 const describeContact = (name: string, contact: Contact | null): string | undefined =>
