@@ -1,6 +1,6 @@
 import { type AttackRow, row, rowOf } from './row.ts';
 
-/** Local users of a host that runs an agent (L1 to L18). */
+/** Local users of a host that runs an agent (L1 to L19). */
 export const LOCAL_USERS: readonly AttackRow[] = [
   row(
     'L1',
@@ -108,6 +108,12 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'L18',
     'watching an apply',
     'reading the arguments, environments and open files of all processes, and all files in memory, while secrets are written',
+    'ACCEPT',
+  ),
+  row(
+    'L19',
+    'folders that others can write',
+    'changing a folder or file that the agent makes, for a moment or for good, where root imports with the umask 0',
     'ACCEPT',
   ),
 ];

@@ -27,6 +27,7 @@ import { kube } from './parts/kube.ts';
 import { kube137 } from './parts/kube-1-37.ts';
 import { kustomize } from './parts/kustomize.ts';
 import { kwok } from './parts/kwok.ts';
+import { needrestart } from './parts/needrestart.ts';
 import { nodeBase } from './parts/node-base.ts';
 import { grafanaSchema } from './parts/grafana-schema.ts';
 import { ociregistry } from './parts/ociregistry.ts';
@@ -73,6 +74,7 @@ const PARTS = {
   rancherFleet,
   factoryBase,
   factoryBase13,
+  needrestart,
   nodeBase,
   busybox,
   chromium,

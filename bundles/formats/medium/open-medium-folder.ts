@@ -65,9 +65,16 @@ const enter = async (path: string, shown: string, flags: number): Promise<OpenFo
     if (code === 'ENOENT') return undefined;
     if (code !== 'ENOTDIR' && code !== 'ELOOP') throw error;
     const kind = flags === 0 ? 'file' : (await lookAt(path))?.kind;
-    throw otherKind(shown, kind ?? 'file', 'folder');
+    if (kind === undefined || kind === 'folder') throw replacedMeanwhile(shown);
+    throw otherKind(shown, kind, 'folder');
   }
 };
+
+/** Refuses a path that was no folder when it was opened, and is one or is missing now. */
+const replacedMeanwhile = (shown: string): FleetError =>
+  new FleetError('MEDIUM_INVALID', `${shown} was replaced while it was opened`, {
+    hint: 'Find out which program or person changes this medium, then try again',
+  });
 
 const held = (handle: FileHandle, path: string, name: string): OpenFolder => {
   let isOpen = true;

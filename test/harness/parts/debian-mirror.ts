@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { runOrFail } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
+import { aptForRoot } from './apt-for-root.ts';
 import { type AptSource, formatAptSource, readAptSource } from './apt-source.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
 import { factoryBase } from './factory-base.ts';
@@ -76,34 +76,11 @@ const fetchInto = async (
   { source, base, updates, work, machine }: Fetching,
 ): Promise<void> => {
   const at = join(work, updates ? 'updates' : 'release');
-  for (const folder of ['etc', 'lists/partial', 'cache/archives/partial'])
-    await mkdir(join(at, folder), { recursive: true });
+  const apt = await aptForRoot({ base, at, machine });
   const used = SUITES.filter(({ suffix }) => updates || suffix === '');
   const uriOf = (suffix: string): string => `${source.uri.replace(/\/$/, '')}${suffix}`;
   const sources = used.map(({ suite, suffix }) => formatAptSource({ ...source, uri: uriOf(suffix) }, suite));
   await writeFile(join(at, 'etc/debian.sources'), sources.join('\n'));
-  const apt = (...words: readonly string[]) =>
-    runOrFail(
-      [
-        'apt-get',
-        '--quiet',
-        '--yes',
-        '--no-install-recommends',
-        '--option=Dir::Etc::SourceList=/dev/null',
-        `--option=Dir::Etc::SourceParts=${at}/etc`,
-        `--option=Dir::State::Lists=${at}/lists`,
-        `--option=Dir::State::Status=${base}/var/lib/dpkg/status`,
-        `--option=Dir::Cache=${at}/cache`,
-        // Keeps the index as the archive signed it.
-        '--option=Acquire::GzipIndexes=true',
-        '--option=Acquire::IndexTargets::deb::Packages::KeepCompressedAs=xz',
-        '--option=Acquire::Languages=none',
-        '--option=APT::Sandbox::User=root',
-        '--option=Debug::NoLocking=true',
-        ...words,
-      ],
-      { signal: machine.signal },
-    );
   await apt('update', '--error-on=any');
   const lists = await readdir(join(at, 'lists'));
   for (const { folder, suite } of used) {

@@ -90,7 +90,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     expect(Number(kib) * 1024).toBeLessThan(150e6);
     expect(await agentIs()).toBe('enabled\ninactive');
     expect(await sh('stat -c %a:%U /etc/fleet-agent')).toBe('755:root');
-    // needrestart 3.6 (Debian 12) and 3.11 (Debian 13) would restart a step in the middle; with this they defer that (tried on hosts with the packages).
+    // needrestart.test.ts tries it with needrestart.
     expect(await sh('cat /etc/needrestart/conf.d/fleet-agent.conf')).toContain(
       '$nrconf{override_rc}{qr(^fleet-agent-runner@)} = 0;',
     );

@@ -14,6 +14,7 @@ import {
   type TestPackage,
   writeTestMedium,
 } from '../../harness/fleets/signed-medium.ts';
+import { debsPackage } from '../hosts/debs-host/test-deb.ts';
 import { agentOnHost } from '../../harness/run/program-file.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { succeed } from '../../harness/run/run-command.ts';
@@ -74,6 +75,29 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(json.dumps({'rounds': rounds, 'found': sorted(found)}))
 `;
 
+/**
+ * Looks for folders and files that its user can write to, until its input ends. Says 'ready' after the first round, whose findings do not
+ * count. Prints how often it looked, and what it found.
+ */
+const TRY = `
+import json, os, select, sys
+def look():
+    found = set()
+    for top in ['/boot', '/dev/shm', '/etc', '/home', '/opt', '/run', '/srv', '/tmp', '/usr/local', '/var']:
+        for folder, _, names in os.walk(top):
+            for path in [folder] + [os.path.join(folder, name) for name in names]:
+                if not os.path.islink(path) and os.access(path, os.W_OK):
+                    found.add(path)
+    return found
+before = look()
+print('ready', flush=True)
+rounds, found = 0, set()
+while not select.select([sys.stdin], [], [], 0)[0]:
+    rounds += 1
+    found |= look() - before
+print(json.dumps({'rounds': rounds, 'found': sorted(found)}))
+`;
+
 describeOnDebians([], 'secrets on a booted host', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
@@ -116,7 +140,7 @@ describeOnDebians([], 'secrets on a booted host', ({ base, debian }) => {
       ],
     });
     const root = hexOf(digestOf(fleet.roots[0] ?? ''));
-    await sh(`cp ${UNITS}/systemd/fleet-agent-secrets.service /etc/systemd/system
+    await sh(`cp ${UNITS}/systemd/fleet-agent-secrets.service ${UNITS}/systemd/fleet-agent-runner@.service /etc/systemd/system
       printf '#!/bin/sh\\nexec /usr/local/bin/node ${agentHere.file} "$@"\\n' > /usr/bin/fleet-agent
       chmod 755 /usr/bin/fleet-agent
       systemctl daemon-reload
@@ -172,6 +196,52 @@ describeOnDebians([], 'secrets on a booted host', ({ base, debian }) => {
     } finally {
       await sh('mount -o remount,hidepid=0 /proc');
     }
+  });
+
+  it('L19: give another user no folder or file to write to, of all that a root with the umask 0 makes -> ACCEPT', async () => {
+    const tool = { name: 'tool', version: '1.0', files: { '/usr/share/tool/text': 'x\n' } };
+    const installed = await debsPackage(join(media.path, 'debs'), 'app', [tool]);
+    const secret = app('/run/deep/er/password');
+    const files = { ...installed.files, ...secret.files, '/opt/app/etc/app.conf': 'x\n' };
+    const path = await medium(ONE, { ...installed, ...secret, files });
+    const kinds = "-type l -o -printf '%y %m %U %p\\n'";
+    const all = async () =>
+      new Set((await sh(`find / -path /proc -prune -o -path /sys -prune -o ${kinds}`)).split('\n'));
+    const before = await all();
+    const as = ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'];
+    const child = host.open([...as, 'python3', '-c', TRY]);
+    const said = text(child.stdout);
+    await new Promise((resolve) => {
+      child.stdout.once('data', resolve);
+    });
+    // What the watcher has to find.
+    await sh('mkdir -m 777 /run/open');
+    succeed(
+      await host.exec([
+        '/bin/sh',
+        '-c',
+        `umask 0; FLEET_NOW=2026-11-21T08:00:00Z fleet-agent import --prune ${path}`,
+      ]),
+    );
+    child.stdin.end();
+    const [, found = ''] = (await said).split('\n');
+    const tried = JSON.parse(found) as { readonly rounds: number; readonly found: readonly string[] };
+    expect(tried.rounds).toBeGreaterThan(1);
+    expect(tried.found).toEqual(['/run/open']);
+    await sh('rmdir /run/open');
+    expect(await sh('cat /run/seen; cat /usr/share/tool/text')).toBe(`${ONE}x`);
+    const made = [...(await all())].filter((line) => !before.has(line));
+    for (const part of [
+      ' /run/deep/er',
+      ' /opt/app/etc',
+      ' /var/lib/fleet-agent/',
+      ' /var/lib/fleet-ferry/apt/app',
+    ])
+      expect(made.some((line) => line.includes(part))).toBe(true);
+    const open = made.filter(
+      (line) => !/^[^l] \d?\d[0145][0145] 0 /.test(line) && !/ \/(?:dev|proc)\//.test(line),
+    );
+    expect(open.length === 0 ? 'ACCEPT' : open).toBe('ACCEPT');
   });
 
   it('are in memory, restart their readers when they change, and are written before services at a boot', async () => {
