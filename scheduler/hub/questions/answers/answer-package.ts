@@ -185,20 +185,39 @@ const driftOf = async (
     drifted: drifted === 1,
     at,
     message,
-    objects: Array.isArray(drift)
-      ? (drift as readonly Json[]).flatMap((item) => driftedObject(item, known))
-      : [],
+    objects: Array.isArray(drift) ? withLines((drift as readonly Json[]).flatMap(driftedObject), known) : [],
     more: typeof more === 'number' ? more : 0,
   };
 };
 
 /** The detail of an event is signed, but its form is not checked when it is stored. */
-const driftedObject = (item: Json, known: readonly PackageObject[]): readonly DriftedObject[] => {
+const driftedObject = (item: Json): readonly Omit<DriftedObject, 'diff'>[] => {
   if (!isRecord(item)) return [];
   const { key, what, message } = item as Readonly<Record<string, Json>>;
-  const drifted = { key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) };
-  const object = known.find((one) => one.key === drifted.key);
-  return [{ ...drifted, diff: object ? driftedLines(object, drifted) : null }];
+  return [{ key: textOrEmpty(key), what: textOrEmpty(what), message: textOrEmpty(message) }];
 };
+
+/** Texts compared for one answer, of which each counts at least a page: an event may name a large object a thousand times. */
+const MAX_COMPARED_CHARACTERS = 1 << 20;
+const PAGE_CHARACTERS = 2048;
+
+/** The entries with their lines. Those beyond the limit have none. */
+const withLines = (
+  drifted: readonly Omit<DriftedObject, 'diff'>[],
+  known: readonly PackageObject[],
+): readonly DriftedObject[] => {
+  const objects = new Map(known.map((object) => [object.key, object]));
+  let compared = 0;
+  return drifted.map((one) => {
+    const object = objects.get(one.key);
+    if (!object || compared >= MAX_COMPARED_CHARACTERS) return { ...one, diff: null };
+    compared += Math.max(lengthOf(object), PAGE_CHARACTERS);
+    return { ...one, diff: driftedLines(object, one) };
+  });
+};
+
+const lengthOf = ({ item: { object, text } }: PackageObject): number =>
+  JSON.stringify(object ?? text, (_, value: unknown) => (typeof value === 'bigint' ? `${value}` : value))
+    .length;
 
 const textOrEmpty = (value: Json | undefined): string => (typeof value === 'string' ? value : '');

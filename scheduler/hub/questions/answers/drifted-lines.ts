@@ -60,16 +60,23 @@ const changedLine = (what: string, message: string): readonly [name: string, val
   }
 };
 
-/** 'Deployment shop/web: spec.replicas, spec.paused and 2 more differ (last written by kubectl)'. */
-const FIELDS = /: (.+?)(?: and \d+ more)? differs?(?: \(last written by (.+)\))?$/;
+/** After 'Deployment shop/web: ': 'spec.replicas, spec.paused and 2 more differ (last written by kubectl)'. */
+const FIELDS = /^(.+?)(?: and \d+ more)? differs?(?: \(last written by (.+)\))?$/;
+
+/** Beyond what agents say of an object. A message is signed and its form is not checked, so that it may be long, or name a path of any depth. */
+const MAX_MESSAGE = 4096;
+const MAX_FIELDS = 50;
+const MAX_DEPTH = 40;
 
 const withFields = (item: Item, object: KubernetesObject, message: string): Item | null => {
-  const [, fields, writer] = FIELDS.exec(message) ?? [];
-  if (fields === undefined) return null;
+  const start = message.indexOf(': ');
+  if (start < 0 || message.length > MAX_MESSAGE) return null;
+  const [, fields, writer] = FIELDS.exec(message.slice(start + 2)) ?? [];
+  const paths = fields?.split(', ') ?? [];
+  if (paths.length === 0 || paths.length > MAX_FIELDS) return null;
+  if (paths.some((path) => path.split(/[.[]/).length > MAX_DEPTH)) return null;
   const by = writer === undefined ? '' : `, last written by ${writer}`;
-  const live = fields
-    .split(', ')
-    .reduce<unknown>((at, path) => replaceAt(at, path, `another value${by}`), object);
+  const live = paths.reduce<unknown>((at, path) => replaceAt(at, path, `another value${by}`), object);
   return { ...item, object: live as KubernetesObject };
 };
 

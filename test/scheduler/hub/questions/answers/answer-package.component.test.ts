@@ -84,6 +84,18 @@ describe('a package at an agent', () => {
     });
   });
 
+  it('compares only so many objects that an agent names again and again', async () => {
+    const one = { key: 'apps/Deployment/shop/web', what: 'missing', message: '' };
+    const drift = Array.from({ length: 1000 }, () => one);
+    await using hub = await withAgent([
+      { type: 'drift', assignment: 'web', code: 'DRIFT', detail: { drift } },
+    ]);
+    const { objects = [] } = (await ask(hub)).drift ?? {};
+    expect(objects).toHaveLength(1000);
+    expect(objects[0]?.diff).toContain('replicas: 2');
+    expect(objects.at(-1)?.diff).toBeNull();
+  });
+
   it('is known by its digest only when no release contains it', async () => {
     await using hub = await withAgent([applied('web', `sha256:${'e'.repeat(64)}`, days(0))]);
     expect(await ask(hub)).toMatchObject({

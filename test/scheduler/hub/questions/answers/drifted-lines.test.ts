@@ -162,3 +162,15 @@ test.each([
 ])('drift of %s without a line that it names has none: %s, %s', (key, what, message) => {
   expect(diff(KUBERNETES, key, what, message)).toBeNull();
 });
+
+test.each([
+  ['that is long', `Deployment shop/web: ${'a differ (last written by : '.repeat(1000)}`],
+  [
+    'with many fields',
+    `Deployment shop/web: ${Array.from({ length: 51 }, (_, n) => `f${n}`).join(', ')} differ`,
+  ],
+  ['of a path deeper than objects are', `Deployment shop/web: ${'a.'.repeat(50)}a differs`],
+  ['of a path that no stack holds', `Deployment shop/web: ${'a.'.repeat(30_000)}a differs`],
+])('a message %s, as no agent writes it, has no lines', (_, message) => {
+  expect(diff(KUBERNETES, 'apps/Deployment/shop/web', 'content', message)).toBeNull();
+});
