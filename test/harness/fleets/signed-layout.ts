@@ -86,6 +86,8 @@ export type TestRelease = {
   readonly bundles: readonly TestBundle[];
   /** Shared digest of the candidate; by default the bundle statements name none. */
   readonly shared?: Digest;
+  /** What the bundles are made of, by their statements; by default nothing. */
+  readonly sources?: readonly { readonly [name: string]: string }[];
   /** By default a day ago. */
   readonly issuedAt?: Date;
   readonly expires?: Date;
@@ -310,7 +312,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
         kind: bundle.kind,
         candidate: candidate.digest,
         ...(input.shared !== undefined && { shared: input.shared }),
-        sources: [],
+        sources: [...(input.sources ?? [])],
         held: [],
         builder: 'test',
         builtAt: formatTime(NOW),
