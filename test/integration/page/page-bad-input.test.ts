@@ -179,6 +179,7 @@ describeWith(['chromium'], 'the page with bad input', ({ chromium }) => {
     const next = await openDialog('Silence PACKAGE_FAILED');
     expect(await next.getByLabel('Reason').inputValue()).toBe('');
     await next.getByRole('button', { name: 'Cancel' }).click();
+    await next.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Take back what was done about PACKAGE_FAILED' }).click();
     const back = page.getByRole('dialog');
     await back.getByLabel('Reason').fill('it is back');
