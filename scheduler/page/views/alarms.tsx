@@ -10,6 +10,7 @@ import {
   Text,
   Title,
 } from '@mantine/core';
+import { useMemo } from 'react';
 import {
   Form,
   Link,
@@ -31,6 +32,7 @@ import {
   silenceAlarms,
 } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
+import { hubTimeIn } from '../api/hub-time.ts';
 import { alarmAddress } from '../parts/alarm-address.ts';
 import { Age } from '../parts/age.tsx';
 import { Pages } from '../parts/pages.tsx';
@@ -320,6 +322,7 @@ const LENGTHS = [
 
 const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) => {
   const { id: target, kind, environment, owner, alarms: count, acknowledged, silence } = cause;
+  const readAt = useMemo(() => Date.now(), [now]);
   const about = {
     allowance: `alarms:${environment ?? '*'}`,
     byWorkspace: owner !== null,
@@ -355,7 +358,9 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
             choices: { label: 'For', options: LENGTHS },
             decide: (reason: string, options, hours: string) =>
               silenceAlarms(
-                { alarmSilence: { target, reason, until: timeAfter(now, Number(hours)) } },
+                {
+                  alarmSilence: { target, reason, until: hubTimeIn(now, Date.now() - readAt, Number(hours)) },
+                },
                 options,
               ),
           } satisfies Decision,
@@ -381,10 +386,6 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
     </Group>
   );
 };
-
-/** @param now the hub's time: the clock of a browser may be wrong by hours */
-const timeAfter = (now: string, hours: number): string =>
-  `${new Date(Date.parse(now) + hours * 3_600_000).toISOString().slice(0, 19)}Z`;
 
 const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) => (
   <>
