@@ -1,16 +1,13 @@
 import { Button, Checkbox, NativeSelect, Popover, Stack } from '@mantine/core';
 import type { Choice } from './facet.ts';
+import { withChoice } from './narrow-query.ts';
 
 /** Sets a parameter of the address; an empty value removes it. */
 export type Choose = (key: string, value: string) => void;
 
 /** The address with a parameter set or removed, from the newest one: what is drawn may be a choice behind. */
-export const chosenIn = (key: string, value: string): URLSearchParams => {
-  const next = new URLSearchParams(location.search);
-  if (value === '') next.delete(key);
-  else next.set(key, value);
-  return next;
-};
+export const chosenIn = (key: string, value: string): URLSearchParams =>
+  withChoice(new URLSearchParams(location.search), key, value);
 
 type FieldProps = {
   readonly facet: { readonly key: string; readonly label: string };

@@ -1,9 +1,10 @@
 import { Button, Group, NativeSelect, Table, Text } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Link, useLocation, useSearchParams } from 'react-router';
+import { Link, useSearchParams } from 'react-router';
 import { type Choose, chosenIn, Columns, FacetField } from './choices.tsx';
 import { type Facet, filterRows } from './facet.ts';
 import { LongTable } from './long-table.tsx';
+import { withoutChoices } from './narrow-query.ts';
 import { SavedViews } from './saved-views.tsx';
 
 export type Column<T> = {
@@ -47,7 +48,6 @@ export const FilteredTable = <T,>({
   hasMore,
 }: Props<T>) => {
   const [query, setQuery] = useSearchParams();
-  const { pathname } = useLocation();
   const choose: Choose = (key, value) => setQuery(chosenIn(key, value));
   const order = orders.find(({ value }) => value === query.get('sort')) ?? orders[0];
   const { found, choices } = filterRows(rows, facets, query);
@@ -57,7 +57,8 @@ export const FilteredTable = <T,>({
   const shown = chosen === undefined ? others : others.filter(({ name }) => chosen.includes(name));
   if (head === undefined) return null;
   const cellsOf = (row: T): readonly string[] => [head, ...shown].map(({ text }) => text(row));
-  const isFiltered = facets.some(({ key }) => query.has(key));
+  const keys = facets.map(({ key }) => key);
+  const isFiltered = keys.some((key) => query.has(key));
   return (
     <>
       <Text role="status">
@@ -87,7 +88,7 @@ export const FilteredTable = <T,>({
         )}
         <Columns all={others.map(({ name }) => name)} shown={shown.map(({ name }) => name)} choose={choose} />
         {isFiltered && (
-          <Button component={Link} to={pathname} size="xs" variant="default">
+          <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
             Show all
           </Button>
         )}

@@ -15,6 +15,7 @@ import {
   sitesOf,
 } from '../parts/fleet/fleet-site.ts';
 import { LongTable } from '../parts/long-table.tsx';
+import { withoutChoices } from '../parts/narrow-query.ts';
 import { SavedViews } from '../parts/saved-views.tsx';
 import { State } from '../parts/state.tsx';
 import { TONES } from '../parts/tone.ts';
@@ -50,7 +51,8 @@ export const SitesView = () => {
   const filtered = useMemo(() => filterRows(sites, facets, query), [sites, facets, query]);
   const found = useMemo(() => filtered.found.toSorted(SORTS[sort]), [filtered, sort]);
   const choose: Choose = (key, value) => setQuery(chosenIn(key, value));
-  const isFiltered = facets.some(({ key }) => query.has(key));
+  const keys = facets.map(({ key }) => key);
+  const isFiltered = keys.some((key) => query.has(key));
   return (
     <>
       <title>Sites - Fleet Ferry</title>
@@ -81,7 +83,7 @@ export const SitesView = () => {
           choose={choose}
         />
         {isFiltered && (
-          <Button component={Link} to="/sites" size="xs" variant="default">
+          <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
             Show all
           </Button>
         )}

@@ -1,0 +1,15 @@
+/** Parameters that the hub is asked with: a cursor is a place in the answer without or with them, and not in the other. */
+const ASKED: readonly string[] = ['environment', 'site', 'name', 'at'];
+
+/** The parameters of a view with one set, or removed by an empty value. */
+export const withChoice = (query: URLSearchParams, key: string, value: string): URLSearchParams => {
+  const next = new URLSearchParams(query);
+  if (value === '') next.delete(key);
+  else next.set(key, value);
+  if (ASKED.includes(key)) next.delete('cursor');
+  return next;
+};
+
+/** Without the choices that filter rows: order, columns and what was asked stay. */
+export const withoutChoices = (query: URLSearchParams, keys: readonly string[]): URLSearchParams =>
+  keys.reduce((rest, key) => (rest.has(key) ? withChoice(rest, key, '') : rest), query);
