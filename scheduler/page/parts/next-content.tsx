@@ -1,11 +1,11 @@
 import { Anchor, Loader, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
 import { Link } from 'react-router';
 import { defined } from '#bundles/defined';
 import { formatCount } from '#bundles/format-count';
 import { formatBytes } from '#cli/format-bytes';
 import { nextMedium, type NextMedium } from '#bundles/transport/hub/client';
-import { refusedOr, Refusal, send } from '../api/ask.ts';
+import { Refusal, send } from '../api/ask.ts';
+import { useAnswer } from '../api/use-answer.ts';
 
 import { State } from './state.tsx';
 
@@ -17,18 +17,10 @@ type Props = {
 
 /** What the next medium of a channel would carry, and its size, as fleet-export would plan it from what the hub knows. */
 export const NextContent = ({ channel, site }: Props) => {
-  const [answer, setAnswer] = useState<NextMedium | Refusal>();
-  useEffect(() => {
-    const gone = new AbortController();
-    const asked = defined({ channel, site });
-    refusedOr(send((options) => nextMedium(asked, options), { signal: gone.signal })).then(
-      setAnswer,
-      (error: unknown) => {
-        if (!gone.signal.aborted) throw error;
-      },
-    );
-    return () => gone.abort();
-  }, [channel, site]);
+  const answer = useAnswer({
+    id: `${channel} ${site ?? ''}`,
+    read: (signal) => send((options) => nextMedium(defined({ channel, site }), options), { signal }),
+  });
   if (answer === undefined) return <Loader size="sm" aria-label={`Planning the medium of ${channel}`} />;
   if (answer instanceof Refusal) return <Text size="sm">Its content is not known: {answer.message}</Text>;
   return <Content of={answer} />;

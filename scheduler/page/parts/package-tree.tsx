@@ -2,7 +2,8 @@ import { Anchor, Loader, Table, Text } from '@mantine/core';
 import { type ReactNode, useState } from 'react';
 import { Link } from 'react-router';
 import { getV1Package, type Package } from '#bundles/transport/hub/client';
-import { refusedOr, Refusal, send } from '../api/ask.ts';
+import { Refusal, send } from '../api/ask.ts';
+import { useAnswer } from '../api/use-answer.ts';
 import { Change } from './change.tsx';
 import { LongTable } from './long-table.tsx';
 import { State } from './state.tsx';
@@ -150,27 +151,26 @@ type NodeProps = {
   /** '<site>/<agent>' */
   readonly agent: string;
   readonly assignment: string;
+  /** Time of the view's answer: with a newer one, an open package is read again. */
+  readonly now: string;
   /** Beside its name: its state. */
   readonly children: ReactNode;
 };
 
-/** A package of an agent that opens to its objects. They are read when it is opened. */
-export const PackageNode = ({ agent, assignment, children }: NodeProps) => {
-  const [answer, setAnswer] = useState<Package | Refusal>();
+/** A package of an agent that opens to its objects. They are read when it is opened, and again with the view. */
+export const PackageNode = ({ agent, assignment, now, children }: NodeProps) => {
   const [isOpen, setOpen] = useState(false);
-  const open = (): void => {
-    setOpen(true);
-    if (answer === undefined || answer instanceof Refusal)
-      void refusedOr(send((options) => getV1Package({ agent, assignment }, options))).then(setAnswer);
-  };
+  const answer = useAnswer({
+    id: isOpen ? `${agent} ${assignment}` : null,
+    as: now,
+    read: (signal) => send((options) => getV1Package({ agent, assignment }, options), { signal }),
+  });
   return (
     <details
       className="package"
       onToggle={({ currentTarget, target }) => {
         // Groups inside it toggle, too.
-        if (target !== currentTarget) return;
-        if (currentTarget.open) open();
-        else setOpen(false);
+        if (target === currentTarget) setOpen(currentTarget.open);
       }}
     >
       <summary>

@@ -11,7 +11,6 @@ import {
   type Status,
   status,
   type StatusRow as Row,
-  type Where,
   where,
 } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
@@ -21,6 +20,7 @@ import { HealthText } from '../parts/health-text.tsx';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { PackageNode } from '../parts/package-tree.tsx';
+import { namesAt } from '../parts/names-at.ts';
 import { SiteValues } from '../parts/site-values.tsx';
 import { Judgement, State } from '../parts/state.tsx';
 import { byTone, toneOf } from '../parts/tone.ts';
@@ -67,21 +67,9 @@ export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise
     media: carried,
     events: happened,
     entries: decided.flatMap(({ entries }) => entries),
-    names: namesOf(site, running),
+    names: running instanceof Refusal ? new Map() : namesAt(site, running),
   };
 };
-
-/** @param running a refusal if nothing has the name of the site */
-const namesOf = (site: string, running: Where | Refusal): ReadonlyMap<string, string> =>
-  new Map(
-    running instanceof Refusal
-      ? []
-      : running.agents.flatMap((one) =>
-          one.running.map(
-            ({ assignment, name }) => [`${one.agent.slice(site.length + 1)} ${assignment}`, name] as const,
-          ),
-        ),
-  );
 
 /** The running packages of each agent of a site, the age and source of its reports, and its history. */
 export const SiteView = () => {
@@ -235,7 +223,12 @@ const Agent = ({ name, rows, carried, now, children }: AgentProps) => {
           {worstFirst(rows).map(
             (row) =>
               row.assignment !== null && (
-                <PackageNode key={row.assignment} agent={`${row.site}/${name}`} assignment={row.assignment}>
+                <PackageNode
+                  key={row.assignment}
+                  agent={`${row.site}/${name}`}
+                  assignment={row.assignment}
+                  now={now}
+                >
                   <Judgement row={row} />
                 </PackageNode>
               ),

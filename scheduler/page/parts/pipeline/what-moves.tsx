@@ -1,10 +1,10 @@
 import { Loader, Text } from '@mantine/core';
-import { useEffect, useState } from 'react';
 import { defined } from '#bundles/defined';
 import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import { candidateChanges, type PlannedChanges, releaseChanges } from '#bundles/transport/hub/client';
-import { refusedOr, Refusal, send } from '../../api/ask.ts';
+import { Refusal, send } from '../../api/ask.ts';
+import { useAnswer } from '../../api/use-answer.ts';
 import { Change } from '../change.tsx';
 import { Shape } from '../state.tsx';
 import type { Tone } from '../tone.ts';
@@ -49,20 +49,7 @@ export const movesOfReleases = ({ channel, from, to, only }: Releases): Moves =>
 
 /** What a decision is about, above its reason: packages, versions, configuration, and the sites concerned. Read when the dialog opens. */
 export const WhatMoves = ({ title, moves }: { readonly title: string; readonly moves: Moves }) => {
-  const { id, read } = moves;
-  const [found, setFound] = useState<{ readonly id: string; readonly answer: PlannedChanges | Refusal }>();
-  useEffect(() => {
-    const gone = new AbortController();
-    refusedOr(read(gone.signal)).then(
-      (answer) => setFound({ id, answer }),
-      (error: unknown) => {
-        if (!gone.signal.aborted) throw error;
-      },
-    );
-    return () => gone.abort();
-    // `read` is made anew with each drawing; `id` says whether it would read something else.
-  }, [id]);
-  const answer = found?.id === id ? found.answer : undefined;
+  const answer = useAnswer(moves);
   if (answer === undefined) return <Loader size="sm" aria-label="Reading what would change" />;
   const why = answer instanceof Refusal ? answer.message : answer.why;
   if (answer instanceof Refusal || !answer.known)
