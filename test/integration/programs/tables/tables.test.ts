@@ -249,6 +249,10 @@ describeWith(['dockerRegistry'], 'tables on a terminal of 80 columns', ({ docker
     await changes('scheduler', 'approvals', 'export', CHANNEL, '--out', join(home, 'out'), ...words);
   });
 
+  it('fit, and nothing in them is lost: the check of a configuration of the hub', async () => {
+    await reads('scheduler', 'serve', '--check', '--config', at('fleet-scheduler.yaml'));
+  });
+
   it('were all tried', async () => {
     const missing = (await printingCommands()).filter((name) => !covered.has(name));
     expect(missing).toEqual([]);
