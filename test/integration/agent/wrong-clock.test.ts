@@ -117,4 +117,24 @@ describeWith(['faketime'], 'a site whose clock is a year wrong', ({ faketime }) 
     await carryHome(office, site);
     expect(await verdicts()).toEqual(new Set(['complies']));
   });
+
+  it('with leases: two months ahead refuses them, a year back takes them, and is healthy when the clock is right', async () => {
+    succeed(await office.scheduler('sites', 'set', SITE, '--agent', 'press-1', '--freshness', 'lease:14d'));
+    const words = ['lease', 'renew', '--channel', 'prod/factory-host', '--days', '30'];
+    succeed(await office.scheduler(...words));
+    const medium = await next();
+    // The release is valid for 180 days, its lease for 30.
+    const refused = await agentAt('+60d', 'import', medium);
+    expect(refused.code).not.toBe(0);
+    expect(said(refused)).toContain('LEASE_MISSING');
+    succeed(await agentAt('-365d', 'import', medium));
+    expect(said(await agentAt('-365d', 'status'))).toMatch(/^Lease +\d+, live until /m);
+    expect(said(await agentAt('+60d', 'status'))).toMatch(/^Stale +since .* lease/m);
+    succeed(await site.agent('import', medium));
+    const state = said(await site.agent('status'));
+    expect(state).toMatch(/^Lease +\d+, live until /m);
+    expect(state).not.toContain('Stale');
+    await carryHome(office, site);
+    expect(await verdicts()).toEqual(new Set(['complies']));
+  });
 });
