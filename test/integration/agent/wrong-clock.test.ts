@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { cp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -44,6 +46,16 @@ describeWith(['faketime'], 'a site whose clock is a year wrong', ({ faketime }) 
       {
         cwd: office.folder,
         env: { ...process.env, LD_PRELOAD: faketime, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+      },
+    );
+  const startAt = (clock: string, ...words: readonly string[]) =>
+    spawn(
+      process.execPath,
+      [programFile('agent'), ...words, '--config', join(office.folder, 'sites', SITE, 'agent.yaml')],
+      {
+        cwd: office.folder,
+        env: { ...process.env, LD_PRELOAD: faketime, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+        stdio: 'ignore',
       },
     );
   const said = ({ stdout, stderr }: Outcome): string => stdout + stderr;
@@ -134,6 +146,23 @@ describeWith(['faketime'], 'a site whose clock is a year wrong', ({ faketime }) 
     const state = said(await site.agent('status'));
     expect(state).toMatch(/^Lease +\d+, live until /m);
     expect(state).not.toContain('Stale');
+    await carryHome(office, site);
+    expect(await verdicts()).toEqual(new Set(['complies']));
+  });
+
+  it('a year ahead: an agent that runs keeps no lock from one whose clock is right, also when it is killed', async () => {
+    const running = startAt('+365d', 'run');
+    try {
+      await expect
+        .poll(async () => said(await agentAt('+0d', 'doctor')), { timeout: 60_000 })
+        .toMatch(/^service +good/m);
+      // Each waits for the other.
+      succeed(await site.agent('import', await next()));
+    } finally {
+      running.kill('SIGKILL');
+      await once(running, 'exit');
+    }
+    succeed(await site.agent('run', '--once'));
     await carryHome(office, site);
     expect(await verdicts()).toEqual(new Set(['complies']));
   });
