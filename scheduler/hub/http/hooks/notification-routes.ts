@@ -3,12 +3,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { FleetError } from '#bundles/errors';
 import { createLimit } from '#bundles/transport/publish/limit';
 import { authenticateFollower } from '../../ingest/followers/authenticate-follower.ts';
+import { releasedBundles } from '../../ingest/followers/find-bundle.ts';
 import { MAX_NOTIFICATION_BYTES, type Notification } from '../../ingest/followers/notification.ts';
 import { readArgoCd } from '../../ingest/followers/read-argo-cd.ts';
 import { readFlux } from '../../ingest/followers/read-flux.ts';
 import { readRancherFleet } from '../../ingest/followers/read-rancher-fleet.ts';
 import { type NotificationResult, takeNotification } from '../../ingest/followers/take-notification.ts';
 import type { FollowerKind } from '../../store/tables.ts';
+import { channelOf } from '../../sites/agent-record.ts';
 import { OWN_PROOF } from '../access/access.ts';
 import type { Context } from '../context.ts';
 import type { HubServer } from '../hub-server.ts';
@@ -63,10 +65,11 @@ export const notificationRoutes = async (
             body,
           });
           checkQuota(quota.take(id, 1), id, reply);
+          const bundles = releasedBundles(hub, channelOf(follower));
           const results: NotificationResult[] = [];
           for (const notification of READERS[kind](body)) {
             const result = await inTurn(() =>
-              takeNotification(hub, follower, { notification, body, now: clock() }),
+              takeNotification(hub, follower, { notification, body, now: clock(), bundles }),
             );
             context.metrics.notifications.inc({ from: kind, result });
             results.push(result);

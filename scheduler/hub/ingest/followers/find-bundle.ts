@@ -18,22 +18,52 @@ export type FoundBundle = {
   readonly assignments: ReadonlyMap<string, { readonly id: string; readonly package: Digest }>;
 };
 
+/** Answers of one post: the layout is opened once, and a bundle is read once. @throws FleetError the codes of listReleases and readBundle */
+export type ReleasedBundles = {
+  /** The bundle that a notification names, among the verified releases of the channel; undefined: no release in the layout names it. */
+  readonly find: (digest: Digest) => Promise<FoundBundle | undefined>;
+  /** The newest released bundle whose assignment of this namespace has the package. */
+  readonly findWith: (named: NamedPackage) => Promise<Digest | undefined>;
+};
+
 type Bundles = ReadonlyMap<Digest, FoundBundle['releases']>;
 
-/** Bundles of each channel's releases, with the digests of the artifacts that they were read from. */
-const released = new WeakMap<TrustRoot, Map<string, { readonly from: string; readonly bundles: Bundles }>>();
+/** Bundles of a channel's releases, by the digests of the artifacts that they were read from. */
+type Known = {
+  readonly from: string;
+  readonly bundles: Bundles;
+  /** What each bundle deploys. Its digest names its content, so the next release adds only its own. */
+  readonly deployed: Map<Digest, readonly string[]>;
+  /** The newest bundle of each deployed package. */
+  index: Promise<ReadonlyMap<string, Digest>> | undefined;
+};
 
-/**
- * Finds the bundle that a notification names among the verified releases of the follower's channel.
- * @returns undefined if no release in the layout names it @throws FleetError the codes of listReleases and readBundle
- */
-export const findBundle = async (
-  { layout: directory, keys }: Pick<Hub, 'layout' | 'keys'>,
-  channel: Channel,
+const released = new WeakMap<TrustRoot, Map<string, Known>>();
+
+/** Opens the released bundles of the follower's channel when the first question comes. */
+export const releasedBundles = (hub: Pick<Hub, 'layout' | 'keys'>, channel: Channel): ReleasedBundles => {
+  let opening: Promise<readonly [Layout, Known]> | undefined;
+  const open = (): NonNullable<typeof opening> => (opening ??= openKnown(hub, channel));
+  const found = new Map<Digest, Promise<FoundBundle | undefined>>();
+  return {
+    find: (digest) => {
+      const one = found.get(digest) ?? findIn(open(), digest);
+      found.set(digest, one);
+      return one;
+    },
+    findWith: async ({ namespace, deployed }) => {
+      const [layout, known] = await open();
+      return (await indexOf(layout, known)).get(deployedAt(namespace, deployed));
+    },
+  };
+};
+
+const findIn = async (
+  opening: Promise<readonly [Layout, Known]>,
   digest: Digest,
 ): Promise<FoundBundle | undefined> => {
-  const layout = await openOrStartLayout(directory);
-  const releases = (await readBundles(layout, channel, keys)).get(digest);
+  const [layout, { bundles }] = await opening;
+  const releases = bundles.get(digest);
   if (!releases) return undefined;
   const { config } = await readBundle(layout.blobs, digest);
   return {
@@ -47,44 +77,64 @@ export const findBundle = async (
   };
 };
 
-/** The newest released bundle of the channel whose assignment of this namespace has the package. @throws as findBundle */
-export const findBundleWith = async (
-  hub: Pick<Hub, 'layout' | 'keys'>,
-  channel: Channel,
-  { namespace, deployed }: NamedPackage,
-): Promise<Digest | undefined> => {
-  const layout = await openOrStartLayout(hub.layout);
-  // Most often it is the newest one.
-  const newest = [...(await readBundles(layout, channel, hub.keys))].toSorted(
-    ([, [one]], [, [other]]) => (other?.version ?? 0) - (one?.version ?? 0),
-  );
-  for (const [digest] of newest) {
-    const { config } = await readBundle(layout.blobs, digest);
-    const found = config.assignments.find((one) => (one.namespace ?? one.id) === namespace);
-    if (found !== undefined && deployedPackage(found.package) === deployed) return digest;
-  }
-  return undefined;
+const deployedAt = (namespace: string, deployed: string): string => `${namespace} ${deployed}`;
+
+/** Made once until the channel has another release; a failure is not kept. */
+const indexOf = (layout: Layout, known: Known): Promise<ReadonlyMap<string, Digest>> => {
+  if (known.index) return known.index;
+  const index = makeIndex(layout, known);
+  known.index = index;
+  index.catch(() => {
+    known.index = undefined;
+  });
+  return index;
 };
 
-const readBundles = async (
+const makeIndex = async (
   layout: Layout,
+  { bundles, deployed }: Known,
+): Promise<ReadonlyMap<string, Digest>> => {
+  const index = new Map<string, Digest>();
+  const oldest = [...bundles].toSorted(
+    ([, [one]], [, [other]]) => (one?.version ?? 0) - (other?.version ?? 0),
+  );
+  for (const [digest] of oldest) {
+    const packages = deployed.get(digest) ?? (await readDeployed(layout, digest));
+    deployed.set(digest, packages);
+    for (const one of packages) index.set(one, digest);
+  }
+  return index;
+};
+
+const readDeployed = async (layout: Layout, digest: Digest): Promise<readonly string[]> => {
+  const { config } = await readBundle(layout.blobs, digest);
+  const packages = new Map<string, string>();
+  for (const { id, namespace = id, package: content } of config.assignments)
+    if (!packages.has(namespace)) packages.set(namespace, deployedAt(namespace, deployedPackage(content)));
+  return [...packages.values()];
+};
+
+const openKnown = async (
+  { layout: directory, keys: { roots, root } }: Pick<Hub, 'layout' | 'keys'>,
   channel: Channel,
-  { roots, root }: Hub['keys'],
-): Promise<Bundles> => {
+): Promise<readonly [Layout, Known]> => {
+  const layout = await openOrStartLayout(directory);
   const own = `${channelRepository(channel)}:`;
   const from = layout.manifests
     .filter((manifest) => referenceOf(manifest)?.startsWith(own))
     .map(({ digest }) => digest)
     .join(' ');
-  const known = released.get(root) ?? new Map<string, { readonly from: string; readonly bundles: Bundles }>();
-  released.set(root, known);
-  const before = known.get(formatChannel(channel));
-  if (before?.from === from) return before.bundles;
+  const channels = released.get(root) ?? new Map<string, Known>();
+  released.set(root, channels);
+  const before = channels.get(formatChannel(channel));
+  if (before?.from === from) return [layout, before];
   const bundles = new Map<Digest, FoundBundle['releases'][number][]>();
   for (const { release, bundles: named } of await listReleases(layout, channel, roots)) {
     const { version, issuedAt } = release.predicate;
     for (const bundle of named) bundles.set(bundle, [...(bundles.get(bundle) ?? []), { version, issuedAt }]);
   }
-  known.set(formatChannel(channel), { from, bundles });
-  return bundles;
+  const kept = [...(before?.deployed ?? [])].filter(([digest]) => bundles.has(digest));
+  const known: Known = { from, bundles, deployed: new Map(kept), index: undefined };
+  channels.set(formatChannel(channel), known);
+  return [layout, known];
 };

@@ -14,6 +14,9 @@ import {
   timeOf,
 } from './notification.ts';
 
+/** More than a post of real ones holds: each has more than half a KiB of labels and state. */
+const MAX_DEPLOYMENTS = 500;
+
 /**
  * Reads what the job on the management cluster posts (docs/how-to/flux-and-argo-cd.md): the BundleDeployments of one cluster. Their labels
  * say which package they deploy, as Rancher Fleet names neither our bundle nor a commit of our tree. A repository with several Bundles
@@ -26,6 +29,12 @@ export const readRancherFleet = (body: Uint8Array): readonly Notification[] => {
   if (at === undefined) throw invalid('the notification has no observedAt');
   const cluster = objectName(said, 'namespace');
   if (!Array.isArray(said['deployments'])) throw invalid('deployments is not a list');
+  const count = said['deployments'].length;
+  if (count > MAX_DEPLOYMENTS)
+    throw invalid(
+      `the notification has ${count} deployments, and the hub takes ${MAX_DEPLOYMENTS} at a time`,
+      'Post the BundleDeployments of one cluster, selected by the label of our packages; more of them in several posts, those of one assignment together',
+    );
   const deployments = said['deployments'].map((one: unknown) => readDeployment(one));
   return [...Map.groupBy(deployments, ({ namespace }) => namespace)].map(([namespace, ofOne]) => {
     const deployed = new Set(ofOne.map((one) => one.deployed));

@@ -5,7 +5,7 @@ import { formatTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import type { AgentRow, FollowerObjectRow, Tx } from '../../store/tables.ts';
-import { findBundle, findBundleWith, type FoundBundle } from './find-bundle.ts';
+import { type FoundBundle, type ReleasedBundles, releasedBundles } from './find-bundle.ts';
 import { bundleAt } from './tree-commits.ts';
 import { type FollowerState, invalid, type Notification } from './notification.ts';
 import { type NewEvent, storeEvents } from './store-events.ts';
@@ -33,7 +33,14 @@ export const takeNotification = async (
     notification,
     body,
     now,
-  }: { readonly notification: Notification; readonly body: Uint8Array; readonly now: Date },
+    bundles = releasedBundles(hub, channelOf(follower)),
+  }: {
+    readonly notification: Notification;
+    readonly body: Uint8Array;
+    readonly now: Date;
+    /** Shared by the notifications of one post. */
+    readonly bundles?: ReleasedBundles;
+  },
 ): Promise<NotificationResult> => {
   const { at, commit, word, object } = notification;
   if (new Date(at).getTime() > now.getTime() + AHEAD_MS)
@@ -44,22 +51,23 @@ export const takeNotification = async (
   if (word === null) return 'noted';
   const inTree = commit === null ? undefined : await bundleAt(hub.store.db, follower, commit);
   // An application's own repository, or a commit of the tree that is not read yet: Flux repeats what it says.
-  const named =
-    notification.package && (await findBundleWith(hub, channelOf(follower), notification.package));
+  const named = notification.package && (await bundles.findWith(notification.package));
   const bundle = inTree ?? named ?? notification.bundle;
   if (bundle === null && commit !== null && word.kind !== 'failed') return 'noted';
-  const found = bundle === null ? undefined : await findBundle(hub, channelOf(follower), bundle);
+  const found = bundle === null ? undefined : await bundles.find(bundle);
   if (!found && (bundle !== null || word.kind !== 'failed'))
     throw invalid(
       `${object} names ${bundle === null ? 'no bundle' : shortDigest(bundle)}, which no release of ${formatChannel(channelOf(follower))} has`,
       'Notify only about objects that follow the channel that this follower was registered with',
     );
-  const digest = digestOf(body);
+  // A post about Rancher Fleet has notifications about several objects, each of which is a report.
+  const digest = notification.package ? digestOf(`${object} ${digestOf(body)}`) : digestOf(body);
   return await hub.store.transact(async (tx) => {
     const agent = await currentRow(tx, follower);
     const before = await knownObject(tx, agent, object);
     if (before?.digest === digest) return 'known';
     if (before && before.at > at) return 'older';
+    if (await isStored(tx, agent, digest)) return 'known';
     if (!before) await checkCount(tx, agent);
     const state = word.kind === 'failed' ? `failed ${word.code}` : word.kind;
     await storeObject(tx, { agent: agent.id, life: agent.life, object, at, digest, bundle, state });
@@ -96,6 +104,18 @@ const knownObject = (
     .where('life', '=', life)
     .where('object', '=', object)
     .executeTakeFirst();
+
+/** Whether it came before, and another one of the same second since. */
+const isStored = async (tx: Tx, { id, life }: AgentRow, digest: Digest): Promise<boolean> => {
+  const report = await tx
+    .selectFrom('report')
+    .select('digest')
+    .where('agent', '=', id)
+    .where('life', '=', life)
+    .where('digest', '=', digest)
+    .executeTakeFirst();
+  return report !== undefined;
+};
 
 /** @throws FleetError TOO_MANY */
 const checkCount = async (tx: Tx, { id, life }: AgentRow): Promise<void> => {

@@ -412,6 +412,20 @@ describe('what the job on the management cluster posts of Rancher Fleet', () => 
     expect(after.agents[0]?.accepted?.version).toBe(2);
   });
 
+  it('takes the states of several assignments from one post', async () => {
+    await using made = await withFollower('rancher-fleet');
+    const content = async (name: string) => packageOf(made, made.bundle, name);
+    const both = [deployment('web', await content('web')), deployment('api', await content('api'))];
+    expect(await send(made, both)).toMatchObject({ status: 202, body: { result: 'taken' } });
+    expect(await verdicts(made)).toEqual({ api: 'complies', web: 'complies' });
+    expect(await send(made, both)).toMatchObject({ status: 202, body: { result: 'known' } });
+    // Another one of the same second, and the first one again.
+    const drifted = [deployment('web', await content('web'), {}, { nonModified: false })];
+    expect(await send(made, drifted)).toMatchObject({ status: 202, body: { result: 'taken' } });
+    expect(await send(made, both)).toMatchObject({ status: 202 });
+    expect(await verdicts(made)).toMatchObject({ web: 'drifted' });
+  });
+
   it('shows drift, an object that is not ready, and why nothing was deployed', async () => {
     const text = { kind: 'ConfigMap', name: 'text' };
     await using made = await withFollower('rancher-fleet');
