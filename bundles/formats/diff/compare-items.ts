@@ -6,7 +6,7 @@ import { HOST_PACKAGE } from '../bundle/host-package.ts';
 import { compareBytes } from '../../digest.ts';
 import { isRecord } from '../../is-record.ts';
 import { namesSecretValue } from '../author-schema/names-secret-value.ts';
-import { holdsSecret, maskSecrets } from './mask-secrets.ts';
+import { asConfigMap, holdsSecret, maskSecrets, namesSecretInText, PLATFORM_CONFIG } from './mask-secrets.ts';
 import type { Item } from './read-items.ts';
 import { mayHoldSecret, parseText } from './read-text.ts';
 
@@ -19,9 +19,6 @@ export type ItemDiff = {
   /** Hunks of a unified diff, without a head. */
   readonly diff: string;
 };
-
-/** The name of the platform's configuration, with any extension. */
-export const PLATFORM_CONFIG = 'platform-config';
 
 /** Limit of differing lines; above it the diff is not computed. */
 const MAX_EDITS = 1_000;
@@ -63,7 +60,8 @@ const contentOf = (item: Item | undefined): Content => {
   if (!item) return { values: undefined, text: '' };
   if (item.object) return { values: [item.object], text: undefined };
   if (item.unshown !== undefined) return { values: undefined, text: `${item.unshown}: not shown\n` };
-  if (posix.parse(item.file).name === PLATFORM_CONFIG) return contentOfConfig(item.text);
+  const { name, ext } = posix.parse(item.file);
+  if (name === PLATFORM_CONFIG) return contentOfConfig(item.text, ext);
   // One line of JSON: only its fields can be compared.
   const isHostPackage = item.file === HOST_PACKAGE;
   if (!isHostPackage && !mayHoldSecret(item.text)) return { values: undefined, text: item.text };
@@ -75,23 +73,48 @@ const contentOf = (item: Item | undefined): Content => {
 };
 
 /** The platform's configuration as a file of a host, without Secrets and without the text of values whose names are those of secrets. */
-const contentOfConfig = (text: string): Content => {
+const contentOfConfig = (text: string, extension: string): Content => {
   const values = parseText(text);
-  if (values?.every((one) => isRecord(one))) {
-    const maps = values.map((data) => ({ kind: 'ConfigMap', data }));
-    if (holdsSecret(maps) && !values.some(({ kind }) => typeof kind === 'string'))
-      return { values: maps, text: undefined, isConfig: true };
-    return holdsSecret(maps) || holdsSecret(values) ? UNSHOWN_CONFIG : { values: undefined, text };
+  if (values?.every((one) => typeof one === 'object')) {
+    const maps = values.map(asConfigMap);
+    if (values.some((one) => isRecord(one) && typeof one['kind'] === 'string'))
+      return holdsSecret(maps) || holdsSecret(values) ? UNSHOWN_CONFIG : { values: undefined, text };
+    return holdsSecret(maps)
+      ? { values: maps, text: undefined, isConfig: true }
+      : { values: undefined, text };
   }
-  if (mayHoldSecret(text)) return UNSHOWN_CONFIG;
-  const lines = text.split('\n').map((line) => {
-    const [, start = '', name = ''] = /^(\s*(?:export\s+)?([\w.-]+)\s*[=:]\s*)/.exec(line) ?? [];
-    return namesSecretValue(name) ? { start, value: line.slice(start.length) } : { start: line };
-  });
-  if (lines.some(({ value = '' }) => !ENDS_ON_ITS_LINE.test(value))) return UNSHOWN_CONFIG;
+  const isCutOff = STRUCTURED.has(extension) && namesSecretInText(text);
+  if (isCutOff || mayHoldSecret(text)) return UNSHOWN_CONFIG;
+  const lines = text.split('\n').map(lineOf);
+  if (
+    lines.some(({ value = '', isPart }) => !ENDS_ON_ITS_LINE.test(value) || (isPart && ENDS_OPEN.test(value)))
+  )
+    return UNSHOWN_CONFIG;
   const shown = lines.map(({ start, value }) => (value === undefined ? start : `${start}***`));
   return { values: undefined, text: shown.join('\n') };
 };
+
+const STRUCTURED: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
+
+/** A line of an env file or a shell script. */
+type Line = {
+  /** What is shown of it. */
+  readonly start: string;
+  /** The secret value after that, if there is one. */
+  readonly value?: string;
+  /** A part of the value has the name of a secret, and not the variable. */
+  readonly isPart: boolean;
+};
+
+const lineOf = (line: string): Line => {
+  const [, start = '', name = ''] = /^(\s*(?:export\s+)?([\w.-]+)\s*[=:]\s*)/.exec(line) ?? [];
+  const value = line.slice(start.length);
+  const isPart = !namesSecretValue(name);
+  return isPart && !namesSecretInText(value) ? { start: line, isPart } : { start, value, isPart };
+};
+
+/** The value of the last name in it is on the next line. */
+const ENDS_OPEN = /[=:]\s*$/;
 
 const UNSHOWN_CONFIG: Content = {
   values: undefined,

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { stringify } from 'yaml';
 import { isRecord } from '../../is-record.ts';
 import { namesSecretValue } from '../author-schema/names-secret-value.ts';
 import { mayHoldSecret, parseText } from './read-text.ts';
@@ -24,6 +25,9 @@ const SHOWN_OF_GENERATOR: ReadonlySet<string> = new Set([
 ]);
 /** Fields with values in kinds besides Secret (template of SealedSecret, ClusterSecret). */
 const VALUE_FIELDS: ReadonlySet<string> = new Set(['data', 'stringData']);
+
+/** The name of the platform's configuration: of its ConfigMap, and with any extension of its files. */
+export const PLATFORM_CONFIG = 'platform-config';
 
 /** Annotation in which kubectl and others keep a copy of the whole object. */
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
@@ -52,11 +56,15 @@ type Masking = {
   readonly nested: number;
   /** In an object of a kind like SealedSecret. */
   readonly inSecretKind?: boolean;
+  /** Values whose names are those of secrets are hidden: at every depth, and also in text. */
+  readonly byName?: 'fields' | 'fields and text';
 };
 
 const mask = (value: unknown, other: unknown, masking: Masking): unknown => {
-  if (typeof value === 'string')
-    return isSecretText(value, masking.nested) ? hidden(value, other, masking) : value;
+  if (typeof value === 'string') {
+    if (isSecretText(value, masking.nested)) return hidden(value, other, masking);
+    return masking.byName === 'fields and text' ? maskText(value, other, masking) : value;
+  }
   if (Array.isArray(value)) {
     const others: readonly unknown[] = Array.isArray(other) ? other : [];
     return value.map((item, index) => mask(item, others[index], masking));
@@ -67,10 +75,11 @@ const mask = (value: unknown, other: unknown, masking: Masking): unknown => {
   const others = fieldsOf(other) ?? {};
   if (kind === 'secret') return maskSecret(fields, others, masking);
   if (kind === 'configmap') return maskConfigMap(fields, others, masking);
-  if (isPrivate(fields)) return maskPrivate(fields, others, masking);
+  if (isPrivate(fields) && masking.byName === undefined) return maskPrivate(fields, others, masking);
   const within = kind === '' ? masking : { ...masking, inSecretKind: kind.includes('secret') };
   return mapFields(fields, (field, key) => {
     const beside = others[key];
+    if (isHiddenByName(fields, key, masking)) return hidden(field, beside, masking);
     if (kind === 'secretlist' && key === 'items') return maskItems(field, beside, masking, maskSecret);
     if (key === 'secretGenerator') return maskItems(field, beside, masking, maskGenerator);
     if (within.inSecretKind === true && VALUE_FIELDS.has(key) && fieldsOf(field))
@@ -92,22 +101,63 @@ const maskSecret = (fields: Fields, others: Fields, masking: Masking): Fields =>
     return key === 'metadata' ? maskMetadata(field, others[key], masking) : mask(field, others[key], masking);
   });
 
-/** Hides values of a ConfigMap whose names are those of secrets, as values of sites with these names are withheld. */
-const maskConfigMap = (fields: Fields, others: Fields, masking: Masking): Fields =>
-  mapFields(fields, (field, key) => {
-    const [values, beside] = [fieldsOf(field), others[key]];
-    if (key === 'metadata') return maskMetadata(field, beside, masking, namesSecretIn(fields));
-    if (!values || !VALUE_FIELDS_OF_CONFIG.has(key)) return mask(field, beside, masking);
-    const inside = fieldsOf(beside) ?? {};
-    return mapFields(values, (value, name) =>
-      namesSecretValue(name) ? hidden(value, inside[name], masking) : mask(value, inside[name], masking),
-    );
+/** Whether a field has the name of a secret, or is the `value` beside a `name` or `key` that is one, as in lists of variables. */
+const isHiddenByName = (fields: Fields, key: string, { byName }: Masking): boolean => {
+  if (byName === undefined) return false;
+  if (namesSecretValue(key)) return true;
+  const names = [fields['name'], fields['key']];
+  return key === 'value' && names.some((name) => typeof name === 'string' && namesSecretValue(name));
+};
+
+/** Text of the platform's configuration: of YAML and JSON the secret values are hidden, other text that names one is hidden whole. */
+const maskText = (text: string, other: unknown, masking: Masking): string => {
+  const values = masking.nested < MAX_NESTED ? parseText(text) : undefined;
+  if (!values) return namesSecretInText(text) ? (hidden(text, other, masking) as string) : text;
+  const others = typeof other === 'string' ? (parseText(other) ?? []) : [];
+  const masked = mask(values, others, { ...masking, nested: masking.nested + 1 });
+  if (isDeepStrictEqual(masked, values)) return text;
+  return (masked as readonly unknown[])
+    .map((value) => stringify(value, { lineWidth: 0, aliasDuplicateObjects: false }))
+    .join('---\n');
+};
+
+/** Whether a text gives a value to a name of a secret, as in 'password: x', '{"password": "x"}' and 'password=x'. */
+export const namesSecretInText = (text: string): boolean =>
+  FLOW_KEY.test(text) || text.matchAll(NAMED).some(([, name = '']) => namesSecretValue(name));
+
+/** Each name is found from its beginning only, so that the time grows with the text. */
+const NAMED = /(?<![\w.-])([\w.-]+)\\*["']?\s*[=:]/g;
+/** Forms of YAML in which a name need not stand before its colon as it is: '? key', and escapes in double quotes. */
+const FLOW_KEY = /(?:^|[\n,{[])[ \t]*(?:- *)*\?\s|\\[xuU][0-9a-f]/i;
+
+/** The platform's configuration as a file has it, to be masked like its ConfigMap. */
+export const asConfigMap = (data: unknown): Fields => ({
+  kind: 'ConfigMap',
+  metadata: { name: PLATFORM_CONFIG },
+  data,
+});
+
+/**
+ * Hides values of a ConfigMap whose names are those of secrets, as values of sites with these names are withheld. In the platform's
+ * configuration, whose mappings and lists become text there, also names in text.
+ */
+const maskConfigMap = (fields: Fields, others: Fields, masking: Masking): Fields => {
+  const name = fieldsOf(fields['metadata'])?.['name'];
+  const isPlatform = typeof name === 'string' && name.startsWith(PLATFORM_CONFIG);
+  const byName = masking.byName ?? (isPlatform ? 'fields and text' : 'fields');
+  const values = { ...masking, byName } as const;
+  const isShown = [...VALUE_FIELDS_OF_CONFIG].every((key) =>
+    isDeepStrictEqual(mask(fields[key], undefined, values), fields[key]),
+  );
+  return mapFields(fields, (field, key) => {
+    const beside = others[key];
+    if (key === 'metadata') return maskMetadata(field, beside, masking, !isShown);
+    if (isHiddenByName(fields, key, masking)) return hidden(field, beside, masking);
+    return mask(field, beside, VALUE_FIELDS_OF_CONFIG.has(key) ? values : masking);
   });
+};
 
 const VALUE_FIELDS_OF_CONFIG: ReadonlySet<string> = new Set(['data', 'binaryData']);
-
-const namesSecretIn = (fields: Fields): boolean =>
-  [...VALUE_FIELDS_OF_CONFIG].some((key) => Object.keys(fieldsOf(fields[key]) ?? {}).some(namesSecretValue));
 
 /** Hides digest and size of a file that only its owner may read on the host: they would reveal whether two contents are equal. */
 const maskPrivate = (fields: Fields, others: Fields, masking: Masking): Fields =>

@@ -1,7 +1,6 @@
 import { posix } from 'node:path';
 import { type ChangedValue, changedValues } from '#bundles/formats/author-schema/changed-values';
-import { PLATFORM_CONFIG } from '#bundles/formats/diff/compare-items';
-import { maskSecrets } from '#bundles/formats/diff/mask-secrets';
+import { asConfigMap, maskSecrets, PLATFORM_CONFIG } from '#bundles/formats/diff/mask-secrets';
 import type { Item } from '#bundles/formats/diff/read-items';
 import { parseText } from '#bundles/formats/diff/read-text';
 import { isRecord } from '#bundles/is-record';
@@ -20,10 +19,10 @@ export const comparedValues = (before: Items, after: Items): readonly ChangedVal
 
 const valuesOf = (before: Items, after: Items, side: 'old' | 'new'): Readonly<Record<string, Json>> =>
   Object.fromEntries(
-    [...(side === 'old' ? before : after)].flatMap(([key, item]) => {
+    [...(side === 'old' ? before : after).keys()].flatMap((key) => {
       // Masked together: values of secrets that differ are marked.
       const masked = maskSecrets(contentOf(before.get(key)), contentOf(after.get(key)));
-      return (masked[side === 'old' ? 0 : 1] ?? []).flatMap((content) => pairsOf(item, content));
+      return (masked[side === 'old' ? 0 : 1] ?? []).flatMap((content) => pairsOf(content));
     }),
   );
 
@@ -31,12 +30,11 @@ const contentOf = (item: Item | undefined): readonly unknown[] | undefined => {
   if (!item || item.unshown !== undefined) return undefined;
   if (item.object) return item.object['kind'] === 'ConfigMap' ? [item.object] : undefined;
   const { name } = posix.parse(item.file);
-  return name === PLATFORM_CONFIG ? parseText(item.text) : undefined;
+  return name === PLATFORM_CONFIG ? parseText(item.text)?.map(asConfigMap) : undefined;
 };
 
-const pairsOf = ({ object }: Item, content: unknown): readonly (readonly [string, Json])[] => {
+const pairsOf = (content: unknown): readonly (readonly [string, Json])[] => {
   if (!isRecord(content)) return [];
-  if (!object) return Object.entries(content).map(([key, value]) => [key, toJson(value)]);
   const { metadata, data } = content;
   if (!isRecord(data)) return [];
   const name = isRecord(metadata) ? String(metadata['name']) : '';

@@ -82,3 +82,77 @@ test.each([
     expect(compareItems(itemOf(text), itemOf(text.replace('hush', 'loud')))?.diff).not.toMatch(/hush|loud/);
   },
 );
+
+test.each([
+  [
+    'platform-config.yaml',
+    'port: 80\ndb: { host: here, password: hush }\n',
+    'port: 81\ndb: { host: here, password: hush2 }\n',
+  ],
+  [
+    'platform-config.yaml',
+    'port: 80\ndbs:\n- { host: here, login: { apiToken: hush } }\n',
+    'port: 81\ndbs:\n- { host: here, login: { apiToken: hush2 } }\n',
+  ],
+  ['platform-config.yaml', '- port: 80\n- password: hush\n', '- port: 81\n- password: hush2\n'],
+  [
+    'platform-config.yaml',
+    'port: 80\nenv:\n- { name: DB_PASSWORD, value: hush }\n',
+    'port: 81\nenv:\n- { name: DB_PASSWORD, value: hush2 }\n',
+  ],
+  [
+    'platform-config.yaml',
+    'port: 80\napp.yaml: |\n  db:\n    password: hush\n',
+    'port: 81\napp.yaml: |\n  db:\n    password: hush2\n',
+  ],
+  [
+    'platform-config.yaml',
+    'port: 80\napp.properties: |\n  db.password=hush\n',
+    'port: 81\napp.properties: |\n  db.password=hush2\n',
+  ],
+  ['platform-config.json', '{"port":80,"db":{"password":"hush"}}', '{"port":81,"db":{"password":"hush2"}}'],
+  [
+    'platform-config.env',
+    `PORT=80\nDB='{"host":"here","password":"hush"}'\n`,
+    `PORT=81\nDB='{"host":"here","password":"hush2"}'\n`,
+  ],
+  [
+    'map.yaml',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: platform-config }\ndata:\n  port: "80"\n  db: "host: here\\npassword: hush\\n"\n',
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: { name: platform-config }\ndata:\n  port: "81"\n  db: "host: here\\npassword: hush2\\n"\n',
+  ],
+])(
+  'configuration with a secret value below the top level, %s %j, is compared without its text',
+  (path, old, now) => {
+    const [before] = [...readItems(new Map([[path, Buffer.from(old)]])).values()];
+    const [after] = [...readItems(new Map([[path, Buffer.from(now)]])).values()];
+    const diff = compareItems(before, after)?.diff ?? '';
+    expect(diff).toMatch(/-.*80[^]*\+.*81/);
+    expect(diff).not.toContain('hush');
+    expect(diff).toContain('***');
+    const [other] = [...readItems(new Map([[path, Buffer.from(old.replaceAll('hush', 'loud'))]])).values()];
+    const secret = compareItems(before, other)?.diff;
+    expect(secret).toMatch(/\(before\)[^]*\(after\)/);
+    expect(secret).not.toMatch(/hush|loud/);
+  },
+);
+
+test.each([
+  ['yaml', 'port: 80\n\tdb: [\npassword: |\n  hush\n'],
+  ['json', '{"db": {"password": "hush"}'],
+  ['env', `DB='{"password":\n"hush"}'\n`],
+])('configuration that cannot be read and names a secret value is not shown: %s', (extension, text) => {
+  const path = `platform-config.${extension}`;
+  const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+  expect(compareItems(itemOf('A: 1\n'), itemOf(text))?.diff).not.toContain('hush');
+});
+
+test('configuration without a secret value is shown as it is, and its text that is YAML keeps its other fields', () => {
+  const path = 'platform-config.yaml';
+  const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+  const plain = compareItems(itemOf('# ours\ndb: { host: a }\n'), itemOf('# ours\ndb: { host: b }\n'))?.diff;
+  expect(plain).toContain('+db: { host: b }');
+  expect(plain).toContain(' # ours');
+  const app = (host: string) => itemOf(`app.yaml: |\n  host: ${host}\n  password: hush\n`);
+  expect(compareItems(app('left'), app('right'))?.diff).toMatch(/-.*host: left[^]*\+.*host: right/);
+});
