@@ -32,7 +32,7 @@ type Bundles = ReadonlyMap<Digest, FoundBundle['releases']>;
 type Known = {
   readonly from: string;
   readonly bundles: Bundles;
-  /** What each bundle deploys. Its digest names its content, so the next release adds only its own. */
+  /** Packages that each bundle deploys. Its digest names its content, so the next release adds only its own. */
   readonly deployed: Map<Digest, readonly string[]>;
   /** The newest bundle of each deployed package. */
   index: Promise<ReadonlyMap<string, Digest>> | undefined;
@@ -82,7 +82,7 @@ const deployedAt = (namespace: string, deployed: string): string => `${namespace
 /** Made once until the channel has another release; a failure is not kept. */
 const indexOf = (layout: Layout, known: Known): Promise<ReadonlyMap<string, Digest>> => {
   if (known.index) return known.index;
-  const index = makeIndex(layout, known);
+  const index = indexBundles(layout, known);
   known.index = index;
   index.catch(() => {
     known.index = undefined;
@@ -90,7 +90,7 @@ const indexOf = (layout: Layout, known: Known): Promise<ReadonlyMap<string, Dige
   return index;
 };
 
-const makeIndex = async (
+const indexBundles = async (
   layout: Layout,
   { bundles, deployed }: Known,
 ): Promise<ReadonlyMap<string, Digest>> => {

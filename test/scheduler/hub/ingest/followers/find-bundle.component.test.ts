@@ -80,7 +80,7 @@ const withFollower = async () => {
   return Object.assign(made, { send, sendUnknown, newest: hub.newest });
 };
 
-/** What reads a bundle again fails. */
+/** A hub that reads a bundle again fails. */
 const removeBundles = async ({ hub }: Pick<TestServer, 'hub'>): Promise<void> => {
   const { blobs } = await openLayout(hub.layout);
   for (const { bundles } of await listReleases(await openLayout(hub.layout), EDGE, hub.keys.roots))
@@ -90,7 +90,7 @@ const removeBundles = async ({ hub }: Pick<TestServer, 'hub'>): Promise<void> =>
     }
 };
 
-it('reads each released bundle once, however many unknown packages posts name', async () => {
+it('reads each released bundle once for any number of unknown packages', async () => {
   await using made = await withFollower();
   expect(await made.sendUnknown(20)).toBe(202);
   await removeBundles(made);
@@ -122,7 +122,7 @@ it('takes the newest bundle that has the package', async () => {
   expect((await bundles())[api]).toEqual({ bundle: next });
 });
 
-it('refuses a post of more than 500 BundleDeployments, and says so', async () => {
+it('refuses a post of more than 500 BundleDeployments, with both numbers', async () => {
   await using made = await withFollower();
   const deployments = (count: number) =>
     Array.from({ length: count }, (_, at) => failedDeployment(`n${at % 3}`, 'f'.repeat(32)));
