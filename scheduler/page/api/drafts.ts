@@ -1,3 +1,5 @@
+import { typedKey } from './typed.ts';
+
 /** Edits of a form, kept while this tab is open: also when the session ends in between. */
 export type Edit = {
   /** The value of this place when the edit began; null: it had none. */
@@ -42,7 +44,7 @@ export const changesOf = (
   unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
 });
 
-const keyOf = (parts: readonly (string | null)[]): string => `fleet-ferry-values ${JSON.stringify(parts)}`;
+const keyOf = (place: readonly (string | null)[]): string => typedKey(['values', ...place]);
 
 /** @param place person, site and agent */
 export const readDraft = (place: readonly (string | null)[]): Draft | undefined => {

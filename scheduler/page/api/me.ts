@@ -2,6 +2,7 @@ import { useRouteLoaderData } from 'react-router';
 import { me as askMe, type Me } from '#bundles/transport/hub/client';
 import { ask } from './ask.ts';
 import { keepCsrf } from './session.ts';
+import { keepTypedOf } from './typed.ts';
 
 /** Id of the route whose loader reads who is signed in. The hub decides what they may do; the page only shows it. */
 export const SHELL = 'shell';
@@ -9,6 +10,7 @@ export const SHELL = 'shell';
 export const readMe = async ({ request }: { readonly request: Request }): Promise<Me> => {
   const me = await ask(askMe, request.signal);
   keepCsrf(me.csrf);
+  keepTypedOf(me);
   return me;
 };
 

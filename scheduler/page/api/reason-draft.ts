@@ -1,9 +1,14 @@
-const keyOf = (what: string): string => `fleet-ferry-reason ${what}`;
+import { typedKey } from './typed.ts';
+
+/** A decision and its object, such as the candidate: a reason for one candidate is none for the next. */
+export type Decided = { readonly what: string; readonly object: string };
+
+const keyOf = ({ what, object }: Decided): string => typedKey(['reason', what, object]);
 
 /** The reason that was typed for a decision and not sent, kept while this tab is open: also when the session ends in between. */
-export const readReason = (what: string): string => sessionStorage.getItem(keyOf(what)) ?? '';
+export const readReason = (decided: Decided): string => sessionStorage.getItem(keyOf(decided)) ?? '';
 
-export const keepReason = (what: string, reason: string): void => {
-  if (reason === '') sessionStorage.removeItem(keyOf(what));
-  else sessionStorage.setItem(keyOf(what), reason);
+export const keepReason = (decided: Decided, reason: string): void => {
+  if (reason === '') sessionStorage.removeItem(keyOf(decided));
+  else sessionStorage.setItem(keyOf(decided), reason);
 };

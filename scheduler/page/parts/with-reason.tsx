@@ -2,12 +2,14 @@ import { Alert, Anchor, Button, Group, Modal, Text, Textarea } from '@mantine/co
 import { type FormEvent, type ReactNode, useState } from 'react';
 import { Link, useRevalidator } from 'react-router';
 import { Refusal, signInAddress } from '../api/ask.ts';
-import { keepReason, readReason } from '../api/reason-draft.ts';
+import { type Decided, keepReason, readReason } from '../api/reason-draft.ts';
 
 type Props = {
   readonly title: string;
   /** Title for the dialog and for screen readers. */
   readonly what: string;
+  /** What is decided about, as in `FormProps`. */
+  readonly object: string;
   /** Above the field of the reason. */
   readonly children?: ReactNode;
   /** Sends the decision. @param key the Idempotency-Key of this dialog */
@@ -15,12 +17,12 @@ type Props = {
 };
 
 /** A small button whose dialog asks for a reason. */
-export const WithReason = ({ title, what, children, decide }: Props) => (
+export const WithReason = ({ title, what, object, children, decide }: Props) => (
   <ReasonDialog title={title} what={what} size="xs">
     {(key, close) => (
       <ReasonForm
         title={title}
-        what={what}
+        decided={{ what, object }}
         decide={(reason) => decide(reason, key)}
         close={close}
         above={children}
@@ -78,8 +80,8 @@ export const ReasonDialog = ({
 
 type FormProps = {
   readonly title: string;
-  /** Names the decision: a reason that was typed and not sent is there again. */
-  readonly what: string;
+  /** A reason that was typed for it and not sent is there again. */
+  readonly decided: Decided;
   /** Sends the decision. Rejects with Refusal, which the form shows. */
   readonly decide: (reason: string, fields: FormData) => Promise<void>;
   readonly close: () => void;
@@ -90,7 +92,7 @@ type FormProps = {
 };
 
 /** The form of a dialog that asks for a reason. After the decision the view is read again, and the dialog closes. */
-export const ReasonForm = ({ title, what, decide, close, above, below }: FormProps) => {
+export const ReasonForm = ({ title, decided, decide, close, above, below }: FormProps) => {
   const { revalidate } = useRevalidator();
   const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
@@ -101,7 +103,7 @@ export const ReasonForm = ({ title, what, decide, close, above, below }: FormPro
     setFault(undefined);
     try {
       await decide(textOf(fields, 'reason'), fields);
-      keepReason(what, '');
+      keepReason(decided, '');
       await revalidate();
       close();
     } catch (error) {
@@ -115,13 +117,15 @@ export const ReasonForm = ({ title, what, decide, close, above, below }: FormPro
     <form onSubmit={(event) => void submit(event)}>
       {above}
       <Textarea
+        // A view that is read again may have another object.
+        key={decided.object}
         name="reason"
         label="Reason"
         description="It is signed into the log."
         required
         withAsterisk={false}
-        defaultValue={readReason(what)}
-        onChange={({ currentTarget }) => keepReason(what, currentTarget.value)}
+        defaultValue={readReason(decided)}
+        onChange={({ currentTarget }) => keepReason(decided, currentTarget.value)}
       />
       {below}
       {fault !== undefined && <Refused fault={fault} />}

@@ -324,6 +324,7 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
   const { id: target, kind, environment, owner, alarms: count, acknowledged, silence } = cause;
   const readAt = useMemo(() => Date.now(), [now]);
   const about = {
+    object: target,
     allowance: `alarms:${environment ?? '*'}`,
     byWorkspace: owner !== null,
   };

@@ -11,6 +11,8 @@ export type Decision = {
   readonly title: string;
   /** Title for the dialog and for screen readers: 'Promote qa to prod'. */
   readonly what: string;
+  /** What it is about, such as the candidate: a reason that was not sent is kept for it alone. */
+  readonly object: string;
   readonly decide: (
     reason: string,
     options: Parameters<Call<ApiResponse>>[0],
@@ -86,7 +88,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   return (
     <ReasonForm
       title={title}
-      what={decision.what}
+      decided={decision}
       decide={decide}
       close={close}
       above={

@@ -121,6 +121,7 @@ const takingBack = ({ assignment, channel, earlier, wanted }: Package): Decision
   return {
     title: 'Roll back',
     what: `Roll back ${assignment} in ${channel}`,
+    object: wanted === null ? '' : `release ${wanted.release}`,
     decide: (reason, options, choice) =>
       releaseRollback(
         {

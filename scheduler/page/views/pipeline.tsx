@@ -352,6 +352,7 @@ const decisionOf = (verb: Verb, { from, to }: LinkState, gate: Gate | Refusal): 
   return {
     title,
     what: `${title} ${from} to ${to}`,
+    object: candidate ?? '',
     decide: decideFor(verb, to, candidate === undefined ? {} : { candidate }),
     allowance: `${verb}:${to}`,
     isMain: verb === 'promote',

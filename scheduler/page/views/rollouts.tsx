@@ -334,6 +334,7 @@ const decisionOf = (step: Step, { channel, release, before }: ListedRollout): De
         );
   return stepDecision(step, {
     of: channel,
+    object: `release ${release}`,
     environment,
     decide: (reason, options) => DECISIONS[step]({ environment, clusterType, reason: { reason } }, options),
     preview: moves && <WhatMoves title={MOVES[step]} moves={moves} />,
@@ -343,19 +344,21 @@ const decisionOf = (step: Step, { channel, release, before }: ListedRollout): De
 const valuesDecision = (step: Step, { environment, rollout }: ValuesRollout): Decision =>
   stepDecision(step, {
     of: `values ${rollout} of ${environment}`,
+    object: rollout,
     environment,
     decide: (reason, options) =>
       VALUES_DECISIONS[step]({ environment, rollout, reason: { reason } }, options),
   });
 
-type StepDecision = Pick<Decision, 'decide' | 'preview'> & {
+type StepDecision = Pick<Decision, 'object' | 'decide' | 'preview'> & {
   readonly of: string;
   readonly environment: string;
 };
 
-const stepDecision = (step: Step, { of, environment, decide, preview }: StepDecision): Decision => ({
+const stepDecision = (step: Step, { of, object, environment, decide, preview }: StepDecision): Decision => ({
   title: TITLES[step],
   what: `${TITLES[step]} ${of}`,
+  object,
   decide,
   allowance: `rollout:${environment}`,
   isMain: step === 'advance',

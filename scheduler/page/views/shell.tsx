@@ -1,11 +1,12 @@
 import { Alert, Anchor, Breadcrumbs, Burger, Button, Drawer, Text } from '@mantine/core';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { Link, Outlet, useLocation, useNavigate, useNavigation } from 'react-router';
 import { signOut as endSession } from '#bundles/transport/hub/client';
 import { send } from '../api/ask.ts';
 import { useLive } from '../api/live.ts';
 import { useMe } from '../api/me.ts';
 import { dropToken, readToken } from '../api/session.ts';
+import { forgetTyped, typistOf } from '../api/typed.ts';
 import { At } from '../parts/age.tsx';
 import { Palette } from '../parts/shell/palette.tsx';
 import { crumbsOf } from '../parts/shell/places.ts';
@@ -24,6 +25,8 @@ export const Shell = () => {
   const me = useMe();
   const [isMenuOpen, setMenuOpen] = useState(false);
   const signOut = async (): Promise<void> => {
+    // First: also if the hub does not answer, nobody else finds it.
+    forgetTyped();
     if (readToken() === null) await send((options) => endSession({}, options));
     dropToken();
     await navigate('/sign-in');
@@ -89,7 +92,10 @@ export const Shell = () => {
           </Alert>
         )}
         <Trail />
-        <Outlet />
+        {/* Of another person in this tab, each form begins anew. */}
+        <Fragment key={me && typistOf(me)}>
+          <Outlet />
+        </Fragment>
       </main>
     </div>
   );

@@ -133,6 +133,7 @@ const History = ({ found, versions }: Answer) => {
                 <WithReason
                   title="Go back"
                   what={`Go back to version ${version} of ${site}`}
+                  object={`version ${found.version}`}
                   decide={async (why, key) => {
                     const body = { site, to: version, version: found.version, reason: why };
                     await send((options) => valuesChange({ valuesChange: body }, options), { key });

@@ -202,6 +202,7 @@ const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now:
         <WithReason
           title="Reject"
           what={`Reject ${short}`}
+          object={id}
           decide={async (why, key) => {
             const body = { proposal: id, reason: why };
             await send((options) => valuesReject({ valuesReject: body }, options), { key });

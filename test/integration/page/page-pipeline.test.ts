@@ -25,7 +25,9 @@ const startOffice = async (browser: Browser, page: string) => {
   await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(NOW, -2)));
   await made.server.listen({ host: '127.0.0.1', port: 0 });
   const { port } = made.server.server.address() as AddressInfo;
-  const { token } = await createToken(made.store, { scope: 'reader' }, TERMS);
+  const reader = async (): Promise<string> =>
+    (await createToken(made.store, { scope: 'reader' }, TERMS)).token;
+  const token = await reader();
   const decider = async (...allowances: readonly string[]): Promise<string> => {
     const order = { scope: 'decide', person: 'mara', allowances: allowances.map(parseAllowance) } as const;
     return (await createToken(made.store, order, TERMS)).token;
@@ -34,6 +36,7 @@ const startOffice = async (browser: Browser, page: string) => {
   return {
     made,
     decider,
+    reader,
     open: (options: Parameters<typeof signIn>[2] = {}) =>
       signIn(browser, { url: `http://127.0.0.1:${port}`, token, path: '/pipeline' }, options),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
@@ -100,6 +103,68 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     expect(await entries.getByRole('row').nth(1).textContent()).toMatch(/^3.*prodpromotion 1 from qa.*mara/);
     expect(await entries.getByRole('row', { name: /^1 / }).textContent()).toContain(HOSTILE);
     expect(await page.getByRole('main').locator('img, b').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('keeps a reason that was not sent for its candidate and its person alone', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    const promote = page.getByRole('button', { name: 'Promote qa to prod' });
+    const reason = page.getByRole('dialog').getByLabel('Reason');
+    const cancel = async (): Promise<void> => {
+      await page.getByRole('button', { name: 'Cancel' }).click();
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+    };
+    const offered = async (): Promise<string> => {
+      await promote.click();
+      const found = await reason.inputValue();
+      await cancel();
+      return found;
+    };
+    const type = async (text: string): Promise<void> => {
+      await promote.click();
+      await reason.fill(text);
+      await cancel();
+    };
+    const enter = async (token: string): Promise<void> => {
+      await page.getByLabel('Token', { exact: true }).fill(token);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await promote.waitFor();
+    };
+    const kept = (): Promise<string> => page.evaluate(() => JSON.stringify(sessionStorage));
+    await type('works at line 3');
+    await page.reload();
+    expect(await offered()).toBe('works at line 3');
+
+    // The gate has another candidate meanwhile.
+    const gates = /v1\/environments\/prod\/gate/;
+    let isAsked = false;
+    await page.route(gates, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.json()) as Record<string, unknown>;
+      isAsked = true;
+      await route.fulfill({ response, json: { ...body, candidate: `sha256:${'7'.repeat(64)}` } });
+    });
+    await page.reload();
+    await promote.waitFor();
+    expect(isAsked).toBe(true);
+    expect(await offered()).toBe('');
+    await page.unroute(gates);
+    await page.reload();
+    expect(await offered()).toBe('works at line 3');
+
+    // The session ends, and somebody else signs in.
+    await page.evaluate(() => sessionStorage.setItem('fleet-ferry-token', 'ffr_ended'));
+    await page.reload();
+    await enter(await office.reader());
+    expect(await offered()).toBe('');
+    expect(await kept()).not.toContain('works at line 3');
+
+    await type('works at line 4');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token', { exact: true }).waitFor();
+    expect(await kept()).toBe('{}');
     expect(faults).toEqual([]);
   });
 
