@@ -56,23 +56,24 @@ export const readArgocd = async (options: ArgoOptions): Promise<Imported> => {
       hint: 'Name the folder that Argo CD begins with: --root <folder>, also a chart of Applications',
     });
   const units: Placed[] = [];
-  const done = new Set<string>();
+  const done = new Map<string, (string | undefined)[]>();
   const generating: GeneratorContext = { clusters: destinations.clusters, sources, notes };
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const { placed, parent } = next;
     const id = `${kindOf(placed.value)}/${nameOf(placed.value)}/${JSON.stringify(valueAt(placed.value, 'spec', 'destination'))}`;
-    if (done.has(id)) continue;
-    done.add(id);
+    const [namespace, others] = [namespaceOf(placed.value), done.get(id) ?? []];
+    // What a folder gives a namespace to has none in its file.
+    if (others.some((one) => one === undefined || namespace === undefined || one === namespace)) continue;
+    done.set(id, [...others, namespace]);
+    const below = `${parent}/${namespace ?? ''}/${nameOf(placed.value)}`;
     if (isApplicationSet(placed.value)) {
       const made = generateApplications(placed, generating);
-      waiting.push(...made.map((one) => ({ placed: one, parent: `${parent}/${nameOf(placed.value)}` })));
+      waiting.push(...made.map((one) => ({ placed: one, parent: below })));
       continue;
     }
     const read = await readApplication(placed, { sources, notes, rendering: options, destinations });
     units.push(...read.units.map((unit) => ({ ...unit, parent })));
-    waiting.push(
-      ...read.children.map((one) => ({ placed: one, parent: `${parent}/${nameOf(placed.value)}` })),
-    );
+    waiting.push(...read.children.map((one) => ({ placed: one, parent: below })));
   }
   for (const { value, at } of all.filter((one) => isProject(one.value) && nameOf(one.value) !== 'default'))
     notes.add('told', at, `AppProject ${nameOf(value)}`, {

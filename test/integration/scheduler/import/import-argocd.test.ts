@@ -232,6 +232,22 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     ]);
   });
 
+  it('keeps Applications apart that have one name in several namespaces', async () => {
+    const there = application('web', source('web/south')).replace('namespace: argocd', 'namespace: team-a');
+    const { report, files } = await importThese({
+      ...web,
+      'a.yaml': application('web', source('web/north')),
+      'b.yaml': there,
+      'again.yaml': there,
+    });
+    expect(summary(report)).toEqual(['in-cluster: 3 equal']);
+    expect(Object.keys(files).filter((file) => file.startsWith('base/workloads/'))).toEqual([
+      'base/workloads/argocd-web.yaml',
+      'base/workloads/namespace-web.yaml',
+      'base/workloads/team-a-web.yaml',
+    ]);
+  });
+
   it('keeps clusters apart that have one host', async () => {
     const on = (id: string, text: string): string =>
       text.replace('https://kubernetes.default.svc', `https://rancher.example:8443/k8s/clusters/${id}/`);
