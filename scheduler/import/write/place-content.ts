@@ -8,7 +8,8 @@ import { filesBelow } from '../read/render-chart.ts';
 import { listingText, overlayFor } from '../read/render-folder.ts';
 import type { PlannedTarget } from './group-targets.ts';
 import { holdsNameless, withoutNameless } from './without-nameless.ts';
-import { holdsSecret, withoutSecrets, withoutSecretValues } from './secret-values.ts';
+import { type SurveyedText, withoutSecrets, withoutSecretValues } from './secret-values.ts';
+import { surveySecrets } from './survey-secrets.ts';
 
 export type NewFiles = Map<string, Buffer>;
 
@@ -50,9 +51,14 @@ const putClean = (
   files: NewFiles,
   path: string,
   text: string,
-  { unit: { at }, set, notes }: { readonly unit: Unit; readonly set: string; readonly notes: NoteBook },
+  {
+    unit: { at },
+    set,
+    notes,
+    beside,
+  }: { readonly unit: Unit; readonly set: string; readonly notes: NoteBook; readonly beside?: SurveyedText },
 ): void => {
-  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), set);
+  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), set, beside);
   for (const { subject, keys } of leftOut) noteLeftOut(notes, at, { subject, keys, set });
   put(files, path, bytes);
 };
@@ -113,6 +119,9 @@ const placeChart = (
   };
 };
 
+/** The fields that the tool lays over a folder, among the folder's files. */
+const OVERLAY = '.fleet-ferry-overlay/kustomization.yaml';
+
 /** True if both exist and are not the same. */
 const differsFrom = (present: Buffer | undefined, text: string | undefined): boolean =>
   text !== undefined && present !== undefined && present.toString() !== text;
@@ -127,25 +136,34 @@ const placeFolder = (
   const { tree, path, overlay, listed, variables, dropped, used } = content;
   const bytesOf = (file: string): Buffer => tree.files.get(file) ?? Buffer.alloc(0);
   const nameless = used.filter((file) => holdsNameless(file, bytesOf(file)));
-  const secret = used.filter((file) => holdsSecret(file, bytesOf(file)));
+  const filled = new Map(
+    used.map((file) => {
+      const named = nameless.includes(file) ? withoutNameless(bytesOf(file)) : bytesOf(file);
+      return [file, variables === undefined ? named : substituteFile(file, named, variables)] as const;
+    }),
+  );
+  const survey = surveySecrets({
+    files: new Map([...filled, [OVERLAY, Buffer.from(stringify(overlay))]]),
+    read: (file) => tree.files.get(file),
+    objects: content.objects,
+  });
+  const cleaned = [...filled].map(
+    ([file, bytes]) => [file, bytes, withoutSecrets(bytes, set, { path: file, survey })] as const,
+  );
+  const isClear = cleaned.every(([, bytes, clean]) => clean.bytes === bytes);
   const listing = listed && listingText(path, listed);
   const shared = posix.join('sources', tree.id);
   const listingFile = posix.join(path, 'kustomization.yaml');
   const other = files.get(posix.join(shared, listingFile));
-  const isChanged = variables !== undefined || secret.length > 0 || nameless.length > 0;
+  const isChanged = variables !== undefined || !isClear || nameless.length > 0;
   const isOwn = isChanged || differsFrom(other, listing);
   const root = isOwn ? `${folder}/source` : shared;
   const unused = new Set<string>();
-  for (const file of used) {
-    const named = nameless.includes(file) ? withoutNameless(bytesOf(file)) : bytesOf(file);
-    const filled = variables === undefined ? named : substituteFile(file, named, variables);
-    const clean = secret.includes(file)
-      ? withoutSecrets(filled, set)
-      : { bytes: filled, leftOut: [], unused: [] };
+  for (const [file, , clean] of cleaned) {
     for (const one of clean.unused) unused.add(posix.join(posix.dirname(file), one));
     for (const { subject, line, keys } of clean.leftOut)
       noteLeftOut(notes, { file: tree.shown(file), line }, { subject, keys, set });
-    put(files, posix.join(root, file), clean.bytes);
+    if (!survey.isLeftOut(file)) put(files, posix.join(root, file), clean.bytes);
   }
   for (const file of unused) files.delete(posix.join(root, file));
   if (listing !== undefined) put(files, posix.join(root, listingFile), listing);
@@ -167,7 +185,7 @@ const placeFolder = (
     files,
     `${folder}/kustomization.yaml`,
     `# What ${unit.id} says over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
-    { unit, set, notes },
+    { unit, set, notes, beside: { path: OVERLAY, survey } },
   );
   return { path: folder, type: 'kustomize' };
 };

@@ -1,17 +1,19 @@
+import { posix } from 'node:path';
 import {
+  type Document,
   isMap,
   isScalar,
   isSeq,
   parseAllDocuments,
-  type Document,
-  type Scalar,
-  type YAMLMap,
   visit,
+  type YAMLMap,
+  type YAMLSeq,
 } from 'yaml';
+import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
-import { isKustomization as isKustomizationFile } from '../../load/sources/kustomization-file.ts';
 import type { Manifest } from '../imported.ts';
-import { isYamlFile } from '../read/manifests.ts';
+import { textAt } from '../read/manifests.ts';
+import { isOperationOnValues, keysOfOperation, type SecretSurvey, surveySecrets } from './survey-secrets.ts';
 
 /** Text in the place of a secret value that the import leaves out. */
 export const LEFT_OUT = 'left-out-by-import';
@@ -51,76 +53,221 @@ export const withoutSecretValues = (values: Manifest): Redacted => {
   return { values: walk(values, '') as Manifest, paths };
 };
 
-/** Whether a file has secrets in clear: a Secret with values, a generator of one, or values of a release that look like secrets. */
-export const holdsSecret = (path: string, bytes: Buffer): boolean =>
-  (isYamlFile(path) || isKustomizationFile(path)) &&
-  /Secret|secretGenerator|HelmRelease/.test(bytes.toString('latin1')) &&
-  withoutSecrets(bytes, 'any').leftOut.length > 0;
-
 export type LeftOut = { readonly subject: string; readonly line: number; readonly keys: readonly string[] };
 
+export type WithoutSecrets = {
+  /** The given ones where nothing is changed. */
+  readonly bytes: Buffer;
+  readonly leftOut: readonly LeftOut[];
+  /** Files that only generators of Secrets read. */
+  readonly unused: readonly string[];
+};
+
+/** Where a text is, and what the files beside it say. */
+export type SurveyedText = { readonly path: string; readonly survey: SecretSurvey };
+
 /**
- * The text of a file in which each Secret in clear names a sealed set instead of its values.
+ * The text of a file in which each Secret in clear names a sealed set instead of its values, and in which patches have no values of
+ * Secrets.
  * @param set name of the set: a package may use the one that is called like its registration
  */
-export const withoutSecrets = (
-  bytes: Buffer,
-  set: string,
-): { readonly bytes: Buffer; readonly leftOut: readonly LeftOut[]; readonly unused: readonly string[] } => {
-  const text = bytes.toString('utf8');
-  const lineOf = (at: number): number => text.slice(0, at).split('\n').length;
-  const leftOut: LeftOut[] = [];
-  const unused: string[] = [];
-  const documents = documentsOf(bytes);
-  const leaveOut = (one: YAMLMap): void => {
-    const line = lineOf(one.range?.[0] ?? 0);
-    if (isList(one)) {
-      for (const item of mapsIn(one, 'items')) leaveOut(item);
-    } else if (isClearSecret(one)) {
-      const name = String(one.getIn(['metadata', 'name']));
-      const keys = [...keysIn(one, 'data'), ...keysIn(one, 'stringData')];
-      one.delete('data');
-      one.delete('stringData');
-      for (const [key, value] of Object.entries(setAnnotations(set, name, keys)))
-        one.setIn(['metadata', 'annotations', key], value);
-      leftOut.push({ subject: `Secret ${name}`, line, keys });
-    } else if (isRelease(one)) {
-      const keys = redactPairs(one.getIn(['spec', 'values']));
-      if (keys.length > 0)
-        leftOut.push({ subject: `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, line, keys });
-    }
-    for (const generator of mapsIn(one, 'secretGenerator')) {
-      const name = String(generator.get('name'));
-      const keys = generatorKeys(generator, unused);
-      for (const field of ['literals', 'files', 'envs', 'env']) generator.delete(field);
-      for (const [key, value] of Object.entries(setAnnotations(set, name, keys)))
-        generator.setIn(['options', 'annotations', key], value);
-      leftOut.push({ subject: `Secret ${name}`, line: lineOf(generator.range?.[0] ?? 0), keys });
-    }
-    for (const patch of inlinePatches(one)) {
-      const made = withoutSecrets(Buffer.from(patch.value), set);
-      patch.value = made.bytes.toString('utf8');
-      const at = lineOf(patch.range?.[0] ?? 0);
-      leftOut.push(...made.leftOut.map((left) => ({ ...left, line: at })));
-    }
+export const withoutSecrets = (bytes: Buffer, set: string, at?: SurveyedText): WithoutSecrets => {
+  const { path, survey } = at ?? {
+    path: 'kustomization.yaml',
+    survey: surveySecrets({ files: new Map([['kustomization.yaml', bytes]]) }),
   };
-  for (const { contents } of documents) if (isMap(contents)) leaveOut(contents);
-  if (leftOut.length === 0) return { bytes, leftOut, unused };
+  return survey.isRead(path, bytes)
+    ? clean(bytes, { set, path, survey, targets: survey.targetsOf(path) })
+    : { bytes, leftOut: [], unused: [] };
+};
+
+type Cleaning = SurveyedText & {
+  readonly set: string;
+  /** Of a patch that has some; without any, its text names its object. */
+  readonly targets: readonly Manifest[];
+};
+
+type Cleaned = WithoutSecrets & {
+  /** True for a patch without an operation that is left. */
+  readonly isEmpty: boolean;
+};
+
+const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
+  const text = bytes.toString('utf8');
+  const made: Made = {
+    leftOut: [],
+    unused: [],
+    changed: false,
+    lineOf: (node) => text.slice(0, node.range?.[0] ?? 0).split('\n').length,
+  };
+  const documents = documentsOf(bytes);
+  for (const { contents } of documents) {
+    if (isMap(contents)) cleanMap(contents, cleaning, made);
+    if (isSeq(contents)) cleanOperations(contents, cleaning, made);
+  }
+  const { leftOut, unused, changed } = made;
+  const isEmpty =
+    changed && documents.every(({ contents }) => isSeq(contents) && contents.items.length === 0);
+  if (!changed) return { bytes, leftOut, unused, isEmpty };
   return {
     bytes: Buffer.from(documents.map((one) => one.toString({ lineWidth: 0 })).join('')),
     leftOut,
     unused,
+    isEmpty,
   };
 };
 
-const setAnnotations = (
-  set: string,
-  name: string,
-  keys: readonly string[],
-): Readonly<Record<string, string>> => ({
-  'fleet-ferry/secret-set': set,
-  'fleet-ferry/secret-keys': keys.map((key) => `${key}=${name}.${key}`).join(','),
+type Made = {
+  readonly leftOut: LeftOut[];
+  readonly unused: string[];
+  changed: boolean;
+  readonly lineOf: (node: { readonly range?: readonly number[] | null | undefined }) => number;
+};
+
+const leave = (made: Made, subject: string, node: YAMLMap | YAMLSeq, keys: readonly string[]): void => {
+  made.changed = true;
+  made.leftOut.push({ subject, line: made.lineOf(node), keys });
+};
+
+const cleanMap = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
+  const { survey, targets, path } = cleaning;
+  if (isList(one)) for (const item of mapsIn(one, 'items')) cleanMap(item, cleaning, made);
+  else if (targets.some(survey.meansSecret)) cleanTargeted(one, targets, made);
+  else if (isPlainSecret(one)) cleanSecret(one, cleaning, made);
+  else if (isRelease(one) || targets.some(meansRelease)) {
+    const keys = redactPairs(one.getIn(['spec', 'values']));
+    if (keys.length > 0) leave(made, `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, one, keys);
+  }
+  for (const generator of mapsIn(one, 'secretGenerator')) {
+    const plain = generator.toJSON() as Manifest;
+    const keys = survey.keysOfGenerator(plain, path);
+    made.unused.push(...filesOf(plain));
+    for (const field of ['literals', 'files', 'envs', 'env']) generator.delete(field);
+    annotate(generator, ['options', 'annotations'], nameIn(plain), cleaning);
+    leave(made, `Secret ${nameIn(plain).name}`, generator, keys);
+  }
+  // Kustomizations of Flux and Applications have patches further down.
+  visit(one, {
+    Map: (_, inner) => {
+      for (const field of ['patches', 'patchesJson6902', 'patchesStrategicMerge'])
+        cleanPatches(inner, field, cleaning, made);
+    },
+  });
+  // Kustomize gives a generator without values an empty `data`, and a Secret that a set fills must have none.
+  for (const generator of mapsIn(one, 'secretGenerator')) {
+    const metadata = defined(nameIn(generator.toJSON() as Manifest));
+    const patch = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, data: null });
+    if (isSeq(one.get('patches'))) one.addIn(['patches'], { patch });
+    else one.set('patches', [{ patch }]);
+  }
+};
+
+const cleanSecret = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
+  const keys = valueKeys(one);
+  const named = {
+    name: String(one.getIn(['metadata', 'name'])),
+    namespace: textAt(one.toJSON(), 'metadata', 'namespace'),
+  };
+  if (keys.length + cleaning.survey.keysOf(named.name, named.namespace).length === 0) return;
+  one.delete('data');
+  one.delete('stringData');
+  annotate(one, ['metadata', 'annotations'], named, cleaning);
+  made.changed = true;
+  if (keys.length > 0) leave(made, `Secret ${named.name}`, one, keys);
+};
+
+/** A patch with a target may have any kind and name. The annotations are those of the Secrets that it changes. */
+const cleanTargeted = (one: YAMLMap, targets: readonly Manifest[], made: Made): void => {
+  const keys = valueKeys(one);
+  if (keys.length === 0) return;
+  one.delete('data');
+  one.delete('stringData');
+  leave(made, subjectOf(targets), one, keys);
+};
+
+/** The operations of a JSON patch without those on values of Secrets. */
+const cleanOperations = (list: YAMLSeq, { targets, survey }: Cleaning, made: Made): void => {
+  if (targets.some(survey.meansSecret))
+    list.items = list.items.filter((one) => {
+      const operation: unknown = isMap(one) ? one.toJSON() : undefined;
+      if (!isMap(one) || !isRecord(operation) || !isOperationOnValues(operation)) return true;
+      const { keys, gone } = keysOfOperation(operation);
+      leave(made, subjectOf(targets), one, [...keys, ...gone]);
+      return false;
+    });
+  if (!targets.some(meansRelease)) return;
+  for (const one of list.items.filter((item) => isMap(item))) {
+    const key = String(one.get('path')).split('/').at(-1) ?? '';
+    const isText = isSecretText(key, one.get('value'));
+    const keys = isText ? [key] : redactPairs(one.get('value'));
+    if (isText) one.set('value', LEFT_OUT);
+    if (keys.length > 0) leave(made, subjectOf(targets, 'HelmRelease'), one, keys);
+  }
+};
+
+/** Patches inside of a kustomization. One without an operation that is left is left out, for Kustomize refuses it. */
+const cleanPatches = (one: YAMLMap, field: string, cleaning: Cleaning, made: Made): void => {
+  const list = one.get(field);
+  if (!isSeq(list)) return;
+  const folder = posix.dirname(cleaning.path);
+  list.items = list.items.filter((item) => {
+    const isNamed = isMap(item) && field !== 'patchesStrategicMerge';
+    const file = isNamed ? item.get('path') : undefined;
+    if (typeof file === 'string' && cleaning.survey.isLeftOut(posix.join(folder, file))) {
+      made.changed = true;
+      return false;
+    }
+    const target: unknown = isNamed ? (item.toJSON() as Manifest)['target'] : undefined;
+    return cleanPatch(
+      isNamed ? item.get('patch', true) : item,
+      { ...cleaning, targets: isRecord(target) ? [target] : [] },
+      made,
+    );
+  });
+};
+
+/** @returns whether something of the patch is left */
+const cleanPatch = (patch: unknown, cleaning: Cleaning, made: Made): boolean => {
+  if (isMap(patch)) cleanMap(patch, cleaning, made);
+  if (isSeq(patch)) {
+    const before = patch.items.length;
+    cleanOperations(patch, cleaning, made);
+    return before === 0 || patch.items.length > 0;
+  }
+  if (!isScalar(patch) || typeof patch.value !== 'string') return true;
+  const inner = clean(Buffer.from(patch.value), cleaning);
+  const text = inner.bytes.toString('utf8');
+  if (text === patch.value) return true;
+  patch.value = text;
+  made.changed = true;
+  const line = made.lineOf(patch);
+  made.leftOut.push(...inner.leftOut.map((left) => ({ ...left, line })));
+  return !inner.isEmpty;
+};
+
+type Named = { readonly name: string; readonly namespace: string | undefined };
+
+const nameIn = (generator: Manifest): Named => ({
+  name: textAt(generator, 'name') ?? '',
+  namespace: textAt(generator, 'namespace'),
 });
+
+const annotate = (
+  node: YAMLMap,
+  at: readonly string[],
+  { name, namespace }: Named,
+  { set, survey }: Cleaning,
+): void => {
+  const keys = survey.keysOf(name, namespace);
+  if (keys.length === 0) return;
+  node.setIn([...at, 'fleet-ferry/secret-set'], set);
+  node.setIn([...at, 'fleet-ferry/secret-keys'], keys.map((key) => `${key}=${name}.${key}`).join(','));
+};
+
+const subjectOf = (targets: readonly Manifest[], kind = 'Secret'): string => {
+  const names = new Set(targets.map((one) => textAt(one, 'name') ?? 'of any name'));
+  return `${kind} ${[...names].join(', ')}`;
+};
 
 const documentsOf = (bytes: Buffer): readonly Document.Parsed[] => {
   const documents = parseAllDocuments(bytes.toString('utf8'), { prettyErrors: false, logLevel: 'error' });
@@ -134,41 +281,24 @@ const mapsIn = (one: YAMLMap, field: string): readonly YAMLMap[] => {
 
 const isList = (one: YAMLMap): boolean => String(one.get('kind')).endsWith('List') && isSeq(one.get('items'));
 
-const isClearSecret = (one: YAMLMap): boolean =>
-  one.get('kind') === 'Secret' &&
-  one.get('apiVersion') === 'v1' &&
-  one.get('sops') === undefined &&
-  (keysIn(one, 'data').length > 0 || keysIn(one, 'stringData').length > 0);
+const isPlainSecret = (one: YAMLMap): boolean =>
+  one.get('kind') === 'Secret' && one.get('apiVersion') === 'v1' && one.get('sops') === undefined;
 
 const isRelease = (one: YAMLMap): boolean => one.get('kind') === 'HelmRelease';
 
-/** The texts of patches that a kustomization has in itself. */
-const inlinePatches = (one: YAMLMap): readonly Scalar<string>[] => {
-  const merged = one.get('patchesStrategicMerge');
-  return [
-    ...mapsIn(one, 'patches').map((patch) => patch.get('patch', true)),
-    ...(isSeq(merged) ? merged.items : []),
-  ].filter((text): text is Scalar<string> => isScalar(text) && typeof text.value === 'string');
-};
+const meansRelease = (target: Manifest): boolean => /HelmRelease/.test(textAt(target, 'kind') ?? '');
 
-const keysIn = (one: YAMLMap, field: string): readonly string[] => {
-  const found = one.get(field);
-  return isMap(found) ? found.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : [];
-};
+const valueKeys = (one: YAMLMap): readonly string[] =>
+  ['data', 'stringData'].flatMap((field) => {
+    const found = one.get(field);
+    return isMap(found) ? found.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : [];
+  });
 
-const generatorKeys = (generator: YAMLMap, unused: string[]): readonly string[] => {
-  const listed = (field: string): readonly string[] => {
-    const found = generator.get(field);
-    return isSeq(found) ? found.items.map((item) => String(isScalar(item) ? item.value : item)) : [];
-  };
-  const files = listed('files').map((one) =>
-    one.includes('=') ? one.split('=', 2) : [one.split('/').at(-1), one],
-  );
-  unused.push(...files.map(([, file]) => file ?? ''), ...listed('envs'), ...textOf(generator.get('env')));
-  return [...listed('literals').map((one) => one.split('=')[0] ?? ''), ...files.map(([key]) => key ?? '')];
+const filesOf = (generator: Manifest): readonly string[] => {
+  const { files, envs, env } = generator;
+  const listed = [files, envs, [env]].flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : []));
+  return listed.filter((one) => typeof one === 'string').map((one) => one.slice(one.indexOf('=') + 1));
 };
-
-const textOf = (value: unknown): readonly string[] => (typeof value === 'string' ? [value] : []);
 
 const redactPairs = (node: unknown): readonly string[] => {
   const keys: string[] = [];

@@ -174,6 +174,108 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
     ]);
   });
 
+  it('copies no secret of JSON patches, in files, folders and Kustomizations, and lists them', async () => {
+    const { report, files } = await importFiles(
+      {
+        'clusters/live/apps.yaml': kustomization(
+          'apps',
+          `  path: ./apps
+  patches:
+    - target: {kind: Secret, name: db}
+      patch: '[{"op": "add", "path": "/stringData/by-flux", "value": "correct-horse"}]'
+`,
+        ),
+        'apps/kustomization.yaml': `resources: [db.yaml]
+patches:
+  - target: {kind: Secret}
+    path: mixed.yaml
+  - target: {name: db}
+    path: only.json
+patchesJson6902:
+  - target: {version: v1, kind: Secret, name: db}
+    patch: |-
+      - {op: replace, path: /stringData/password, value: correct-horse}
+`,
+        'apps/mixed.yaml': `- {op: add, path: /metadata/labels, value: {a: b}}
+- {op: add, path: /stringData/by-file, value: correct-horse}
+`,
+        'apps/only.json': '[{"op": "add", "path": "/stringData/by-json", "value": "correct-horse"}]\n',
+        'apps/db.yaml':
+          'apiVersion: v1\nkind: Secret\nmetadata: {name: db, namespace: shop}\nstringData: {user: me, password: correct-horse}\n',
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(summary(report)).toEqual(['live: 1 equal']);
+    const folder = 'apps/apps/live-live/source/apps';
+    expect(files[`${folder}/only.json`]).toBeUndefined();
+    expect(files[`${folder}/mixed.yaml`]).toContain('/metadata/labels');
+    expect(files[`${folder}/db.yaml`]).toContain(
+      'user=db.user,password=db.password,by-flux=db.by-flux,by-file=db.by-file,by-json=db.by-json',
+    );
+    expect(notesOf(report, 'decide')).toEqual([
+      'apps/db.yaml:1 Secret db: its values (user, password) are not copied',
+      'apps/kustomization.yaml:9 Secret db: its values (password) are not copied',
+      'apps/mixed.yaml:2 Secret of any name: its values (by-file) are not copied',
+      'apps/only.json:1 Secret db: its values (by-json) are not copied',
+      'clusters/live/apps.yaml:1 Secret db: its values (by-flux) are not copied',
+    ]);
+  });
+
+  it('asks for every key of a Secret that several files make', async () => {
+    const secret = (keys: string): string =>
+      `{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {${keys}}}\n`;
+    const { report, files } = await importFiles(
+      {
+        'clusters/live/apps.yaml': kustomization('apps', '  path: ./apps/live\n  targetNamespace: shop\n'),
+        'apps/base/kustomization.yaml': `resources: [db.yaml]
+secretGenerator:
+  - {name: made, envs: [made.env], options: {disableNameSuffixHash: true}}
+`,
+        'apps/base/made.env': '# comment\n  USER=me\nPASSWORD=correct=horse\n',
+        'apps/base/db.yaml': secret('user: me, password: correct-horse, old: correct-horse'),
+        'apps/live/kustomization.yaml': 'resources: [../base]\npatches: [{path: db.yaml}]\n',
+        'apps/live/db.yaml': secret('password: correct-horse, old: null'),
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    const all = Object.values(files).join('\n');
+    expect(all).not.toMatch(/correct.horse/);
+    expect(summary(report)).toEqual(['live: 2 equal']);
+    const folder = 'apps/apps/live-live/source/apps';
+    const keys = 'fleet-ferry/secret-keys: password=db.password,user=db.user';
+    expect(files[`${folder}/base/db.yaml`]?.replaceAll('"', '')).toMatch(keys);
+    expect(files[`${folder}/live/db.yaml`]?.replaceAll('"', '')).toMatch(keys);
+    expect(all).not.toContain('db.old');
+    expect(files[`${folder}/base/kustomization.yaml`]).toContain('USER=made.USER,PASSWORD=made.PASSWORD');
+    expect(files[`${folder}/base/made.env`]).toBeUndefined();
+  });
+
+  it('copies no value of a release that a variable fills', async () => {
+    const { files } = await importFiles(
+      {
+        'clusters/live/apps.yaml': kustomization(
+          'apps',
+          '  path: ./apps\n  postBuild: {substitute: {a: b}}\n',
+        ),
+        'apps/mixed.yaml': `${deployment('web')}---
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: cache, namespace: shop}
+spec:
+  chart: {spec: {chart: ./chart, sourceRef: {kind: GitRepository, name: flux-system, namespace: flux-system}}}
+  values: {auth: {password: "\${PW}"}}
+`,
+        ...chart('chart'),
+      },
+      programs,
+      { tool: 'flux', variables: ['PW=correct-horse'] },
+    );
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+  });
+
   it('lists what it cannot write, with file and line', async () => {
     const { report } = await importFiles(
       {

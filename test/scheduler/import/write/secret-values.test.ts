@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
-import {
-  holdsSecret,
-  withoutSecrets,
-  withoutSecretValues,
-} from '../../../../scheduler/import/write/secret-values.ts';
+import { withoutSecrets, withoutSecretValues } from '../../../../scheduler/import/write/secret-values.ts';
+
+const holdsSecret = (text: string): boolean => {
+  const bytes = Buffer.from(text);
+  return withoutSecrets(bytes, 'any').bytes !== bytes;
+};
 
 test('values under a key that names a secret are left out, names of secrets are not', () => {
   const values = {
@@ -37,7 +38,7 @@ data:
 stringData:
   password: correct-horse
 `;
-  expect(holdsSecret('a.yaml', Buffer.from(text))).toBe(true);
+  expect(holdsSecret(text)).toBe(true);
   const { bytes, leftOut } = withoutSecrets(Buffer.from(text), 'shop');
   expect(leftOut).toEqual([{ subject: 'Secret db', line: 5, keys: ['user', 'password'] }]);
   expect(bytes.toString()).not.toMatch(/dXNlcg|correct-horse/);
@@ -48,10 +49,8 @@ stringData:
 
 test('an encrypted Secret, and one without values, are copied unchanged', () => {
   const sops = 'apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: "ENC[...]"}\nsops: {mac: x}\n';
-  expect(holdsSecret('a.yaml', Buffer.from(sops))).toBe(false);
-  expect(holdsSecret('a.yaml', Buffer.from('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n'))).toBe(
-    false,
-  );
+  expect(holdsSecret(sops)).toBe(false);
+  expect(holdsSecret('apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n')).toBe(false);
 });
 
 test('a generator of a Secret keeps its name without its values and files', () => {
@@ -73,7 +72,7 @@ items:
     metadata: {name: db}
     stringData: {password: correct-horse}
 `;
-  expect(holdsSecret('a.yaml', Buffer.from(list))).toBe(true);
+  expect(holdsSecret(list)).toBe(true);
   const listed = withoutSecrets(Buffer.from(list), 'shop');
   expect(listed.bytes.toString()).not.toContain('correct-horse');
   expect(listed.bytes.toString()).toContain('fleet-ferry/secret-keys: password=db.password');
@@ -96,4 +95,42 @@ secretGenerator:
   expect(bytes.toString()).not.toMatch(/correct-horse|Y29ycmVjdC1ob3JzZQ/);
   expect(leftOut.map(({ subject }) => subject)).toEqual(['Secret from-file', 'Secret db', 'Secret other']);
   expect(unused).toEqual(['secret.env']);
+});
+
+test('operations of a JSON patch on values of a Secret are left out, others stay', () => {
+  const text = `patches:
+  - target: {kind: Secret, name: db}
+    patch: |
+      - {op: add, path: /stringData/pass~1word, value: correct-horse}
+      - {op: add, path: /metadata/labels, value: {a: b}}
+  - target: {kind: Sec.*}
+    patch: '[{"op": "replace", "path": "/data", "value": {"token": "Y29ycmVjdC1ob3JzZQ=="}}]'
+  - target: {kind: Secret, name: db}
+    patch: "{apiVersion: v1, kind: Any, metadata: {name: any}, data: {key: Y29ycmVjdC1ob3JzZQ==}}"
+  - target: {kind: ConfigMap}
+    patch: '[{"op": "add", "path": "/data/motto", "value": "kept"}]'
+  - target: {kind: HelmRelease}
+    patch: '[{"op": "add", "path": "/spec/values/password", "value": "correct-horse"}]'
+patchesJson6902:
+  - target: {version: v1, kind: Secret, name: other}
+    patch: '[{"op": "remove", "path": "/data/user"}]'
+secretGenerator:
+  - {name: db, literals: [user=correct-horse]}
+`;
+  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), 'shop');
+  const made = bytes.toString();
+  expect(made).not.toMatch(/correct-horse|Y29ycmVjdC1ob3JzZQ|Sec\.\*|\/data\/user/);
+  expect(made).toContain('/metadata/labels');
+  expect(made).toContain('kept');
+  expect(made).toContain(
+    'fleet-ferry/secret-keys: "user=db.user,pass/word=db.pass/word,token=db.token,key=db.key"',
+  );
+  expect(leftOut.map(({ subject, line, keys }) => `${line} ${subject} ${keys.join()}`)).toEqual([
+    '18 Secret db user',
+    '3 Secret db pass/word',
+    '7 Secret of any name token',
+    '9 Secret db key',
+    '13 HelmRelease of any name password',
+    '16 Secret other user',
+  ]);
 });
