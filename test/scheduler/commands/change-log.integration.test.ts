@@ -12,6 +12,7 @@ import SitesRevoke from '../../../scheduler/commands/sites/revoke.ts';
 import SitesSet from '../../../scheduler/commands/sites/set.ts';
 import TokensCreate from '../../../scheduler/commands/tokens/create.ts';
 import TokensRevoke from '../../../scheduler/commands/tokens/revoke.ts';
+import { formatTime } from '#bundles/time';
 import { appendChanges } from '../../../scheduler/hub/changes/append-changes.ts';
 import { breakGlass } from '../../../scheduler/hub/people/break-glass.ts';
 import { readAuditLog } from '../../../scheduler/load/releases/audit-log.ts';
@@ -154,6 +155,29 @@ describe('the audit log entries of changes by commands', () => {
       appended: 0,
       waiting: undefined,
     });
+  });
+
+  it('have the entry of a killed write into a repository after the next command, without a hub that serves', async () => {
+    await using hub = await enrolledHub();
+    const change = {
+      change: 'sites set in repository',
+      about: 'plant-7',
+      old: null,
+      new: { end: 'unknown' },
+    };
+    const begin = async (id: string, minutes: number): Promise<void> => {
+      const begun_at = formatTime(new Date(NOW.getTime() - minutes * 60_000));
+      const changes = JSON.stringify({ by: { person: 'ann', reason: 'new line' }, begun: [change] });
+      await hub.store.db.insertInto('unfinished_write').values({ id, begun_at, changes }).execute();
+    };
+    await begin('killed', 20);
+    await begin('goes on', 1);
+    await run(hub, TokensCreate, '--reader');
+    await run(hub, TokensCreate, '--reader');
+    const written = (await changesOf(hub)).filter((one) => one.change === change.change);
+    expect(written).toMatchObject([{ person: 'ann', reason: 'new line', new: { end: 'unknown' } }]);
+    const left = await hub.store.db.selectFrom('unfinished_write').select('id').execute();
+    expect(left).toEqual([{ id: 'goes on' }]);
   });
 
   it('are written once when the process is killed between entry and note', async () => {
