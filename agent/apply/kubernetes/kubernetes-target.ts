@@ -12,6 +12,7 @@ import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { keysNamed } from './plan/keys-named.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
+import { agentOf } from './lease/lease-record.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
 import { showOnCluster } from './show/show-on-cluster.ts';
 import { stateOf } from './owned-state.ts';
@@ -97,7 +98,11 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     examine: (signal) => examineKubernetes(api, options.lease?.namespace, signal),
     ...defined({
       show: options.lease
-        ? showOnCluster(api, { namespace: options.lease.namespace, fleet: options.fleet })
+        ? showOnCluster(api, {
+            namespace: options.lease.namespace,
+            fleet: options.fleet,
+            agent: agentOf(options.lease.who),
+          })
         : undefined,
       exclusive: options.lease
         ? kubernetesExclusive(api, { ...options.lease, fleet: options.fleet })

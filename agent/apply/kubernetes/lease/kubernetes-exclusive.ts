@@ -4,6 +4,7 @@ import type { Target } from '../../../model/target.ts';
 import { systemClock } from '../watch/clock.ts';
 import type { LeaseApi } from './acquire-lease.ts';
 import { type Contender, LEASE_TIMES, type LeaseOptions } from './lease-options.ts';
+import { leaseName } from './lease-record.ts';
 import { withLease } from './with-lease.ts';
 
 /** How long a BUSY result is reused: a look asks once for each package. */
@@ -16,7 +17,7 @@ export const kubernetesExclusive = (
   times: Partial<LeaseOptions> = {},
 ): NonNullable<Target['exclusive']> => {
   const { namespace, who, fleet } = contender;
-  const name = `fleet-agent-${fleet}`;
+  const name = leaseName(fleet);
   const options = { ...LEASE_TIMES, clock: systemClock, namespace, name, ...times };
   const { clock } = options;
   const ourselves = randomBytes(8).toString('hex');

@@ -5,6 +5,8 @@ import type { LeaseOptions } from './lease-options.ts';
 
 export const LEASE_TYPE = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease' } as const;
 
+export const leaseName = (fleet: string): string => `fleet-agent-${fleet}`;
+
 /** The fields of a lease that matter to the next holder. */
 export type LeaseRecord = {
   /** '' without a holder. */
@@ -15,6 +17,16 @@ export type LeaseRecord = {
   readonly transitions: number;
   readonly resourceVersion: string | undefined;
 };
+
+/** Names the agent that took the lease last, also after it was given back: the one that shows itself on the cluster. */
+const LAST_HOLDER = 'fleet-ferry/last-holder';
+
+/** 'lyon-1/main' of the holder 'lyon-1/main, process 4711 on box7'. */
+export const agentOf = (holder: string): string => holder.split(', ', 1)[0] ?? '';
+
+/** The agent that took the lease last; undefined where nobody has, or an agent from before the annotation. */
+export const lastHolder = (lease: LiveObject | undefined): string | undefined =>
+  lease?.metadata.annotations?.[LAST_HOLDER];
 
 const MAX_MS = 120_000;
 
@@ -32,7 +44,8 @@ export const takenBy = (
   before: LeaseRecord | undefined,
 ): LiveObject => {
   const now = microTime(clock.now());
-  return leaseObject(namespace, name, before?.resourceVersion, {
+  const metadata = { namespace, name, resourceVersion: before?.resourceVersion };
+  return leaseObject(metadata, agentOf(holder), {
     holderIdentity: holder,
     leaseDurationSeconds: Math.ceil(durationMs / 1000),
     acquireTime: now,
@@ -52,20 +65,23 @@ export const renewed = (lease: LiveObject, now: Date): LiveObject => ({
  * field is left out.
  */
 export const released = (lease: LiveObject, now: Date): LiveObject => {
-  const { namespace = '', name, resourceVersion } = lease.metadata;
   const { transitions } = readRecord(lease);
   const spec = { leaseDurationSeconds: 1, renewTime: microTime(now), leaseTransitions: transitions };
-  return leaseObject(namespace, name, resourceVersion, spec);
+  return leaseObject(lease.metadata, lastHolder(lease), spec);
 };
 
 const leaseObject = (
-  namespace: string,
-  name: string,
-  resourceVersion: string | undefined,
+  { namespace, name, resourceVersion }: LiveObject['metadata'],
+  last: string | undefined,
   spec: object,
 ): LiveObject => ({
   ...LEASE_TYPE,
-  metadata: defined({ name, namespace, resourceVersion }),
+  metadata: defined({
+    name,
+    namespace,
+    resourceVersion,
+    annotations: last === undefined ? undefined : { [LAST_HOLDER]: last },
+  }),
   spec,
 });
 

@@ -2,6 +2,7 @@ import { isFleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { AgentFacts } from '../../../model/agent-facts.ts';
 import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import { LEASE_TYPE, lastHolder, leaseName } from '../lease/lease-record.ts';
 import { agentStatus } from './agent-status.ts';
 
 type ShowApi = Pick<KubernetesApi, 'typeOf' | 'read' | 'create' | 'patch'>;
@@ -11,6 +12,9 @@ const AGENT_TYPE = { apiVersion: 'fleet-ferry.internal/v1alpha1', kind: 'FleetAg
 
 const NO_DEFINITION =
   'the cluster has no kind FleetAgent, so that kubectl shows nothing of the agent; the rest works: kubectl apply -f deploy/kubernetes/base/definition.yaml';
+
+const shownBy = (holder: string, fleet: string): string =>
+  `FleetAgent ${fleet} shows ${holder}, which was the last to work on this cluster; one cluster has one agent of a fleet: stop the other`;
 
 /** How long the answer counts that the cluster does not have the kind: each question is a discovery. */
 const ABSENT_MS = 600_000;
@@ -24,10 +28,14 @@ export type Shown = {
 };
 
 /**
- * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made.
+ * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made,
+ * unless another agent took the lease of the fleet last: it shows itself, and two would replace what the other wrote.
  * @throws FleetError API_UNREACHABLE, ABORTED
  */
-export const createAgentObject = (namespace: string, name: string, elapsedMs: () => number) => {
+export const createAgentObject = (
+  { namespace, name, agent }: { readonly namespace: string; readonly name: string; readonly agent: string },
+  elapsedMs: () => number,
+) => {
   const ref: ObjectRef = { ...AGENT_TYPE, namespace, name };
   let absentUntil = -Infinity;
   let object: LiveObject | undefined;
@@ -47,6 +55,13 @@ export const createAgentObject = (namespace: string, name: string, elapsedMs: ()
       object = undefined;
       return { object: undefined, said: [NO_DEFINITION] };
     }
+    const holder = (await holderIn(api, namespace, name, signal)) ?? agent;
+    if (holder !== agent) {
+      written = undefined;
+      verdict = undefined;
+      object = undefined;
+      return { object, said: [shownBy(holder, name)] };
+    }
     verdict ??= transitionOf(await api.read(ref, signal));
     if (verdict?.is !== facts.verdict) verdict = { is: facts.verdict, since: formatTime(now) };
     const [all, text] = [JSON.stringify(facts), JSON.stringify({ ...facts, lookedAt: null })];
@@ -56,6 +71,21 @@ export const createAgentObject = (namespace: string, name: string, elapsedMs: ()
     written = { text, all, at: elapsedMs() };
     return { object, said: [] };
   };
+};
+
+const holderIn = async (
+  api: ShowApi,
+  namespace: string,
+  fleet: string,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  try {
+    return lastHolder(await api.read({ ...LEASE_TYPE, namespace, name: leaseName(fleet) }, signal));
+  } catch (error) {
+    // Without the right to the lease an agent changes nothing here; what it may show, it shows.
+    if (isFleetError(error, 'API_DENIED')) return undefined;
+    throw error;
+  }
 };
 
 const createObject = async (api: ShowApi, ref: ObjectRef, signal: AbortSignal): Promise<LiveObject> => {

@@ -1,17 +1,17 @@
 import { isFleetError } from '#bundles/errors';
 import type { Target } from '../../../model/target.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
-import { LEASE_TYPE } from '../lease/lease-record.ts';
+import { LEASE_TYPE, leaseName } from '../lease/lease-record.ts';
 import { createAgentObject } from './show-agent.ts';
 import { createHappenings } from './show-happenings.ts';
 
 /** `Target.show` of a cluster: the object FleetAgent, and Kubernetes events about it. A missing right prevents one of both, not the other. */
 export const showOnCluster = (
   api: () => Promise<KubernetesApi>,
-  { namespace, fleet }: { readonly namespace: string; readonly fleet: string },
+  { namespace, fleet, agent }: { readonly namespace: string; readonly fleet: string; readonly agent: string },
   elapsedMs: () => number = () => performance.now(),
 ): NonNullable<Target['show']> => {
-  const showAgent = createAgentObject(namespace, fleet, elapsedMs);
+  const showAgent = createAgentObject({ namespace, name: fleet, agent }, elapsedMs);
   const showHappenings = createHappenings(elapsedMs);
   return async (facts, happenings, signal) => {
     const open = await api();
@@ -27,7 +27,7 @@ export const showOnCluster = (
     };
     const shown = await allowed(() => showAgent(open, facts, new Date(), signal));
     said.push(...(shown?.said ?? []));
-    const { name = `fleet-agent-${fleet}`, uid } = shown?.object?.metadata ?? {};
+    const { name = leaseName(fleet), uid } = shown?.object?.metadata ?? {};
     const object = {
       ...(shown?.object ?? LEASE_TYPE),
       metadata: uid === undefined ? { name } : { name, uid },

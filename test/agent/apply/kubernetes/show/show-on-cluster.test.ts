@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import type { KubernetesApi } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
+import { kubernetesTarget } from '../../../../../agent/apply/kubernetes/kubernetes-target.ts';
+import type { AgentFacts } from '../../../../../agent/model/agent-facts.ts';
+import type { Target } from '../../../../../agent/model/target.ts';
+import { memoryApi } from '../memory-api.ts';
+
+const NEVER = new AbortController().signal;
+const SHOWN = {
+  apiVersion: 'fleet-ferry.internal/v1alpha1',
+  kind: 'FleetAgent',
+  namespace: 'fleet',
+  name: 'acme',
+};
+
+const factsOf = (agent: string, lookedAt: string): AgentFacts => ({
+  fleet: 'acme',
+  agent,
+  version: '1.2.3',
+  channel: null,
+  release: null,
+  packages: [],
+  lookedAt,
+  outbox: { events: 0, bytes: 0 },
+  hub: null,
+  registry: null,
+  verdict: 'Waiting',
+  waitsFor: [],
+});
+
+/** A cluster that has the kind FleetAgent and takes its status. */
+const cluster = () => {
+  const api = memoryApi();
+  api.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fleet' } });
+  const type = { ...SHOWN, plural: 'fleetagents', isNamespaced: true };
+  const shows: KubernetesApi = {
+    ...api,
+    typeOf: () => Promise.resolve(type as never),
+    patch: async (ref, changes, signal) => {
+      const before = await api.read(ref, signal);
+      const [change] = changes as readonly { readonly value: unknown }[];
+      return before && api.replace({ ...before, status: change?.value }, signal);
+    },
+  };
+  const agent = (who: string): Target =>
+    kubernetesTarget({
+      open: () => Promise.resolve(shows),
+      fleet: 'acme',
+      lease: { namespace: 'fleet', who: `${who}, process 7 on box`, place: () => undefined },
+      healthTimeoutMs: 1000,
+      stepTimeoutMs: 1000,
+      adopt: 'ifUnowned',
+      copies: { folder: '/nowhere' } as never,
+    });
+  const shown = async (): Promise<unknown> => {
+    const object = await api.read(SHOWN, NEVER);
+    return (object?.['status'] as { readonly agent?: string } | undefined)?.agent;
+  };
+  return { agent, shown };
+};
+
+describe('the object FleetAgent of a fleet with two agents', () => {
+  it('shows the agent that worked on the cluster last, and the other one says so', async () => {
+    const { agent, shown } = cluster();
+    const [first, second] = [agent('plant-7/line-1'), agent('plant-7/line-2')];
+    const show = (target: Target, who: string, minute: number) =>
+      target.show?.(factsOf(who, `2026-11-29T10:0${minute}:00Z`), [], NEVER);
+    expect(await show(first, 'plant-7/line-1', 0)).toEqual([]);
+    await first.exclusive?.(NEVER, async () => {
+      expect(await show(first, 'plant-7/line-1', 1)).toEqual([]);
+      expect(await show(second, 'plant-7/line-2', 1)).toEqual([
+        expect.stringContaining('FleetAgent acme shows plant-7/line-1'),
+      ]);
+      expect(await shown()).toBe('plant-7/line-1');
+    });
+    expect(await show(second, 'plant-7/line-2', 2)).toHaveLength(1);
+    expect(await shown()).toBe('plant-7/line-1');
+    // An agent that starts again is the same agent.
+    expect(await show(agent('plant-7/line-1'), 'plant-7/line-1', 3)).toEqual([]);
+    await second.exclusive?.(NEVER, async () => {});
+    expect(await show(second, 'plant-7/line-2', 4)).toEqual([]);
+    expect(await show(first, 'plant-7/line-1', 4)).toHaveLength(1);
+    expect(await shown()).toBe('plant-7/line-2');
+  });
+});
