@@ -1,14 +1,5 @@
 import { posix } from 'node:path';
-import {
-  type Document,
-  isMap,
-  isScalar,
-  isSeq,
-  parseAllDocuments,
-  visit,
-  type YAMLMap,
-  type YAMLSeq,
-} from 'yaml';
+import { Document, isMap, isScalar, isSeq, parseAllDocuments, visit, type YAMLMap, type YAMLSeq } from 'yaml';
 import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
@@ -63,7 +54,7 @@ export type WithoutSecrets = {
   readonly unused: readonly string[];
 };
 
-/** Where a text is, and what the files beside it say. */
+/** Place of a text among the files of a target. */
 export type SurveyedText = { readonly path: string; readonly survey: SecretSurvey };
 
 /**
@@ -94,14 +85,18 @@ type Cleaned = WithoutSecrets & {
 
 const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
   const text = bytes.toString('utf8');
+  let current: Document.Parsed | undefined;
   const made: Made = {
     leftOut: [],
     unused: [],
     changed: false,
+    plain: (node) => node.toJS(current ?? new Document()) as Manifest,
     lineOf: (node) => text.slice(0, node.range?.[0] ?? 0).split('\n').length,
   };
   const documents = documentsOf(bytes);
-  for (const { contents } of documents) {
+  for (const document of documents) {
+    const { contents } = document;
+    current = document;
     if (isMap(contents)) cleanMap(contents, cleaning, made);
     if (isSeq(contents)) cleanOperations(contents, cleaning, made);
   }
@@ -121,6 +116,8 @@ type Made = {
   readonly leftOut: LeftOut[];
   readonly unused: string[];
   changed: boolean;
+  /** A node of the document that is read, with its aliases resolved. */
+  readonly plain: (node: YAMLMap) => Manifest;
   readonly lineOf: (node: { readonly range?: readonly number[] | null | undefined }) => number;
 };
 
@@ -139,7 +136,7 @@ const cleanMap = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
     if (keys.length > 0) leave(made, `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, one, keys);
   }
   for (const generator of mapsIn(one, 'secretGenerator')) {
-    const plain = generator.toJSON() as Manifest;
+    const plain = made.plain(generator);
     const keys = survey.keysOfGenerator(plain, path);
     made.unused.push(...filesOf(plain));
     for (const field of ['literals', 'files', 'envs', 'env']) generator.delete(field);
@@ -155,7 +152,7 @@ const cleanMap = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
   });
   // Kustomize gives a generator without values an empty `data`, and a Secret that a set fills must have none.
   for (const generator of mapsIn(one, 'secretGenerator')) {
-    const metadata = defined(nameIn(generator.toJSON() as Manifest));
+    const metadata = defined(nameIn(made.plain(generator)));
     const patch = JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata, data: null });
     if (isSeq(one.get('patches'))) one.addIn(['patches'], { patch });
     else one.set('patches', [{ patch }]);
@@ -166,7 +163,7 @@ const cleanSecret = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
   const keys = valueKeys(one);
   const named = {
     name: String(one.getIn(['metadata', 'name'])),
-    namespace: textAt(one.toJSON(), 'metadata', 'namespace'),
+    namespace: textAt(made.plain(one), 'metadata', 'namespace'),
   };
   if (keys.length + cleaning.survey.keysOf(named.name, named.namespace).length === 0) return;
   one.delete('data');
@@ -189,7 +186,7 @@ const cleanTargeted = (one: YAMLMap, targets: readonly Manifest[], made: Made): 
 const cleanOperations = (list: YAMLSeq, { targets, survey }: Cleaning, made: Made): void => {
   if (targets.some(survey.meansSecret))
     list.items = list.items.filter((one) => {
-      const operation: unknown = isMap(one) ? one.toJSON() : undefined;
+      const operation: unknown = isMap(one) ? made.plain(one) : undefined;
       if (!isMap(one) || !isRecord(operation) || !isOperationOnValues(operation)) return true;
       const { keys, gone } = keysOfOperation(operation);
       leave(made, subjectOf(targets), one, [...keys, ...gone]);
@@ -217,7 +214,7 @@ const cleanPatches = (one: YAMLMap, field: string, cleaning: Cleaning, made: Mad
       made.changed = true;
       return false;
     }
-    const target: unknown = isNamed ? (item.toJSON() as Manifest)['target'] : undefined;
+    const target: unknown = isNamed ? made.plain(item)['target'] : undefined;
     return cleanPatch(
       isNamed ? item.get('patch', true) : item,
       { ...cleaning, targets: isRecord(target) ? [target] : [] },

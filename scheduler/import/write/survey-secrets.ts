@@ -5,7 +5,7 @@ import { isKustomization as isKustomizationFile } from '../../load/sources/kusto
 import type { Manifest } from '../imported.ts';
 import { kindOf, listAt, nameOf, namespaceOf, recordAt, textAt } from '../read/manifests.ts';
 
-/** What the files of a target say about Secrets together: a Secret and its patches may be in several. */
+/** Secrets of all files of a target: a Secret and its patches may be in several. */
 export type SecretSurvey = {
   /** Keys that a Secret of a file has once all files are built. */
   readonly keysOf: (name: string, namespace: string | undefined) => readonly string[];

@@ -248,6 +248,32 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     ]);
   });
 
+  it('copies no secret of patches in an Application, also where the Application is copied', async () => {
+    const patches = `    kustomize:
+      patches:
+        - target: {kind: Secret}
+          patch: |-
+            - {op: add, path: /stringData/token, value: correct-horse}
+`;
+    const { report, files } = await importThese(
+      {
+        'db/kustomization.yaml': 'resources: [db.yaml]\n',
+        'db/db.yaml':
+          'apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: correct-horse}\n',
+        'root/mixed.yaml': `${application('db', source('db', patches))}---\n${deployment('mixed')}`,
+      },
+      { roots: ['root'] },
+    );
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(summary(report)).toEqual(['in-cluster: 3 equal']);
+    expect(files['apps/db/live-in-cluster/source/db/db.yaml']).toContain(
+      'password=db.password,token=db.token',
+    );
+    expect(notesOf(report, 'decide')).toContain(
+      'root/mixed.yaml:1 Secret of any name: its values (token) are not copied',
+    );
+  });
+
   it('keeps clusters apart that have one host', async () => {
     const on = (id: string, text: string): string =>
       text.replace('https://kubernetes.default.svc', `https://rancher.example:8443/k8s/clusters/${id}/`);

@@ -134,3 +134,15 @@ secretGenerator:
     '16 Secret other user',
   ]);
 });
+
+test('aliases in a JSON patch are read', () => {
+  const text = `patchesJson6902:
+  - target: &db {kind: Secret, name: db}
+    patch: '[{"op": &op "add", "path": &at "/stringData/a", "value": "correct-horse"}, {"op": *op, "path": *at, "value": "correct-horse"}]'
+  - target: *db
+    patch: '[{"op": "add", "path": "/stringData/b", "value": "correct-horse"}]'
+`;
+  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(bytes.toString()).not.toContain('correct-horse');
+  expect(leftOut.map(({ keys }) => keys)).toEqual([['a'], ['a'], ['b']]);
+});
