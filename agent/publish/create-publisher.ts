@@ -1,3 +1,4 @@
+import { isFleetError } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import type { Happening } from '../model/agent-facts.ts';
 import { agentFacts } from '../observe/agent-facts.ts';
@@ -18,7 +19,7 @@ export type Publisher = {
 /** Happenings that wait while the cluster does not answer; the oldest are dropped. */
 const MAX_WAITING = 200;
 
-/** Builds what shows the agent to people at the site and to their monitoring. @throws FleetError CONFIG_INVALID */
+/** Builds what shows the agent to people at the site and to their monitoring. @throws FleetError CONFIG_INVALID for a malformed address */
 export const createPublisher = async (
   agent: Agent,
   config: Config,
@@ -32,7 +33,21 @@ export const createPublisher = async (
     const { metricsText } = await import('./metrics.ts');
     return metricsText(facts());
   };
-  if (config.metricsAddress !== '') stack.use(await serveMetrics(config.metricsAddress, text));
+  let isServed = config.metricsAddress === '';
+  /** Serves the metrics once the address is free: one that is taken must not stop the agent. */
+  const serve = async (): Promise<readonly string[]> => {
+    if (isServed) return [];
+    try {
+      stack.use(await serveMetrics(config.metricsAddress, text));
+      isServed = true;
+      return [];
+    } catch (error) {
+      if (!isFleetError(error, 'IO')) throw error;
+      return [`${error.message}; it is tried again each minute`];
+    }
+  };
+  // At once, and not after the first look. What prevents it is said at the first publication.
+  await serve();
   let seen = lastEvent(state);
   let waiting: readonly Happening[] = [];
   const collect = (): void => {
@@ -51,7 +66,7 @@ export const createPublisher = async (
     publish: async (signal) => {
       collect();
       const now = facts();
-      const said: string[] = [];
+      const said: string[] = [...(await serve())];
       if (config.metricsFile !== '') {
         await writeMetricsFile(config.metricsFile, await text()).catch((error: unknown) =>
           said.push(`the metrics file ${config.metricsFile} cannot be written: ${String(error)}`),

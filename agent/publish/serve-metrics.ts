@@ -5,6 +5,7 @@ import { FleetError, toFleetError } from '#bundles/errors';
 /** Longest request: a client that sends nothing holds no connection. */
 const REQUEST_MS = 10_000;
 const MAX_CONNECTIONS = 16;
+const MAX_PORT = 65_535;
 
 /** '127.0.0.1:9464', '[::1]:9464', ':9464' for all addresses. */
 const parseAddress = (address: string): { readonly host?: string; readonly port: number } => {
@@ -16,7 +17,7 @@ const parseAddress = (address: string): { readonly host?: string; readonly port:
 
 /**
  * Answers GET /metrics, and nothing else. @param text read at each request
- * @throws FleetError CONFIG_INVALID for an address that this machine does not have or that is taken
+ * @throws FleetError CONFIG_INVALID for a malformed address; IO for one that is taken, or that this machine does not have (yet)
  */
 export const serveMetrics = async (
   address: string,
@@ -43,7 +44,7 @@ export const serveMetrics = async (
     await once(server, 'listening');
   } catch (error) {
     throw new FleetError(
-      'CONFIG_INVALID',
+      port > MAX_PORT ? 'CONFIG_INVALID' : 'IO',
       `metrics cannot be served at ${address}: ${toFleetError(error).message}`,
       {
         hint: 'Set metricsAddress to a free port of this machine',

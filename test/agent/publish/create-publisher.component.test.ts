@@ -1,3 +1,4 @@
+import { createServer } from 'node:http';
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -150,13 +151,42 @@ describe('metrics', () => {
     expect((await readdir(folder.path)).toSorted()).toEqual(['fleet_agent.prom', 'shadow']);
   });
 
+  it('at an address that is taken are said, stop nothing, and are served once it is free', async () => {
+    await using world = await createWorld();
+    const { agent, shown } = watched(world);
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as { readonly port: number };
+    const metricsAddress = `127.0.0.1:${port}`;
+    await using publisher = await createPublisher(agent, configOf(world, { metricsAddress }), '1.2.3');
+    const says = expect.stringMatching(
+      `^metrics cannot be served at ${metricsAddress}: .*EADDRINUSE.*tried again`,
+    );
+    expect(await publisher.publish(signal)).toEqual([says]);
+    // The same sentence again, which the daemon logs once.
+    expect(await publisher.publish(signal)).toEqual([says]);
+    expect(shown).toHaveLength(2);
+    await new Promise((resolve) => other.close(resolve));
+    expect(await publisher.publish(signal)).toEqual([]);
+    expect((await fetch(`http://${metricsAddress}/metrics`)).status).toBe(200);
+  });
+
+  it('at an address that no machine has are a mistake of the configuration', async () => {
+    await using world = await createWorld();
+    const config = configOf(world, { metricsAddress: '127.0.0.1:99999' });
+    await expect(createPublisher(world.agent, config, '1.2.3')).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+    });
+  });
+
   it('that cannot be written are said, and the rest is shown', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
-    const config = configOf(world, { metricsFile: '/nowhere/fleet_agent.prom' });
+    const metricsFile = join(world.folder, 'missing/fleet_agent.prom');
+    const config = configOf(world, { metricsFile });
     await using publisher = await createPublisher(agent, config, '1.2.3');
     expect(await publisher.publish(signal)).toEqual([
-      expect.stringMatching(/^the metrics file \/nowhere\/fleet_agent\.prom cannot be written: .*ENOENT/),
+      expect.stringMatching(`^the metrics file ${metricsFile} cannot be written: .*ENOENT`),
     ]);
     expect(shown).toHaveLength(1);
   });

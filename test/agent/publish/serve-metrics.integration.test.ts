@@ -19,12 +19,12 @@ describe('metrics', () => {
     });
   });
 
-  it('at a port that is taken are refused with the setting', async () => {
+  it('at a port that is taken are an error of the machine, with the setting', async () => {
     const server = createServer();
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as { readonly port: number };
     await expect(serveMetrics(`127.0.0.1:${port}`, async () => '')).rejects.toMatchObject({
-      code: 'CONFIG_INVALID',
+      code: 'IO',
       hint: 'Set metricsAddress to a free port of this machine',
     });
     server.close();

@@ -50,7 +50,7 @@ const cluster = () => {
       healthTimeoutMs: 1000,
       stepTimeoutMs: 1000,
       adopt: 'ifUnowned',
-      copies: { folder: '/nowhere' } as never,
+      copies: {} as never,
     });
   const shown = async (): Promise<unknown> => {
     const object = await api.read(SHOWN, NEVER);
