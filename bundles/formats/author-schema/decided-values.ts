@@ -36,32 +36,39 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
   });
 };
 
-/** The same by site and agent, for the audit log, then values composed from layers and answers to local edits: hidden ones without their text. */
+/**
+ * The same by site and agent, for the audit log, then values composed from layers and answers to local edits: hidden ones without their text.
+ * @param wasHidden for old values: a release that no longer has an input hides it no more
+ */
 export const decidedValues = (
   before: SiteValues,
   after: SiteValues,
   isHidden: IsHidden,
+  wasHidden: IsHidden = isHidden,
 ): readonly DecidedValues[] => {
-  const shown = (values: readonly Named[]): DecidedValues['old'] =>
-    Object.fromEntries(
-      values.flatMap(({ label, name, value }) =>
-        value === undefined ? [] : [[label, isHidden(name) ? WITHHELD : value] as const],
-      ),
-    );
+  const shownBy =
+    (hides: IsHidden): Shown =>
+    (values) =>
+      Object.fromEntries(
+        values.flatMap(({ label, name, value }) =>
+          value === undefined ? [] : [[label, hides(name) ? WITHHELD : value] as const],
+        ),
+      );
+  const [shownOld, shown] = [shownBy(wasHidden), shownBy(isHidden)];
   const byAgent = Map.groupBy(valueDifferences(before, after), ({ agent }) => agent);
   const given = [...byAgent].map(([agent, differing]) => ({
     about: agent === undefined ? after.site : `${after.site}/${agent}`,
-    old: shown(differing.map(({ name, old }) => ({ label: name, name, value: old }))),
+    old: shownOld(differing.map(({ name, old }) => ({ label: name, name, value: old }))),
     new: shown(differing.map(({ name, new: now }) => ({ label: name, name, value: now }))),
   }));
-  return [...given, ...composedChanges(before, after, shown), ...answerChanges(before, after)];
+  return [...given, ...composedChanges(before, after, { shownOld, shown }), ...answerChanges(before, after)];
 };
 
 /** Values composed from layers that differ: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
 const composedChanges = (
   before: SiteValues,
   after: SiteValues,
-  shown: (values: readonly Named[]) => DecidedValues['old'],
+  { shownOld, shown }: { readonly shownOld: Shown; readonly shown: Shown },
 ): readonly DecidedValues[] => {
   const agents = new Set([...Object.keys(before.composed ?? {}), ...Object.keys(after.composed ?? {})]);
   return [...agents].toSorted(compareBytes).flatMap((agent) => {
@@ -70,9 +77,8 @@ const composedChanges = (
       .filter((label) => !isSameJson(old.get(label)?.value, now.get(label)?.value))
       .toSorted(compareBytes);
     if (labels.length === 0) return [];
-    const sideOf = (values: ReadonlyMap<string, Named>) =>
-      shown(labels.flatMap((label) => values.get(label) ?? []));
-    return [{ about: `${after.site}/${agent}`, old: sideOf(old), new: sideOf(now) }];
+    const sideOf = (values: ReadonlyMap<string, Named>) => labels.flatMap((label) => values.get(label) ?? []);
+    return [{ about: `${after.site}/${agent}`, old: shownOld(sideOf(old)), new: shown(sideOf(now)) }];
   });
 };
 
@@ -98,6 +104,8 @@ const answerChanges = (before: SiteValues, after: SiteValues): readonly DecidedV
 
 /** A value as a change names it: 'port', 'hmi-line: fixed port'. */
 type Named = { readonly label: string; readonly name: string; readonly value: Json | undefined };
+
+type Shown = (values: readonly Named[]) => DecidedValues['old'];
 
 const composedAt = ({ composed = {} }: SiteValues, agent: string): ReadonlyMap<string, Named> => {
   const one = ownValue(composed, agent);

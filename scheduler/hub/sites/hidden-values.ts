@@ -2,6 +2,12 @@ import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { hiddenBy, type IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import type { Digest } from '#bundles/digest';
+import { channelRepository } from '#bundles/transport/registry/references';
+import { readOnce } from '../../load/releases/read-once.ts';
+import { listReleases } from '../../release/reissue/list-releases.ts';
 import { formatChannel, parseChannel } from '#bundles/names';
 import type { Hub } from '../hub.ts';
 import { parts } from '../store/parts.ts';
@@ -13,18 +19,34 @@ import { showLayers } from './show-layers.ts';
 
 type Follower = Pick<AgentRow, 'environment' | 'cluster_type'>;
 
-/** Which values of a site are hidden, by the site inputs that the releases of its agents have now. */
-export type HiddenAt = (agents: readonly Follower[]) => IsHidden;
+/** Which values of a site are hidden, by the site inputs of the releases of its agents. */
+export type Hiding = {
+  /** By the newest releases. */
+  readonly isHidden: IsHidden;
+  /** By those before them, too: a value that was set while it was hidden stays hidden. */
+  readonly wasHidden: IsHidden;
+};
 
-/** @param configsOf the bundles of a channel's release, by formatChannel; undefined: they cannot be read, and every value is hidden */
+export type HiddenAt = (agents: readonly Follower[]) => Hiding;
+
+/** Names that releases of a channel hide or hid, by formatChannel; undefined: they cannot be read, and every old value is hidden. */
+export type HiddenBefore = ReadonlyMap<string, ReadonlySet<string> | undefined>;
+
+/** @param past from readHiddenBefore @param configsOf the bundles of a channel's release, by formatChannel; undefined: they cannot be read, and every value is hidden */
 export const hiddenAt = (
   configsOf: (channel: string) => readonly Pick<BundleConfig, 'siteInputs'>[] | undefined,
+  past: HiddenBefore,
 ): HiddenAt => {
-  const known = new Map<string, IsHidden>();
+  const known = new Map<string, Hiding>();
   return (agents) => {
     const channels = [...new Set(agents.map((row) => formatChannel(channelOf(row))))].toSorted();
     const key = channels.join(' ');
-    const found = known.get(key) ?? hiddenIn(channels.map(configsOf));
+    const found =
+      known.get(key) ??
+      withPast(
+        hiddenIn(channels.map(configsOf)),
+        channels.map((name) => past.get(name)),
+      );
     known.set(key, found);
     return found;
   };
@@ -36,6 +58,46 @@ const hiddenIn = (configs: readonly ReturnType<Parameters<typeof hiddenAt>[0]>[]
   return hiddenBy(read.flat().map(({ siteInputs }) => siteInputs.schema));
 };
 
+const withPast = (isHidden: IsHidden, past: readonly (ReadonlySet<string> | undefined)[]): Hiding => ({
+  isHidden,
+  wasHidden: (name) => isHidden(name) || past.some((names) => names === undefined || names.has(name)),
+});
+
+/** Releases of a channel that are read for it, newest first. */
+const MAX_PAST = 100;
+
+/** Names that a bundle hides, by its digest. */
+const hiddenByBundle = new Map<Digest, ReadonlySet<string>>();
+
+const readHiddenNames = async (layout: Layout, bundle: Digest): Promise<ReadonlySet<string>> => {
+  const known = hiddenByBundle.get(bundle);
+  if (known) return known;
+  const names = writeOnlyNames((await readBundle(layout.blobs, bundle)).config.siteInputs.schema);
+  hiddenByBundle.set(bundle, names);
+  return names;
+};
+
+/** Reads what the releases of channels that the layout still has hide. */
+export const readHiddenBefore = async (
+  { keys: { roots }, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
+  agents: readonly Follower[],
+): Promise<HiddenBefore> => {
+  const layout = await openOrStartLayout(directory);
+  const past = new Map<string, ReadonlySet<string> | undefined>();
+  for (const channel of new Map(agents.map(channelOf).map((one) => [formatChannel(one), one])).values()) {
+    const repository = channelRepository(channel);
+    const reading = readOnce({ layout, roots, repository, what: 'hidden names' }, async () => {
+      const names = new Set<string>();
+      for (const { bundles } of (await listReleases(layout, channel, roots)).slice(0, MAX_PAST))
+        for (const bundle of bundles)
+          for (const name of await readHiddenNames(layout, bundle)) names.add(name);
+      return names;
+    });
+    past.set(formatChannel(channel), await reading.catch(() => undefined));
+  }
+  return past;
+};
+
 /** Reads the releases of these agents. A channel without one hides the names of secrets alone. */
 export const readHidden = async (
   hub: Pick<Hub, 'keys' | 'layout'>,
@@ -45,7 +107,10 @@ export const readHidden = async (
   const unreadable = new Set<string>();
   for (const channel of new Map(agents.map(channelOf).map((one) => [formatChannel(one), one])).values())
     await readNeeds(hub, [channel], needs).catch(() => unreadable.add(formatChannel(channel)));
-  return hiddenAt((name) => (unreadable.has(name) ? undefined : (needs.get(name)?.configs ?? [])));
+  return hiddenAt(
+    (name) => (unreadable.has(name) ? undefined : (needs.get(name)?.configs ?? [])),
+    await readHiddenBefore(hub, agents),
+  );
 };
 
 /** The same by the name of a site, also for clusters that follow a tree. @param sites undefined: all */
@@ -64,7 +129,7 @@ export const readHiddenOf = async (
       found.push(...(await every.where('site', 'in', names).execute()));
   const hidden = await readHidden(hub, found);
   const bySite = Map.groupBy(found, ({ site }) => site);
-  return (site) => hidden(bySite.get(site) ?? []);
+  return (site) => hidden(bySite.get(site) ?? []).wasHidden;
 };
 
 /** Values as people see them. */

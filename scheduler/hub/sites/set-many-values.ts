@@ -92,7 +92,8 @@ const planSites = (
       if (!row) return [];
       const before = siteValuesOf(row, fleet, site);
       const after = own.reduce(changeValues, before);
-      const noted = decidedValues(before, after, hidden(agents.get(site) ?? []));
+      const { isHidden, wasHidden } = hidden(agents.get(site) ?? []);
+      const noted = decidedValues(before, after, isHidden, wasHidden);
       return noted.length === 0 ? [] : [{ site, row, after, changes: noted }];
     });
 };

@@ -86,7 +86,8 @@ export const issueIfChanged = async (
   const after = withComposed(before, Object.fromEntries([...kept, ...given]));
   const reason = [...new Set(composed.map(({ of }) => of.reason))].join(', ');
   const agents = await enrolledAgents(tx, site);
-  const changes = decidedValues(before, after, (await signer.readHidden(agents))(agents));
+  const { isHidden, wasHidden } = (await signer.readHidden(agents))(agents);
+  const changes = decidedValues(before, after, isHidden, wasHidden);
   if (changes.length === 0) return await issueSite(tx, site, signer, now);
   const by = { ...BY_RULE, ...signer.by, reason };
   const decided: NotedChange[] = [];

@@ -1,7 +1,6 @@
 import { defined } from '#bundles/defined';
 import { FleetError, type Place } from '#bundles/errors';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
-import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
@@ -10,7 +9,7 @@ import { type Change, type NotedChange, noteChange } from '../../changes/note-ch
 import type { Hub } from '../../hub.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
-import { hiddenAt } from '../hidden-values.ts';
+import { hiddenAt, type Hiding, readHiddenBefore } from '../hidden-values.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { markApplied } from '../values-rollout.ts';
 import { refuseOlder } from '../refuse-older.ts';
@@ -94,9 +93,10 @@ export const composeSites = async (
     dryRun,
     isPart: only !== undefined,
   });
-  const hidden = hiddenAt((name) => layers.get(name)?.configs ?? []);
+  const past = await readHiddenBefore(hub, agents);
+  const hidden = hiddenAt((name) => layers.get(name)?.configs ?? [], past);
   const bySite = new Map(sites.map((one) => [one.site, one.agents]));
-  const isHiddenAt = (site: string): IsHidden => hidden(bySite.get(site) ?? []);
+  const hidingAt = (site: string): Hiding => hidden(bySite.get(site) ?? []);
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
   // Opened once: its index names every site.
@@ -107,8 +107,8 @@ export const composeSites = async (
     const batch = due.slice(at, at + BATCH);
     changed.push(
       ...(dryRun
-        ? tryOut(batch, { rows, isHiddenAt, fleet: hub.store.fleet })
-        : await issue(hub, own, batch, { layers, turns, isHiddenAt, now })),
+        ? tryOut(batch, { rows, hidingAt, fleet: hub.store.fleet })
+        : await issue(hub, own, batch, { layers, turns, hidingAt, now })),
     );
   }
   if (!dryRun) await markReached(hub, planned, rows, turns);
@@ -196,17 +196,18 @@ const tryOut = (
   batch: readonly PlannedComposition[],
   {
     rows,
-    isHiddenAt,
+    hidingAt,
     fleet,
-  }: Pick<Facts, 'rows'> & { readonly isHiddenAt: (site: string) => IsHidden; readonly fleet: string },
+  }: Pick<Facts, 'rows'> & { readonly hidingAt: (site: string) => Hiding; readonly fleet: string },
 ): ComposedSites['changed'] =>
   batch.map(({ site, composed }) => {
     const row = rows.get(site);
     const before = siteValuesOf(row, fleet, site);
+    const { isHidden, wasHidden } = hidingAt(site);
     return {
       site,
       version: row?.version ?? 0,
-      changes: decidedValues(before, withComposed(before, composed), isHiddenAt(site)),
+      changes: decidedValues(before, withComposed(before, composed), isHidden, wasHidden),
     };
   });
 
@@ -217,10 +218,10 @@ const issue = (
   {
     layers,
     turns,
-    isHiddenAt,
+    hidingAt,
     now,
   }: {
-    readonly isHiddenAt: (site: string) => IsHidden;
+    readonly hidingAt: (site: string) => Hiding;
     readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
     readonly turns: Turns;
     readonly now: Date;
@@ -233,7 +234,8 @@ const issue = (
       // People may have set values since: theirs stay.
       const before = siteValuesOf(row, store.fleet, site);
       const after = withComposed(before, composed);
-      const changes = decidedValues(before, after, isHiddenAt(site));
+      const { isHidden, wasHidden } = hidingAt(site);
+      const changes = decidedValues(before, after, isHidden, wasHidden);
       const by = { ...store.by, reason: store.by.reason ?? reasonOf(layers) };
       const decided: NotedChange[] = [];
       for (const change of changes)

@@ -1,11 +1,13 @@
 import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { changeState } from '#bundles/formats/statements/change-state';
+import { type ChangeState, changeState } from '#bundles/formats/statements/change-state';
 import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicates';
 import { parseSiteValues } from '#bundles/formats/statements/site-values';
+import { ownValue } from '#bundles/own-value';
 import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
 import { parseDocument } from '#bundles/json/validate';
 import { formatChannel } from '#bundles/names';
@@ -63,7 +65,10 @@ const signedValues = ({ digest, before, at }: SignedValues, now: Date): readonly
 
 type Context = { readonly judging: Judging; readonly what: string };
 
-/** Hidden values are withheld by the releases that were shown; a hub of an earlier version withholds by name alone. */
+/**
+ * Hidden values are withheld by the releases that were shown; a hub of an earlier version withholds by name alone. Releases before them hid other
+ * old values, which it was not shown: the values that are decided are the new ones.
+ */
 const checkDecided = (
   before: SiteValues,
   after: SiteValues,
@@ -87,18 +92,31 @@ const checkDecided = (
   );
   for (const [at, one] of decidedValues(before, after, isHidden).entries()) {
     const { about } = one;
-    const wanted = [one, byName[at] ?? one].map(({ old, new: next }) =>
-      canonicalJson([changeState(old), changeState(next)]),
-    );
+    const wanted = [one, byName[at] ?? one].map((sides) => ({
+      old: changeState(sides.old),
+      next: canonicalJson(changeState(sides.new)),
+    }));
     const found = decided.some(
       ({ fleet, about: whose, old, new: next }) =>
-        fleet === root.fleet && whose === about && wanted.includes(canonicalJson([old, next])),
+        fleet === root.fleet &&
+        whose === about &&
+        wanted.some((sides) => sides.next === canonicalJson(next) && isSameOld(sides.old, old)),
     );
     if (!found)
       throw new FleetError('SIGNER_REFUSED', `${what} has other values of ${about} than anybody decided`, {
         hint: 'Look up who uses the socket of this signer',
       });
   }
+};
+
+/** Whether a decision names these old values, with or without their texts. */
+const isSameOld = (wanted: ChangeState, decided: ChangeState): boolean => {
+  if (wanted === null || decided === null) return wanted === decided;
+  const shown = Object.entries(wanted).map(([name, value]) => [
+    name,
+    ownValue(decided, name) === WITHHELD ? WITHHELD : value,
+  ]);
+  return canonicalJson(Object.fromEntries(shown)) === canonicalJson(decided);
 };
 
 const checkApproved = (

@@ -251,6 +251,53 @@ describe('a signer that judges values of sites', () => {
     expect(office.refused).toHaveLength(1);
   });
 
+  test('signs the removal of a value whose input hid it until the release, without its text', async () => {
+    const hides = PACKAGE.replaceAll('gatewayHost', 'dialIn').replace(
+      'schema: {type: string}',
+      'schema: {type: string, writeOnly: true}',
+    );
+    const pin = config('all', 'siteSelector: {}\n  values: {dialIn: hush, port: 80}');
+    await using office = await judgedHub({ 'apps/labels/host/package.yaml': hides, [LAYERS]: pin });
+    const { hub } = office;
+    await hub.enrolComposed('plant-1/edge');
+    await setValues(
+      hub.store,
+      { site: 'plant-1', set: { dialIn: 'hush2' }, unset: [] },
+      await siteSigner(hub),
+      NOW,
+    );
+    await hub.edit('apps/labels/host/package.yaml', (text) =>
+      text
+        .split('\n')
+        .filter((line) => !line.includes('name: dialIn'))
+        .join('\n'),
+    );
+    await hub.edit(LAYERS, () => config('all', 'siteSelector: {}\n  values: {port: 80}'));
+    expect((await hub.build({ now: later(5) })).channels[0]).toMatchObject({ outcome: 'released' });
+    expect(await hub.compose({ now: later(10) })).toMatchObject({
+      changed: ['plant-1 3 plant-1/edge {}'],
+      held: [],
+    });
+    // Two releases later it is hidden, too.
+    await hub.edit('apps/labels/host/package.yaml', (text) => text.replace('PORT=0', 'PORT=1'));
+    expect((await hub.build({ now: later(15) })).channels[0]).toMatchObject({ outcome: 'released' });
+    office.wait(25);
+    await setValues(
+      hub.store,
+      { site: 'plant-1', set: {}, unset: ['dialIn'] },
+      await siteSigner(hub),
+      later(25),
+    );
+    const rows = await hub.store.db.selectFrom('pending_change').selectAll().orderBy('number').execute();
+    const noted = rows.map(({ change }) => JSON.parse(change) as Record<string, unknown>);
+    expect(noted.slice(-2)).toMatchObject([
+      { change: 'sites compose', old: { dialIn: 'withheld' }, new: {} },
+      { change: 'sites set', old: { dialIn: 'withheld' }, new: {} },
+    ]);
+    expect(JSON.stringify(rows)).not.toMatch(/hush/);
+    expect(office.refused).toEqual([]);
+  });
+
   test('H58: takes no older statement and no other release', async () => {
     await using office = await judgedHub();
     const { hub } = office;
