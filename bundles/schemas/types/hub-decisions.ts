@@ -1282,13 +1282,13 @@ export type FirstSteps = {
      */
     readonly built: boolean;
     /**
-     * A medium was recorded when it left, or came back with reports.
+     * A medium was recorded when it left, or came back with reports. null: no agent needs one.
      */
-    readonly filled: boolean;
+    readonly filled: boolean | null;
     /**
-     * An environment that is promoted to has a release.
+     * An environment that is promoted to has a release. null: there are releases, and no environment is promoted to.
      */
-    readonly promoted: boolean;
+    readonly promoted: boolean | null;
   } | null;
   /**
    * A channel with a release, or that an agent follows, for examples.

@@ -547,10 +547,10 @@ export type FirstSteps = {
         enrolled: boolean;
         /** The layout has a release. */
         built: boolean;
-        /** A medium was recorded when it left, or came back with reports. */
-        filled: boolean;
-        /** An environment that is promoted to has a release. */
-        promoted: boolean;
+        /** A medium was recorded when it left, or came back with reports. null: no agent needs one. */
+        filled: boolean | null;
+        /** An environment that is promoted to has a release. null: there are releases, and no environment is promoted to. */
+        promoted: boolean | null;
     } | null;
     /** A channel with a release, or that an agent follows, for examples. */
     channel: string | null;

@@ -4,6 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
+import { stepsOf } from '../../../scheduler/page/parts/fleet/steps-of.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
 import { builtPage } from '../../harness/run/built-programs.ts';
@@ -66,6 +67,9 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     expect((await steps())[1]).toBe('Enrol an agent done');
     expect(await first.locator('pre').nth(1).textContent()).toContain('--site plant-7');
 
+    const at = formatTime(NOW);
+    const waiting = { mode: 'manual', state: 'waiting', candidate: null, waitsFor: null, why: null } as const;
+    await recordLinkStates(made.hub.store, [{ ...waiting, from: 'prod', to: 'far' }], at);
     await made.hub.layoutWriter.release({
       channel: HOSTS,
       version: 1,
@@ -73,7 +77,6 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     });
     expect((await steps())[0]).toBe('Build a release done');
 
-    const at = formatTime(NOW);
     await made.hub.store.db
       .insertInto('medium_departure')
       .values({
@@ -95,6 +98,43 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     const to = HOSTS.environment;
     await recordLinkStates(made.hub.store, [{ ...link, from: 'qa', to, waitsFor: null, why: null }], at);
     expect(await steps()).toEqual([]);
+  });
+
+  test('leaves out the stick and the promotion where agents are on line and nothing is promoted', async () => {
+    await using online = await testServer();
+    const token = await online.reader();
+    const found = async () => {
+      const answer = await online.get('/v1/first-steps', { authorization: `Bearer ${token}` });
+      return (answer.body as { readonly steps: unknown }).steps;
+    };
+    expect(await found()).toEqual({ enrolled: false, built: false, filled: false, promoted: false });
+
+    await join(online, testAgent('plant-7/press-1'));
+    expect(await found()).toMatchObject({ enrolled: true, filled: false });
+    const at = formatTime(NOW);
+    await online.hub.store.db.updateTable('agent').set({ online_at: at }).execute();
+    expect(await found()).toMatchObject({ enrolled: true, filled: null });
+
+    await online.hub.layoutWriter.release({
+      channel: HOSTS,
+      version: 1,
+      bundles: [{ kind: 'host', packages: { oven: { 'package.json': 'oven' } } }],
+    });
+    const steps = { enrolled: true, built: true, filled: null, promoted: null };
+    expect(await found()).toEqual(steps);
+    const names = {
+      at,
+      fleet: 'acme',
+      rootSha256: '0'.repeat(64),
+      channel: null,
+      site: null,
+      promotion: null,
+    };
+    expect(stepsOf({ ...names, steps }, url)).toEqual([]);
+    expect(stepsOf({ ...names, steps: { ...steps, built: false } }, url).map(({ title }) => title)).toEqual([
+      'Build a release',
+      'Enrol an agent',
+    ]);
   });
 
   test('shows no steps to a reader of one environment', async () => {

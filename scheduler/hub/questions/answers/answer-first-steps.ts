@@ -24,12 +24,22 @@ export const answerFirstSteps = async (
     .orderBy('site')
     .limit(1)
     .executeTakeFirst();
+  const carried = await db
+    .selectFrom('agent')
+    .select('id')
+    .where('revoked_at', 'is', null)
+    .where('online_at', 'is', null)
+    .where('follower', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
   const media = await Promise.all(
     (['medium_departure', 'medium_return'] as const).map((table) =>
       db.selectFrom(table).select('created_at').limit(1).executeTakeFirst(),
     ),
   );
+  const isFilled = media.some((one) => one !== undefined);
   const links = await readLinkStates(db);
+  const hasNoChain = channels.length > 0 && links.length === 0;
   const released = new Set(channels.map((name) => parseChannel(name).environment));
   const link = links.find(({ from }) => !links.some(({ to }) => to === from)) ?? links[0];
   const followed =
@@ -39,8 +49,9 @@ export const answerFirstSteps = async (
     steps: {
       enrolled: agent !== undefined,
       built: channels.length > 0,
-      filled: media.some((one) => one !== undefined),
-      promoted: links.some(({ to }) => released.has(to)),
+      // Agents that all are on line, or report by a follower, need no medium.
+      filled: !isFilled && agent !== undefined && carried === undefined ? null : isFilled,
+      promoted: hasNoChain ? null : links.some(({ to }) => released.has(to)),
     },
     channel: followed ?? channels[0] ?? null,
     site: agent?.site ?? null,

@@ -10,6 +10,9 @@ export type FirstStep = {
   readonly commands: readonly string[];
 };
 
+/** `done` is null for a step that this fleet does not need. */
+type Step = Omit<FirstStep, 'done'> & { readonly done: boolean | null };
+
 /**
  * The first steps with a new hub, with commands for this hub. Empty once all are done, and for callers who may not read everything.
  * @param origin of the hub, as the browser knows it
@@ -24,7 +27,7 @@ export const stepsOf = (
   const follows = channel ?? 'ENVIRONMENT/TYPE';
   const [environment = ''] = follows.split('/');
   const names = `--site ${place} --name host-1 --channel ${follows} --root-sha256 ${rootSha256}`;
-  const all: readonly FirstStep[] = [
+  const all: readonly Step[] = [
     {
       title: 'Build a release',
       done: built,
@@ -71,5 +74,8 @@ export const stepsOf = (
       ],
     },
   ];
-  return all.every(({ done }) => done) ? [] : all;
+  const needed = all.flatMap(({ done, ...step }): readonly FirstStep[] =>
+    done === null ? [] : [{ ...step, done }],
+  );
+  return needed.every(({ done }) => done) ? [] : needed;
 };
