@@ -31,16 +31,17 @@ export const MediaView = () => {
   const [query] = useSearchParams();
   const awaited = agents.filter((one) => isAwaited(one)).length;
   const overdue = agents.filter(({ visit }) => visit?.isOverdue === true).length;
+  const counted = countedOf(query.has('cursor'), next !== null);
   return (
     <>
       <title>Media - Fleet Ferry</title>
       <Title order={1}>Media</Title>
       <Text>
-        {awaited} agents have not said that they imported the newest release, and at {overdue} the next visit
-        is overdue.
+        {counted === null ? `${awaited} agents have` : `Of ${counted}, ${awaited} have`} not said that they
+        imported the newest release, and at {overdue} the next visit is overdue.
       </Text>
-      <Underway media={underway} agents={agents} now={at} />
-      <Next media={nextMedia(agents)} site={query.get('site') || undefined} />
+      <Underway media={underway} agents={agents} counted={counted} now={at} />
+      <Next media={nextMedia(agents)} counted={counted} site={query.get('site') || undefined} />
       <Title order={2}>Agents that media reach</Title>
       <FilteredTable
         label="Agents that media reach"
@@ -57,6 +58,14 @@ export const MediaView = () => {
     </>
   );
 };
+
+/** The agents that the answer has and that are counted; null: all. */
+const countedOf = (isLater: boolean, hasMore: boolean): string | null => {
+  if (isLater) return 'the agents of this page';
+  return hasMore ? `the first ${AGENTS.toLocaleString('en')} agents` : null;
+};
+
+type Counted = { readonly counted: string | null };
 
 type Carried = Media['agents'][number];
 
@@ -189,7 +198,7 @@ const firstOf = (names: readonly string[]): string =>
     ? 'nothing'
     : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
 
-type UnderwayProps = {
+type UnderwayProps = Counted & {
   readonly media: Media['underway'];
   readonly agents: Media['agents'];
   readonly now: string;
@@ -199,36 +208,38 @@ type UnderwayProps = {
 const arrivalOf = (
   { sites, arrived }: Media['underway'][number],
   agents: Media['agents'],
+  counted: string | null,
 ): Pick<Step, 'tone' | 'detail'> => {
   const overdue = agents.filter(
     ({ site, visit }) => visit?.isOverdue === true && sites.includes(site) && !arrived.includes(site),
   ).length;
-  const detail = `${arrived.length} of ${sites.length} sites${overdue === 0 ? '' : `, ${overdue} overdue`}`;
+  const late = counted === null ? `${overdue} overdue` : `${overdue} overdue of ${counted}`;
+  const detail = `${arrived.length} of ${sites.length} sites${overdue === 0 ? '' : `, ${late}`}`;
   if (arrived.length >= sites.length && sites.length > 0) return { tone: 'good', detail };
   return { tone: overdue > 0 || arrived.length > 0 ? 'late' : 'quiet', detail };
 };
 
 const stepsOf = (
   medium: Media['underway'][number],
-  agents: Media['agents'],
-  now: string,
+  { agents, counted, now }: Omit<UnderwayProps, 'media'>,
 ): readonly Step[] => [
   { name: 'Written', tone: 'good', detail: <Age at={medium.createdAt} now={now} /> },
   { name: 'On its way', tone: 'good', detail: <Age at={medium.recordedAt} now={now} /> },
-  { name: 'Imported', ...arrivalOf(medium, agents) },
+  { name: 'Imported', ...arrivalOf(medium, agents, counted) },
   { name: 'Reports aboard', tone: 'quiet', detail: 'known when it is back' },
   { name: 'Home', tone: 'quiet', detail: 'not yet' },
 ];
 
 /** What media have to carry next, and the command that lists the content of one and its size. */
-type NextProps = { readonly media: readonly NextMedium[]; readonly site: string | undefined };
+type NextProps = Counted & { readonly media: readonly NextMedium[]; readonly site: string | undefined };
 
-const Next = ({ media, site }: NextProps) =>
+const Next = ({ media, counted, site }: NextProps) =>
   media.length > 0 && (
     <section aria-labelledby="next">
       <Title order={2} id="next">
         What the next media carry
       </Title>
+      {counted !== null && <Text>Sites and overdue visits are counted among {counted}.</Text>}
       {media.map(({ channel, version, sites, overdue, command }) => (
         <div key={channel} className="medium">
           <Text>
@@ -249,7 +260,7 @@ const Next = ({ media, site }: NextProps) =>
     </section>
   );
 
-const Underway = ({ media, agents, now }: UnderwayProps) => (
+const Underway = ({ media, agents, counted, now }: UnderwayProps) => (
   <section aria-labelledby="underway">
     <Title order={2} id="underway">
       On their way
@@ -265,7 +276,7 @@ const Underway = ({ media, agents, now }: UnderwayProps) => (
           <Text fw={600}>
             {label}, to {firstOf(one.sites)}
           </Text>
-          <Journey label={`Journey of ${label}`} steps={stepsOf(one, agents, now)} />
+          <Journey label={`Journey of ${label}`} steps={stepsOf(one, { agents, counted, now })} />
         </div>
       );
     })}

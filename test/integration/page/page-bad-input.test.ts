@@ -142,6 +142,24 @@ describeWith(['chromium'], 'the page with bad input', ({ chromium }) => {
     await page.unroute(/v1\/overview/);
   });
 
+  test('says of how many agents it counts on the view of media', async () => {
+    const counts = page.getByText(/have not said that they imported/);
+    await visit('/media');
+    expect(await counts.textContent()).toMatch(/^\d+ agents have not said/);
+    await page.route(/v1\/media\?/, async (route) => {
+      const asked = new URL(route.request().url());
+      asked.searchParams.delete('cursor');
+      const response = await route.fetch({ url: asked.href });
+      const body = (await response.json()) as Record<string, unknown>;
+      await route.fulfill({ response, json: { ...body, next: 'plant-7/press-1' } });
+    });
+    await visit('/media');
+    expect(await counts.textContent()).toMatch(/^Of the first 1,000 agents, \d+ have not said/);
+    await visit('/media?cursor=plant-7%2Fpress-1');
+    expect(await counts.textContent()).toMatch(/^Of the agents of this page, \d+ have not said/);
+    await page.unroute(/v1\/media\?/);
+  });
+
   test('keeps a reason that was typed when the session ends, and sends it after the sign-in', async () => {
     await visit('/alarms');
     const dialog = await openDialog('Acknowledge PACKAGE_FAILED');
