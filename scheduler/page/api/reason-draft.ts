@@ -1,6 +1,6 @@
 import { typedKey } from './typed.ts';
 
-/** A decision and its object, such as the candidate: a reason for one candidate is none for the next. */
+/** A decision and its object, such as the candidate: the next candidate needs its own reason. */
 export type Decided = { readonly what: string; readonly object: string };
 
 const keyOf = ({ what, object }: Decided): string => typedKey(['reason', what, object]);

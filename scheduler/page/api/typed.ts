@@ -8,7 +8,7 @@ const BY = `${PREFIX} by`;
 /** @param parts name the decision or the form, and its object */
 export const typedKey = (parts: readonly (string | null)[]): string => `${PREFIX} ${JSON.stringify(parts)}`;
 
-/** Who is signed in, for what was typed: a person also with another session, or a reader's token. */
+/** Identifies the owner of what was typed: a person, also with another session, or a token of a reader. */
 export const typistOf = ({ person, id }: Pick<Me, 'person' | 'id'>): string =>
   person === null ? `token ${id}` : `person ${person}`;
 

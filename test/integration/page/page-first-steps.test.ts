@@ -100,7 +100,7 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     expect(await steps()).toEqual([]);
   });
 
-  test('leaves out the stick and the promotion where agents are on line and nothing is promoted', async () => {
+  test('leaves out the medium and the promotion where agents are on line and nothing is promoted', async () => {
     await using online = await testServer();
     const token = await online.reader();
     const found = async () => {
