@@ -1,5 +1,5 @@
 import { isFleetError } from '#bundles/errors';
-import type { Config } from '../config/config.ts';
+import { type Config, intervalMs } from '../config/config.ts';
 import type { Happening } from '../model/agent-facts.ts';
 import { agentFacts } from '../observe/agent-facts.ts';
 import { readStatus } from '../observe/read-status.ts';
@@ -31,7 +31,7 @@ export const createPublisher = async (
   // Loaded only where it is configured: most agents have no use for it.
   const text = async (): Promise<string> => {
     const { metricsText } = await import('./metrics.ts');
-    return metricsText(facts());
+    return metricsText(facts(), intervalMs(config));
   };
   let isServed = config.metricsAddress === '';
   /** Serves the metrics once the address is free: one that is taken must not stop the agent. */

@@ -1,8 +1,8 @@
 import { Gauge, Registry } from 'prom-client';
 import type { AgentFacts, ContactFacts } from '../model/agent-facts.ts';
 
-/** The facts in the text format of Prometheus. A metric without a value is left out. */
-export const metricsText = async (facts: AgentFacts): Promise<string> => {
+/** The facts in the text format of Prometheus. A metric without a value is left out. @param everyMs the longest time between two looks */
+export const metricsText = async (facts: AgentFacts, everyMs: number): Promise<string> => {
   const registry = new Registry();
   const gauge = (name: string, help: string, labelNames: readonly string[] = []) =>
     new Gauge({ name: `fleet_agent_${name}`, help, labelNames: [...labelNames], registers: [registry] });
@@ -36,6 +36,9 @@ export const metricsText = async (facts: AgentFacts): Promise<string> => {
     gauge('last_look_timestamp_seconds', 'Last comparison of live state with the packages').set(
       seconds(lookedAt),
     );
+  gauge('look_interval_seconds', 'The longest time between two such comparisons, as configured').set(
+    everyMs / 1000,
+  );
   gauge('outbox_events', 'Events that the hub has not acknowledged').set(outbox.events);
   gauge('outbox_bytes', 'Size of these events').set(outbox.bytes);
   gauge('waits', 'Things without which the agent does not go on').set(waitsFor.length);

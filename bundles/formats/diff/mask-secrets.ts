@@ -101,7 +101,7 @@ const maskSecret = (fields: Fields, others: Fields, masking: Masking): Fields =>
     return key === 'metadata' ? maskMetadata(field, others[key], masking) : mask(field, others[key], masking);
   });
 
-/** Whether a field has the name of a secret, or is the `value` beside a `name` or `key` that is one, as in lists of variables. */
+/** Whether a field has the name of a secret, or is the `value` beside a `name` or `key` with such a text, as in lists of variables. */
 const isHiddenByName = (fields: Fields, key: string, { byName }: Masking): boolean => {
   if (byName === undefined) return false;
   if (namesSecretValue(key)) return true;
@@ -127,7 +127,7 @@ export const namesSecretInText = (text: string): boolean =>
 
 /** Each name is found from its beginning only, so that the time grows with the text. */
 const NAMED = /(?<![\w.-])([\w.-]+)\\*["']?\s*[=:]/g;
-/** Forms of YAML in which a name need not stand before its colon as it is: '? key', and escapes in double quotes. */
+/** Forms of YAML in which a name is not written before its colon: '? key', and escapes in double quotes. */
 const FLOW_KEY = /(?:^|[\n,{[])[ \t]*(?:- *)*\?\s|\\[xuU][0-9a-f]/i;
 
 /** The platform's configuration as a file has it, to be masked like its ConfigMap. */

@@ -1,4 +1,3 @@
-import { createServer } from 'node:http';
 import { readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -130,6 +129,7 @@ describe('metrics', () => {
     expect(text).toContain('fleet_agent_package_healthy{package="bad"} 0');
     expect(text).toContain('fleet_agent_ready 0');
     expect(text).toContain('fleet_agent_release_version 7');
+    expect(text).toContain('fleet_agent_look_interval_seconds 300\n');
     expect(text).toMatch(/^fleet_agent_last_look_timestamp_seconds 1\d{9}$/m);
     expect(text).not.toContain('contact_failing{');
     expect((await stat(metricsFile)).mode & 0o777).toBe(0o644);
@@ -149,26 +149,6 @@ describe('metrics', () => {
     expect((await stat(foreign)).mode & 0o777).toBe(0o600);
     expect(await readFile(metricsFile, 'utf8')).toContain('fleet_agent_ready 0');
     expect((await readdir(folder.path)).toSorted()).toEqual(['fleet_agent.prom', 'shadow']);
-  });
-
-  it('at an address that is taken are said, stop nothing, and are served once it is free', async () => {
-    await using world = await createWorld();
-    const { agent, shown } = watched(world);
-    const other = createServer();
-    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
-    const { port } = other.address() as { readonly port: number };
-    const metricsAddress = `127.0.0.1:${port}`;
-    await using publisher = await createPublisher(agent, configOf(world, { metricsAddress }), '1.2.3');
-    const says = expect.stringMatching(
-      `^metrics cannot be served at ${metricsAddress}: .*EADDRINUSE.*tried again`,
-    );
-    expect(await publisher.publish(signal)).toEqual([says]);
-    // The same sentence again, which the daemon logs once.
-    expect(await publisher.publish(signal)).toEqual([says]);
-    expect(shown).toHaveLength(2);
-    await new Promise((resolve) => other.close(resolve));
-    expect(await publisher.publish(signal)).toEqual([]);
-    expect((await fetch(`http://${metricsAddress}/metrics`)).status).toBe(200);
   });
 
   it('at an address that no machine has are a mistake of the configuration', async () => {

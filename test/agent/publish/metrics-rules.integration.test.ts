@@ -43,7 +43,7 @@ const FACTS: AgentFacts = {
 describeWith(['promtool'], 'promtool', ({ promtool }) => {
   it('accepts the metrics of the agent', async () => {
     const { code, stdout, stderr } = await runCommand([promtool, 'check', 'metrics'], {
-      input: await metricsText(FACTS),
+      input: await metricsText(FACTS, 300_000),
     });
     expect([code, stdout + stderr]).toEqual([0, '']);
   });
@@ -59,7 +59,7 @@ describeWith(['promtool'], 'promtool', ({ promtool }) => {
     const rules = groups.flatMap((group) => group.rules);
     const tests = await readFile(TESTS, 'utf8');
     expect(rules.filter(({ alert }) => !tests.includes(`alertname: ${alert}\n`))).toEqual([]);
-    const text = await metricsText(FACTS);
+    const text = await metricsText(FACTS, 300_000);
     const named = rules.flatMap(({ expr }) => expr.match(/fleet_agent_\w+/g) ?? []);
     expect(named.filter((name) => !text.includes(`# TYPE ${name} gauge`))).toEqual([]);
   });

@@ -147,7 +147,7 @@ test.each([
   expect(compareItems(itemOf('A: 1\n'), itemOf(text))?.diff).not.toContain('hush');
 });
 
-test('configuration without a secret value is shown as it is, and its text that is YAML keeps its other fields', () => {
+test('configuration without a secret value is shown unchanged, and its text that is YAML keeps its other fields', () => {
   const path = 'platform-config.yaml';
   const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
   const plain = compareItems(itemOf('# ours\ndb: { host: a }\n'), itemOf('# ours\ndb: { host: b }\n'))?.diff;

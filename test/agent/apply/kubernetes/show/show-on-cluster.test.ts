@@ -60,7 +60,7 @@ const cluster = () => {
 };
 
 describe('the object FleetAgent of a fleet with two agents', () => {
-  it('shows the agent that worked on the cluster last, and the other one says so', async () => {
+  it('shows the agent that worked on the cluster last, and the other one names it', async () => {
     const { agent, shown } = cluster();
     const [first, second] = [agent('plant-7/line-1'), agent('plant-7/line-2')];
     const show = (target: Target, who: string, minute: number) =>
