@@ -4,7 +4,13 @@ import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
 import { textAt } from '../read/manifests.ts';
-import { isOperationOnValues, keysOfOperation, type SecretSurvey, surveySecrets } from './survey-secrets.ts';
+import {
+  isOperationOnValues,
+  isPatchTransformer,
+  keysOfOperation,
+  type SecretSurvey,
+  surveySecrets,
+} from './survey-secrets.ts';
 
 /** Text in the place of a secret value that the import leaves out. */
 export const LEFT_OUT = 'left-out-by-import';
@@ -143,10 +149,11 @@ const cleanMap = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
     annotate(generator, ['options', 'annotations'], nameIn(plain), cleaning);
     leave(made, `Secret ${nameIn(plain).name}`, generator, keys);
   }
+  if (isPatchTransformer(String(one.get('kind')))) cleanTransformer(one, cleaning, made);
   // Kustomizations of Flux and Applications have patches further down.
   visit(one, {
     Map: (_, inner) => {
-      for (const field of ['patches', 'patchesJson6902', 'patchesStrategicMerge'])
+      for (const field of ['patches', 'patchesJson6902', 'patchesStrategicMerge', 'transformers'])
         cleanPatches(inner, field, cleaning, made);
     },
   });
@@ -208,7 +215,7 @@ const cleanPatches = (one: YAMLMap, field: string, cleaning: Cleaning, made: Mad
   if (!isSeq(list)) return;
   const folder = posix.dirname(cleaning.path);
   list.items = list.items.filter((item) => {
-    const isNamed = isMap(item) && field !== 'patchesStrategicMerge';
+    const isNamed = isMap(item) && (field === 'patches' || field === 'patchesJson6902');
     const file = isNamed ? item.get('path') : undefined;
     if (typeof file === 'string' && cleaning.survey.isLeftOut(posix.join(folder, file))) {
       made.changed = true;
@@ -221,6 +228,26 @@ const cleanPatches = (one: YAMLMap, field: string, cleaning: Cleaning, made: Mad
       made,
     );
   });
+};
+
+/** A transformer cannot be without a patch: one that is left out becomes one that changes nothing. */
+const cleanTransformer = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
+  const { path, target } = made.plain(one);
+  const targets = isRecord(target) ? [target] : [];
+  const folder = posix.dirname(cleaning.path);
+  const isFileLeftOut = typeof path === 'string' && cleaning.survey.isLeftOut(posix.join(folder, path));
+  if (isFileLeftOut) one.delete('path');
+  const inline = ['patch', 'jsonOp'].filter((field) => one.has(field));
+  const emptied = inline.filter((field) => !cleanPatch(one.get(field, true), { ...cleaning, targets }, made));
+  if (!isFileLeftOut && emptied.length === 0) return;
+  made.changed = true;
+  const isOperations = one.get('kind') === 'PatchJson6902Transformer';
+  one.set(
+    emptied[0] ?? (isOperations ? 'jsonOp' : 'patch'),
+    isOperations
+      ? '[{"op": "test", "path": "/kind", "value": "Secret"}]'
+      : '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "any"}}',
+  );
 };
 
 /** @returns whether something of the patch is left */

@@ -41,7 +41,10 @@ export const surveySecrets = ({ files, read, objects = [] }: FilesToSurvey): Sec
   const isRead = (path: string, bytes: Buffer): boolean =>
     targets.has(path) ||
     isKustomizationFile(path) ||
-    (/\.(?:ya?ml|json)$/.test(path) && /Secret|secretGenerator|HelmRelease|patches/.test(bytes.toString()));
+    (/\.(?:ya?ml|json)$/.test(path) &&
+      /Secret|secretGenerator|HelmRelease|patches|PatchTransformer|PatchJson6902Transformer/.test(
+        bytes.toString(),
+      ));
   const values = new Map<string, readonly unknown[]>();
   for (const [path, bytes] of files) if (isRead(path, bytes)) values.set(path, valuesIn(bytes));
   const patches = [...values].flatMap(([path, found]) =>
@@ -190,6 +193,9 @@ const matches = (pattern: unknown, text: string): boolean => {
   }
 };
 
+/** Transformers of Kustomize that are a patch in a file of its own. */
+export const isPatchTransformer = (kind: string): boolean => /^Patch(?:Json6902)?Transformer$/.test(kind);
+
 type FoundPatch = {
   readonly target: Manifest | undefined;
   readonly values: readonly unknown[];
@@ -200,11 +206,15 @@ type FoundPatch = {
 const patchesBelow = (value: unknown): readonly FoundPatch[] => {
   if (Array.isArray(value)) return value.flatMap(patchesBelow);
   if (!isRecord(value)) return [];
-  const own = [...listAt(value, 'patches'), ...listAt(value, 'patchesJson6902')].filter(isRecord);
+  const own = [
+    ...listAt(value, 'patches'),
+    ...listAt(value, 'patchesJson6902'),
+    ...(isPatchTransformer(kindOf(value)) ? [value] : []),
+  ].filter(isRecord);
   return [
     ...own.map((one) => ({
       target: isRecord(one['target']) ? one['target'] : undefined,
-      values: valuesOf(one['patch']),
+      values: valuesOf(one['patch'] ?? one['jsonOp']),
       file: textAt(one, 'path'),
     })),
     ...listAt(value, 'patchesStrategicMerge').map((one) => ({
@@ -212,6 +222,7 @@ const patchesBelow = (value: unknown): readonly FoundPatch[] => {
       values: valuesOf(one),
       file: undefined,
     })),
+    ...textsIn(value, 'transformers').flatMap((one) => valuesOf(one).flatMap(patchesBelow)),
     ...Object.values(value).flatMap(patchesBelow),
   ];
 };

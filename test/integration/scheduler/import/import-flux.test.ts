@@ -223,6 +223,32 @@ patchesJson6902:
     ]);
   });
 
+  it('copies no secret of patches that are transformers of Kustomize', async () => {
+    const patch = (key: string): string =>
+      `'[{"op": "add", "path": "/stringData/${key}", "value": "correct-horse"}]'`;
+    const { report, files } = await importFiles(
+      {
+        'clusters/live/apps.yaml': kustomization('apps', '  path: ./apps\n'),
+        'apps/kustomization.yaml': `resources: [db.yaml]
+transformers:
+  - one.yaml
+  - two.yaml
+  - |-
+    {apiVersion: builtin, kind: PatchTransformer, metadata: {name: three}, target: {kind: Secret}, patch: ${patch('three')}}
+`,
+        'apps/one.yaml': `apiVersion: builtin\nkind: PatchTransformer\nmetadata: {name: one}\ntarget: {name: db}\npatch: ${patch('one')}\n`,
+        'apps/two.yaml': `apiVersion: builtin\nkind: PatchJson6902Transformer\nmetadata: {name: two}\ntarget: {version: v1, kind: Secret, name: db}\njsonOp: ${patch('two')}\n`,
+        'apps/db.yaml':
+          '{"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "db", "namespace": "shop"}, "stringData": {"a": "correct-horse"}}\n',
+      },
+      programs,
+      { tool: 'flux' },
+    );
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(summary(report)).toEqual(['live: 1 equal']);
+    expect(notesOf(report, 'decide')).toHaveLength(4);
+  });
+
   it('asks for every key of a Secret that several files make', async () => {
     const secret = (keys: string): string =>
       `{apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {${keys}}}\n`;
