@@ -243,6 +243,7 @@ export type Target = {
   readonly show?: (
     facts: AgentFacts,
     happenings: readonly Happening[],
+    now: Date,
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
   /** For `doctor`: checks presence and permissions. Changes nothing; findings are returned, not thrown. */

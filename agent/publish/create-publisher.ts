@@ -73,7 +73,8 @@ export const createPublisher = async (
         );
       }
       const taken = waiting;
-      for (const { show } of targets) said.push(...((await show?.(now, taken, signal)) ?? []));
+      for (const { show } of targets)
+        said.push(...((await show?.(now, taken, agent.edge.now(), signal)) ?? []));
       waiting = waiting.filter((one) => !taken.includes(one));
       return said;
     },

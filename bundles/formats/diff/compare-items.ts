@@ -98,7 +98,7 @@ const STRUCTURED: ReadonlySet<string> = new Set(['.yaml', '.yml', '.json']);
 
 /** A line of an env file or a shell script. */
 type Line = {
-  /** What is shown of it. */
+  /** The part that is shown. */
   readonly start: string;
   /** The secret value after that, if there is one. */
   readonly value?: string;

@@ -13,7 +13,7 @@ export const showOnCluster = (
 ): NonNullable<Target['show']> => {
   const showAgent = createAgentObject({ namespace, name: fleet, agent }, elapsedMs);
   const showHappenings = createHappenings(elapsedMs);
-  return async (facts, happenings, signal) => {
+  return async (facts, happenings, now, signal) => {
     const open = await api();
     const said: string[] = [];
     const allowed = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -25,7 +25,7 @@ export const showOnCluster = (
         return undefined;
       }
     };
-    const shown = await allowed(() => showAgent(open, facts, new Date(), signal));
+    const shown = await allowed(() => showAgent(open, facts, now, signal));
     said.push(...(shown?.said ?? []));
     const { name = leaseName(fleet), uid } = shown?.object?.metadata ?? {};
     const object = {

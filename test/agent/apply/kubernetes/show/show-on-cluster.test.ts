@@ -5,6 +5,7 @@ import type { AgentFacts } from '../../../../../agent/model/agent-facts.ts';
 import type { Target } from '../../../../../agent/model/target.ts';
 import { memoryApi } from '../memory-api.ts';
 
+const NOW = new Date('2030-01-02T03:04:05Z');
 const NEVER = new AbortController().signal;
 const SHOWN = {
   apiVersion: 'fleet-ferry.internal/v1alpha1',
@@ -56,7 +57,14 @@ const cluster = () => {
     const object = await api.read(SHOWN, NEVER);
     return (object?.['status'] as { readonly agent?: string } | undefined)?.agent;
   };
-  return { agent, shown };
+  const since = async (): Promise<unknown> => {
+    const object = await api.read(SHOWN, NEVER);
+    const status = object?.['status'] as
+      | { readonly conditions: readonly { readonly lastTransitionTime: string }[] }
+      | undefined;
+    return status?.conditions[0]?.lastTransitionTime;
+  };
+  return { agent, shown, since };
 };
 
 describe('the object FleetAgent of a fleet with two agents', () => {
@@ -64,7 +72,7 @@ describe('the object FleetAgent of a fleet with two agents', () => {
     const { agent, shown } = cluster();
     const [first, second] = [agent('plant-7/line-1'), agent('plant-7/line-2')];
     const show = (target: Target, who: string, minute: number) =>
-      target.show?.(factsOf(who, `2026-11-29T10:0${minute}:00Z`), [], NEVER);
+      target.show?.(factsOf(who, `2026-11-29T10:0${minute}:00Z`), [], NOW, NEVER);
     expect(await show(first, 'plant-7/line-1', 0)).toEqual([]);
     await first.exclusive?.(NEVER, async () => {
       expect(await show(first, 'plant-7/line-1', 1)).toEqual([]);
@@ -82,4 +90,10 @@ describe('the object FleetAgent of a fleet with two agents', () => {
     expect(await show(first, 'plant-7/line-1', 4)).toHaveLength(1);
     expect(await shown()).toBe('plant-7/line-2');
   });
+});
+
+it('the condition of the object FleetAgent has the time of the clock of the agent', async () => {
+  const { agent, since } = cluster();
+  await agent('plant-7/line-1').show?.(factsOf('plant-7/line-1', '2026-11-29T10:00:00Z'), [], NOW, NEVER);
+  expect(await since()).toBe('2030-01-02T03:04:05Z');
 });
