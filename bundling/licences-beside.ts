@@ -7,19 +7,32 @@ export const LICENCES = 'LICENCES.txt';
 
 const LICENCE_FILE = /^(licen[cs]e|copying|notice)/i;
 
-/** Writes the licence notices of every npm package that a bundle contains beside it, in LICENCES.txt, sorted by name. */
+/**
+ * Writes the licence notices of every npm package that a bundle contains beside it, in LICENCES.txt, sorted by name. Packages with one
+ * text, letter for letter, share it: the later ones name the first.
+ */
 export const licencesBeside = (out: string): Plugin => ({
   name: 'licences-beside',
   writeBundle: (_options, bundle) => {
     mkdirSync(out, { recursive: true });
-    writeFileSync(join(out, LICENCES), packagesOf(bundle).map(noticeOf).join('\n'));
+    writeFileSync(join(out, LICENCES), noticesOf(packagesOf(bundle)).join('\n'));
   },
 });
 
-const noticeOf = ({ folder, name, version, license }: BundledPackage): string => {
-  const files = readdirSync(folder)
-    .filter((file) => LICENCE_FILE.test(file))
-    .toSorted();
-  const texts = files.map((file) => readFileSync(join(folder, file), 'utf8').trim());
-  return `${name} ${version} (${license ?? 'see below'})\n\n${texts.join('\n\n')}\n`;
+const noticesOf = (packages: readonly BundledPackage[]): readonly string[] => {
+  const firstWith = new Map<string, string>();
+  return packages.map(({ folder, name, version, license }) => {
+    const text = licenceOf(folder);
+    const same = text === '' ? undefined : firstWith.get(text);
+    firstWith.set(text, same ?? `${name} ${version}`);
+    const shown = same === undefined ? text : `The text is that of ${same}, above.`;
+    return `${name} ${version} (${license ?? 'see below'})\n\n${shown}\n`;
+  });
 };
+
+const licenceOf = (folder: string): string =>
+  readdirSync(folder)
+    .filter((file) => LICENCE_FILE.test(file))
+    .toSorted()
+    .map((file) => readFileSync(join(folder, file), 'utf8').trim())
+    .join('\n\n');

@@ -121,6 +121,11 @@ it('the component list of a program names every package of its notices, SQLite, 
   );
   const noticed = [...notices.join('\n').matchAll(/^((?:@[a-z0-9-]+\/)?[a-z0-9._-]+ \d+\.\d\S*) \(/gm)];
   expect(components).toEqual(expect.arrayContaining(noticed.map(([, one]) => one)));
+  for (const notice of notices) {
+    const shared = [...notice.matchAll(/^The text is that of (.+), above\.$/gm)];
+    expect(shared.length).toBeGreaterThan(0);
+    for (const { 1: first, index } of shared) expect(notice.slice(0, index)).toContain(`${first} (`);
+  }
   expect(components.filter((one) => /^(sqlite|node|react) /.test(one))).toHaveLength(2);
   for (const name of [`fleet-agent_${VERSION}`, `fleet-node_${NODE}`]) {
     const { components: own } = await sbom(at('one/files', `${name}.cdx.json`));
