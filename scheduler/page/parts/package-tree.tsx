@@ -157,7 +157,7 @@ type NodeProps = {
   readonly children: ReactNode;
 };
 
-/** A package of an agent that opens to its objects. They are read when it is opened, and again with the view. */
+/** A package of an agent that opens to its objects. They are read when the package is opened, and again with the view. */
 export const PackageNode = ({ agent, assignment, now, children }: NodeProps) => {
   const [isOpen, setOpen] = useState(false);
   const answer = useAnswer({
@@ -177,8 +177,8 @@ export const PackageNode = ({ agent, assignment, now, children }: NodeProps) => 
         {assignment} {children}
       </summary>
       {isOpen && answer === undefined && <Loader size="sm" aria-label={`Reading ${assignment}`} />}
-      {isOpen && answer instanceof Refusal && <Text size="sm">{answer.message}</Text>}
-      {isOpen && answer !== undefined && !(answer instanceof Refusal) && (
+      {answer instanceof Refusal && <Text size="sm">{answer.message}</Text>}
+      {answer !== undefined && !(answer instanceof Refusal) && (
         <>
           {answer.objects === null && (
             <Text size="sm">No release in the layout has this package any more.</Text>

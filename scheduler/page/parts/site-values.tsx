@@ -2,24 +2,23 @@ import { Anchor, Loader, Table, Text } from '@mantine/core';
 import { useState } from 'react';
 import { Link } from 'react-router';
 import { valuesOfSite, type ValuesOfSite } from '#bundles/transport/hub/client';
-import { refusedOr, Refusal, send } from '../api/ask.ts';
+import { Refusal, send } from '../api/ask.ts';
+import { useAnswer } from '../api/use-answer.ts';
 import { By, Placed } from './placed-value.tsx';
 import { State } from './state.tsx';
 import { Wide } from './wide.tsx';
 
-/** The values that a site and its agents have, each with its origin. They are read when it is opened. */
+/** The values that a site and its agents have, each with its origin. They are read when the section is opened. */
 export const SiteValues = ({ site }: { readonly site: string }) => {
-  const [answer, setAnswer] = useState<ValuesOfSite | Refusal>();
+  const [isOpen, setOpen] = useState(false);
+  const answer = useAnswer({
+    id: isOpen ? site : null,
+    read: (signal) => send((options) => valuesOfSite({ site }, options), { signal }),
+  });
   return (
-    <details
-      className="packages"
-      onToggle={({ currentTarget }) => {
-        if (!currentTarget.open || (answer !== undefined && !(answer instanceof Refusal))) return;
-        void refusedOr(send((options) => valuesOfSite({ site }, options))).then(setAnswer);
-      }}
-    >
+    <details className="packages" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary>Values of this site, with their origin</summary>
-      {answer === undefined && <Loader size="sm" aria-label="Reading the values" />}
+      {isOpen && answer === undefined && <Loader size="sm" aria-label="Reading the values" />}
       {answer instanceof Refusal && <Text size="sm">{answer.message}</Text>}
       {answer !== undefined && !(answer instanceof Refusal) && <Values of={answer} />}
     </details>
