@@ -2,13 +2,12 @@ import { FleetError } from '#bundles/errors';
 import { answerOf } from '#bundles/transport/hub/ask-hub';
 import { VERSION } from '#bundles/version';
 import type { Ask } from '../../../mcp/questions.ts';
-import { ANYONE, type Access } from '../access/access.ts';
+import { ANYONE, READERS } from '../access/access.ts';
 import type { HubServer } from '../hub-server.ts';
 
 /** Where the Model Context Protocol is spoken (docs/mcp.md). */
 const MCP_PATH = '/mcp';
 const PER_MINUTE = { max: 600, timeWindow: 60_000 };
-const READERS: Access = { for: 'readers' };
 
 /** Adds MCP: questions to the API of this hub, each asked with the token of the request and judged as if it came from outside. */
 export const mcpRoutes = (server: HubServer): void => {
