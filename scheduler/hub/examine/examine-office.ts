@@ -14,14 +14,14 @@ import { type Configuration, requireSetting } from '../../settings/configuration
 import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts';
 import { certificateSource } from '../http/certificate-source.ts';
 import { DEFAULT_LISTEN, parseListen } from '../http/listen-address.ts';
-import { obtainCertificate } from '../http/server-certificate.ts';
+import { type CertificateSource, obtainCertificate } from '../http/server-certificate.ts';
 import { hasNoSites } from '../open-hub.ts';
 import { examineStore } from '../store/examine-store.ts';
 import { storeExists } from '../store/open-store.ts';
 import { readWebhookSecret } from '../webhook/read-webhook-secret.ts';
 import type { Part, Tried } from './finding.ts';
 
-/** Roles whose keys the hub signs with. That of the officers is never here. */
+/** Roles whose keys the hub signs with. The keys of the officers are never at the hub. */
 const ROLES = ['bundle', 'release', 'lease', 'receipt', 'audit'] as const;
 
 /** Keys, layout, database, address and certificate. Reads and listens, and changes nothing. */
@@ -41,7 +41,10 @@ export const officeParts = (configuration: Configuration, now: Date): readonly P
     {
       name: 'certificate',
       path: [tlsCertFile === undefined ? 'hostnames' : 'tlsCertFile'],
-      attempt: async () => tryCertificate(configuration, await (await keys()).authority(), now),
+      attempt: async () => {
+        const authority = await (await keys()).authority();
+        return tryCertificate(configuration, certificateSource(configuration, authority, listen), now);
+      },
     },
     ...secretPart('secret of webhooks', 'webhookSecretFile', webhookSecretFile),
     ...secretPart('secret of checks', 'checkSecretFile', checkSecretFile),
@@ -151,15 +154,11 @@ const tryAddress = async (host: string, port: number): Promise<Tried> => {
   }
 };
 
-type Authority = Parameters<typeof certificateSource>[1];
-
 const tryCertificate = async (
   configuration: Configuration,
-  authority: Authority,
+  source: CertificateSource,
   now: Date,
 ): Promise<Tried> => {
-  const listen = parseListen(configuration.listen ?? DEFAULT_LISTEN);
-  const source = certificateSource(configuration, authority, listen);
   const { leaf, to } = await obtainCertificate(source, now);
   const until = to.toISOString().slice(0, 10);
   const wanted = [

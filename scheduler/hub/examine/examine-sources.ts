@@ -6,7 +6,7 @@ import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
 import { chooseForge } from '../../deliver/git/forge/choose-forge.ts';
 import { configuredFor, openConfigured } from '../../deliver/git/forge/configured-forge.ts';
-import { TOKEN_VARIABLE } from '../../deliver/git/forge/forge.ts';
+import { type Forge, TOKEN_VARIABLE } from '../../deliver/git/forge/forge.ts';
 import { tryPush } from '../../deliver/git/try-push.ts';
 import { parseTreeTarget } from '../../deliver/tree/tree-target.ts';
 import { readRoot, sourcesOf } from '../../load/load-platform.ts';
@@ -69,7 +69,7 @@ export const sourceParts = (configuration: Configuration, options: SourceOptions
           }
           const connection = registryOptions({ ...configuration, env: options.env });
           await using opened = await openConfigured(repo, forge, { connection, signal });
-          await opened.find(TRIED_BRANCH, (await defaultBranch(gitOf(options, signal), repo)) ?? 'main');
+          await findTried(opened, repo, gitOf(options, signal));
           return `${forge.host} takes the token`;
         },
       }),
@@ -80,9 +80,17 @@ export const sourceParts = (configuration: Configuration, options: SourceOptions
 /** No pull request is from it. */
 const TRIED_BRANCH = 'fleet-ferry/tried';
 
+/** Asks a forge for a pull request, which needs its token. */
+const findTried = async (forge: Pick<Forge, 'find'>, repo: string, git: Git): Promise<void> => {
+  await forge.find(TRIED_BRANCH, (await defaultBranch(git, repo)) ?? 'main');
+};
+
 type Trying = SourceOptions & { readonly signal: AbortSignal };
 
-const gitOf = ({ env }: SourceOptions, signal: AbortSignal): Git => ({ env: withoutRepository(env), signal });
+const gitOf = ({ env }: Pick<SourceOptions, 'env'>, signal: AbortSignal): Git => ({
+  env: withoutRepository(env),
+  signal,
+});
 
 const repositoryOf = (platform: string | undefined): string | undefined => {
   if (platform === undefined) return undefined;
@@ -113,10 +121,7 @@ const tryForge = async (
   const connection = registryOptions({ ...configuration, env });
   await using forge = chooseForge(repo, { forge: configuration.forge, env, connection, signal });
   if (forge) {
-    await forge.find(
-      TRIED_BRANCH,
-      (await defaultBranch({ env: withoutRepository(env), signal }, repo)) ?? 'main',
-    );
+    await findTried(forge, repo, gitOf({ env }, signal));
     return `the forge of ${redactUrl(repo)} takes the token`;
   }
   const message = `there is no token in ${TOKEN_VARIABLE}, so that no pull requests are opened at ${redactUrl(repo)}`;

@@ -17,14 +17,14 @@ export type Part = {
   readonly name: string;
   /** The setting in the file. */
   readonly path: readonly (string | number)[];
-  /** Throws FleetError for what is wrong. */
+  /** Throws FleetError for a mistake in the configuration, and for a program that does not answer. */
   readonly attempt: (signal: AbortSignal) => Promise<Tried>;
 };
 
 /** The longest that one part is tried. */
 const PART_MS = 60_000;
 
-/** Tries one part. Never throws: what is wrong is a finding at the setting, or at the place that the error names. */
+/** Tries one part. An error becomes a finding at the setting, or at the place that the error names. Throws only when `stop` aborts. */
 export const tryPart = async (
   { file }: Pick<Configuration, 'file'>,
   { name, path, attempt }: Part,
