@@ -1,11 +1,9 @@
-import { Button, Group, NativeSelect, Table, Text } from '@mantine/core';
+import { Table } from '@mantine/core';
 import type { ReactNode } from 'react';
-import { Link, useSearchParams } from 'react-router';
-import { type Choose, chosenIn, Columns, FacetField } from './choices.tsx';
+import { useSearchParams } from 'react-router';
 import { type Facet, filterRows } from './facet.ts';
+import { Filters } from './filters.tsx';
 import { LongTable } from './long-table.tsx';
-import { withoutChoices } from './narrow-query.ts';
-import { SavedViews } from './saved-views.tsx';
 
 export type Column<T> = {
   readonly name: string;
@@ -32,7 +30,7 @@ type Props<T> = {
   readonly columns: readonly Column<T>[];
   readonly facets: readonly Facet<T>[];
   readonly orders: readonly Order<T>[];
-  /** Rows beyond those that were read, which the counts leave out. */
+  /** Whether there are rows beyond those that were read, which the counts leave out. */
   readonly hasMore: boolean;
 };
 
@@ -47,53 +45,30 @@ export const FilteredTable = <T,>({
   orders,
   hasMore,
 }: Props<T>) => {
-  const [query, setQuery] = useSearchParams();
-  const choose: Choose = (key, value) => setQuery(chosenIn(key, value));
+  const [query] = useSearchParams();
   const order = orders.find(({ value }) => value === query.get('sort')) ?? orders[0];
-  const { found, choices } = filterRows(rows, facets, query);
+  const filtered = filterRows(rows, facets, query);
+  const { found } = filtered;
   const sorted = order === undefined ? found : found.toSorted(order.compare);
   const [head, ...others] = columns;
   const chosen = query.get('columns')?.split(',');
   const shown = chosen === undefined ? others : others.filter(({ name }) => chosen.includes(name));
   if (head === undefined) return null;
   const cellsOf = (row: T): readonly string[] => [head, ...shown].map(({ text }) => text(row));
-  const keys = facets.map(({ key }) => key);
-  const isFiltered = keys.some((key) => query.has(key));
   return (
     <>
-      <Text role="status">
-        {found.length === rows.length
-          ? `${rows.length} ${noun}`
-          : `${found.length} of ${rows.length} ${noun}`}
-        {hasMore && '; there are more, on the next page'}
-      </Text>
-      <Group align="end" gap="sm" my="sm" component="search" aria-label={`Filters of ${label}`}>
-        {facets.map((facet) => (
-          <FacetField
-            key={facet.key}
-            facet={facet}
-            choices={choices.get(facet.key) ?? []}
-            chosen={query.get(facet.key) ?? ''}
-            choose={choose}
-          />
-        ))}
-        {orders.length > 1 && (
-          <NativeSelect
-            label="Sort by"
-            size="xs"
-            value={order?.value ?? ''}
-            onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
-            data={orders.map(({ value, label: text }) => ({ value, label: text }))}
-          />
-        )}
-        <Columns all={others.map(({ name }) => name)} shown={shown.map(({ name }) => name)} choose={choose} />
-        {isFiltered && (
-          <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
-            Show all
-          </Button>
-        )}
-      </Group>
-      <SavedViews />
+      <Filters
+        label={`Filters of ${label}`}
+        noun={noun}
+        total={rows.length}
+        hasMore={hasMore}
+        facets={facets}
+        filtered={filtered}
+        orders={orders}
+        order={order?.value ?? ''}
+        columns={others.map(({ name }) => name)}
+        shown={shown.map(({ name }) => name)}
+      />
       <LongTable
         label={label}
         headings={[head, ...shown].map(({ name }) => name)}

@@ -4,8 +4,8 @@ import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'r
 import { type Overview, overview } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
-import { type Choose, chosenIn, Columns, FacetField } from '../parts/choices.tsx';
 import { filterRows } from '../parts/facet.ts';
+import { Filters } from '../parts/filters.tsx';
 import { facetsOf } from '../parts/fleet/facets.ts';
 import {
   causeNames,
@@ -15,8 +15,6 @@ import {
   sitesOf,
 } from '../parts/fleet/fleet-site.ts';
 import { LongTable } from '../parts/long-table.tsx';
-import { withoutChoices } from '../parts/narrow-query.ts';
-import { SavedViews } from '../parts/saved-views.tsx';
 import { State } from '../parts/state.tsx';
 import { TONES } from '../parts/tone.ts';
 
@@ -43,53 +41,30 @@ const SORT_NAMES = {
 /** Every site, filtered by choices with counts, all of them in the address. */
 export const SitesView = () => {
   const answer = useLoaderData<Overview>();
-  const [query, setQuery] = useSearchParams();
+  const [query] = useSearchParams();
   const { causes, at } = answer;
   const sites = useMemo(() => sitesOf(answer), [answer]);
   const facets = useMemo(() => facetsOf(sites, causes, Date.parse(at)), [sites, causes, at]);
   const sort = Object.keys(SORTS).find((one): one is Sort => one === query.get('sort')) ?? 'state';
   const filtered = useMemo(() => filterRows(sites, facets, query), [sites, facets, query]);
   const found = useMemo(() => filtered.found.toSorted(SORTS[sort]), [filtered, sort]);
-  const choose: Choose = (key, value) => setQuery(chosenIn(key, value));
-  const keys = facets.map(({ key }) => key);
-  const isFiltered = keys.some((key) => query.has(key));
+  const labels = dividingLabels(sites);
+  const columns = columnsOf(query, labels);
   return (
     <>
       <title>Sites - Fleet Ferry</title>
       <Title order={1}>Sites</Title>
-      <Text role="status">
-        {found.length === sites.length ? `${sites.length} sites` : `${found.length} of ${sites.length} sites`}
-      </Text>
-      <Group align="end" gap="sm" my="sm" component="search">
-        {facets.map((facet) => (
-          <FacetField
-            key={facet.key}
-            facet={facet}
-            choices={filtered.choices.get(facet.key) ?? []}
-            chosen={query.get(facet.key) ?? ''}
-            choose={choose}
-          />
-        ))}
-        <NativeSelect
-          label="Sort by"
-          size="xs"
-          value={sort}
-          onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
-          data={Object.entries(SORT_NAMES).map(([value, label]) => ({ value, label }))}
-        />
-        <Columns
-          all={allColumns(dividingLabels(sites)).map(({ name }) => name)}
-          shown={columnsOf(query, dividingLabels(sites)).map(({ name }) => name)}
-          choose={choose}
-        />
-        {isFiltered && (
-          <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
-            Show all
-          </Button>
-        )}
-      </Group>
-      <SavedViews />
-      <SiteTable sites={found} answer={answer} columns={columnsOf(query, dividingLabels(sites))} />
+      <Filters
+        noun="sites"
+        total={sites.length}
+        facets={facets}
+        filtered={filtered}
+        orders={Object.entries(SORT_NAMES).map(([value, label]) => ({ value, label }))}
+        order={sort}
+        columns={allColumns(labels).map(({ name }) => name)}
+        shown={columns.map(({ name }) => name)}
+      />
+      <SiteTable sites={found} answer={answer} columns={columns} />
     </>
   );
 };
