@@ -1,11 +1,11 @@
-/** Parameters that the hub is asked with: a cursor is a place in the answer without or with them, and not in the other. */
-const ASKED: readonly string[] = ['environment', 'site', 'name', 'at'];
+import { ASKED } from '../api/asked.ts';
 
 /** The parameters of a view with one set, or removed by an empty value. */
 export const withChoice = (query: URLSearchParams, key: string, value: string): URLSearchParams => {
   const next = new URLSearchParams(query);
   if (value === '') next.delete(key);
   else next.set(key, value);
+  // A cursor is a place in the answer to one question, and in no other answer.
   if (ASKED.includes(key)) next.delete('cursor');
   return next;
 };

@@ -6,7 +6,6 @@ import { formatBytes } from '#cli/format-bytes';
 import { nextMedium, type NextMedium } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { useAnswer } from '../api/use-answer.ts';
-
 import { State } from './state.tsx';
 
 type Props = {

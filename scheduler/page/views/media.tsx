@@ -1,5 +1,6 @@
 import { Anchor, Code, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { nameSome } from '#bundles/name-some';
 import { type Media, media } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Age, At } from '../parts/age.tsx';
@@ -190,13 +191,11 @@ const columnsAt = (now: string): readonly Column<Carried>[] => [
   },
 ];
 
-/** Maximum number of names in a row of arrivals. */
+/** Names that a row has; the others are counted. */
 const NAMED = 5;
 
 const firstOf = (names: readonly string[]): string =>
-  names.length === 0
-    ? 'nothing'
-    : `${names.slice(0, NAMED).join(', ')}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ''}`;
+  names.length === 0 ? 'nothing' : nameSome(names, NAMED);
 
 type UnderwayProps = Counted & {
   readonly media: Media['underway'];
@@ -230,9 +229,9 @@ const stepsOf = (
   { name: 'Home', tone: 'quiet', detail: 'not yet' },
 ];
 
-/** What media have to carry next, and the command that lists the content of one and its size. */
 type NextProps = Counted & { readonly media: readonly NextMedium[]; readonly site: string | undefined };
 
+/** What media have to carry next, and the command that lists the content of one and its size. */
 const Next = ({ media, counted, site }: NextProps) =>
   media.length > 0 && (
     <section aria-labelledby="next">

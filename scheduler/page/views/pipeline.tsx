@@ -19,6 +19,7 @@ import { formatCount } from '#bundles/format-count';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
 import { Age, At } from '../parts/age.tsx';
+import { Commit } from '../parts/commit.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { Rings } from '../parts/pipeline/rings.tsx';
 import { movesOfCandidate, WhatMoves } from '../parts/pipeline/what-moves.tsx';
@@ -249,9 +250,7 @@ const CandidateText = ({ about: { since, brings, more }, from, now }: CandidateP
           {workload}
         </Anchor>{' '}
         {version?.version ?? version?.chart ?? (version?.commit === null ? name : '')}
-        {typeof version?.commit === 'string' && (
-          <Code title={version.commit}>{version.commit.slice(0, 7)}</Code>
-        )}
+        <Commit of={version} />
         {before !== null && `, now ${before}`}
         {commit !== null && (
           <Text size="sm" c="dimmed">

@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Table, Text, Title } from '@mantine/core';
+import { Anchor, Button, Group, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import {
   type History as HistoryAnswer,
@@ -10,6 +10,7 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
+import { Commit } from '../parts/commit.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { RunningAgents } from '../parts/running-agents.tsx';
 import { State } from '../parts/state.tsx';
@@ -89,9 +90,7 @@ const Versions = ({ workload, cells, environments }: VersionsProps) => {
               <Table.Td>{version?.chart}</Table.Td>
               <Table.Td>{version?.ref}</Table.Td>
               <Table.Td>
-                {typeof version?.commit === 'string' && (
-                  <Code title={version.commit}>{version.commit.slice(0, 7)}</Code>
-                )}
+                <Commit of={version} />
               </Table.Td>
               <Table.Td>
                 {packages.map((digest) => (
@@ -111,17 +110,19 @@ const Versions = ({ workload, cells, environments }: VersionsProps) => {
       </Wide>
       <Group gap="xs" my="xs">
         {cells.flatMap(({ environment, failed, drifted }) =>
-          [
-            [failed, 'failed'],
-            [drifted, 'drifted'],
-          ].flatMap(([count, word]) =>
+          (
+            [
+              [failed, 'failed'],
+              [drifted, 'drifted'],
+            ] as const
+          ).flatMap(([count, word]) =>
             count === 0 ? (
               []
             ) : (
               <Anchor
                 key={`${environment} ${word}`}
                 component={Link}
-                to={`/sites?${new URLSearchParams({ environment, verdict: String(word) })}`}
+                to={`/sites?${new URLSearchParams({ environment, verdict: word })}`}
               >
                 <State mood="bad">{`${count} ${word} in ${environment}`}</State>
               </Anchor>
