@@ -31,9 +31,7 @@ export const postJson = async (access: Access, { url, ...post }: Post): Promise<
   return { kind, message: `${url.host} answered with ${describeStatus(answer)}` };
 };
 
-/**
- * Asks without a message whether a receiver is there.
- */
+/** Asks a receiver whether it takes messages, without sending one. */
 export const askReceiver = async (
   access: Access,
   { url, ...ask }: Omit<Post, 'body'> & { readonly method: 'GET' | 'OPTIONS' },
@@ -54,7 +52,7 @@ const describeStatus = (status: number): string =>
 
 type Asked = Omit<Post, 'body'> & { readonly method: 'GET' | 'OPTIONS' | 'POST'; readonly body?: Uint8Array };
 
-/** @returns the status, or why there is none */
+/** @returns the status, or why no answer came */
 const request = async (
   { connections, plainHttp }: Access,
   { url, method, headers, body, signal, requestMs = REQUEST_MS }: Asked,

@@ -1,8 +1,7 @@
 import { compareBytes } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
 import { HOST_PACKAGE, type HostPackage, parseHostPackage } from '#bundles/formats/bundle/host-package';
-import { readItems } from '#bundles/formats/diff/read-items';
-import type { Item } from '#bundles/formats/diff/read-items';
+import { type Item, readItems } from '#bundles/formats/diff/read-items';
 
 /** A part of a package that an agent compares with the site. */
 export type PackageObject = {

@@ -77,8 +77,7 @@ const routesOf = ({ server }: DecisionServer): readonly string[] => {
     });
 };
 
-/** The page for browsers: no part of the API. The tree of routes prints /ui/* as /ui*. */
-/** The page and MCP, which have protocols of their own. */
+/** The page for browsers and MCP are no part of the API. The tree of routes prints /ui/* as /ui*. */
 const OTHERS = new Set(['GET /', 'GET /ui', 'GET /ui*', 'GET /mcp', 'POST /mcp']);
 
 describe('the OpenAPI document', () => {
