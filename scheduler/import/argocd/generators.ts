@@ -114,7 +114,8 @@ const paramsOf = (kind: string, spec: Manifest, outer: Manifest, run: Run): read
   }
 };
 
-const clusterParams = (spec: Manifest, { clusters, isGo, at, subject, notes }: Run): readonly Manifest[] => {
+const clusterParams = (spec: Manifest, run: Run): readonly Manifest[] => {
+  const { clusters, isGo, at, subject, notes } = run;
   const found = clusters.filter(({ labels }) => meetsSelector(spec['selector'], labels));
   if (found.length === 0)
     notes.add('unmapped', at, subject, {
@@ -122,47 +123,26 @@ const clusterParams = (spec: Manifest, { clusters, isGo, at, subject, notes }: R
       todo: 'List the clusters with their labels in a file, and import with --clusters FILE',
     });
   return found.map(({ name, server, labels, annotations }) => {
-    const nameNormalized = normalised(name);
-    const base = isGo
-      ? { name, nameNormalized, server, metadata: { labels, annotations } }
-      : {
-          name,
-          nameNormalized,
-          server,
-          ...Object.fromEntries(
-            Object.entries(labels).map(([key, value]) => [`metadata.labels.${key}`, value]),
-          ),
-          ...Object.fromEntries(
-            Object.entries(annotations).map(([key, value]) => [`metadata.annotations.${key}`, value]),
-          ),
-        };
-    const values = Object.fromEntries(
-      Object.entries(textsAt(spec, 'values')).map(([key, text]) => [
-        key,
-        fillText(text, base, { isGo, at, subject, notes }) ?? text,
-      ]),
-    );
-    if (Object.keys(values).length === 0) return base;
-    return isGo ? { ...base, values } : { ...base, ...flatten({ values }) };
+    const about = { name, nameNormalized: normalised(name), server, metadata: { labels, annotations } };
+    return withValues(spec, isGo ? about : flatten(about), run);
   });
+};
+
+/** Parameters with the `values` of their generator, which may be templates of them. */
+const withValues = (spec: Manifest, params: Manifest, run: Filling): Manifest => {
+  const values = Object.fromEntries(
+    Object.entries(textsAt(spec, 'values')).map(([key, text]) => [key, fillText(text, params, run) ?? text]),
+  );
+  if (Object.keys(values).length === 0) return params;
+  return { ...params, ...(run.isGo ? { values } : flatten({ values })) };
 };
 
 const normalised = (text: string): string => text.toLowerCase().replaceAll(/[^a-z0-9-]+/g, '-');
 
-const gitParams = (spec: Manifest, { sources, isGo, at, subject, notes }: Run): readonly Manifest[] => {
+const gitParams = (spec: Manifest, run: Run): readonly Manifest[] => {
+  const { sources, isGo, at, subject } = run;
   const tree = sources.treeOf(textAt(spec, 'repoURL') ?? '', textAt(spec, 'revision'), at, subject);
   if (!tree) return [];
-  const values = recordAt(spec, 'values');
-  const withValues = (params: Manifest): Manifest => {
-    const filled = Object.fromEntries(
-      Object.entries(textsAt({ values }, 'values')).map(([key, text]) => [
-        key,
-        fillText(text, params, { isGo, at, subject, notes }) ?? text,
-      ]),
-    );
-    if (Object.keys(filled).length === 0) return params;
-    return isGo ? { ...params, values: filled } : { ...params, ...flatten({ values: filled }) };
-  };
   const prefix = textAt(spec, 'pathParamPrefix');
   const pathParams = (path: string, file?: string): Manifest => {
     const basename = posix.basename(path);
@@ -192,7 +172,9 @@ const gitParams = (spec: Manifest, { sources, isGo, at, subject, notes }: Run): 
   };
   const folders = [...new Set([...tree.files.keys()].flatMap(foldersOf))].toSorted();
   return [
-    ...folders.filter((path) => isNamed(path, directories)).map((path) => withValues(pathParams(path))),
+    ...folders
+      .filter((path) => isNamed(path, directories))
+      .map((path) => withValues(spec, pathParams(path), run)),
     ...[...tree.files]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .filter(([path]) => isNamed(path, files))
@@ -203,10 +185,11 @@ const gitParams = (spec: Manifest, { sources, isGo, at, subject, notes }: Run): 
             : undefined;
         const all = (Array.isArray(read) ? read : [read]).filter(isRecord);
         return all.map((one) =>
-          withValues({
-            ...(isGo ? one : flatten(one)),
-            ...pathParams(posix.dirname(path), posix.basename(path)),
-          }),
+          withValues(
+            spec,
+            { ...(isGo ? one : flatten(one)), ...pathParams(posix.dirname(path), posix.basename(path)) },
+            run,
+          ),
         );
       }),
   ];
@@ -220,7 +203,7 @@ const foldersOf = (path: string): readonly string[] => {
 };
 
 /** Parameters of templates without Go: `a.b`, all values as text. */
-export const flatten = (value: Manifest, prefix = ''): Readonly<Record<string, string>> =>
+const flatten = (value: Manifest, prefix = ''): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(value).flatMap(([key, inner]): readonly (readonly [string, string])[] => {
       const name = `${prefix}${key}`;

@@ -9,14 +9,16 @@ export const pathPattern = (pattern: string): ((path: string) => boolean) => {
       if (part === '*') return '[^/]*';
       if (part === '?') return '[^/]';
       if (part.startsWith('{') && part.endsWith('}'))
-        return `(?:${part.slice(1, -1).split(',').map(literal).join('|')})`;
+        return `(?:${part
+          .slice(1, -1)
+          .split(',')
+          .map((one) => RegExp.escape(one))
+          .join('|')})`;
       if (part.startsWith('[') && part.endsWith(']'))
         return part.replace(/^\[[!^]/, '[^').replaceAll('\\', '\\\\');
-      return literal(part);
+      return RegExp.escape(part);
     })
     .join('');
   const test = new RegExp(`^${source}$`);
   return (path) => test.test(path);
 };
-
-const literal = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
