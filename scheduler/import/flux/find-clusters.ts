@@ -20,8 +20,8 @@ export type FluxCluster = {
  * @throws FleetError USAGE where there is none
  */
 export const findClusters = (tree: SourceTree, given: readonly string[]): readonly FluxCluster[] => {
-  if (given.length > 0) return given.map((one) => givenCluster(tree, one));
   const synced = syncs(tree);
+  if (given.length > 0) return given.map((one) => givenCluster(tree, one, synced));
   const covered = (path: string): boolean =>
     synced.some(
       (one) => one.path === path || path.startsWith(`${one.path}/`) || one.path.startsWith(`${path}/`),
@@ -55,7 +55,7 @@ const rootsOf = (tree: SourceTree, file: string): readonly string[] => {
   return readManifests(file, file, bytes).some(({ value }) => isKustomization(value)) ? [folder] : [];
 };
 
-const givenCluster = (tree: SourceTree, text: string): FluxCluster => {
+const givenCluster = (tree: SourceTree, text: string, synced: readonly FluxCluster[]): FluxCluster => {
   const name = text.slice(0, Math.max(0, text.indexOf('=')));
   const path = cleanFolder(text.slice(text.indexOf('=') + 1));
   if (
@@ -66,7 +66,7 @@ const givenCluster = (tree: SourceTree, text: string): FluxCluster => {
     throw new FleetError('USAGE', `--cluster ${text} names no folder of the repository`, {
       hint: 'Write it like --cluster production=clusters/production',
     });
-  const sync = syncs(tree).find((one) => one.path === path)?.sync;
+  const sync = synced.find((one) => one.path === path)?.sync;
   return { name, path, at: { file: tree.shown(path) }, sync };
 };
 

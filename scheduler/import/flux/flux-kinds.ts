@@ -1,4 +1,4 @@
-import { groupOf, kindOf } from '../read/manifests.ts';
+import { groupOf, kindOf, textAt } from '../read/manifests.ts';
 import type { Manifest } from '../imported.ts';
 
 const SOURCE = 'source.toolkit.fluxcd.io';
@@ -22,8 +22,5 @@ export const groupKind = (value: Manifest): string => `${groupOf(value)}/${kindO
 /** Selector of the objects of Flux's own controllers, as `flux bootstrap` and `flux install` write them. */
 export const FLUX_ITSELF = 'app.kubernetes.io/part-of=flux';
 
-export const isFluxItself = (value: Manifest): boolean => {
-  const metadata = (value['metadata'] ?? {}) as Manifest;
-  const labels = (metadata['labels'] ?? {}) as Manifest;
-  return labels['app.kubernetes.io/part-of'] === 'flux';
-};
+export const isFluxItself = (value: Manifest): boolean =>
+  textAt(value, 'metadata', 'labels', 'app.kubernetes.io/part-of') === 'flux';

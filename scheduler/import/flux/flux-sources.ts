@@ -25,7 +25,7 @@ export type FluxSources = {
     name: string,
   ) => SourceTree | undefined;
   /** From now on an unknown GitRepository is this repository, as that of a bootstrap, which is in no file. */
-  readonly close: (isLast: boolean) => void;
+  readonly close: () => void;
   readonly missing: (user: PlacedManifest) => void;
 };
 

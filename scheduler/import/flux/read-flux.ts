@@ -56,7 +56,7 @@ export const readFlux = async (options: FluxOptions): Promise<Imported> => {
   return { clusters: clusters.toSorted((a, b) => (a.name < b.name ? -1 : 1)), notes: notes.all() };
 };
 
-export type ArtifactIds = Map<string, string>;
+type ArtifactIds = Map<string, string>;
 
 type Waiting = { readonly placed: PlacedManifest; readonly cluster: string };
 
@@ -94,7 +94,7 @@ const readCluster = async (
   while (waiting.length > 0) {
     for (let next = waiting.shift(); next; next = waiting.shift()) await readOne(next);
     // A source may come from a Kustomization that was read after its user.
-    sources.close(later.length === 0);
+    sources.close();
     const again = later.splice(0);
     const known = again.filter(({ placed }) => sources.treeOf(placed) !== 'later');
     if (known.length === 0 && again.length > 0) for (const one of again) sources.missing(one.placed);
@@ -120,13 +120,12 @@ const rootOf = ({ path, at, sync }: FluxCluster): PlacedManifest => ({
   },
 });
 
-export const idOf = (value: Manifest): string =>
-  `${kindOf(value)}/${namespaceOf(value) ?? ''}/${nameOf(value)}`;
-export const subjectOf = (value: Manifest): string =>
+const idOf = (value: Manifest): string => `${kindOf(value)}/${namespaceOf(value) ?? ''}/${nameOf(value)}`;
+const subjectOf = (value: Manifest): string =>
   `${kindOf(value)} ${namespaceOf(value) === undefined ? '' : `${namespaceOf(value)}/`}${nameOf(value)}`;
 
 /** The cluster of a `kubeConfig`: its Secret often has one name in the namespace of each cluster. */
-export const remoteCluster = (value: Manifest): string | undefined => {
+const remoteCluster = (value: Manifest): string | undefined => {
   const secret = textAt(value, 'spec', 'kubeConfig', 'secretRef', 'name');
   const namespace = namespaceOf(value);
   if (secret === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { parse, parseAllDocuments, Scalar, stringify, visit } from 'yaml';
 import { isRecord } from '#bundles/is-record';
-import { isYamlFile } from '../read/manifests.ts';
+import { isYamlFile, textAt } from '../read/manifests.ts';
 import type { Manifest } from '../imported.ts';
 
 /** Flux's variable expressions: `${name}`, `${name:-default}`, `${name:=default}` and both without the colon; `$$` stands for `$`. */
@@ -19,11 +19,10 @@ export type Substitution = {
 export const substituteText = (text: string, variables: Readonly<Record<string, string>>): Substitution => {
   const missing: string[] = [];
   const unknown = [...text.matchAll(ANY)].map(([all]) => all).filter((all) => !all.match(EXPRESSION));
-  const made = text.replaceAll(EXPRESSION, (all, name?: string, operator?: string, fallback = '') => {
-    if (name === undefined) return all === '$$' ? '$' : all;
+  const made = text.replaceAll(EXPRESSION, (_, name?: string, operator?: string, fallback = '') => {
+    if (name === undefined) return '$';
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined;
-    if (value !== undefined && (value !== '' || operator === undefined || !operator.startsWith(':')))
-      return value;
+    if (value !== undefined && (value !== '' || !operator?.startsWith(':'))) return value;
     if (operator !== undefined) return fallback;
     if (value === undefined) missing.push(name);
     return '';
@@ -37,7 +36,7 @@ export type Found = { readonly missing: Set<string>; readonly unknown: Set<strin
  * A text value of an object after substitution. Flux replaces in the text of the built object, in which a value without special
  * characters has no quotes: so `"${replicas}"` becomes a number.
  */
-export const substituteValue = (
+const substituteValue = (
   value: string,
   variables: Readonly<Record<string, string>>,
   found: Found,
@@ -57,12 +56,8 @@ export const substituteValue = (
 
 const DISABLED = 'kustomize.toolkit.fluxcd.io/substitute';
 
-const isDisabled = (manifest: Manifest): boolean => {
-  const metadata = isRecord(manifest['metadata']) ? manifest['metadata'] : {};
-  return [metadata['labels'], metadata['annotations']].some(
-    (one) => isRecord(one) && one[DISABLED] === 'disabled',
-  );
-};
+const isDisabled = (manifest: Manifest): boolean =>
+  ['labels', 'annotations'].some((field) => textAt(manifest, 'metadata', field, DISABLED) === 'disabled');
 
 export const substituteManifest = (
   manifest: Manifest,

@@ -56,7 +56,7 @@ const toCluster = (one: Manifest): KnownCluster => ({
 export const meetsSelector = (selector: unknown, labels: Labels): boolean =>
   matchLabels(toSelector(selector), labels);
 
-export const toSelector = (selector: unknown): LabelSelector => ({
+const toSelector = (selector: unknown): LabelSelector => ({
   matchLabels: textsAt(selector, 'matchLabels'),
   matchExpressions: listAt(selector, 'matchExpressions').map((one) => ({
     key: textAt(one, 'key') ?? '',

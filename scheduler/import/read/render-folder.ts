@@ -7,7 +7,15 @@ import { readKustomizeTree } from '../../load/applications/read-kustomize-tree.t
 import { renderKustomize } from '../../load/applications/render-kustomize.ts';
 import type { Tools } from '../../load/applications/tools/tool.ts';
 import type { Given, Manifest, SourceTree } from '../imported.ts';
-import { isObject, isYamlFile, nameOf, type PlacedManifest, readManifests, textAt } from './manifests.ts';
+import {
+  isObject,
+  isYamlFile,
+  kindOf,
+  nameOf,
+  type PlacedManifest,
+  readManifests,
+  textAt,
+} from './manifests.ts';
 
 export type RenderedFolder = {
   readonly manifests: readonly PlacedManifest[];
@@ -106,9 +114,8 @@ const renderAll = async (
 
 /** Lines of the rendered text mean nothing to the reader: the place is that of the source's object of that kind and name. */
 const placeIn = (value: Manifest, places: readonly PlacedManifest[], file: string): PlacedManifest['at'] => {
-  const [kind, name] = [value['kind'], (value['metadata'] as Manifest | undefined)?.['name']];
-  const same = places.filter((one) => one.value['kind'] === kind);
-  const exact = same.find((one) => (one.value['metadata'] as Manifest | undefined)?.['name'] === name);
+  const same = places.filter((one) => kindOf(one.value) === kindOf(value));
+  const exact = same.find((one) => nameOf(one.value) === nameOf(value));
   return (exact ?? same[0])?.at ?? { file };
 };
 
@@ -157,7 +164,7 @@ const ownFolder = (files: ReadonlyMap<string, Buffer>, folder: string, top: stri
 };
 
 /** The files with a kustomization that lists those of a folder without one. */
-export const withListing = (
+const withListing = (
   files: ReadonlyMap<string, Buffer>,
   folder: string,
   listed: readonly string[],
@@ -172,7 +179,7 @@ export const listingText = (folder: string, listed: readonly string[]): string =
   });
 
 /** Part of a repository that is in memory, as if it had been read. */
-export const sourceAt = (
+const sourceAt = (
   files: ReadonlyMap<string, Buffer>,
   folder: string,
   shown: (path: string) => string,
