@@ -6,10 +6,10 @@ import { findKustomization } from '../../load/sources/kustomization-file.ts';
 import type { ChartContent, FolderContent, Manifest, SourceTree } from '../imported.ts';
 import { withVersion } from '../read/chart-version.ts';
 import {
+  groupKind,
   isYamlFile,
   listAt,
   type PlacedManifest,
-  readManifests,
   recordAt,
   textAt,
   textsAt,
@@ -19,7 +19,8 @@ import { mergeValues, setValue, typedText } from '../read/merge-values.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { noteFailure, noteNameless } from '../read/notes.ts';
 import { renderChart } from '../read/render-chart.ts';
-import { cleanFolder, renderFolder, type RenderedFolder, type Rendering } from '../read/render-folder.ts';
+import { cleanFolder, renderFolder, type Rendering } from '../read/render-folder.ts';
+import { withoutToolFiles } from '../read/without-tool-files.ts';
 import type { ArgoSources } from './argo-sources.ts';
 import { isForArgo } from './argo-kinds.ts';
 import { pathPattern } from './path-pattern.ts';
@@ -194,11 +195,7 @@ const readDirectory = async (
   if (!isKustomize) noteOtherFiles(tree, path, wanted, application, subject, notes);
   const made = await renderFolder({ tree, path, overlay, wanted, subject, isFlat: !isKustomize }, rendering);
   noteNameless(made.nameless, notes);
-  const others = made.manifests.filter(({ value }) => isForArgo(value)).map(({ value }) => value);
-  const dropped = [
-    ...new Set(others.map((value) => `argoproj.io/${textAt(value, 'kind') ?? ''}`)),
-  ].toSorted();
-  const own = made.manifests.filter(({ value }) => !isForArgo(value)).map(({ value }) => value);
+  const all = made.manifests.map(({ value }) => value);
   return {
     manifests: made.manifests,
     content: {
@@ -206,26 +203,11 @@ const readDirectory = async (
       tree,
       path,
       overlay,
-      ...withoutArgoFiles(tree, made, dropped),
+      ...withoutToolFiles(tree, made, all.filter(isForArgo).map(groupKind), isForArgo),
       variables: undefined,
-      objects: own,
+      objects: all.filter((value) => !isForArgo(value)),
     },
   };
-};
-
-/** Of a folder without a kustomization, files that are only for Argo CD need not be copied, and nothing is left out of the others. */
-const withoutArgoFiles = (
-  { files }: SourceTree,
-  { listed, used }: RenderedFolder,
-  dropped: readonly string[],
-): Pick<FolderContent, 'listed' | 'used' | 'dropped'> => {
-  if (!listed) return { listed, used, dropped };
-  const forArgo = (file: string): readonly boolean[] =>
-    readManifests(file, file, files.get(file) ?? Buffer.alloc(0)).map(({ value }) => isForArgo(value));
-  const isKept = (file: string): boolean => !isYamlFile(file) || forArgo(file).some((is) => !is);
-  const kept = listed.filter(isKept);
-  const isMixed = kept.some((file) => isYamlFile(file) && forArgo(file).includes(true));
-  return { listed: kept, used: used.filter(isKept), dropped: isMixed ? dropped : [] };
 };
 
 const noteOtherFiles = (

@@ -16,9 +16,6 @@ export const isSource = (value: Manifest): boolean =>
 export const isForFlux = (value: Manifest): boolean =>
   /(^|\.)fluxcd\.(?:io|controlplane\.io)$/.test(groupOf(value));
 
-/** `group/Kind`, as kustomize targets name it. */
-export const groupKind = (value: Manifest): string => `${groupOf(value)}/${kindOf(value)}`;
-
 /** Selector of the objects of Flux's own controllers, as `flux bootstrap` and `flux install` write them. */
 export const FLUX_ITSELF = 'app.kubernetes.io/part-of=flux';
 

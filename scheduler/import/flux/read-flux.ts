@@ -3,8 +3,8 @@ import type { Place } from '#bundles/errors';
 import type { FolderContent, Imported, ImportedCluster, Manifest, SourceTree, Unit } from '../imported.ts';
 import {
   type PlacedManifest,
+  groupKind,
   groupOf,
-  readManifests,
   kindOf,
   listAt,
   nameOf,
@@ -15,10 +15,10 @@ import {
 import { noteFailure, noteNameless, type NoteBook, openNotes } from '../read/notes.ts';
 import { withoutTwice } from '../read/namespace-unit.ts';
 import type { Repository } from '../read/open-repository.ts';
+import { withoutToolFiles } from '../read/without-tool-files.ts';
 import { cleanFolder, renderFolder, type RenderedFolder, type Rendering } from '../read/render-folder.ts';
 import { findClusters, type FluxCluster } from './find-clusters.ts';
 import {
-  groupKind,
   FLUX_ITSELF,
   isFluxItself,
   isForFlux,
@@ -202,6 +202,8 @@ const noteVariables = ({ missing, unknown }: Found, { value, at }: PlacedManifes
     });
 };
 
+const isForTool = (value: Manifest): boolean => isForFlux(value) || isFluxItself(value);
+
 type OnCluster = Unit & { readonly cluster: string };
 
 const unitsOf = async (
@@ -215,7 +217,7 @@ const unitsOf = async (
   for (const one of rendered) {
     const { cluster } = one;
     const all = rendered.filter((other) => other.cluster === cluster).flatMap(({ manifests }) => manifests);
-    const own = one.manifests.filter(({ value }) => !isFluxItself(value) && !isForFlux(value));
+    const own = one.manifests.filter(({ value }) => !isForTool(value));
     for (const { value, at } of one.manifests) noteDropped(value, at, notes);
     const brought: OnCluster[] = [];
     if (own.length > 0) brought.push({ ...kustomizationUnit(one, own), cluster });
@@ -247,7 +249,7 @@ const kustomizationUnit = (
   const objects = own.map((one) => one.value);
   const others = manifests.map((one) => one.value);
   const dropped = [
-    ...new Set(others.filter(isForFlux).map(groupKind)),
+    ...others.filter(isForFlux).map(groupKind),
     ...(others.some(isFluxItself) ? [`label:${FLUX_ITSELF}`] : []),
   ];
   const tenant = textAt(value, 'spec', 'serviceAccountName') === undefined ? '' : (namespaceOf(value) ?? '');
@@ -259,31 +261,12 @@ const kustomizationUnit = (
     at,
     namespace: textAt(value, 'spec', 'targetNamespace') ?? 'default',
     dependsOn: dependencies(value, 'Kustomization'),
-    content: { ...withoutFluxFiles(folder, dropped), objects },
+    content: {
+      ...folder,
+      ...withoutToolFiles(folder.tree, folder, dropped, isForTool),
+      objects,
+    },
     annotations: annotationsOf(value, objects),
-  };
-};
-
-/** Of a folder without a kustomization, files that are only for Flux need not be copied, and nothing has to be left out of the others. */
-const withoutFluxFiles = (
-  folder: Rendered['folder'],
-  dropped: readonly string[],
-): Rendered['folder'] & Pick<FolderContent, 'dropped'> => {
-  const { listed, tree } = folder;
-  const isForTool = (value: Manifest): boolean => isForFlux(value) || isFluxItself(value);
-  const read = new Map(
-    (listed ?? []).map((file) => {
-      const bytes = tree.files.get(file);
-      return [file, bytes ? readManifests(file, file, bytes).map(({ value }) => value) : undefined] as const;
-    }),
-  );
-  const isKept = (file: string): boolean => !(read.get(file)?.every(isForTool) ?? false);
-  const isMixed = [...read].some(([file, values]) => isKept(file) && (values?.some(isForTool) ?? true));
-  return {
-    ...folder,
-    listed: listed?.filter(isKept),
-    used: folder.used.filter(isKept),
-    dropped: listed && !isMixed ? [] : dropped.toSorted(),
   };
 };
 

@@ -72,6 +72,8 @@ export const groupOf = (value: Manifest): string => {
 };
 
 export const kindOf = (value: Manifest): string => textAt(value, 'kind') ?? '';
+/** `group/Kind`, as kustomize targets name it. */
+export const groupKind = (value: Manifest): string => `${groupOf(value)}/${kindOf(value)}`;
 export const nameOf = (value: Manifest): string => textAt(value, 'metadata', 'name') ?? '';
 export const namespaceOf = (value: Manifest): string | undefined => textAt(value, 'metadata', 'namespace');
 
