@@ -2,6 +2,7 @@ import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest, ObjectAnnotation } from '../imported.ts';
 import {
+  annotateAll,
   groupOf,
   kindOf,
   listAt,
@@ -62,11 +63,7 @@ export const settingsOf = (
       });
     return [];
   }
-  const kept = keeps
-    ? [...new Set(objects.map(kindOf))]
-        .toSorted()
-        .map((kind) => ({ kind, name: '*', set: { 'fleet-ferry/prune': 'disabled' } }))
-    : [];
+  const kept = keeps ? annotateAll(objects, { 'fleet-ferry/prune': 'disabled' }) : [];
   const rules = ignored.flatMap((rule) => {
     const [kind = '', name, group = ''] = [textAt(rule, 'kind'), textAt(rule, 'name'), textAt(rule, 'group')];
     const pointers = listAt(rule, 'jsonPointers').filter((one) => typeof one === 'string');

@@ -3,6 +3,7 @@ import type { Place } from '#bundles/errors';
 import type { FolderContent, Imported, ImportedCluster, Manifest, SourceTree, Unit } from '../imported.ts';
 import {
   type PlacedManifest,
+  annotateAll,
   groupKind,
   groupOf,
   kindOf,
@@ -281,8 +282,7 @@ const annotationsOf = (value: Manifest, objects: readonly Manifest[]): Unit['ann
     'fleet-ferry/prune': valueAt(value, 'spec', 'prune') === false ? 'disabled' : undefined,
     'fleet-ferry/force': valueAt(value, 'spec', 'force') === true ? 'enabled' : undefined,
   }) as Readonly<Record<string, string>>;
-  if (Object.keys(set).length === 0) return [];
-  return [...new Set(objects.map(kindOf))].toSorted().map((kind) => ({ kind, name: '*', set }));
+  return Object.keys(set).length === 0 ? [] : annotateAll(objects, set);
 };
 
 const noteDropped = (value: Manifest, at: Place, notes: NoteBook): void => {

@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { Imported, Manifest, ObjectAnnotation, Unit } from '../imported.ts';
 import type { KnownCluster } from '../read/known-clusters.ts';
-import { kindOf, listAt, nameOf, recordAt, textAt } from '../read/manifests.ts';
+import { annotateAll, kindOf, listAt, nameOf, recordAt, textAt } from '../read/manifests.ts';
 import { mergeValues } from '../read/merge-values.ts';
 import { namespaceUnit, withoutTwice } from '../read/namespace-unit.ts';
 import { type NoteBook, openNotes } from '../read/notes.ts';
@@ -121,11 +121,7 @@ const annotationsOf = (
     return [];
   }
   const kept =
-    spec['keepResources'] === true
-      ? [...new Set(objects.map(kindOf))]
-          .toSorted()
-          .map((kind) => ({ kind, name: '*', set: { 'fleet-ferry/prune': 'disabled' } }))
-      : [];
+    spec['keepResources'] === true ? annotateAll(objects, { 'fleet-ferry/prune': 'disabled' }) : [];
   const ignored = patches.flatMap((patch) => {
     const [kind = '', name] = [textAt(patch, 'kind'), textAt(patch, 'name')];
     const pointers = [

@@ -1,7 +1,7 @@
 import { isMap, LineCounter, parseAllDocuments } from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import type { Place } from '#bundles/errors';
-import type { Manifest } from '../imported.ts';
+import type { Manifest, ObjectAnnotation } from '../imported.ts';
 
 /** An object of a file, and where it begins. */
 export type PlacedManifest = { readonly value: Manifest; readonly at: Place; readonly path: string };
@@ -80,3 +80,10 @@ export const namespaceOf = (value: Manifest): string | undefined => textAt(value
 /** An object as Kubernetes sees one, and not only YAML. */
 export const isObject = (value: Manifest): boolean =>
   textAt(value, 'apiVersion') !== undefined && kindOf(value) !== '' && nameOf(value) !== '';
+
+/** The same annotations of ours for all objects of a unit: a rule for each kind. */
+export const annotateAll = (
+  objects: readonly Manifest[],
+  set: ObjectAnnotation['set'],
+): readonly ObjectAnnotation[] =>
+  [...new Set(objects.map(kindOf))].toSorted().map((kind) => ({ kind, name: '*', set }));
