@@ -3,6 +3,7 @@ import { compareBytes } from '#bundles/digest';
 import { defined } from '#bundles/defined';
 import { isClusterScoped } from '../../model/kubernetes/kubernetes-object.ts';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES } from '../../model/bounds.ts';
+import { CONFIGURATION } from '../../views/import/plan-takeover.ts';
 import type { Imported, Manifest, Note } from '../imported.ts';
 import { kindOf, nameOf, namespaceOf } from '../read/manifests.ts';
 import { openNotes } from '../read/notes.ts';
@@ -28,14 +29,6 @@ export type PlatformToPlan = {
 };
 
 const GROUP = 'fleet-ferry/v1alpha1';
-
-const CONFIGURATION = `# What every fleet-scheduler command in this folder takes for granted. Each key is also a flag and an environment variable.
-platform: .
-# Everything below is made by commands and must not be committed: .gitignore says so.
-keys: .fleet/keys
-layout: .fleet/layout
-db: .fleet/hub.db
-`;
 
 /** Plans a platform repository that has the units of an imported repository on the same clusters. Pure: same input, same bytes. */
 export const planPlatform = ({

@@ -12,8 +12,8 @@ export type Takeover = {
   readonly notes: readonly FleetError[];
 };
 
-/** So that the next command in the folder works. */
-const CONFIGURATION = `# What every fleet-scheduler command in this folder takes for granted. Each key is also a flag and an environment variable.
+/** fleet-scheduler.yaml of a platform that was imported, so that the next command in the folder works. */
+export const CONFIGURATION = `# What every fleet-scheduler command in this folder takes for granted. Each key is also a flag and an environment variable.
 platform: .
 # Everything below is made by commands and must not be committed: .gitignore says so.
 keys: .fleet/keys
