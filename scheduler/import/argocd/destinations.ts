@@ -1,5 +1,4 @@
 import type { Place } from '#bundles/errors';
-import { decodeText } from '../read/decode-text.ts';
 import type { Manifest } from '../imported.ts';
 import type { KnownCluster } from '../read/known-clusters.ts';
 import { kindOf, nameOf, type PlacedManifest, textAt, textsAt } from '../read/manifests.ts';
@@ -22,7 +21,8 @@ export const openDestinations = (
   );
   const read = secrets.map(({ value, at }): KnownCluster => {
     const field = (key: string): string =>
-      textAt(value, 'stringData', key) ?? decodeText(textAt(value, 'data', key) ?? '');
+      textAt(value, 'stringData', key) ??
+      Buffer.from(textAt(value, 'data', key) ?? '', 'base64').toString('utf8');
     notes.add('told', at, `Secret ${nameOf(value)}`, {
       what: 'it is read as a cluster; its credentials are not copied',
       todo: 'Enrol an agent on that cluster',

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { parse } from 'yaml';
+import { compareBytes } from '#bundles/digest';
 import { isFleetError, type Place } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
@@ -176,7 +177,7 @@ const gitParams = (spec: Manifest, run: Run): readonly Manifest[] => {
       .filter((path) => isNamed(path, directories))
       .map((path) => withValues(spec, pathParams(path), run)),
     ...[...tree.files]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .toSorted(([a], [b]) => compareBytes(a, b))
       .filter(([path]) => isNamed(path, files))
       .flatMap(([path, bytes]) => {
         const read: unknown =

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { Imported, Manifest, Unit } from '../imported.ts';
@@ -125,7 +126,7 @@ const mostNamed = (found: readonly PlacedManifest[], { tree }: Repository): stri
     Object.values(value).forEach(visit);
   };
   for (const { value } of found) visit(value);
-  return [...counts].toSorted(([a, one], [b, two]) => two - one || (a < b ? -1 : 1))[0]?.[0];
+  return [...counts].toSorted(([a, one], [b, two]) => two - one || compareBytes(a, b))[0]?.[0];
 };
 
 /** A folder that Argo CD was pointed at by hand. */

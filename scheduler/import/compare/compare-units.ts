@@ -1,10 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
+import { escapeToken } from '#bundles/formats/bounds/site-fields';
 import { normaliseImageName } from '#bundles/formats/bundle/image-name';
 import { isClusterScoped } from '../../model/kubernetes/kubernetes-object.ts';
 import type { Manifest } from '../imported.ts';
-import { groupOf, kindOf, nameOf, namespaceOf } from '../read/manifests.ts';
+import { groupOf, kindOf, nameOf, namespaceOf, recordAt } from '../read/manifests.ts';
 
 /** One object of a cluster on both sides. */
 export type ObjectComparison = {
@@ -60,11 +61,7 @@ export const compareObjects = (
 
 const SET = 'fleet-ferry/secret-set';
 
-const annotationsOf = (object: Manifest): Manifest => {
-  const metadata = object['metadata'];
-  const annotations = isRecord(metadata) ? metadata['annotations'] : undefined;
-  return isRecord(annotations) ? annotations : {};
-};
+const annotationsOf = (object: Manifest): Manifest => recordAt(object, 'metadata', 'annotations');
 
 const hasSet = (object: Manifest): boolean =>
   kindOf(object) === 'Secret' && annotationsOf(object)[SET] !== undefined;
@@ -114,7 +111,7 @@ const differences = (left: unknown, right: unknown, path: string): readonly stri
   if (isDeepStrictEqual(left, right)) return [];
   if (isRecord(left) && isRecord(right))
     return [...new Set([...Object.keys(left), ...Object.keys(right)])].flatMap((key) =>
-      differences(left[key], right[key], `${path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`),
+      differences(left[key], right[key], `${path}/${escapeToken(key)}`),
     );
   if (Array.isArray(left) && Array.isArray(right) && left.length === right.length)
     return left.flatMap((one, at) => differences(one, right[at], `${path}/${at}`));

@@ -1,4 +1,5 @@
 import { posix } from 'node:path';
+import { compareBytes } from '#bundles/digest';
 import { FleetError, type Place } from '#bundles/errors';
 import type { Manifest, SourceTree } from '../imported.ts';
 import { groupOf, isYamlFile, kindOf, nameOf, readManifests, textAt } from '../read/manifests.ts';
@@ -29,7 +30,7 @@ export const findClusters = (tree: SourceTree, given: readonly string[]): readon
   const more = [...new Set([...tree.files.keys()].flatMap((file) => rootsOf(tree, file)))]
     .filter((path) => !covered(path))
     .map((path) => ({ name: posix.basename(path), path, at: { file: tree.shown(path) }, sync: undefined }));
-  const found = distinct([...synced, ...more]).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const found = distinct([...synced, ...more]).toSorted((a, b) => compareBytes(a.name, b.name));
   if (found.length > 0) return found;
   throw new FleetError('USAGE', 'no folder of a cluster is found in the repository', {
     hint: 'Name each with --cluster <name>=<folder>: the path of the Kustomization that flux bootstrap made',

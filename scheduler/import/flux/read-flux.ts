@@ -1,3 +1,4 @@
+import { compareBytes } from '#bundles/digest';
 import { defined } from '#bundles/defined';
 import type { Place } from '#bundles/errors';
 import type { FolderContent, Imported, ImportedCluster, Manifest, SourceTree, Unit } from '../imported.ts';
@@ -54,7 +55,7 @@ export const readFlux = async (options: FluxOptions): Promise<Imported> => {
   const forks: ArtifactIds = new Map();
   for (const cluster of findClusters(options.repository.tree, options.clusters))
     clusters.push(...(await readCluster(cluster, options, notes, forks)));
-  return { clusters: clusters.toSorted((a, b) => (a.name < b.name ? -1 : 1)), notes: notes.all() };
+  return { clusters: clusters.toSorted((a, b) => compareBytes(a.name, b.name)), notes: notes.all() };
 };
 
 type ArtifactIds = Map<string, string>;

@@ -1,3 +1,4 @@
+import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { Imported, Manifest, ObjectAnnotation, Unit } from '../imported.ts';
@@ -32,7 +33,7 @@ export const readRancherFleet = async (options: RancherFleetOptions): Promise<Im
   const clusters = findFleetClusters(options.clusters, objects, bundles, notes);
   const context: BundleContext = { tree: repository.tree, rendering: options, notes };
   const imported = [];
-  for (const cluster of clusters.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+  for (const cluster of clusters.toSorted((a, b) => compareBytes(a.name, b.name))) {
     const units: Unit[] = [];
     for (const bundle of bundles) units.push(...(await readUnits(bundle, cluster, bundles, context)));
     imported.push({ name: cluster.name, labels: cluster.labels, units: withoutTwice(units) });

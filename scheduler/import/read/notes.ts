@@ -1,3 +1,4 @@
+import { compareBytes } from '#bundles/digest';
 import { isFleetError, type Place } from '#bundles/errors';
 import type { Manifest, Note, NoteKind } from '../imported.ts';
 import { kindOf } from './manifests.ts';
@@ -22,15 +23,10 @@ export const openNotes = (): NoteBook => {
 };
 
 const byPlace = (a: Note, b: Note): number =>
-  compare(a.at.file, b.at.file) ||
+  compareBytes(a.at.file, b.at.file) ||
   (a.at.line ?? 0) - (b.at.line ?? 0) ||
-  compare(a.subject, b.subject) ||
-  compare(a.what, b.what);
-
-const compare = (a: string, b: string): number => {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
-};
+  compareBytes(a.subject, b.subject) ||
+  compareBytes(a.what, b.what);
 
 /** Errors that say nothing about the repository. Nothing is written then. */
 const OF_THE_MACHINE: ReadonlySet<string> = new Set([

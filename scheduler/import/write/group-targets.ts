@@ -1,5 +1,5 @@
 import { canonicalBytes } from '#bundles/json/canonical';
-import { digestOf } from '#bundles/digest';
+import { compareBytes, digestOf } from '#bundles/digest';
 import type { Imported, ImportedCluster, Unit } from '../imported.ts';
 
 /** A deployment target: one unit, equal on one or more cluster types of an environment. */
@@ -113,7 +113,7 @@ const workloadNames = (units: readonly Unit[]): ReadonlyMap<string, string> => {
     ({ id }: Unit) => `${toName(id).slice(0, 30)}-${short8(id)}`,
   ];
   const names = new Map<string, string>();
-  let left = [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  let left = [...byId.values()].toSorted((a, b) => compareBytes(a.id, b.id));
   for (const form of forms) {
     const groups = Map.groupBy(left, form);
     const free = (name: string): boolean =>

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { pointerTokens } from '#bundles/formats/bounds/site-fields';
 import { isRecord } from '#bundles/is-record';
 import { isKustomization as isKustomizationFile } from '../../load/sources/kustomization-file.ts';
 import type { Manifest } from '../imported.ts';
@@ -148,8 +149,8 @@ export const keysOfOperation = (
 ): { readonly keys: readonly string[]; readonly gone: readonly string[] } => {
   if (!isOperationOnValues(operation) || operation['op'] === 'test') return { keys: [], gone: [] };
   const keyOf = (path: unknown): readonly string[] => {
-    const key = typeof path === 'string' ? path.split('/')[2] : undefined;
-    return key === undefined ? [] : [key.replaceAll('~1', '/').replaceAll('~0', '~')];
+    const key = typeof path === 'string' ? pointerTokens(path)[1] : undefined;
+    return key === undefined ? [] : [key];
   };
   const { op, path, from, value } = operation;
   if (op === 'remove') return { keys: [], gone: keyOf(path) };
