@@ -1,5 +1,6 @@
-import { parse, parseAllDocuments, Scalar, stringify, visit } from 'yaml';
+import { parse, Scalar, stringify, visit } from 'yaml';
 import { isRecord } from '#bundles/is-record';
+import { documentsOf, textOf } from '../read/edit-documents.ts';
 import { isYamlFile, textAt } from '../read/manifests.ts';
 import type { Manifest } from '../imported.ts';
 
@@ -84,8 +85,7 @@ export const substituteFile = (
   const text = bytes.toString('utf8');
   if (!text.includes('$')) return bytes;
   if (!isYamlFile(path)) return Buffer.from(substituteText(text, variables).text);
-  const documents = parseAllDocuments(text, { prettyErrors: false, logLevel: 'error' });
-  if (!Array.isArray(documents) || documents.some(({ errors }) => errors.length > 0)) return bytes;
+  const documents = documentsOf(bytes);
   const found: Found = { missing: new Set(), unknown: new Set() };
   let changed = false;
   for (const document of documents) {
@@ -106,5 +106,5 @@ export const substituteFile = (
       },
     });
   }
-  return changed ? Buffer.from(documents.map((one) => one.toString({ lineWidth: 0 })).join('')) : bytes;
+  return changed ? textOf(documents) : bytes;
 };

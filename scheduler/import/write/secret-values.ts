@@ -1,15 +1,18 @@
 import { posix } from 'node:path';
-import { Document, isMap, isScalar, isSeq, parseAllDocuments, visit, type YAMLMap, type YAMLSeq } from 'yaml';
+import { Document, isMap, isScalar, isSeq, visit, type YAMLMap, type YAMLSeq } from 'yaml';
 import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
+import { documentsOf, textOf } from '../read/edit-documents.ts';
 import { textAt } from '../read/manifests.ts';
 import {
+  envFilesOf,
   isOperationOnValues,
   isPatchTransformer,
   keysOfOperation,
   type SecretSurvey,
   surveySecrets,
+  textsIn,
 } from './survey-secrets.ts';
 
 /** Text in the place of a secret value that the import leaves out. */
@@ -28,7 +31,8 @@ const isSecretText = (key: string, value: unknown): boolean =>
   (SECRET_KEY.test(key) || PLAIN_KEY.test(key));
 
 export type Redacted = {
-  readonly values: Manifest /** Paths of values that were left out. */;
+  readonly values: Manifest;
+  /** Paths of values that were left out. */
   readonly paths: readonly string[];
 };
 
@@ -109,13 +113,7 @@ const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
   const { leftOut, unused, changed } = made;
   const isEmpty =
     changed && documents.every(({ contents }) => isSeq(contents) && contents.items.length === 0);
-  if (!changed) return { bytes, leftOut, unused, isEmpty };
-  return {
-    bytes: Buffer.from(documents.map((one) => one.toString({ lineWidth: 0 })).join('')),
-    leftOut,
-    unused,
-    isEmpty,
-  };
+  return { bytes: changed ? textOf(documents) : bytes, leftOut, unused, isEmpty };
 };
 
 type Made = {
@@ -293,11 +291,6 @@ const subjectOf = (targets: readonly Manifest[], kind = 'Secret'): string => {
   return `${kind} ${[...names].join(', ')}`;
 };
 
-const documentsOf = (bytes: Buffer): readonly Document.Parsed[] => {
-  const documents = parseAllDocuments(bytes.toString('utf8'), { prettyErrors: false, logLevel: 'error' });
-  return Array.isArray(documents) && documents.every(({ errors }) => errors.length === 0) ? documents : [];
-};
-
 const mapsIn = (one: YAMLMap, field: string): readonly YAMLMap[] => {
   const found = one.get(field);
   return isSeq(found) ? found.items.filter((item) => isMap(item)) : [];
@@ -318,11 +311,8 @@ const valueKeys = (one: YAMLMap): readonly string[] =>
     return isMap(found) ? found.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : [];
   });
 
-const filesOf = (generator: Manifest): readonly string[] => {
-  const { files, envs, env } = generator;
-  const listed = [files, envs, [env]].flatMap((one) => (Array.isArray(one) ? (one as unknown[]) : []));
-  return listed.filter((one) => typeof one === 'string').map((one) => one.slice(one.indexOf('=') + 1));
-};
+const filesOf = (generator: Manifest): readonly string[] =>
+  [...textsIn(generator, 'files'), ...envFilesOf(generator)].map((one) => one.slice(one.indexOf('=') + 1));
 
 const redactPairs = (node: unknown): readonly string[] => {
   const keys: string[] = [];

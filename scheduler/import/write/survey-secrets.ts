@@ -63,7 +63,7 @@ export const surveySecrets = ({ files, read, objects = [] }: FilesToSurvey): Sec
     ...textsIn(generator, 'files').map((one) =>
       one.includes('=') ? (one.split('=')[0] ?? '') : posix.basename(one),
     ),
-    ...[...textsIn(generator, 'envs'), ...textsIn({ env: [generator['env']] }, 'env')].flatMap((one) => {
+    ...envFilesOf(generator).flatMap((one) => {
       const file = posix.join(posix.dirname(path), one);
       return keysOfEnv((files.get(file) ?? read?.(file))?.toString('utf8') ?? '');
     }),
@@ -247,8 +247,12 @@ const valuesIn = (bytes: Buffer): readonly unknown[] => {
     : [];
 };
 
-const textsIn = (value: Manifest, field: string): readonly string[] =>
+export const textsIn = (value: Manifest, field: string): readonly string[] =>
   listAt(value, field).filter((one) => typeof one === 'string');
+
+/** `envs` of a generator, and the older `env`. */
+export const envFilesOf = (generator: Manifest): readonly string[] =>
+  [textsIn(generator, 'envs'), textAt(generator, 'env') ?? []].flat();
 
 /** The keys of a file of `key=value` lines, as Kustomize reads it. */
 const keysOfEnv = (text: string): readonly string[] =>

@@ -1,4 +1,5 @@
-import { isMap, parseAllDocuments } from 'yaml';
+import { isMap } from 'yaml';
+import { documentsOf } from '../read/edit-documents.ts';
 import { isYamlFile } from '../read/manifests.ts';
 
 /** Whether a file has objects that only `generateName` names. No package can have one: each apply would make another. */
@@ -7,8 +8,7 @@ export const holdsNameless = (path: string, bytes: Buffer): boolean =>
 
 /** The text of a file without those objects. */
 export const withoutNameless = (bytes: Buffer): Buffer => {
-  const documents = parseAllDocuments(bytes.toString('utf8'), { prettyErrors: false, logLevel: 'error' });
-  if (!Array.isArray(documents) || documents.some(({ errors }) => errors.length > 0)) return bytes;
+  const documents = documentsOf(bytes);
   const kept = documents.filter(
     (document) =>
       !isMap(document.contents) ||
