@@ -1,7 +1,5 @@
 import { posix } from 'node:path';
-import { parse } from 'yaml';
 import { defined } from '#bundles/defined';
-import { isRecord } from '#bundles/is-record';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
 import type { ChartContent, FolderContent, Manifest, SourceTree } from '../imported.ts';
 import { withVersion } from '../read/chart-version.ts';
@@ -15,7 +13,7 @@ import {
   textsAt,
   valueAt,
 } from '../read/manifests.ts';
-import { mergeValues, setValue, typedText } from '../read/merge-values.ts';
+import { mergeValues, parseValues, setValue, typedText } from '../read/merge-values.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { noteFailure, noteNameless } from '../read/notes.ts';
 import { renderChart } from '../read/render-chart.ts';
@@ -154,17 +152,14 @@ const helmValues = (
   };
   for (const file of listAt(source, 'helm', 'valueFiles').filter((one) => typeof one === 'string')) {
     const bytes = bytesOf(file);
-    const read: unknown = bytes === undefined ? undefined : parse(bytes.toString('utf8'), { merge: true });
-    if (isRecord(read)) values = mergeValues(values, read);
-    else if (bytes === undefined && valueAt(source, 'helm', 'ignoreMissingValueFiles') !== true)
+    if (bytes) values = mergeValues(values, parseValues(bytes));
+    else if (valueAt(source, 'helm', 'ignoreMissingValueFiles') !== true)
       notes.add('decide', at, subject, {
         what: `the values file ${file} is not in the repository`,
         todo: 'Write its values into values.yaml of the workload',
       });
   }
-  const text = textAt(source, 'helm', 'values');
-  const inline: unknown = text === undefined ? undefined : parse(text, { merge: true });
-  if (isRecord(inline)) values = mergeValues(values, inline);
+  values = mergeValues(values, parseValues(textAt(source, 'helm', 'values') ?? ''));
   values = mergeValues(values, recordAt(source, 'helm', 'valuesObject'));
   for (const parameter of listAt(source, 'helm', 'parameters')) {
     const value = textsAt(parameter)['value'] ?? '';

@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { parse } from 'yaml';
 import { isRecord } from '#bundles/is-record';
-import type { ChartSource, Manifest, SourceTree, Unit } from '../imported.ts';
+import type { ChartSource, Manifest, Unit } from '../imported.ts';
 import {
   kindOf,
   listAt,
@@ -13,7 +13,7 @@ import {
   textsAt,
   valueAt,
 } from '../read/manifests.ts';
-import { mergeValues, setValue, typedText } from '../read/merge-values.ts';
+import { mergeValues, parseValues, setValue, typedText } from '../read/merge-values.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { withVersion } from '../read/chart-version.ts';
 import { namespaceUnit } from '../read/namespace-unit.ts';
@@ -135,15 +135,9 @@ const fromSpec = (spec: Manifest, own: string | undefined, sources: FluxSources)
   const path = cleanFolder(chart);
   if (!tree.files.has(posix.join(path, 'Chart.yaml'))) return `there is no chart in ${chart}`;
   const values = files
-    .map((file) => readValues(tree, cleanFolder(file)) ?? {})
+    .map((file) => parseValues(tree.files.get(cleanFolder(file)) ?? ''))
     .reduce<Manifest>(mergeValues, {});
   return { chart: { from: 'tree', tree, path }, values };
-};
-
-const readValues = (tree: SourceTree, file: string): Manifest | undefined => {
-  const bytes = tree.files.get(file);
-  const read: unknown = bytes === undefined ? undefined : parse(bytes.toString('utf8'), { merge: true });
-  return isRecord(read) ? read : undefined;
 };
 
 const valuesOf = (

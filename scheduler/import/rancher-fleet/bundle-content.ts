@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { parse, parseAllDocuments, stringify } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import { isFleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
@@ -18,7 +18,7 @@ import {
   textsAt,
   valueAt,
 } from '../read/manifests.ts';
-import { mergeValues } from '../read/merge-values.ts';
+import { mergeValues, parseValues } from '../read/merge-values.ts';
 import { noteFailure, noteNameless, type NoteBook } from '../read/notes.ts';
 import { renderChart } from '../read/render-chart.ts';
 import { renderFolder, type Rendering } from '../read/render-folder.ts';
@@ -243,9 +243,8 @@ const chartValues = (
   let values: Manifest = {};
   for (const file of listAt(spec, 'helm', 'valuesFiles').filter((one) => typeof one === 'string')) {
     const bytes = tree.files.get(posix.join(bundle.path, file));
-    const read: unknown = bytes === undefined ? undefined : parse(bytes.toString('utf8'), { merge: true });
-    if (isRecord(read)) values = mergeValues(values, read);
-    else if (bytes === undefined)
+    if (bytes) values = mergeValues(values, parseValues(bytes));
+    else
       notes.add('decide', bundle.at, subject, {
         what: `the values file ${file} is not in the repository`,
         todo: 'Write its values into values.yaml of the workload',

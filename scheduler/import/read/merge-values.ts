@@ -1,3 +1,4 @@
+import { parse } from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
 
@@ -9,6 +10,12 @@ export const mergeValues = (below: Manifest, above: Manifest): Manifest => {
     merged[key] = isRecord(old) && isRecord(value) ? mergeValues(old, value) : value;
   }
   return merged;
+};
+
+/** The values of a file or of text; none where it is not a mapping. */
+export const parseValues = (text: string | Buffer): Manifest => {
+  const read: unknown = parse(text.toString(), { merge: true });
+  return isRecord(read) ? read : {};
 };
 
 /** Sets one value by Helm's path (`a.b[0].c`, `a\.b`). @returns undefined for a path that is not one */
