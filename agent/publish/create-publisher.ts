@@ -1,6 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import { type Config, intervalMs } from '../config/config.ts';
-import type { Happening } from '../model/agent-facts.ts';
+import type { AgentFacts, Happening } from '../model/agent-facts.ts';
 import { agentFacts } from '../observe/agent-facts.ts';
 import { readStatus } from '../observe/read-status.ts';
 import type { Agent } from '../store/agent.ts';
@@ -12,14 +12,14 @@ import { writeMetricsFile } from './write-metrics-file.ts';
 export type Publisher = {
   /** Remembers what happened, before the hub acknowledges it and the agent forgets it. */
   readonly collect: () => void;
-  /** Shows the present where the configuration wants it. Returns what prevents a part of it: sentences for the log. */
+  /** Writes the metrics file, and shows the state and what happened on the targets. Returns sentences for the log: why a part failed. */
   readonly publish: (signal: AbortSignal) => Promise<readonly string[]>;
 };
 
 /** Happenings that wait while the cluster does not answer; the oldest are dropped. */
 const MAX_WAITING = 200;
 
-/** Builds what shows the agent to people at the site and to their monitoring. @throws FleetError CONFIG_INVALID for a malformed address */
+/** Creates the publisher for people at the site and their monitoring, and serves metrics if an address is configured. @throws FleetError CONFIG_INVALID for a malformed address */
 export const createPublisher = async (
   agent: Agent,
   config: Config,
@@ -27,18 +27,20 @@ export const createPublisher = async (
 ): Promise<Publisher & AsyncDisposable> => {
   const stack = new AsyncDisposableStack();
   const { state, targets } = agent;
+  /** False on a host without a target that shows happenings: none are read there. */
+  const isShown = targets.some(({ show }) => show !== undefined);
   const facts = () => agentFacts(readStatus(agent, config), version);
   // Loaded only where it is configured: most agents have no use for it.
-  const text = async (): Promise<string> => {
+  const textOf = async (now: AgentFacts): Promise<string> => {
     const { metricsText } = await import('./metrics.ts');
-    return metricsText(facts(), intervalMs(config));
+    return metricsText(now, intervalMs(config));
   };
   let isServed = config.metricsAddress === '';
   /** Serves the metrics once the address is free: one that is taken must not stop the agent. */
   const serve = async (): Promise<readonly string[]> => {
     if (isServed) return [];
     try {
-      stack.use(await serveMetrics(config.metricsAddress, text));
+      stack.use(await serveMetrics(config.metricsAddress, async () => textOf(facts())));
       isServed = true;
       return [];
     } catch (error) {
@@ -46,11 +48,12 @@ export const createPublisher = async (
       return [`${error.message}; it is tried again each minute`];
     }
   };
-  // At once, and not after the first look. What prevents it is said at the first publication.
+  // At once, and not after the first look. If it fails, the first publication returns the reason.
   await serve();
   let seen = lastEvent(state);
   let waiting: readonly Happening[] = [];
   const collect = (): void => {
+    if (!isShown) return;
     const { happenings, last } = readHappenings(state, seen);
     seen = last;
     waiting = [...waiting, ...happenings].slice(-MAX_WAITING);
@@ -60,15 +63,16 @@ export const createPublisher = async (
       try {
         collect();
       } catch {
-        // Called in the middle of the agent's work, which nothing shown may stop. `publish` collects again, and throws.
+        // A failure to collect must not stop the work of the agent that called this. `publish` collects again, and throws.
       }
     },
     publish: async (signal) => {
       collect();
-      const now = facts();
       const said: string[] = [...(await serve())];
+      if (!isShown && config.metricsFile === '') return said;
+      const now = facts();
       if (config.metricsFile !== '') {
-        await writeMetricsFile(config.metricsFile, await text()).catch((error: unknown) =>
+        await writeMetricsFile(config.metricsFile, await textOf(now)).catch((error: unknown) =>
           said.push(`the metrics file ${config.metricsFile} cannot be written: ${String(error)}`),
         );
       }

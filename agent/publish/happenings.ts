@@ -1,7 +1,7 @@
 import { nameSome } from '#bundles/name-some';
 import { parseJson } from '#bundles/json/parse-json';
 import type { Event } from '#bundles/formats/events/event';
-import type { Happening } from '../model/agent-facts.ts';
+import type { Happening, HappeningReason } from '../model/agent-facts.ts';
 import { readEventsAfter } from '../store/outbox/outbox.ts';
 import type { State } from '../store/state.ts';
 
@@ -14,72 +14,52 @@ export const readHappenings = (
   return {
     happenings: lines.flatMap(({ hash, line }) => {
       const event = parseJson(line) as Event;
-      const described = describeEvent(event);
-      return described ? [{ id: hash, at: event.at, ...described }] : [];
+      const { assignment, at } = event;
+      const described = assignment === undefined ? undefined : describeEvent(event);
+      if (!described) return [];
+      const [reason, what] = described;
+      return [{ id: hash, at, isWarning: WARNINGS.has(reason), reason, message: `${assignment}: ${what}` }];
     }),
     last: lines.at(-1)?.seq ?? after,
   };
 };
 
-type Description = Pick<Happening, 'isWarning' | 'reason' | 'message'>;
+const WARNINGS: ReadonlySet<HappeningReason> = new Set(['Drifted', 'Failed', 'Held', 'RolledBack']);
+
+type Description = readonly [reason: HappeningReason, what: string];
 
 const describeEvent = (event: Event): Description | undefined => {
-  const { type, assignment, release, code, message } = event;
-  if (assignment === undefined) return undefined;
-  const version = release === undefined ? '' : ` release ${release.version}`;
+  const { type, release, code, message } = event;
   const why = [code, message].filter((part) => part !== undefined).join(': ');
   const because = why === '' ? '' : `: ${why}`;
-  const good = (reason: Happening['reason'], what: string): Description => ({
-    reason,
-    isWarning: false,
-    message: `${assignment}: ${what}`,
-  });
-  const bad = (reason: Happening['reason'], what: string): Description => ({
-    reason,
-    isWarning: true,
-    message: `${assignment}: ${what}`,
-  });
   switch (type) {
     case 'package':
-      return describePackage(event, { good, bad, why });
+      return describePackage(event, why);
     case 'removed':
-      return good('Removed', `removed${counted(event)}${because}`);
+      return ['Removed', `removed${counted(event)}${because}`];
     case 'rolled-back':
-      return bad('RolledBack', `rolled back${version === '' ? '' : ` to${version}`}${because}`);
+      return ['RolledBack', `rolled back${release ? ` to release ${release.version}` : ''}${because}`];
     case 'corrected':
-      return good('Corrected', `corrected${named(event)}`);
+      return ['Corrected', `corrected${named(event)}`];
     case 'drift':
-      return event.outcome === undefined
-        ? bad('Drifted', `${message ?? 'differs'}${named(event)}`)
-        : undefined;
+      return event.outcome === undefined ? ['Drifted', `${message ?? 'differs'}${named(event)}`] : undefined;
     default:
       return undefined;
   }
 };
 
-const describePackage = (
-  event: Event,
-  {
-    good,
-    bad,
-    why,
-  }: {
-    readonly good: (reason: Happening['reason'], what: string) => Description;
-    readonly bad: (reason: Happening['reason'], what: string) => Description;
-    readonly why: string;
-  },
-): Description | undefined => {
+const describePackage = (event: Event, why: string): Description | undefined => {
   const { outcome, release, code, message } = event;
   switch (outcome) {
     case 'created':
     case 'configured':
-      return good('Applied', `release ${release?.version ?? '?'} applied${counted(event)}`);
+      return ['Applied', `release ${release?.version ?? '?'} applied${counted(event)}`];
     case 'failed':
-      return bad('Failed', why);
+      return ['Failed', why];
     case 'skipped':
-      return bad('Held', why);
+      return ['Held', why];
     case 'unchanged':
-      return code === undefined && message !== undefined ? good('Healthy', message) : undefined;
+      return code === undefined && message !== undefined ? ['Healthy', message] : undefined;
     case 'deleted':
     case undefined:
       return undefined;
@@ -93,7 +73,7 @@ const changesIn = ({ detail }: Event): readonly Listed[] =>
     ({ outcome }) => outcome !== 'skipped',
   );
 
-/** ' (3 created, 1 configured)'; of a long list at least so many. */
+/** ' (3 created, 1 configured)'; changes that the event does not list are counted as 'more'. */
 const counted = (event: Event): string => {
   const counts = Map.groupBy(changesIn(event), ({ outcome = 'changed' }) => outcome);
   const more = typeof event.detail?.['more'] === 'number' ? [`${event.detail['more']} more`] : [];

@@ -54,12 +54,10 @@ export const readOutbox = ({ db }: State): readonly OutboxLine[] =>
     .prepare('SELECT seq, coalesce(last_seq, seq) AS lastSeq, hash, line FROM outbox ORDER BY seq')
     .all() as OutboxLine[];
 
-/** Unacknowledged events after a number, in order. Compacted ones only repeat others. */
-export const readEventsAfter = ({ db }: State, seq: number): readonly OutboxLine[] =>
+/** Unacknowledged events after a number, in order, without compacted ones: those only repeat others. */
+export const readEventsAfter = ({ db }: State, seq: number): readonly Omit<OutboxLine, 'lastSeq'>[] =>
   db
-    .prepare(
-      'SELECT seq, seq AS lastSeq, hash, line FROM outbox WHERE seq > ? AND last_seq IS NULL ORDER BY seq',
-    )
+    .prepare('SELECT seq, hash, line FROM outbox WHERE seq > ? AND last_seq IS NULL ORDER BY seq')
     .all(seq) as OutboxLine[];
 
 /** Number of the newest event, also of one that was acknowledged; 0 without any. */

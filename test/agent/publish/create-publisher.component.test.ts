@@ -86,6 +86,14 @@ describe('what is shown of an agent', () => {
     agent.state.db.exec('ALTER TABLE elsewhere RENAME TO outbox');
   });
 
+  it('is not read where no target shows it', async () => {
+    await using world = await createWorld();
+    await using publisher = await createPublisher(world.agent, configOf(world), '1.2.3');
+    world.agent.state.db.exec('ALTER TABLE outbox RENAME TO elsewhere');
+    expect(await publisher.publish(signal)).toEqual([]);
+    world.agent.state.db.exec('ALTER TABLE elsewhere RENAME TO outbox');
+  });
+
   it('is kept until the target takes it, with a sentence for what it waits for', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
