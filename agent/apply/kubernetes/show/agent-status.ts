@@ -1,11 +1,11 @@
-import type { AgentFacts, PackageFacts } from '../../../model/agent-facts.ts';
+import type { AgentFacts, ContactFacts, PackageFacts } from '../../../model/agent-facts.ts';
 
 /** Limits of what one object holds. The hub, `fleet-agent status` and metrics have all of it. */
 const MAX_PACKAGES = 200;
 const MAX_WAITS = 20;
 const MAX_TEXT = 512;
 
-/** The status of the FleetAgent object; null and empty fields are left out. @param since time of the last change of the verdict */
+/** The status of the FleetAgent object, without fields that are null. @param since time of the last change of the verdict */
 export const agentStatus = (facts: AgentFacts, since: string): object => {
   const { packages, waitsFor, release, outbox, verdict } = facts;
   const healthy = packages.filter(({ status }) => status === 'healthy').length;
@@ -20,10 +20,8 @@ export const agentStatus = (facts: AgentFacts, since: string): object => {
     morePackages: packages.length > MAX_PACKAGES ? packages.length - MAX_PACKAGES : null,
     lookedAt: facts.lookedAt,
     outbox,
-    hub: facts.hub && withoutNull({ last: facts.hub.last, failingSince: facts.hub.failing?.since }),
-    registry:
-      facts.registry &&
-      withoutNull({ last: facts.registry.last, failingSince: facts.registry.failing?.since }),
+    hub: facts.hub && contactStatus(facts.hub),
+    registry: facts.registry && contactStatus(facts.registry),
     waitsFor: waitsFor.slice(0, MAX_WAITS).map(cut),
     conditions: [
       {
@@ -39,6 +37,9 @@ export const agentStatus = (facts: AgentFacts, since: string): object => {
 
 const packageStatus = ({ message, ...facts }: PackageFacts): object =>
   withoutNull({ ...facts, message: message === null ? null : cut(message) });
+
+const contactStatus = ({ last, failing }: ContactFacts): object =>
+  withoutNull({ last, failingSince: failing?.since });
 
 const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text);
 

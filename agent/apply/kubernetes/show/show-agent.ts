@@ -39,7 +39,7 @@ export const createAgentObject = (
   const ref: ObjectRef = { ...AGENT_TYPE, namespace, name };
   let absentUntil = -Infinity;
   let object: LiveObject | undefined;
-  let written: { readonly text: string; readonly all: string; readonly at: number } | undefined;
+  let written: { readonly text: string; readonly lookedAt: string | null; readonly at: number } | undefined;
   let verdict: { readonly is: string; readonly since: string } | undefined;
   const write = async (api: ShowApi, status: object, signal: AbortSignal): Promise<void> => {
     const change = [{ op: 'add', path: '/status', value: status }] as const;
@@ -64,11 +64,12 @@ export const createAgentObject = (
     }
     verdict ??= transitionOf(await api.read(ref, signal));
     if (verdict?.is !== facts.verdict) verdict = { is: facts.verdict, since: formatTime(now) };
-    const [all, text] = [JSON.stringify(facts), JSON.stringify({ ...facts, lookedAt: null })];
-    const isTick = written?.text === text && elapsedMs() - written.at < TICK_MS;
-    if (written?.all === all || isTick) return { object, said: [] };
+    const { lookedAt } = facts;
+    const text = JSON.stringify({ ...facts, lookedAt: null });
+    if (written?.text === text && (written.lookedAt === lookedAt || elapsedMs() - written.at < TICK_MS))
+      return { object, said: [] };
     await write(api, agentStatus(facts, verdict.since), signal);
-    written = { text, all, at: elapsedMs() };
+    written = { text, lookedAt, at: elapsedMs() };
     return { object, said: [] };
   };
 };
