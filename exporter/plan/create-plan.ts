@@ -17,9 +17,9 @@ import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import { formatTime } from '#bundles/time';
 import { sum } from '#bundles/sum';
-import type { Base, Bases, Reader } from '../source/base/base.ts';
+import type { Bases } from '../source/base/base.ts';
 import type { Offer, OfferedBundle, OfferedReceipt } from '../source/offer.ts';
-import { chooseBlobs, knowledgeOf } from '#bundles/formats/medium/choose-blobs';
+import { type Base, chooseBlobs, knowledgeOf, type Reader } from '#bundles/formats/medium/choose-blobs';
 import { describeBundle } from './describe-bundle.ts';
 import type { Plan, PlannedBlob, PlannedFile, Rank, SitePlan } from './plan.ts';
 

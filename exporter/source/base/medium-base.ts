@@ -6,7 +6,7 @@ import { formatChannel } from '#bundles/names';
 import { channelRepository } from '#bundles/transport/registry/references';
 import { readClosure } from '#bundles/formats/bundle/read-closure';
 import type { Source } from '../source.ts';
-import type { Base } from './base.ts';
+import type { Base } from '#bundles/formats/medium/choose-blobs';
 
 /**
  * An earlier medium as one base for each of its channels: the blobs that it carried and those that it assumed. An agent

@@ -5,7 +5,8 @@ import { type OpenMedium, type OpenOptions, REPORTS_FOLDER } from '#bundles/form
 import { openFiles } from '#bundles/formats/medium/open-files';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import type { Source } from '../source.ts';
-import type { Base, Bases, Reader } from './base.ts';
+import type { Base, Reader } from '#bundles/formats/medium/choose-blobs';
+import type { Bases } from './base.ts';
 import { readMediumBases } from './medium-base.ts';
 import { readNeeds } from './read-needs.ts';
 import { readReleaseBase } from './release-base.ts';

@@ -14,7 +14,7 @@ import { parseDocument } from '#bundles/json/validate';
 import type { OfferedDocument } from '../offer.ts';
 import { readTagged } from '../read-tagged.ts';
 import type { Source } from '../source.ts';
-import type { Base } from './base.ts';
+import type { Base } from '#bundles/formats/medium/choose-blobs';
 import { blobsOf } from './blobs-of.ts';
 
 const MAX_ROOT_BYTES = 512 << 10;

@@ -12,7 +12,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import { parseDocument } from '#bundles/json/validate';
 import type { Source } from '../source.ts';
-import type { Base } from './base.ts';
+import type { Base } from '#bundles/formats/medium/choose-blobs';
 import { blobsOf } from './blobs-of.ts';
 import { readReleaseBundles } from './release-base.ts';
 import type { SiteAgents } from './site-agents.ts';
