@@ -1,5 +1,4 @@
 import { defined } from '#bundles/defined';
-import { FleetError } from '#bundles/errors';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
@@ -18,6 +17,7 @@ import { keep } from './keep.ts';
 import { loadPackage } from './load-package.ts';
 import { settle } from './settle.ts';
 import { stage } from './stage.ts';
+import { noTarget } from '../model/no-target.ts';
 import type { DesiredPackage, Target } from '../model/target.ts';
 import type { Work } from './work.ts';
 
@@ -121,12 +121,5 @@ const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => 
   const kind = (to ?? from)?.kind;
   const target = agent.targets.find((candidate) => candidate.kind === kind);
   if (target) return target;
-  throw new FleetError(
-    'NO_TARGET',
-    `the package of ${assignment} is for a ${kind === 'host' ? 'host' : 'cluster'}, and this agent manages none`,
-    {
-      subject: assignment,
-      hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
-    },
-  );
+  throw noTarget(`the package of ${assignment}`, kind, assignment);
 };

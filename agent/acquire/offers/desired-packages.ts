@@ -10,7 +10,8 @@ import { formatChannel } from '#bundles/names';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { VERSION } from '#bundles/version';
 import type { Agent } from '../../store/agent.ts';
-import { inOrder } from './order.ts';
+import { noTarget } from '../../model/no-target.ts';
+import { inOrder, TELL_PLATFORM_TEAM } from './order.ts';
 import { type ResolvedInput, resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import type { PackageRef, ReleaseRef, TakenValues } from '../../store/applied/package-ref.ts';
 import { type LocalValue, readLocalValues } from '../../store/local-values.ts';
@@ -86,8 +87,6 @@ export const packagesWith = async (agent: Agent, basis: Basis): Promise<readonly
   return packages;
 };
 
-const TELL_PLATFORM_TEAM = 'Tell the platform team: the release has to change; nothing was applied';
-
 const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: ReleaseRef): void => {
   const what = `bundle ${shortDigest(digest)}`;
   if (config.fleet !== agent.identity.fleet) {
@@ -105,14 +104,7 @@ const checkBundle = (agent: Agent, { digest, kind, config }: Bundle, release: Re
     );
   }
   if (!agent.targets.some((target) => target.kind === kind)) {
-    throw new FleetError(
-      'NO_TARGET',
-      `${what} is for a ${kind === 'host' ? 'host' : 'cluster'}, and this agent manages none`,
-      {
-        subject: digest,
-        hint: `If this is the machine for it, name ${kind} under targets in the configuration of the agent`,
-      },
-    );
+    throw noTarget(what, kind, digest);
   }
   const needed = config.requirements.agent;
   if (needed !== undefined && !(validRange(needed) && satisfies(VERSION, needed))) {

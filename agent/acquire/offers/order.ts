@@ -1,6 +1,9 @@
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 
+/** Hint for a release that no agent can install. */
+export const TELL_PLATFORM_TEAM = 'Tell the platform team: the release has to change; nothing was applied';
+
 type Ordered = {
   readonly assignment: string;
   readonly dependsOn: readonly string[];
@@ -28,7 +31,7 @@ export const inOrder = <T extends Ordered>(packages: readonly T[]): readonly T[]
     if (!next) {
       const names = [...waiting.keys()].toSorted(compareBytes).slice(0, 10).join(', ');
       throw new FleetError('DEPENDENCY_CYCLE', `these packages depend on each other in a circle: ${names}`, {
-        hint: 'Tell the platform team: the release has to change; nothing was applied',
+        hint: TELL_PLATFORM_TEAM,
       });
     }
     ordered.push(next);
