@@ -1,4 +1,13 @@
-import { type Document, isMap, isNode, isScalar, LineCounter, type Node, parseDocument } from 'yaml';
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type YAMLMap,
+} from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { yamlFault } from '#bundles/json/yaml-fault';
@@ -21,10 +30,10 @@ export const parseSettings = <Name extends SchemaName>(
   text: string,
   describe: (mistake: Mistake) => string,
 ): Documents[Name] => {
-  const { document, value, invalid } = readYaml(file, text);
+  const { value, errorOf } = readYaml(file, text, describe);
   const mistake = checkFor(schema)(value);
   if (!mistake) return value as Documents[Name];
-  throw invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0);
+  throw errorOf(mistake);
 };
 
 /**
@@ -37,12 +46,12 @@ export const settingMistakes = <Name extends SchemaName>(
   text: string,
   describe: (mistake: Mistake) => string,
 ): readonly FleetError[] => {
-  const { document, value, invalid } = readYaml(file, text);
+  const { value, errorOf } = readYaml(file, text, describe);
   const check = checkFor(schema);
   const parts = isRecord(value) ? Object.entries(value).map((entry) => Object.fromEntries([entry])) : [value];
   return parts.flatMap((part) => {
     const mistake = check(part);
-    return mistake ? [invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0)] : [];
+    return mistake ? [errorOf(mistake)] : [];
   });
 };
 
@@ -52,37 +61,46 @@ export const settingPlace = (file: string, text: string, path: readonly (string 
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   for (let length = path.length; length > 0; length -= 1) {
     const node = keyOrItem(document, path.slice(0, length));
-    if (!isNode(node) || !node.range) continue;
-    const { line, col: column } = lines.linePos(node.range[0]);
-    return { file, line, column };
+    if (isNode(node) && node.range) return placeAt(file, lines, node.range[0]);
   }
   return { file };
 };
 
 /** The key of a setting in a mapping, or an item of a list. */
 const keyOrItem = (document: Document, path: readonly (string | number)[]): unknown => {
-  const name = path.at(-1);
-  const above = path.length === 1 ? document.contents : document.getIn(path.slice(0, -1), true);
-  if (!isMap(above)) return document.getIn(path, true);
-  return above.items.find(({ key }) => isScalar(key) && key.value === name)?.key;
+  const above = nodeAt(document, path.slice(0, -1));
+  return isMap(above) ? keyIn(above, path.at(-1)) : nodeAt(document, path);
+};
+
+/** The value at a path; the whole content at an empty one, which `getIn` does not take. */
+const nodeAt = (document: Document, path: readonly (string | number)[]): unknown =>
+  path.length === 0 ? document.contents : document.getIn(path, true);
+
+const keyIn = ({ items }: YAMLMap, name: string | number | undefined): unknown =>
+  items.find(({ key }) => isScalar(key) && key.value === name)?.key;
+
+const placeAt = (file: string, lines: LineCounter, offset: number): Place => {
+  const { line, col: column } = lines.linePos(offset);
+  return { file, line, column };
 };
 
 type ReadYaml = {
-  readonly document: Document;
   readonly value: unknown;
-  readonly invalid: (message: string, offset: number) => FleetError;
+  /** The error for a value that does not fit, at its place in the file. */
+  readonly errorOf: (mistake: Mistake) => FleetError;
 };
 
-const readYaml = (file: string, text: string): ReadYaml => {
+const readYaml = (file: string, text: string, describe: (mistake: Mistake) => string): ReadYaml => {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const invalid = (message: string, offset: number): FleetError => {
-    const { line, col: column } = lines.linePos(offset);
-    return new FleetError('CONFIG_INVALID', message, { at: { file, line, column } satisfies Place });
-  };
+  const invalid = (message: string, offset: number): FleetError =>
+    new FleetError('CONFIG_INVALID', message, { at: placeAt(file, lines, offset) });
   const [broken] = document.errors;
   if (broken) throw invalid(`this is not YAML: ${yamlFault(broken.message)}`, broken.pos[0]);
-  return { document, invalid, value: valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0)) };
+  return {
+    value: valueOf(document, (why) => invalid(`this is not YAML: ${why}`, 0)),
+    errorOf: (mistake) => invalid(describe(mistake), nodeOf(document, mistake)?.range?.[0] ?? 0),
+  };
 };
 
 const valueOf = (document: Document, invalid: (why: string) => FleetError): unknown => {
@@ -99,11 +117,11 @@ const nodeOf = (document: Document, { params, instancePath }: Mistake): Node | u
     .split('/')
     .slice(1)
     .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const node = path.length === 0 ? document.contents : document.getIn(path, true);
+  const node = nodeAt(document, path);
   const foreign = params.additionalProperty;
   if (foreign !== undefined && isMap(node)) {
-    const pair = node.items.find(({ key }) => isScalar(key) && key.value === foreign);
-    return isNode(pair?.key) ? pair.key : undefined;
+    const key = keyIn(node, foreign);
+    return isNode(key) ? key : undefined;
   }
   return isNode(node) ? node : (document.contents ?? undefined);
 };
