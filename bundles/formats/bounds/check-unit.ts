@@ -29,12 +29,13 @@ export const unitViolation = (
  * the unit, root too, before it makes one (systemd.exec(5), DynamicUser=). Undefined for other units.
  */
 export const accountOfUnit = (name: string, bytes: Buffer): string | undefined => {
+  if (!name.endsWith('.service')) return undefined;
   const settings = parseUnit(bytes);
-  if (!name.endsWith('.service') || typeof settings === 'string') return undefined;
-  return (lastOf(settings, 'Service', 'User') ?? '') === '' ? /^[^@.]+/.exec(name)?.[0] : undefined;
+  if (typeof settings === 'string' || hasUser(settings)) return undefined;
+  return /^[^@.]+/.exec(name)?.[0];
 };
 
-/** How often a timer says when it runs: systemd's manager computes each of them, and nothing else runs meanwhile. */
+/** Number of lines OnCalendar= of a timer: systemd's manager computes the next time of each, and does nothing else meanwhile. */
 export const countCalendars = (name: string, bytes: Buffer): number => {
   const settings = name.endsWith('.timer') ? parseUnit(bytes) : [];
   return typeof settings === 'string' ? 0 : settings.filter((one) => one.name === 'OnCalendar').length;
@@ -44,12 +45,14 @@ export const countCalendars = (name: string, bytes: Buffer): number => {
 const lastOf = (settings: readonly UnitSetting[], section: string, name: string): string | undefined =>
   settings.findLast((one) => one.section === section && one.name === name)?.value;
 
+const hasUser = (settings: readonly UnitSetting[]): boolean =>
+  (lastOf(settings, 'Service', 'User') ?? '') !== '';
+
 const runsAsRoot = (settings: readonly UnitSetting[]): boolean =>
-  (lastOf(settings, 'Service', 'User') ?? '') === '' &&
-  !TRUE.includes(lastOf(settings, 'Service', 'DynamicUser') ?? '');
+  !hasUser(settings) && !TRUE.includes(lastOf(settings, 'Service', 'DynamicUser') ?? '');
 
 /**
- * Whether systemd would start the unit again and again, as fast as it can, and do little else. Every way to a start is under this limit:
+ * True if systemd may start the unit more than once a second, and do little else. The limit holds for every way to start a unit:
  * Restart=, timers, paths, OnSuccess=. DefaultStartLimitIntervalSec= and DefaultStartLimitBurst= are 10 s and 5.
  */
 const startsWithoutLimit = (settings: readonly UnitSetting[]): boolean => {
