@@ -21,6 +21,12 @@ test('a host package, one line of JSON, is compared field by field', () => {
   expect(compareItems(undefined, after)?.diff).toContain('+  - name: web.service\n+    enabled: false\n');
 });
 
+/** The only item of a file with this text. */
+const itemAt = (path: string) => (text: string) => {
+  const [item] = readItems(new Map([[path, Buffer.from(text)]])).values();
+  return item;
+};
+
 test.each([
   ['platform-config.yaml', 'port: 80\ndbPassword: hush\n', 'port: 81\ndbPassword: hush-hush\n'],
   ['platform-config.yaml', 'port: 80\ndbPassword: |\n  hush\n  hush\n', 'port: 81\ndbPassword: hush-hush\n'],
@@ -34,7 +40,7 @@ test.each([
 ])(
   'a file of configuration, %s, is compared without the text of values that may be secrets',
   (path, old, now) => {
-    const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+    const itemOf = itemAt(path);
     const diff = compareItems(itemOf(old), itemOf(now))?.diff ?? '';
     expect(diff).toMatch(/-.*80[^]*\+.*81/);
     expect(diff).not.toContain('hush');
@@ -56,7 +62,7 @@ test.each([
   'a secret value of configuration with more than one line in quotes shows nothing of the file: %s, %j',
   (extension, text) => {
     const path = `platform-config.${extension}`;
-    const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+    const itemOf = itemAt(path);
     const diff = compareItems(itemOf('A=1\n'), itemOf(`${text}A=2\n`))?.diff;
     expect(diff).toContain('+it has values that may be secrets: not shown');
     expect(diff).not.toContain('hush');
@@ -65,7 +71,7 @@ test.each([
 
 test('a secret value of configuration on one line hides only itself, with any quotes in it', () => {
   const path = 'platform-config.sh';
-  const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+  const itemOf = itemAt(path);
   const diff = compareItems(itemOf('A=1\n'), itemOf("export API_TOKEN='it'\\''s hush'\nA=2\n"))?.diff;
   expect(diff).toContain('+export API_TOKEN=***\n');
   expect(diff).toContain('+A=2');
@@ -78,7 +84,7 @@ test.each([
 ])(
   'a Secret in a file of configuration, %s, is not shown, also under a name that no secret has',
   (path, text) => {
-    const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+    const itemOf = itemAt(path);
     expect(compareItems(itemOf(text), itemOf(text.replace('hush', 'loud')))?.diff).not.toMatch(/hush|loud/);
   },
 );
@@ -124,14 +130,14 @@ test.each([
 ])(
   'configuration with a secret value below the top level, %s %j, is compared without its text',
   (path, old, now) => {
-    const [before] = [...readItems(new Map([[path, Buffer.from(old)]])).values()];
-    const [after] = [...readItems(new Map([[path, Buffer.from(now)]])).values()];
+    const itemOf = itemAt(path);
+    const before = itemOf(old);
+    const after = itemOf(now);
     const diff = compareItems(before, after)?.diff ?? '';
     expect(diff).toMatch(/-.*80[^]*\+.*81/);
     expect(diff).not.toContain('hush');
     expect(diff).toContain('***');
-    const [other] = [...readItems(new Map([[path, Buffer.from(old.replaceAll('hush', 'loud'))]])).values()];
-    const secret = compareItems(before, other)?.diff;
+    const secret = compareItems(before, itemOf(old.replaceAll('hush', 'loud')))?.diff;
     expect(secret).toMatch(/\(before\)[^]*\(after\)/);
     expect(secret).not.toMatch(/hush|loud/);
   },
@@ -143,13 +149,13 @@ test.each([
   ['env', `DB='{"password":\n"hush"}'\n`],
 ])('configuration that cannot be read and names a secret value is not shown: %s', (extension, text) => {
   const path = `platform-config.${extension}`;
-  const itemOf = (content: string) => readItems(new Map([[path, Buffer.from(content)]])).get(path);
+  const itemOf = itemAt(path);
   expect(compareItems(itemOf('A: 1\n'), itemOf(text))?.diff).not.toContain('hush');
 });
 
 test('configuration without a secret value is shown unchanged, and its text that is YAML keeps its other fields', () => {
   const path = 'platform-config.yaml';
-  const itemOf = (text: string) => readItems(new Map([[path, Buffer.from(text)]])).get(path);
+  const itemOf = itemAt(path);
   const plain = compareItems(itemOf('# ours\ndb: { host: a }\n'), itemOf('# ours\ndb: { host: b }\n'))?.diff;
   expect(plain).toContain('+db: { host: b }');
   expect(plain).toContain(' # ours');
