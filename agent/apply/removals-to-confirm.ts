@@ -48,9 +48,10 @@ export const removalsToConfirm = async (agent: Agent, update: PlannedUpdate): Pr
 const MIN_SHARE = 10;
 
 /**
- * How many objects fewer the package has than the one that runs, by their content. The plan alone cannot say it after an update that was
- * interrupted: what that has created is there already, and is removed where this release has other names. Objects that belong to other
- * packages until now are not new. Infinity where only the plan can say it: nothing was interrupted, or the running package cannot be read.
+ * How many objects fewer the package lists than the one that runs. After an interrupted update the plan does not show it: objects that the
+ * update created exist already, so that the plan does not count them as created, and counts those that this release lacks as removed. Objects
+ * that other packages still own do not count as new. Infinity if the plan alone counts: no update was interrupted, or the running package
+ * cannot be read.
  */
 const fewerThanBefore = async (
   { state, signal }: Agent,

@@ -1,12 +1,12 @@
 import { toFleetError } from '#bundles/errors';
 import type { Daemon, Rounds } from './daemon.ts';
 
-/** Between two publications: what changes by the second is not worth a request each. */
+/** Shortest pause between two publications, so that changes of one moment are published together. */
 const MIN_PAUSE_MS = 2000;
-/** Without a reason to publish: contacts and the outbox change on their own. */
+/** Longest pause: contacts and the outbox change without a look. */
 const MAX_PAUSE_MS = 60_000;
 
-/** Shows the state of the agent after each look and each minute. A failure, or what prevents a part, is logged once. */
+/** Shows the state of the agent after each look and each minute. Each reason why all or a part of it failed is logged once. */
 export const keepPublishing = async (
   { publisher, log, sleep, signal }: Daemon,
   rounds: Rounds,
@@ -16,7 +16,8 @@ export const keepPublishing = async (
   while (!signal.aborted) {
     try {
       const said = await publisher.publish(signal);
-      for (const reason of said) if (!logged.has(reason)) log.warn({ reason }, 'not all is shown');
+      for (const reason of said)
+        if (!logged.has(reason)) log.warn({ reason }, 'a part of the state could not be shown');
       for (const old of logged.difference(new Set(said))) logged.delete(old);
       for (const reason of said) logged.add(reason);
     } catch (cause) {

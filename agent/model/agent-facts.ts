@@ -22,7 +22,7 @@ export type AgentFacts = {
   readonly hub: ContactFacts | null;
   readonly registry: ContactFacts | null;
   readonly verdict: Verdict;
-  /** One sentence for each thing without which the agent does not go on, and what to do. */
+  /** One sentence for each thing that the agent waits for, and what to do. */
   readonly waitsFor: readonly string[];
 };
 

@@ -19,7 +19,10 @@ export type Publisher = {
 /** Happenings that wait while the cluster does not answer; the oldest are dropped. */
 const MAX_WAITING = 200;
 
-/** Creates the publisher for people at the site and their monitoring, and serves metrics if an address is configured. @throws FleetError CONFIG_INVALID for a malformed address */
+/**
+ * Creates the publisher for people at the site and their monitoring, and serves metrics if an address is configured.
+ * @throws FleetError CONFIG_INVALID for a malformed address
+ */
 export const createPublisher = async (
   agent: Agent,
   config: Config,

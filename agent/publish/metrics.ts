@@ -41,7 +41,7 @@ export const metricsText = async (facts: AgentFacts, everyMs: number): Promise<s
   );
   gauge('outbox_events', 'Events that the hub has not acknowledged').set(outbox.events);
   gauge('outbox_bytes', 'Size of these events').set(outbox.bytes);
-  gauge('waits', 'Things without which the agent does not go on').set(waitsFor.length);
+  gauge('waits', 'Number of things that the agent waits for').set(waitsFor.length);
   const contacts = [
     ['hub', facts.hub],
     ['registry', facts.registry],

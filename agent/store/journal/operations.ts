@@ -111,7 +111,7 @@ export const lastChange = ({ db }: State, assignment: string): number =>
     .pluck()
     .get(assignment) as number;
 
-/** Whether an update of a package changed objects and did not end well, since the last one that did: objects of it may be there. */
+/** True if an update of a package changed objects and failed or was interrupted, after the last operation that succeeded: its objects may exist. */
 export const hasUnfinishedTry = ({ db }: State, assignment: string): boolean =>
   db
     .prepare(

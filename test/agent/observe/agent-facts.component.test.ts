@@ -30,7 +30,7 @@ it('a release ends at its own end, or at the later one of its lease', async () =
   expect(endNow()).toEqual({ own, shown: formatTime(addDays(NOW, 30)) });
 });
 
-it('what differs from its package and is only reported is named as a thing that the agent waits for', async () => {
+it('an object that differs from its package and is only reported is named in what the agent waits for', async () => {
   await using world = await createWorld();
   await world.release(1, [onePackage('app', 'one')]);
   writeFileSync(join(world.folder, 'machine/live/opt/app'), 'edited');

@@ -35,8 +35,8 @@ const told = (happenings: readonly Happening[] = []): readonly string[] =>
 
 const failing = [{ type: 'exec', name: 'answers', argv: ['false'], timeoutSeconds: 1 }] as const;
 
-describe('what is shown of an agent', () => {
-  it('has each thing that happened once: applied, failed, rolled back, corrected, removed', async () => {
+describe('the publisher of an agent', () => {
+  it('shows each happening once: applied, failed, rolled back, corrected, removed', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
     await using publisher = await createPublisher(agent, configOf(world), '1.2.3');
@@ -65,7 +65,7 @@ describe('what is shown of an agent', () => {
     ]);
   });
 
-  it('has what was acknowledged before it was shown, if it was collected', async () => {
+  it('shows an event that was acknowledged before it was shown, if it was collected', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
     await using publisher = await createPublisher(agent, configOf(world), '1.2.3');
@@ -76,7 +76,7 @@ describe('what is shown of an agent', () => {
     expect(told(shown[0]?.happenings)).toEqual(['Applied app: release 1 applied (1 created)']);
   });
 
-  it('never stops the work that it is collected in', async () => {
+  it('does not stop the agent when it cannot collect events', async () => {
     await using world = await createWorld();
     const { agent } = watched(world);
     await using publisher = await createPublisher(agent, configOf(world), '1.2.3');
@@ -86,7 +86,7 @@ describe('what is shown of an agent', () => {
     agent.state.db.exec('ALTER TABLE elsewhere RENAME TO outbox');
   });
 
-  it('is not read where no target shows it', async () => {
+  it('reads no events where no target shows them', async () => {
     await using world = await createWorld();
     await using publisher = await createPublisher(world.agent, configOf(world), '1.2.3');
     world.agent.state.db.exec('ALTER TABLE outbox RENAME TO elsewhere');
@@ -94,7 +94,7 @@ describe('what is shown of an agent', () => {
     world.agent.state.db.exec('ALTER TABLE elsewhere RENAME TO outbox');
   });
 
-  it('is kept until the target takes it, with a sentence for what it waits for', async () => {
+  it('keeps happenings until the target takes them, and names what the agent waits for', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
     await using publisher = await createPublisher(agent, configOf(world), '1.2.3');
@@ -159,7 +159,7 @@ describe('metrics', () => {
     expect((await readdir(folder.path)).toSorted()).toEqual(['fleet_agent.prom', 'shadow']);
   });
 
-  it('at an address that no machine has are a mistake of the configuration', async () => {
+  it('at an address that no machine has are refused as a mistake in the configuration', async () => {
     await using world = await createWorld();
     const config = configOf(world, { metricsAddress: '127.0.0.1:99999' });
     await expect(createPublisher(world.agent, config, '1.2.3')).rejects.toMatchObject({
@@ -167,7 +167,7 @@ describe('metrics', () => {
     });
   });
 
-  it('that cannot be written are said, and the rest is shown', async () => {
+  it('that cannot be written to their file are reported, and the rest is shown', async () => {
     await using world = await createWorld();
     const { agent, shown } = watched(world);
     const metricsFile = join(world.folder, 'missing/fleet_agent.prom');

@@ -33,7 +33,7 @@ describe('metrics', () => {
     server.close();
   });
 
-  it('at an address that is taken are said, stop nothing, and are served once it is free', async () => {
+  it('at an address that is taken are reported, do not stop the agent, and are served once it is free', async () => {
     await using world = await createWorld();
     const { signal } = new AbortController();
     const other = createServer();

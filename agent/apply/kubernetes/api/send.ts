@@ -289,8 +289,9 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
 };
 
 /**
- * The next act after an answer: it is the caller's, or the request is sent again, with new credentials, once the server is ready (one that starts
- * denies everything until it has read the roles), or after a pause.
+ * The next act after an answer. accept: the caller gets it. renew: the request is sent again with new credentials. confirm: it is sent again
+ * once the server is ready, because a server that starts denies everything until it has read the roles. pause: it is sent again after a pause.
+ * refuse: the caller gets an error.
  */
 const nextAfter = (
   { code, status }: Answer,

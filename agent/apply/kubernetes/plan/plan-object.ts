@@ -194,7 +194,7 @@ const staysAsSeen = (
   return done(planning, note(wanted.key, outcome, reason, groupOf(planning)), seen(context, wanted, live));
 };
 
-/** Plans an object as far as that takes no dry run; undefined if it takes one. */
+/** Plans an object that needs no dry run; undefined for one that needs it. */
 const planUntried = (
   planning: Planning,
   live: LiveObject,

@@ -1,6 +1,6 @@
 /**
- * Numbers of the groups whose steps run together. Applications count from 0, all others are below -1, which apply-steps.ts keeps for
- * steps that are put off: no group of one kind of steps is one of another, however many ranks a package has.
+ * Numbers of the groups whose steps run together. Groups of applications count up from 0, those of refused objects and removals down from -2;
+ * apply-steps.ts uses -1 for steps that are put off. So a group has steps of one kind only, however many ranks a package has.
  */
 const STAGES = 100;
 

@@ -16,7 +16,7 @@ const NO_DEFINITION =
 const shownBy = (holder: string, fleet: string): string =>
   `FleetAgent ${fleet} shows ${holder}, which was the last to work on this cluster; one cluster has one agent of a fleet: stop the other`;
 
-/** How long the answer counts that the cluster does not have the kind: each question is a discovery. */
+/** How long the agent does not ask again for a kind that the cluster does not have: each question is a discovery. */
 const ABSENT_MS = 600_000;
 /** A look that found nothing new is written at most this often. */
 const TICK_MS = 60_000;
@@ -28,8 +28,8 @@ export type Shown = {
 };
 
 /**
- * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made,
- * unless another agent took the lease of the fleet last: it shows itself, and two would replace what the other wrote.
+ * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made.
+ * Writes nothing if another agent took the lease of the fleet last: that agent writes the object, and two would overwrite each other's status.
  * @throws FleetError API_UNREACHABLE, ABORTED
  */
 export const createAgentObject = (
@@ -83,7 +83,7 @@ const holderIn = async (
   try {
     return lastHolder(await api.read({ ...LEASE_TYPE, namespace, name: leaseName(fleet) }, signal));
   } catch (error) {
-    // Without the right to the lease an agent changes nothing here; what it may show, it shows.
+    // An agent without the right to the lease cannot apply anything here, but still shows its own state.
     if (isFleetError(error, 'API_DENIED')) return undefined;
     throw error;
   }

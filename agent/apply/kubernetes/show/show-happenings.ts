@@ -4,9 +4,9 @@ import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 
 type EventApi = Pick<KubernetesApi, 'create' | 'patch'>;
 
-/** Events written in one publication; those beyond are counted in one. */
+/** Events written in one publication; if there are more, one further event says how many. */
 const MAX_AT_ONCE = 20;
-/** The server forgets events after an hour; younger ones are counted on, as the kubelet does. */
+/** The server deletes events after an hour. The count of a younger one is raised, as the kubelet does. */
 const COUNTED_MS = 3_600_000;
 const MAX_KNOWN = 200;
 const MAX_MESSAGE = 1000;

@@ -5,7 +5,7 @@ import { LEASE_TYPE, leaseName } from '../lease/lease-record.ts';
 import { createAgentObject } from './show-agent.ts';
 import { createHappenings } from './show-happenings.ts';
 
-/** `Target.show` of a cluster: the object FleetAgent, and Kubernetes events about it. A missing right prevents one of both, not the other. */
+/** `Target.show` of a cluster: the object FleetAgent, and Kubernetes events about it. A missing right for one of them does not prevent the other. */
 export const showOnCluster = (
   api: () => Promise<KubernetesApi>,
   { namespace, fleet, agent }: { readonly namespace: string; readonly fleet: string; readonly agent: string },
