@@ -20,6 +20,11 @@ export const channelOf = (row: Pick<AgentRow, 'environment' | 'cluster_type'>): 
   clusterType: row.cluster_type,
 });
 
+/** The channels that agents follow, each once. */
+export const channelsOf = (rows: readonly Parameters<typeof channelOf>[0][]): readonly Channel[] => [
+  ...new Map(rows.map(channelOf).map((channel) => [formatChannel(channel), channel])).values(),
+];
+
 /** The agent's freshness rule: whether it needs a lease before it applies anything new, and how old the lease may be. */
 export const freshnessOf = ({ freshness_seconds: seconds }: AgentRow): SiteAgent['freshness'] =>
   seconds === null ? { mode: 'release' } : { mode: 'lease', seconds };

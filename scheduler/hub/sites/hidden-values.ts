@@ -12,7 +12,7 @@ import { formatChannel, parseChannel } from '#bundles/names';
 import type { Hub } from '../hub.ts';
 import { parts } from '../store/parts.ts';
 import type { AgentRow } from '../store/tables.ts';
-import { channelOf } from './agent-record.ts';
+import { channelsOf } from './agent-record.ts';
 import { type KnownNeeds, readNeeds } from './read-needs.ts';
 import { readChannelLayers } from './read-channel-layers.ts';
 import { showLayers } from './show-layers.ts';
@@ -39,7 +39,7 @@ export const hiddenAt = (
 ): HiddenAt => {
   const known = new Map<string, Hiding>();
   return (agents) => {
-    const channels = [...new Set(agents.map((row) => formatChannel(channelOf(row))))].toSorted();
+    const channels = channelsOf(agents).map(formatChannel).toSorted();
     const key = channels.join(' ');
     const found =
       known.get(key) ??
@@ -84,7 +84,7 @@ export const readHiddenBefore = async (
 ): Promise<HiddenBefore> => {
   const layout = await openOrStartLayout(directory);
   const past = new Map<string, ReadonlySet<string> | undefined>();
-  for (const channel of new Map(agents.map(channelOf).map((one) => [formatChannel(one), one])).values()) {
+  for (const channel of channelsOf(agents)) {
     const repository = channelRepository(channel);
     const reading = readOnce({ layout, roots, repository, what: 'hidden names' }, async () => {
       const names = new Set<string>();
@@ -105,7 +105,7 @@ export const readHidden = async (
   needs: KnownNeeds = new Map(),
 ): Promise<HiddenAt> => {
   const unreadable = new Set<string>();
-  for (const channel of new Map(agents.map(channelOf).map((one) => [formatChannel(one), one])).values())
+  for (const channel of channelsOf(agents))
     await readNeeds(hub, [channel], needs).catch(() => unreadable.add(formatChannel(channel)));
   return hiddenAt(
     (name) => (unreadable.has(name) ? undefined : (needs.get(name)?.configs ?? [])),

@@ -2,12 +2,12 @@ import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { compareBytes } from '#bundles/digest';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
-import { type Channel, formatChannel } from '#bundles/names';
+import { formatChannel } from '#bundles/names';
 import { ownValue } from '#bundles/own-value';
 import type { ValuesSelection } from '#bundles/schemas/types/hub-decisions';
 import type { Labels } from '../../../model/model.ts';
 import type { Hub } from '../../hub.ts';
-import { channelOf } from '../../sites/agent-record.ts';
+import { channelOf, channelsOf } from '../../sites/agent-record.ts';
 import { readNeeds } from '../../sites/read-needs.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { readChannelLayers } from '../../sites/read-channel-layers.ts';
@@ -40,11 +40,9 @@ export const answerSelection = async (
   const rows = (await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute()).filter(
     ({ site }) => bySite.has(site),
   );
-  const channels = new Map<string, Channel>(
-    rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]),
-  );
-  const { layers } = await readChannelLayers(hub, [...channels.values()]);
-  const needs = await readNeeds(hub, [...channels.values()], new Map());
+  const channels = channelsOf(rows);
+  const { layers } = await readChannelLayers(hub, channels);
+  const needs = await readNeeds(hub, channels, new Map());
   const reached = rows.map((row): Reached => {
     const agent = toValuesAgent(row, layers);
     return {

@@ -1,14 +1,14 @@
 import { compareBytes } from '#bundles/digest';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import type { Json } from '#bundles/json/canonical';
-import { type Channel, formatChannel } from '#bundles/names';
+import { formatChannel } from '#bundles/names';
 import type { ValuesTree } from '#bundles/schemas/types/hub-decisions';
 import type { Labels, SiteLayer } from '../../../model/model.ts';
 import { plainValue } from '../../../model/plain-value.ts';
 import { matchesSite } from '../../../plan/compose/compose-site.ts';
 import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
-import { channelOf } from '../../sites/agent-record.ts';
+import { channelOf, channelsOf } from '../../sites/agent-record.ts';
 import { readNeeds } from '../../sites/read-needs.ts';
 import { readHeld } from '../../sites/layers/compose-sites.ts';
 import { readChannelLayers } from '../../sites/read-channel-layers.ts';
@@ -29,10 +29,8 @@ export const answerValuesTree = async (
 ): Promise<Omit<ValuesTree, 'at'>> => {
   const { db } = hub.store;
   const rows = await db.selectFrom('agent').selectAll().where('revoked_at', 'is', null).execute();
-  const channels = new Map<string, Channel>(
-    rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]),
-  );
-  const { layers } = await readChannelLayers(hub, [...channels.values()]);
+  const channels = channelsOf(rows);
+  const { layers } = await readChannelLayers(hub, channels);
   const seen = rows
     .map((row) => ({ ...toValuesAgent(row, layers), channel: formatChannel(channelOf(row)) }))
     .filter((agent) => seesValues(allowances, agent));
@@ -50,7 +48,7 @@ export const answerValuesTree = async (
       one.released ? [[one.released.environment, one.released] as const] : [],
     ),
   );
-  const isHidden = hiddenNames(await readNeeds(hub, [...channels.values()], new Map()));
+  const isHidden = hiddenNames(await readNeeds(hub, channels, new Map()));
   return {
     layers: [...released].flatMap(([environment, document]) =>
       document.layers.flatMap((layer) => describeLayer(layer, { environment, seen, isHidden })),

@@ -1,6 +1,5 @@
-import { formatChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
-import { channelOf } from '../../sites/agent-record.ts';
+import { channelsOf } from '../../sites/agent-record.ts';
 import type { KnownNeeds } from '../../sites/read-needs.ts';
 import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import { type Editors, editorsOf } from './rules-for.ts';
@@ -22,8 +21,7 @@ export const reachedEditors = async (
   const found: (readonly Editors[])[] = [];
   for (const changes of sets) found.push(await editorsOf(hub, changes, known));
   const rows = found.flat().flatMap(({ agents }) => agents);
-  const channels = new Map(rows.map((row) => [formatChannel(channelOf(row)), channelOf(row)]));
-  const { layers } = await readChannelLayers(hub, [...channels.values()]);
+  const { layers } = await readChannelLayers(hub, channelsOf(rows));
   return found.map((editors) =>
     editors.map(({ place, roles, agents }) => ({
       place,

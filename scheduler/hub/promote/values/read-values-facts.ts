@@ -1,8 +1,7 @@
 import type { Digest } from '#bundles/digest';
-import { type Channel, formatChannel } from '#bundles/names';
 import type { Timestamp } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
-import { agentId, channelOf } from '../../sites/agent-record.ts';
+import { agentId, channelsOf } from '../../sites/agent-record.ts';
 import type { StoredRollout } from '../../sites/values-rollout.ts';
 import type { AgentRow, Database, ValuesUnitRow } from '../../store/tables.ts';
 import type { AgentFact } from '../rollout/judge-rollout.ts';
@@ -26,14 +25,11 @@ export const readValuesFacts = async (
   );
   const bySite = Map.groupBy(units, ({ site }) => site);
   const agents = await readConcerned(db, id, bySite);
-  const channels = [
-    ...new Map(agents.map(channelOf).map((one): [string, Channel] => [formatChannel(one), one])).values(),
-  ];
   const start = progress.started[0] ?? '';
   const known = new Map<string, AgentFact>();
   const facts = await readFacts(
     hub,
-    channels.map((channel) => ({ channel, start })),
+    channelsOf(agents).map((channel) => ({ channel, start })),
     now,
   );
   for (const all of facts.values()) for (const one of all) known.set(agentId(one.site, one.agent), one);

@@ -3,7 +3,7 @@ import type { FleetError } from '#bundles/errors';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import type { AgentRow } from '../../store/tables.ts';
-import { channelOf } from '../agent-record.ts';
+import { channelsOf } from '../agent-record.ts';
 import { type PlannedComposition, planSites, type SiteFacts } from './plan-sites.ts';
 import { type ReleasedChannelLayers, readChannelLayers } from '../read-channel-layers.ts';
 import { refuseOlderLayers } from './refuse-older-layers.ts';
@@ -56,10 +56,6 @@ export const readNewestLayers = async (
   const { layers, faults } = await refuseOlderLayers(hub, read.layers);
   return { layers, faults: [...read.faults, ...faults] };
 };
-
-const channelsOf = (agents: readonly AgentRow[]): readonly Channel[] => [
-  ...new Map(agents.map(channelOf).map((channel) => [formatChannel(channel), channel])).values(),
-];
 
 /** Shows a signer process the layers of the sites that differ, and holds those of channels whose layers it refuses. */
 const judgedBySigner = async (

@@ -1,7 +1,6 @@
-import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { Enrolled } from '../../../plan/validate/sites/advise-sites.ts';
 import type { Hub } from '../../hub.ts';
-import { channelOf, labelsOf } from '../agent-record.ts';
+import { channelOf, channelsOf, labelsOf } from '../agent-record.ts';
 import { siteValuesOf } from '../issue-site.ts';
 import { readChannelLayers } from '../read-channel-layers.ts';
 
@@ -23,10 +22,6 @@ export const readEnrolled = async (hub: Hub): Promise<Enrolled> => {
     channel: channelOf(row),
     document: documents.get(row.site) ?? siteValuesOf(undefined, fleet, row.site),
   }));
-  const channels = new Set(agents.map(({ channel }) => formatChannel(channel)));
-  const { layers } = await readChannelLayers(
-    hub,
-    [...channels].map((name): Channel => parseChannel(name)),
-  );
+  const { layers } = await readChannelLayers(hub, channelsOf(found));
   return { agents, before: (channel) => layers.get(channel)?.configs ?? [] };
 };
