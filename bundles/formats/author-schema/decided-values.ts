@@ -38,13 +38,12 @@ export const valueDifferences = (before: SiteValues, after: SiteValues): readonl
 
 /**
  * The same by site and agent, for the audit log, then values composed from layers and answers to local edits: hidden ones without their text.
- * @param wasHidden for old values: a release that no longer has an input hides it no more
+ * Old values are withheld by `wasHidden`, where it is given: a release that no longer has an input hides it no more.
  */
 export const decidedValues = (
   before: SiteValues,
   after: SiteValues,
-  isHidden: IsHidden,
-  wasHidden: IsHidden = isHidden,
+  { isHidden, wasHidden = isHidden }: { readonly isHidden: IsHidden; readonly wasHidden?: IsHidden },
 ): readonly DecidedValues[] => {
   const shownBy =
     (hides: IsHidden): Shown =>

@@ -92,8 +92,7 @@ const planSites = (
       if (!row) return [];
       const before = siteValuesOf(row, fleet, site);
       const after = own.reduce(changeValues, before);
-      const { isHidden, wasHidden } = hidden(agents.get(site) ?? []);
-      const noted = decidedValues(before, after, isHidden, wasHidden);
+      const noted = decidedValues(before, after, hidden(agents.get(site) ?? []));
       return noted.length === 0 ? [] : [{ site, row, after, changes: noted }];
     });
 };

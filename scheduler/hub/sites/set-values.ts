@@ -61,8 +61,8 @@ export const setValues = (
     if (!moved && isSameJson(after, before)) return { site: row, changed: false, absent };
     const decided: NotedChange[] = [];
     const agents = await enrolledAgents(tx, site);
-    const { isHidden, wasHidden } = (await signer.readHidden(agents))(agents);
-    for (const noted of [...decidedValues(before, after, isHidden, wasHidden), ...terms])
+    const hidden = await signer.readHidden(agents);
+    for (const noted of [...decidedValues(before, after, hidden(agents)), ...terms])
       decided.push(await noteChange(tx, { change: 'sites set', ...noted }, store.by, now));
     const issued = await issueSite(tx, site, { ...signer, decided }, now, after);
     return { site: issued, changed: true, absent };

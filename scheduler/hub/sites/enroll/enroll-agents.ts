@@ -86,8 +86,8 @@ export const issueIfChanged = async (
   const after = withComposed(before, Object.fromEntries([...kept, ...given]));
   const reason = [...new Set(composed.map(({ of }) => of.reason))].join(', ');
   const agents = await enrolledAgents(tx, site);
-  const { isHidden, wasHidden } = (await signer.readHidden(agents))(agents);
-  const changes = decidedValues(before, after, isHidden, wasHidden);
+  const hidden = await signer.readHidden(agents);
+  const changes = decidedValues(before, after, hidden(agents));
   if (changes.length === 0) return await issueSite(tx, site, signer, now);
   const by = { ...BY_RULE, ...signer.by, reason };
   const decided: NotedChange[] = [];

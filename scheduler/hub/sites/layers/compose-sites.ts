@@ -203,11 +203,10 @@ const tryOut = (
   batch.map(({ site, composed }) => {
     const row = rows.get(site);
     const before = siteValuesOf(row, fleet, site);
-    const { isHidden, wasHidden } = hidingAt(site);
     return {
       site,
       version: row?.version ?? 0,
-      changes: decidedValues(before, withComposed(before, composed), isHidden, wasHidden),
+      changes: decidedValues(before, withComposed(before, composed), hidingAt(site)),
     };
   });
 
@@ -234,8 +233,7 @@ const issue = (
       // People may have set values since: theirs stay.
       const before = siteValuesOf(row, store.fleet, site);
       const after = withComposed(before, composed);
-      const { isHidden, wasHidden } = hidingAt(site);
-      const changes = decidedValues(before, after, isHidden, wasHidden);
+      const changes = decidedValues(before, after, hidingAt(site));
       const by = { ...store.by, reason: store.by.reason ?? reasonOf(layers) };
       const decided: NotedChange[] = [];
       for (const change of changes)

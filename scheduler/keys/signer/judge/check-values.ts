@@ -79,7 +79,7 @@ const checkDecided = (
     agents.map(({ channel }) => [formatChannel(channel), judging.inputSchemas(channel)]),
   );
   const isHidden = hiddenBy([...schemas.values()].flat());
-  const byName = decidedValues(before, after, namesSecretValue);
+  const byName = decidedValues(before, after, { isHidden: namesSecretValue });
   const decided = findStatements(evidence, ({ predicateType }) => predicateType === PREDICATES.change).map(
     (file) => {
       const name = `the decision about ${what}`;
@@ -90,7 +90,7 @@ const checkDecided = (
       return change;
     },
   );
-  for (const [at, one] of decidedValues(before, after, isHidden).entries()) {
+  for (const [at, one] of decidedValues(before, after, { isHidden }).entries()) {
     const { about } = one;
     const wanted = [one, byName[at] ?? one].map((sides) => ({
       old: changeState(sides.old),

@@ -40,12 +40,14 @@ type From = SiteValues['values'];
 
 const decision = async (key: SigningKey, from: From, to: From, time = NOW) =>
   Promise.all(
-    decidedValues(document(from), document(to), namesSecretValue).map(async ({ about, old, new: next }) => {
-      const said = { person: 'ann', reason: null, time: formatTime(time), critical: [] };
-      const states = { old: changeState(old), new: changeState(next) };
-      const change = { fleet: 'acme', change: 'sites set', about, ...states, ...said };
-      return (await signChange(change, key)).statement;
-    }),
+    decidedValues(document(from), document(to), { isHidden: namesSecretValue }).map(
+      async ({ about, old, new: next }) => {
+        const said = { person: 'ann', reason: null, time: formatTime(time), critical: [] };
+        const states = { old: changeState(old), new: changeState(next) };
+        const change = { fleet: 'acme', change: 'sites set', about, ...states, ...said };
+        return (await signChange(change, key)).statement;
+      },
+    ),
   );
 
 const proposalOf = (from: From, to: From, person = 'ann') =>

@@ -182,7 +182,7 @@ test('of 200 changes by every road, each that a site sees has an entry in the au
     for (const [index, after] of documents.entries()) {
       const before = documents[index - 1];
       if (!before) continue;
-      for (const { about, old, new: now } of decidedValues(before, after, namesSecretValue))
+      for (const { about, old, new: now } of decidedValues(before, after, { isHidden: namesSecretValue }))
         seen.push(canonicalJson([about, changeState(old), changeState(now)]));
     }
   }

@@ -89,7 +89,7 @@ const judgedHub = async (files: Readonly<Record<string, string>> = {}): Promise<
       .transact(async (tx) => {
         const by = { person: 'eve', reason: null };
         const decided = [];
-        for (const one of decidedValues(before, after, isHidden))
+        for (const one of decidedValues(before, after, { isHidden }))
           decided.push(await noteChange(tx, { change: 'sites compose', ...one }, by, NOW));
         await issueSite(tx, site, { ...(await siteSigner(hub)), by, decided }, NOW, after);
       })
