@@ -1,4 +1,5 @@
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import { type NotedChange, noteChange } from '../../changes/note-change.ts';
 import { orRefuse, type Refused } from '../../refused.ts';
@@ -84,6 +85,7 @@ export const issueIfChanged = async (
   );
   const given = composed.flatMap(({ name, of: { values } }) => (values ? [[name, values] as const] : []));
   const after = withComposed(before, Object.fromEntries([...kept, ...given]));
+  if (isSameJson(after, before)) return await issueSite(tx, site, signer, now);
   const reason = [...new Set(composed.map(({ of }) => of.reason))].join(', ');
   const agents = await enrolledAgents(tx, site);
   const hidden = await signer.readHidden(agents);

@@ -93,12 +93,16 @@ export const composeSites = async (
     dryRun,
     isPart: only !== undefined,
   });
-  const past = await readHiddenBefore(hub, agents);
-  const hidden = hiddenAt((name) => layers.get(name)?.configs ?? [], past);
-  const bySite = new Map(sites.map((one) => [one.site, one.agents]));
-  const hidingAt = (site: string): Hiding => hidden(bySite.get(site) ?? []);
   const changed: ComposedSites['changed'][number][] = [];
   const due = planned.filter(({ differs }) => differs);
+  const bySite = Map.groupBy(agents, ({ site }) => site);
+  const agentsAt = (site: string): readonly AgentRow[] => bySite.get(site) ?? [];
+  const past = await readHiddenBefore(
+    hub,
+    due.flatMap(({ site }) => agentsAt(site)),
+  );
+  const hidden = hiddenAt((name) => layers.get(name)?.configs ?? [], past);
+  const hidingAt = (site: string): Hiding => hidden(agentsAt(site));
   // Opened once: its index names every site.
   const layout = await openOrStartLayout(hub.layout);
   const own: SiteSigner = { ...signer, checkOwn: async (row, floor) => refuseOlder(layout, row, floor) };
