@@ -51,7 +51,8 @@ test('a kill -9 at any point of a decision in a repository leaves one entry for 
     expect(await run(point, value)).toMatchObject({ code: KILLED });
     // A hub that lives would still be writing.
     expect(await noteUnfinishedWrites(hub.store, after(800))).toBe(0);
-    const made = (await commits()).slice(0, (await commits()).length - was.length);
+    const since = await commits();
+    const made = since.slice(0, since.length - was.length);
     const isNoted = (await noted()).length > before.length;
     await noteUnfinishedWrites(hub.store, after(900));
     await noteUnfinishedWrites(hub.store, after(900));

@@ -1,6 +1,6 @@
 /**
- * A program of its own that decides a value in a repository, pushes it with Git, and kills itself with SIGKILL at one point: before or after the
- * commit of each transaction, and before and after the push. Arguments: folder of the hub, number of the point (-1: none), time, value.
+ * A program of its own that decides a value in a repository, pushes it with Git, and kills itself at one point of openKilledHub, or before or after
+ * the push. Arguments: folder of the hub, number of the point (-1: none), time, value.
  */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -10,32 +10,11 @@ import {
   decideInRepository,
   type ValuesWriter,
 } from '../../../../../scheduler/hub/promote/values/decide-in-repository.ts';
-import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
-import type { Hub } from '../../../../../scheduler/hub/hub.ts';
-import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
+import { openKilledHub } from './killed-hub.ts';
 
 const [folder = '', wanted = '-1', time = '', value = ''] = process.argv.slice(2);
-let point = 0;
-const pass = (): void => {
-  if (point++ === Number(wanted)) process.kill(process.pid, 'SIGKILL');
-};
-
-const keys = await openKeyDirectory(join(folder, 'keys'));
-const by = { person: 'ann', reason: 'new line' };
-await using opened = await openStore(join(folder, 'hub.db'), keys.root.fleet, { by });
-const store: Store = {
-  ...opened,
-  transact: async (work) => {
-    const result = await opened.transact(async (tx) => {
-      const done = await work(tx);
-      pass();
-      return done;
-    });
-    pass();
-    return result;
-  },
-};
-const hub: Hub = { keys, store, layout: join(folder, 'layout'), [Symbol.asyncDispose]: async () => {} };
+const { hub, pass, passed } = await openKilledHub({ folder, layout: 'layout', reason: 'new line', wanted });
+await using _open = hub;
 const now = new Date(time);
 
 const write: ValuesWriter = async ({ values }) => {
@@ -77,4 +56,4 @@ const { outcome, commit } = await decideInRepository(
   [{ siteSelector: { site: 'plant-7' }, set, unset: [], changes: [change] }],
   { write, review: { approvals: undefined, roles: {}, write: 'commit' }, now },
 );
-process.stdout.write(JSON.stringify({ point, outcome, commit }));
+process.stdout.write(JSON.stringify({ point: passed(), outcome, commit }));

@@ -1,12 +1,11 @@
 /**
- * A program of its own that changes values as commands and serve do, and kills itself with SIGKILL at one point of its journal: before or after the
- * commit of each transaction, and after each write of the layout. Arguments: folder of the hub, action, number of the point (-1: none), time.
+ * A program of its own that changes values as commands and serve do, and kills itself at one point of openKilledHub, or before or after it appends
+ * to the audit log. Arguments: folder of the hub, action, number of the point (-1: none), time.
  */
 import { join } from 'node:path';
 import { isFleetError } from '#bundles/errors';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { appendChanges } from '../../../../../scheduler/hub/changes/append-changes.ts';
-import type { Hub } from '../../../../../scheduler/hub/hub.ts';
 import { decideValues } from '../../../../../scheduler/hub/promote/values/change-values.ts';
 import { stepValues } from '../../../../../scheduler/hub/promote/values/step-values.ts';
 import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
@@ -15,32 +14,12 @@ import { composeAgent } from '../../../../../scheduler/hub/sites/layers/compose-
 import { composeSites, writeComposed } from '../../../../../scheduler/hub/sites/layers/compose-sites.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { writeSites } from '../../../../../scheduler/hub/sites/write-site.ts';
-import { openStore, type Store } from '../../../../../scheduler/hub/store/open-store.ts';
-import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
+import { openKilledHub } from './killed-hub.ts';
 
 const [folder = '', action = '', wanted = '-1', time = ''] = process.argv.slice(2);
-let point = 0;
-const pass = (): void => {
-  if (point++ === Number(wanted)) process.kill(process.pid, 'SIGKILL');
-};
-
-const keys = await openKeyDirectory(join(folder, 'keys'));
-const by = { person: 'ann', reason: 'new gateway' };
-await using opened = await openStore(join(folder, 'hub.db'), keys.root.fleet, { by });
-const store: Store = {
-  ...opened,
-  transact: async (work) => {
-    const result = await opened.transact(async (tx) => {
-      const done = await work(tx);
-      pass();
-      return done;
-    });
-    pass();
-    return result;
-  },
-};
+const { hub, pass, passed } = await openKilledHub({ folder, layout: 'out', reason: 'new gateway', wanted });
+await using _open = hub;
 const now = new Date(time);
-const hub: Hub = { keys, store, layout: join(folder, 'out'), [Symbol.asyncDispose]: async () => {} };
 const SITES = ['plant-1', 'plant-2', 'plant-3'];
 
 switch (action) {
@@ -65,7 +44,7 @@ switch (action) {
     break;
   case 'enrol': {
     await using medium = await openMedium(join(folder, 'stick'));
-    const accept = (await readRequests(medium, keys.root.fleet, [])).map(({ fingerprint }) => ({
+    const accept = (await readRequests(medium, hub.keys.root.fleet, [])).map(({ fingerprint }) => ({
       fingerprint,
     }));
     const terms = { accept, replaceKey: false, update: false, composeAgent: composeAgent(hub, now) };
@@ -82,4 +61,4 @@ switch (action) {
 pass();
 await appendChanges(hub, { command: 'test', now });
 pass();
-process.stdout.write(`${point}\n`);
+process.stdout.write(`${passed()}\n`);
