@@ -107,9 +107,9 @@ export const examineProvider = (provider: OidcProvider, redirectUri: string, now
       const asked = { code, redirect_uri: redirectUri, code_verifier: verifier };
       await client.genericGrantRequest(configuration, 'authorization_code', asked);
     } catch (error) {
-      if (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') return;
-      // A provider that names no error for a code of nobody has at least answered.
-      if (error instanceof client.ResponseBodyError && error.error === 'invalid_request') return;
+      // Some providers call a code that they never gave an invalid request.
+      const refusals = ['invalid_grant', 'invalid_request'];
+      if (error instanceof client.ResponseBodyError && refusals.includes(error.error)) return;
       const { error: said, code } = error as { readonly error?: unknown; readonly code?: unknown };
       const isUnknown = said === 'invalid_client' || said === 'unauthorized_client';
       // RFC 6749 section 5.2: a client that authenticated by a header is refused with WWW-Authenticate.

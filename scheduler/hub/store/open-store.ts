@@ -145,18 +145,19 @@ export const storeExists = async (place: string): Promise<boolean> => {
   }
 };
 
-/** The name of the fleet is kept in a database that has none yet. @throws FleetError WRONG_FLEET */
+/** Writes the name of the fleet into a new database, and refuses the database of another fleet. @throws FleetError WRONG_FLEET */
 const nameOrCheckFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
-  const known = await db.selectFrom('fleet').select('name').executeTakeFirst();
-  if (known === undefined) refuseOther(await nameFleet(db, fleet, place), fleet, place);
-  else refuseOther(known.name, fleet, place);
+  refuseOther((await fleetOf(db)) ?? (await nameFleet(db, fleet, place)), fleet, place);
 };
 
 /** @throws FleetError WRONG_FLEET */
 export const checkFleet = async (db: Database, fleet: string, place: string): Promise<void> => {
-  const known = await db.selectFrom('fleet').select('name').executeTakeFirst();
-  refuseOther(known?.name ?? fleet, fleet, place);
+  refuseOther((await fleetOf(db)) ?? fleet, fleet, place);
 };
+
+/** The fleet that a database is of; undefined: it is new. */
+const fleetOf = async (db: Database): Promise<string | undefined> =>
+  (await db.selectFrom('fleet').select('name').executeTakeFirst())?.name;
 
 const refuseOther = (name: string, fleet: string, place: string): void => {
   if (name === fleet) return;
