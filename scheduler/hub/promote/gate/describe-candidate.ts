@@ -35,12 +35,12 @@ export const describeCandidate = async (
 ): Promise<Candidate> => {
   const releases = await openReleases(hub);
   const brought = new Map<string, Candidate['brings'][number]>();
-  let since: Candidate['since'] = null;
+  const released: Timestamp[] = [];
   for (const channel of releases.channels().filter(({ environment }) => environment === from)) {
     const made = (await pastOf(releases, channel)).filter((release) => release.shared === shared);
     const [newest] = made;
     if (newest === undefined) continue;
-    since = earliestOf([...made.map(({ issuedAt }) => issuedAt), ...(since === null ? [] : [since])]);
+    released.push(...made.map(({ issuedAt }) => issuedAt));
     const later = { environment: to, clusterType: channel.clusterType };
     const there = (await pastOf(releases, later)).find(({ current }) => current)?.packages;
     const seen = [...newest.packages].filter(([assignment]) => seesAssignment(visible, to, assignment));
@@ -63,10 +63,9 @@ export const describeCandidate = async (
     }
   }
   const all = [...brought.values()];
+  const [since = null] = released.toSorted(compareBytes);
   return { since, brings: all.slice(0, BRINGS), more: Math.max(0, all.length - BRINGS) };
 };
-
-const earliestOf = (times: readonly Timestamp[]): Timestamp | null => times.toSorted(compareBytes)[0] ?? null;
 
 const commitOf = async (
   source: Awaited<ReturnType<Releases['sourceOf']>>,
