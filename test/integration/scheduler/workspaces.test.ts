@@ -1,12 +1,10 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { unpackLayer } from '../../../bundles/formats/archive/unpack-layer.ts';
 import type { Digest } from '../../../bundles/digest.ts';
-import { LAYER_LIMITS } from '../../../bundles/formats/bundle/layer-limits.ts';
 import { readBundle } from '../../../bundles/formats/bundle/read-bundle.ts';
 import { openLayout } from '../../../bundles/formats/layout/layout.ts';
-import { readBlob } from '../../../bundles/formats/layout/verified.ts';
+import { unpackBundle } from '../../../scheduler/load/releases/unpack-bundle.ts';
 import {
   clusterTarget,
   hostPackage,
@@ -653,7 +651,6 @@ const TEAMS: readonly (Team & { readonly name: string })[] = [...NAMES, ...UNITS
   (team, index) => ({ ...team, name: team.name ?? `team${index}x` }),
 );
 
-/** Teams whose names are in use in the second build, and teams that then ask for them. */
 const shared = (content: string) => at(() => '/srv/shared/a', { content });
 const lineOf = (type: string) =>
   onHost((name) => ({
@@ -661,6 +658,7 @@ const lineOf = (type: string) =>
     siteInputs: [{ name: 'shared-line', schema: { type }, file: `/etc/${name}/a`, pointer: '/A' }],
   }));
 const SHARED = { host: { paths: ['/srv/shared'], units: ['shared-*'] }, siteValues: ['shared-line'] };
+/** Teams that have a path, a unit, a site input or a name from the first build on. */
 const OWNERS: Readonly<Record<string, Team['files']>> = {
   zpath: shared('1'),
   zline: lineOf('integer'),
@@ -669,6 +667,7 @@ const OWNERS: Readonly<Record<string, Team['files']>> = {
   zgone: at((name) => `/etc/${name}/a`),
   zunit: onHost(() => ({ units: [{ name: 'shared-a.service', enabled: false, active: false }] })),
 };
+/** Teams that ask for the same before the second build. */
 const NEWCOMERS: Readonly<Record<string, Team & { readonly owner: string }>> = {
   apath: {
     says: 'a path belongs to the package that had it in the last release',
@@ -782,16 +781,9 @@ describe('a build with a hostile team for each sentence of docs/workspaces.md', 
     first = await build();
     const layout = await openLayout(teams.layout);
     const host = first.channels.find(({ clusterType }) => clusterType === 'host');
-    const { manifest } = await readBundle(layout.blobs, host?.bundle as Digest);
-    const layers = await Promise.all(
-      manifest.layers.map(async ({ digest }) =>
-        unpackLayer(await readBlob(layout.blobs, digest, LAYER_LIMITS.maxBytes), LAYER_LIMITS),
-      ),
-    );
-    configs = layers
-      .flatMap((files) => [...files])
-      .flatMap(([path, { bytes }]) => (path.startsWith('pretends-host/') ? [bytes.toString()] : []))
-      .join('\n');
+    const bundle = await readBundle(layout.blobs, host?.bundle as Digest);
+    const packages = await unpackBundle(layout.blobs, bundle);
+    configs = [...(packages.get('pretends-host')?.values() ?? [])].join('\n');
     // The owners change, or cannot be read, when the newcomers come.
     await teams.team('zpath', shared('3')('zpath'), SHARED);
     await teams.write({ 'apps/zunit/host/package.yaml': 'broken: [' });
