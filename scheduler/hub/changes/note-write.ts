@@ -6,24 +6,24 @@ import { formatTime } from '#bundles/time';
 import type { Store } from '../store/open-store.ts';
 import { type Change, noteChange } from './note-change.ts';
 
-/** A decision that is written outside of the database, such as into a repository, which has no transaction with it. */
+/** A decision that is written outside of the database, such as into a repository: no transaction covers both. */
 export type NotedWrite<Written> = {
-  /** Changes as they are known before: noted so if the end of the write stays unknown. */
+  /** Changes as they are known before the write: they are noted if its end stays unknown. */
   readonly begun: readonly Change[];
   readonly write: () => Promise<Written>;
   /** Changes that the write made; none if it wrote nothing. */
   readonly changesOf: (written: Written) => readonly Change[];
 };
 
-/** Codes of a write that surely changed nothing. After others, such as a lost connection, it may be there. */
+/** Codes of a write that surely changed nothing. After others, such as a lost connection, the repository may have it. */
 const UNWRITTEN: readonly ErrorCode[] = ['BUSY', 'EDIT_CONFLICT', 'GIT_REFUSED', 'SOURCE_MISSING', 'USAGE'];
 
-/** Longer than any write takes: a hub that lives answers before. */
+/** Longer than any write takes. */
 const UNFINISHED_MS = 900_000;
 
 /**
- * Carries out a write and notes what it changed, in the name of the store's person. The write is known in the database from before it begins: one
- * that a kill or a lost connection left without an end gets its entry of the audit log from noteUnfinishedWrites.
+ * Carries out a write and notes what it changed, in the name of the store's person. A row in the database tells of the write before it begins, so
+ * that noteUnfinishedWrites notes it if a kill or a lost connection hides its end.
  * @throws FleetError what `write` throws; as transact
  */
 export const noteWrite = async <Written>(
@@ -55,7 +55,7 @@ export const noteWrite = async <Written>(
   return written;
 };
 
-/** Notes each write whose end nobody knows: it may be in the repository, and the audit log says so. @returns how many */
+/** Notes each write that began long ago and has no end: the repository may have it, and the audit log says so. @returns the number of writes */
 export const noteUnfinishedWrites = async (store: Store, now: Date): Promise<number> => {
   const since = formatTime(new Date(now.getTime() - UNFINISHED_MS));
   const old = await store.db

@@ -24,7 +24,7 @@ export const openSqlite = async (file: string): Promise<Dialect> => {
   return dialectOf(database);
 };
 
-/** Opens a file that is there and is not changed. */
+/** Opens an existing file for reading alone. */
 export const openSqliteToRead = (file: string): Dialect =>
   dialectOf(new SQLite(file, { timeout: BUSY_TIMEOUT_MS, readonly: true, fileMustExist: true }));
 

@@ -18,7 +18,7 @@ export type ArgoCdOptions = {
 export type ArgoCd = AsyncDisposable & {
   /** The last lines of each program. */
   readonly tail: () => string;
-  /** What a program has said: 'argocd-notifications'. */
+  /** The log of a program, such as 'argocd-notifications'. */
   readonly log: (name: string) => Promise<string>;
   /** Trusts an authority for servers of this name, as an entry of argocd-tls-certs-cm does. */
   readonly trust: (host: string, pem: string) => Promise<void>;
@@ -27,7 +27,7 @@ export type ArgoCd = AsyncDisposable & {
 export const ARGO_CD = 'argocd';
 const READY_MS = 120_000;
 
-/** As its API server makes them, which is not started: without the key the controller compares nothing. */
+/** What the API server of Argo CD makes, which is not started here: without the key the controller compares nothing. */
 const MADE_BY_SERVER = `apiVersion: v1
 kind: Secret
 metadata: {name: argocd-secret, namespace: ${ARGO_CD}}

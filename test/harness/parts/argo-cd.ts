@@ -6,7 +6,7 @@ import type { Part } from './part.ts';
 const MODULE = 'github.com/argoproj/argo-cd/v3';
 
 /**
- * A folder with Argo CD's one program `argocd`, which is every one of its parts by the name in ARGOCD_BINARY_NAME, its definitions under crds/ and its
+ * A folder with Argo CD's program `argocd`, which runs as the part that ARGOCD_BINARY_NAME names, its definitions under crds/ and its
  * settings under config/. The newest version that can be built of modules alone: 3.2 and later take gitops-engine from a folder of their repository.
  */
 export const argoCd = {

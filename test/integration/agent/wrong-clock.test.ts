@@ -110,7 +110,7 @@ describeWith(['faketime'], 'a site whose clock is a year wrong', ({ faketime }) 
     expect(await verdicts()).toEqual(new Set(['complies']));
   });
 
-  it('a year back: takes what is newer, nothing older, and its evidence counts when the clock is right', async () => {
+  it('a year back: takes a newer release and no older one, and its evidence counts when the clock is right', async () => {
     const medium = await next();
     const taken = await agentAt('-365d', 'import', medium);
     succeed(taken);

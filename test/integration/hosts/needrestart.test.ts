@@ -30,7 +30,7 @@ describeOnDebians(['needrestart'], 'needrestart on a booted host', ({ base, debi
   }, 180_000);
   afterAll(() => site?.[Symbol.asyncDispose]());
 
-  /** A restart of each service that uses files of before, as the hook of apt does it where nobody is asked. */
+  /** Restarts each service that uses replaced files, as the hook of apt does without a question. */
   const restartAll = () => site.sh('DEBIAN_FRONTEND=noninteractive needrestart -l -r a 2>&1');
   const mainPid = (unit: string) => site.sh(`systemctl show --value -p MainPID ${unit}`);
   const named = async (): Promise<readonly string[]> => {
@@ -40,7 +40,7 @@ describeOnDebians(['needrestart'], 'needrestart on a booted host', ({ base, debi
     return reboot.services;
   };
 
-  it('names to the agent each service that uses the C library of before its upgrade', async () => {
+  it('names to the agent each service that still uses the C library from before its upgrade', async () => {
     await site.applied(nothing, SERVICE);
     await site.sh('systemctl start fleet-agent.service');
     expect(await named()).toEqual([]);

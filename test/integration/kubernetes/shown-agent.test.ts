@@ -118,7 +118,7 @@ describeOnKubernetes(['kwok'], 'an agent that kubectl shows', ({ kube }, { kwok 
     expect(said.join('\n')).toMatch(/fleetagents.*\n.*events.*account\.yaml has the right/s);
   });
 
-  it('has packages, release, look and what it waits for in one line and in its conditions', async () => {
+  it('shows packages, release, last look and the cause of a wait in one line and in its conditions', async () => {
     const { site, publisher } = await siteOf();
     await using _ = site;
     await site.release([pack('good', `${map('good-map')}${secret}`)]);

@@ -49,7 +49,7 @@ test('a kill -9 at any point of a decision in a repository leaves one entry for 
     const value = 10 + point;
     const [before, was] = [await noted(), await commits()];
     expect(await run(point, value)).toMatchObject({ code: KILLED });
-    // A hub that lives would still be writing.
+    // Until then a hub that was not killed may still write.
     expect(await noteUnfinishedWrites(hub.store, after(800))).toBe(0);
     const since = await commits();
     const made = since.slice(0, since.length - was.length);
@@ -67,7 +67,7 @@ test('a kill -9 at any point of a decision in a repository leaves one entry for 
       isNoted ? { commit: made[0] } : { commit: null, end: 'unknown', set: { line: value } },
     );
   }
-  // The person asks again: what is there is not written twice.
+  // The person asks again for a value that the repository has: it is not written twice.
   const again = await run(-1, 13);
   expect(JSON.parse(again.stdout)).toMatchObject({ outcome: 'unchanged' });
 });

@@ -14,13 +14,13 @@ import {
   timeOf,
 } from './notification.ts';
 
-/** More than a post of real ones holds: each has more than half a KiB of labels and state. */
+/** More than the largest body holds with the labels and states of real ones, each above half a KiB. */
 const MAX_DEPLOYMENTS = 500;
 
 /**
  * Reads what the job on the management cluster posts (docs/how-to/flux-and-argo-cd.md): the BundleDeployments of one cluster. Their labels
  * say which package they deploy, as Rancher Fleet names neither our bundle nor a commit of our tree. A repository with several Bundles
- * has several for one assignment, which is as the worst of them.
+ * has several BundleDeployments for one assignment: it has the state of the worst of them.
  * @throws FleetError BAD_JSON, TOO_DEEP, TOO_LARGE, NOTIFICATION_INVALID
  */
 export const readRancherFleet = (body: Uint8Array): readonly Notification[] => {

@@ -50,9 +50,9 @@ export const takeNotification = async (
     );
   if (word === null) return 'noted';
   const inTree = commit === null ? undefined : await bundleAt(hub.store.db, follower, commit);
-  // An application's own repository, or a commit of the tree that is not read yet: Flux repeats what it says.
   const named = notification.package && (await bundles.findWith(notification.package));
   const bundle = inTree ?? named ?? notification.bundle;
+  // An application's own repository, or a commit of the tree that is not read yet: Flux repeats what it says.
   if (bundle === null && commit !== null && word.kind !== 'failed') return 'noted';
   const found = bundle === null ? undefined : await bundles.find(bundle);
   if (!found && (bundle !== null || word.kind !== 'failed'))

@@ -10,7 +10,7 @@ export type ListedRollout = RolloutVerdict & {
   readonly channel: string;
   /** Number of the release. */
   readonly release: number;
-  /** The release of agents that no stage has selected yet, to which a take-back leads; null: there is none. */
+  /** The release of agents that no stage has selected yet, to which a take-back leads; null: the channel had no release before. */
   readonly before: number | null;
   /** Digest of the plan, and the name of its policy. */
   readonly plan: Digest;

@@ -55,8 +55,8 @@ type RepositoryTerms = {
 
 /**
  * Decides values of sites in the repository of the platform, by the person and reason of the store. The audit log names what was written, with an entry
- * for each selector; the sites get the values with the next build. What a kill leaves between the push and that entry gets one of its own, without
- * the commit (noteUnfinishedWrites).
+ * for each selector; the sites get the values with the next build. A hub that was killed between the push and that entry notes the write later,
+ * without its commit (noteUnfinishedWrites).
  * @throws FleetError USAGE for sites of several environments, for values of the hub that would override those of a Config, for values that may be
  *   secrets, and for a commit of values that the review wants approvals of; what `write` throws
  */

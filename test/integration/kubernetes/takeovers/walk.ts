@@ -41,7 +41,7 @@ export const KEPT = { 'fleet-ferry/prune': 'disabled' };
 
 /** What a walk from another tool to our agent and back looks at. */
 export type Walk = {
-  /** An agent on the cluster that takes over what nobody owns. */
+  /** An agent on the cluster that takes over objects without an owner. */
   readonly newSite: () => Promise<KubernetesSite>;
   /** UIDs of all pods of a namespace. */
   readonly podsIn: (namespace: string) => Promise<readonly string[]>;

@@ -190,7 +190,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     ]);
   });
 
-  it('makes a project a workspace, and carries what is ignored and not pruned', async () => {
+  it('makes a project a workspace, and carries fields to ignore and objects not to prune', async () => {
     const { report, files } = await importThese({
       ...web,
       'project.yaml':

@@ -100,7 +100,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Flux', (paths) =>
     expect(files['base/workloads/apps.yaml']).toContain('fleet-ferry/allow-namespaces: shop');
   });
 
-  it('writes what is equal on all clusters once', async () => {
+  it('writes objects that are equal on all clusters once', async () => {
     const { files } = await importFiles(
       { ...fleet, 'clusters/production/infrastructure.yaml': fleet['clusters/staging/infrastructure.yaml'] },
       programs,
