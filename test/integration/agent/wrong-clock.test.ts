@@ -33,31 +33,24 @@ describeWith(['faketime'], 'a site whose clock is a year wrong', ({ faketime }) 
   });
   afterAll(() => folder[Symbol.asyncDispose]());
 
+  const commandOf = (words: readonly string[]): readonly [string, ...string[]] => [
+    process.execPath,
+    programFile('agent'),
+    ...words,
+    '--config',
+    join(office.folder, 'sites', SITE, 'agent.yaml'),
+  ];
   /** @param clock such as '+365d' */
+  const optionsAt = (clock: string) => ({
+    cwd: office.folder,
+    env: { ...process.env, LD_PRELOAD: faketime, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+  });
   const agentAt = (clock: string, ...words: readonly string[]): Promise<Outcome> =>
-    runCommand(
-      [
-        process.execPath,
-        programFile('agent'),
-        ...words,
-        '--config',
-        join(office.folder, 'sites', SITE, 'agent.yaml'),
-      ],
-      {
-        cwd: office.folder,
-        env: { ...process.env, LD_PRELOAD: faketime, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
-      },
-    );
-  const startAt = (clock: string, ...words: readonly string[]) =>
-    spawn(
-      process.execPath,
-      [programFile('agent'), ...words, '--config', join(office.folder, 'sites', SITE, 'agent.yaml')],
-      {
-        cwd: office.folder,
-        env: { ...process.env, LD_PRELOAD: faketime, FAKETIME: clock, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
-        stdio: 'ignore',
-      },
-    );
+    runCommand(commandOf(words), optionsAt(clock));
+  const startAt = (clock: string, ...words: readonly string[]) => {
+    const [program, ...rest] = commandOf(words);
+    return spawn(program, rest, { ...optionsAt(clock), stdio: 'ignore' });
+  };
   const said = ({ stdout, stderr }: Outcome): string => stdout + stderr;
 
   /** A medium with a release that the site does not have. */
