@@ -33,7 +33,7 @@ export type Unit = {
   /** The name it has in its tool. */
   readonly name: string;
   readonly qualifier: string;
-  /** '' for one that its tool bounds by nothing. */
+  /** '' where the tool bounds the unit by no project or tenant. */
   readonly workspace: string;
   readonly at: Place;
   /** The namespace of objects that name none, and of a Helm release. */

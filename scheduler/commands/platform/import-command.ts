@@ -34,7 +34,8 @@ export const TOOL_FLAGS = {
       'Folder to begin with: of Applications, or as paths of a GitRepo [default: found in the repository]',
   }),
   clusters: Flags.string({
-    description: 'YAML list of clusters, each with name, server and labels, for what selects them by labels',
+    description:
+      'YAML list of clusters, each with name, server and labels, by which generators and targets select them',
   }),
 };
 

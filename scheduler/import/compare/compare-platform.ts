@@ -50,7 +50,7 @@ export const comparePlatform = async (options: PlatformToCompare): Promise<reado
     signal.throwIfAborted();
     const sources = sourcesOf(options);
     const platform = await loadPlatform({ ...options, sources, environment, holdWorkloads: true });
-    const pins = standInPins();
+    const pins = pinsByName();
     const view = await viewEnvironment(
       { ...withoutCharts(platform, planned), imageLocks: pins.locks },
       sources,
@@ -112,8 +112,8 @@ const withoutCharts = (platform: Platform, { targets }: PlannedPlatform): Platfo
 
 const fullName = ({ workload, name }: PlannedTarget): string => `${workload}-${name}`;
 
-/** Pins every image to a stand-in digest, because this comparison needs no registry; `restore` puts the names back. */
-const standInPins = () => {
+/** Pins every image to the digest of its name, because this comparison asks no registry; `restore` puts the names back. */
+const pinsByName = () => {
   const names = new Map<string, string>();
   const locks: Map<string, string> = new Map();
   locks.get = (image) => {

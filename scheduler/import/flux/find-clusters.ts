@@ -18,7 +18,7 @@ export type FluxCluster = {
 /**
  * Clusters by their folders: `given` as `<name>=<folder>`; else by the Kustomization that `flux bootstrap` writes (or the sync of a
  * FluxInstance); else the folders below `clusters/`.
- * @throws FleetError USAGE where there is none
+ * @throws FleetError USAGE where the repository has no such folder
  */
 export const findClusters = (tree: SourceTree, given: readonly string[]): readonly FluxCluster[] => {
   const synced = syncs(tree);

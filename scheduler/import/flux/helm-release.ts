@@ -91,7 +91,7 @@ export const readHelmRelease = async (
 
 type FoundChart = { readonly chart: ChartSource; readonly values: Manifest };
 
-/** The chart, and the values files that the release names in it; or why there is none. */
+/** The chart, and the values files that the release names in it; or why the chart cannot be written. */
 const chartOf = (value: Manifest, sources: FluxSources): FoundChart | string => {
   const own = namespaceOf(value);
   const refKind = textAt(value, 'spec', 'chartRef', 'kind');

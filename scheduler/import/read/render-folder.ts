@@ -40,7 +40,7 @@ export type FolderToRender = {
 
 export type Rendering = { readonly tools: Tools; readonly given: Given; readonly signal: AbortSignal };
 
-/** Folder of the kustomization that stands for the tool's settings; no repository has one of this name. */
+/** Folder of the kustomization with the tool's settings; no repository has one of this name. */
 const OUTER = '.fleet-ferry-import';
 /** Folder of the repository beside it. */
 const INNER = '.fleet-ferry-tree';

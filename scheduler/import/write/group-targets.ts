@@ -16,7 +16,7 @@ export type PlannedTarget = {
 
 export type EnvironmentOf = (cluster: string) => string;
 
-/** Groups equal units of clusters into deployment targets, so that what is the same everywhere is written once. */
+/** Groups equal units of clusters into deployment targets, so that a unit that is equal on several clusters is written once. */
 export const groupTargets = (
   { clusters }: Imported,
   environmentOf: EnvironmentOf,

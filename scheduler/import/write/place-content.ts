@@ -119,10 +119,10 @@ const placeChart = (
   };
 };
 
-/** The fields that the tool lays over a folder, among the folder's files. */
+/** Path at which the survey of Secrets has the fields that the tool lays over a folder. */
 const OVERLAY = '.fleet-ferry-overlay/kustomization.yaml';
 
-/** True if both exist and are not the same. */
+/** Whether another target has written another listing there. */
 const differsFrom = (present: Buffer | undefined, text: string | undefined): boolean =>
   text !== undefined && present !== undefined && present.toString() !== text;
 
@@ -184,7 +184,7 @@ const placeFolder = (
   putClean(
     files,
     `${folder}/kustomization.yaml`,
-    `# What ${unit.id} says over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
+    `# Fields that ${unit.id} lays over its folder.\n${stringify(outer, { lineWidth: 0, aliasDuplicateObjects: false })}`,
     { unit, set, notes, beside: { path: OVERLAY, survey } },
   );
   return { path: folder, type: 'kustomize' };

@@ -4,7 +4,7 @@ import type { ClusterType, Platform, Template } from '../../model/model.ts';
 
 /**
  * Warns of cluster types that declare a version of their reconciler for which the Template was not written: its objects may have fields or kinds that
- * this version does not know. Without either there is no advice.
+ * this version does not know. A cluster type without a version, or a Template without a range, gives no advice.
  */
 export const unfitReconcilers = ({
   clusterTypes,

@@ -62,7 +62,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Rancher Fleet', (
   const importThese = async (files: Readonly<Record<string, string>>, more = {}) =>
     await importFiles(files, programs, { tool: 'rancher-fleet', addresses: [HERE], ...more });
 
-  it('writes bundles with overlays and what targets change, for a class of clusters each', async () => {
+  it('writes bundles with overlays and the changes of targets, for each class of clusters', async () => {
     const { report, files } = await importThese(named);
     expect(summary(report)).toEqual([
       'dev: 11 equal',
@@ -94,7 +94,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Rancher Fleet', (
     expect(summary(report)).toEqual(['edge: 2 equal', 'tier-edge: 2 equal']);
   });
 
-  it('selects clusters of a file by labels and groups, and leaves out what a target does not deploy', async () => {
+  it('selects clusters of a file by labels and groups, and leaves out a bundle that a target does not deploy', async () => {
     const directory = await temporaryDirectory();
     await writeFiles(directory, {
       'clusters.yaml':

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { holdsNameless, withoutNameless } from '../../../../scheduler/import/write/without-nameless.ts';
 
-test('an object without a name is left out, also where the file gets longer by it', () => {
+test('an object without a name is left out, also where the rest of the file is longer when it is written again', () => {
   const items = Array.from({ length: 50 }, (_, at) => `- {name: e${at}, value: a}`).join('\n');
   const text = `kind: Deployment\nmetadata: {name: web}\nenv:\n${items}\n---\nkind: Job\nmetadata: {generateName: once-}\n`;
   expect(holdsNameless('a.yaml', Buffer.from(text))).toBe(true);
