@@ -216,9 +216,14 @@ const unitsOf = async (
 ): Promise<readonly OnCluster[]> => {
   const units: OnCluster[] = [];
   const made = new Map<string, string[]>();
+  const onCluster = new Map(
+    [...Map.groupBy(rendered, ({ cluster }) => cluster)].map(
+      ([cluster, own]) => [cluster, own.flatMap(({ manifests }) => manifests)] as const,
+    ),
+  );
   for (const one of rendered) {
     const { cluster } = one;
-    const all = rendered.filter((other) => other.cluster === cluster).flatMap(({ manifests }) => manifests);
+    const all = onCluster.get(cluster) ?? [];
     const own = one.manifests.filter(({ value }) => !isForTool(value));
     for (const { value, at } of one.manifests) noteDropped(value, at, notes);
     const brought: OnCluster[] = [];
