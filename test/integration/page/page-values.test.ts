@@ -112,6 +112,25 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
   });
   afterAll(() => world.disposeAsync());
 
+  test('the view of a site has its values with their origin, once the section is opened', async () => {
+    await using form = await startForm(browser, built);
+    await form.ann.post('changes', { site: 'plant-7', set: { gate: '10.7.0.1' }, reason: 'new gateway' });
+    const { token } = await form.made.reader();
+    await using tab = await signIn(browser, { url: form.url, token, path: '/sites/plant-7' });
+    const section = tab.page.locator('details', { hasText: 'Values of this site, with their origin' });
+    const table = tab.page.getByRole('region', { name: 'Values of plant-7' });
+    await section.waitFor();
+    expect(await table.count()).toBe(0);
+    await section.locator('summary').click();
+    await table.waitFor();
+    expect(await table.textContent()).toMatch(/10\.7\.0\.1"? \(value of the site\) by ann, .*: new gateway/);
+    await section.locator('summary').click();
+    await expect.poll(() => table.count()).toBe(0);
+    await section.locator('summary').click();
+    await table.waitFor();
+    expect(tab.faults).toEqual([]);
+  });
+
   test('overrides an inherited value after a preview, names its origin, removes it again, and shows both in the history', async () => {
     await using form = await startForm(browser, built);
     const sizes: Promise<number>[] = [];
