@@ -6,6 +6,7 @@ import { formatTime } from '#bundles/time';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import type { Visible } from '../../people/visible.ts';
 import type { Hub } from '../../hub.ts';
+import { isCarried } from '../state/is-carried.ts';
 import { readLinkStates } from '../state/link-states.ts';
 
 /** Whether the first steps with a hub were done, and names for the commands of those that were not. */
@@ -24,14 +25,7 @@ export const answerFirstSteps = async (
     .orderBy('site')
     .limit(1)
     .executeTakeFirst();
-  const carried = await db
-    .selectFrom('agent')
-    .select('id')
-    .where('revoked_at', 'is', null)
-    .where('online_at', 'is', null)
-    .where('follower', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
+  const carried = await db.selectFrom('agent').select('id').where(isCarried).limit(1).executeTakeFirst();
   const media = await Promise.all(
     (['medium_departure', 'medium_return'] as const).map((table) =>
       db.selectFrom(table).select('created_at').limit(1).executeTakeFirst(),

@@ -13,6 +13,8 @@ import type { Hub } from '../../hub.ts';
 import { seesWhole, type Visible } from '../../people/visible.ts';
 import { namePackage } from '../history/name-value.ts';
 import { openReleases, type PastRelease } from '../history/read-releases.ts';
+import { isCarried } from '../state/is-carried.ts';
+import { isIn } from '../state/part.ts';
 
 type Asked = {
   readonly channel: Channel;
@@ -115,17 +117,15 @@ const readCarried = async (
   { environment, clusterType }: Channel,
   site: string | undefined,
 ): Promise<readonly { readonly id: string; readonly site: string; readonly release: number | null }[]> => {
-  let query = db
+  const rows = await db
     .selectFrom('agent')
     .select(['id', 'site', 'release_channel', 'release_version'])
-    .where('environment', '=', environment)
-    .where('cluster_type', '=', clusterType)
-    .where('revoked_at', 'is', null)
-    .where('online_at', 'is', null)
-    .where('follower', 'is', null);
-  if (site !== undefined) query = query.where('site', '=', site);
+    .where(isIn({ environment, clusterType, site }))
+    .where(isCarried)
+    .orderBy('id')
+    .execute();
   const name = formatChannel({ environment, clusterType });
-  return (await query.orderBy('id').execute()).map((row) => ({
+  return rows.map((row) => ({
     id: row.id,
     site: row.site,
     release: row.release_channel === name ? row.release_version : null,
