@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { refusedOr, type Refusal } from './ask.ts';
 
 type Question<T> = {
-  /** Unique to what is read; null: nothing, so far. */
+  /** Identifies the question; null: the hub is not asked yet. */
   readonly id: string | null;
   /** Reads it again when this changes; the answer before is shown meanwhile. */
   readonly as?: string;

@@ -10,6 +10,6 @@ export const withChoice = (query: URLSearchParams, key: string, value: string): 
   return next;
 };
 
-/** Without the choices that filter rows: order, columns and what was asked stay. */
+/** Removes the choices that filter rows: order, columns and the parameters that the hub is asked with stay. */
 export const withoutChoices = (query: URLSearchParams, keys: readonly string[]): URLSearchParams =>
   keys.reduce((rest, key) => (rest.has(key) ? withChoice(rest, key, '') : rest), query);

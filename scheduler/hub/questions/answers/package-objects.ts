@@ -12,7 +12,7 @@ export type PackageObject = {
   /** Heading that it is listed under: its kind. */
   readonly group: string;
   readonly file: string;
-  /** The state that the package wants, where it is not a text of its own. */
+  /** The wanted state in one line; null for an object or file, which has its text in `item`. */
   readonly wanted: string | null;
   /** Its text, for comparisons. */
   readonly item: Item;

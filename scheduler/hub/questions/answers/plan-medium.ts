@@ -23,7 +23,7 @@ type Asked = {
   readonly visible: Visible | undefined;
 };
 
-/** Packages that are named. */
+/** Packages that an answer names; the others are counted. */
 const PACKAGES = 50;
 
 /**
@@ -104,7 +104,7 @@ export const planMedium = async (
   };
 };
 
-/** Agents that are named. */
+/** Agents that an answer names; the others are counted. */
 const NAMED = 10;
 
 const bundlesIn = ({ packages }: PastRelease): readonly Digest[] => [

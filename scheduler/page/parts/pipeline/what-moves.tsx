@@ -13,7 +13,7 @@ type Changed = PlannedChanges['packages'][number];
 
 /** Two states of packages that a decision chooses between. */
 export type Moves = {
-  /** Unique to what is compared. */
+  /** Identifies the two states. */
   readonly id: string;
   readonly read: (signal: AbortSignal) => Promise<PlannedChanges>;
 };

@@ -16,7 +16,7 @@ test.each([
   },
 );
 
-test('all rows are shown of what was asked, in the same order and columns', () => {
+test('without the choices of rows, the question to the hub, the order and the columns stay', () => {
   const asked = query(
     'name=web&at=2026-11-01T08%3A00%3A00Z&channel=prod%2Fpress&health=failed&sort=since&columns=Version',
   );
