@@ -2,6 +2,7 @@ import { Anchor, Loader, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { defined } from '#bundles/defined';
 import { formatCount } from '#bundles/format-count';
+import { nameSome } from '#bundles/name-some';
 import { formatBytes } from '#cli/format-bytes';
 import { nextMedium, type NextMedium } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
@@ -37,8 +38,8 @@ const Content = ({ of }: { readonly of: NextMedium }) => {
       </Text>
       {unknowns > 0 && (
         <Text size="sm">
-          Nothing is left out: what {unknown.slice(0, 3).join(', ')}
-          {unknowns > 3 && ` and ${unknowns - 3} more`} {unknowns === 1 ? 'has' : 'have'} is not known.
+          Nothing is left out: what {nameSome(unknown, 3, unknowns)} {unknowns === 1 ? 'has' : 'have'} is not
+          known.
         </Text>
       )}
       <ul className="content">

@@ -84,7 +84,7 @@ const ChangeList = ({ title, answer }: ListProps) => {
       {channels.map(({ channel, agents, sites, first }) => (
         <Text key={channel} size="sm" c="dimmed">
           {channel} has {formatCount(agents, 'agent')} at {formatCount(sites, 'site')}
-          {first.length > 0 && `: ${nameSome(first, 5)}${sites > first.length ? ' ...' : ''}`}
+          {first.length > 0 && `: ${nameSome(first, 5, sites)}`}
         </Text>
       ))}
     </section>
