@@ -77,6 +77,8 @@ describeWith(['helm', 'kustomize'], 'the chart of the agent', ({ helm, kustomize
     const text = JSON.stringify(items);
     expect(text).not.toContain('"namespace":"fleet-agent"');
     expect(text).toContain('{"name":"FLEET_AGENT_NAMESPACE","value":"edge"}');
+    const binding = items.find(({ kind }) => kind === 'ClusterRoleBinding');
+    expect(binding?.metadata.name).toBe('fleet-agent-edge');
   });
 
   it('has names as text, also those that YAML reads as numbers or truth values', async () => {
@@ -95,7 +97,7 @@ describeWith(['helm', 'kustomize'], 'the chart of the agent', ({ helm, kustomize
     expect(text).toContain('"secretName":"on"');
   });
 
-  it('writes the configuration, starts the agent again when it changes, and keeps the state after its removal', async () => {
+  it('writes the configuration, starts the agent again when it changes, and keeps state and what is shared after its removal', async () => {
     const one = await rendered({
       config: { registry: 'oci://registry.example/fleet', windows: ['0 22 * * *'] },
     });
@@ -109,9 +111,8 @@ describeWith(['helm', 'kustomize'], 'the chart of the agent', ({ helm, kustomize
     });
     const pods = [one, two].map((items) => JSON.stringify(items.find(({ kind }) => kind === 'Deployment')));
     expect(pods[0]).not.toEqual(pods[1]);
-    expect(one.find(({ kind }) => kind === 'PersistentVolumeClaim')?.metadata.annotations).toEqual({
-      'helm.sh/resource-policy': 'keep',
-    });
+    for (const kept of one.filter(({ kind }) => KEPT.has(kind)))
+      expect(kept.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
   });
 
   it.each([
@@ -140,14 +141,21 @@ const itemsOf = (text: string): readonly Item[] =>
     .map((document) => document.toJS() as Item | null)
     .filter((item) => item !== null);
 
-/** The objects by kind and name. What Helm alone needs, the mark that a claim outlives its release, is left out. */
+/** What outlives its release: by a mark that Helm alone needs. */
+const KEPT: ReadonlySet<string> = new Set([
+  'CustomResourceDefinition',
+  'PersistentVolumeClaim',
+  'PriorityClass',
+]);
+
+/** The objects by kind and name, without the mark of those that are kept. */
 const byName = (items: readonly Item[]): Readonly<Record<string, object>> =>
   Object.fromEntries(
     items
       .map((item): [string, object] => {
         const { annotations: _, ...metadata } = item.metadata;
-        const isClaim = item.kind === 'PersistentVolumeClaim';
-        return [`${item.kind} ${metadata.name}`, sorted(isClaim ? { ...item, metadata } : item) as object];
+        const isKept = KEPT.has(item.kind);
+        return [`${item.kind} ${metadata.name}`, sorted(isKept ? { ...item, metadata } : item) as object];
       })
       .toSorted(([a], [b]) => compareBytes(a, b)),
   );

@@ -24,11 +24,14 @@ const TICK_MS = 60_000;
 export type Shown = {
   /** The object, for events; undefined if the cluster does not have the kind. */
   readonly object: LiveObject | undefined;
+  /** Whether another agent took the lease of the fleet last. It writes the object and the events. */
+  readonly isOther: boolean;
   readonly said: readonly string[];
 };
 
 /**
- * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, or a new look was made.
+ * Keeps the status of the object FleetAgent of the fleet, in the agent's namespace. Writes when something changed, a new look was made, or
+ * somebody deleted the object before a new look.
  * Writes nothing if another agent took the lease of the fleet last: that agent writes the object, and two would overwrite each other's status.
  * @throws FleetError API_UNREACHABLE, ABORTED
  */
@@ -49,28 +52,32 @@ export const createAgentObject = (
     if (!before) await patch();
   };
   return async (api: ShowApi, facts: AgentFacts, now: Date, signal: AbortSignal): Promise<Shown> => {
-    if (elapsedMs() < absentUntil) return { object: undefined, said: [NO_DEFINITION] };
-    if (!(await api.typeOf(AGENT_TYPE, signal))) {
-      absentUntil = elapsedMs() + ABSENT_MS;
-      object = undefined;
-      return { object: undefined, said: [NO_DEFINITION] };
-    }
     const holder = (await holderIn(api, namespace, name, signal)) ?? agent;
     if (holder !== agent) {
       written = undefined;
       verdict = undefined;
       object = undefined;
-      return { object, said: [shownBy(holder, name)] };
+      return { object, isOther: true, said: [shownBy(holder, name)] };
+    }
+    const isOther = false;
+    if (elapsedMs() < absentUntil) return { object: undefined, isOther, said: [NO_DEFINITION] };
+    if (!(await api.typeOf(AGENT_TYPE, signal))) {
+      absentUntil = elapsedMs() + ABSENT_MS;
+      object = undefined;
+      return { object, isOther, said: [NO_DEFINITION] };
     }
     verdict ??= transitionOf(await api.read(ref, signal));
     if (verdict?.is !== facts.verdict) verdict = { is: facts.verdict, since: formatTime(now) };
     const { lookedAt } = facts;
     const text = JSON.stringify({ ...facts, lookedAt: null });
-    if (written?.text === text && (written.lookedAt === lookedAt || elapsedMs() - written.at < TICK_MS))
-      return { object, said: [] };
+    if (written?.text === text) {
+      if (written.lookedAt === lookedAt) return { object, isOther, said: [] };
+      const isDue = elapsedMs() - written.at >= TICK_MS;
+      if (!isDue && (await api.read(ref, signal))) return { object, isOther, said: [] };
+    }
     await write(api, agentStatus(facts, verdict.since), signal);
     written = { text, lookedAt, at: elapsedMs() };
-    return { object, said: [] };
+    return { object, isOther, said: [] };
   };
 };
 

@@ -5,7 +5,10 @@ import { LEASE_TYPE, leaseName } from '../lease/lease-record.ts';
 import { createAgentObject } from './show-agent.ts';
 import { createHappenings } from './show-happenings.ts';
 
-/** `Target.show` of a cluster: the object FleetAgent, and Kubernetes events about it. A missing right for one of them does not prevent the other. */
+/**
+ * `Target.show` of a cluster: the object FleetAgent, and Kubernetes events about it, both by the agent that took the lease last. A missing right
+ * for one of them does not prevent the other.
+ */
 export const showOnCluster = (
   api: () => Promise<KubernetesApi>,
   { namespace, fleet, agent }: { readonly namespace: string; readonly fleet: string; readonly agent: string },
@@ -32,7 +35,7 @@ export const showOnCluster = (
       ...(shown?.object ?? LEASE_TYPE),
       metadata: uid === undefined ? { name } : { name, uid },
     };
-    if (happenings.length > 0)
+    if (happenings.length > 0 && shown?.isOther !== true)
       await allowed(() => showHappenings(open, { namespace, object }, happenings, signal));
     return said;
   };

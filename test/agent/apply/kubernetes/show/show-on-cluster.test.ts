@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubernetesApi } from '../../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { kubernetesTarget } from '../../../../../agent/apply/kubernetes/kubernetes-target.ts';
-import type { AgentFacts } from '../../../../../agent/model/agent-facts.ts';
+import type { AgentFacts, Happening } from '../../../../../agent/model/agent-facts.ts';
 import type { Target } from '../../../../../agent/model/target.ts';
 import { memoryApi } from '../memory-api.ts';
 
@@ -64,7 +64,15 @@ const cluster = () => {
       | undefined;
     return status?.conditions[0]?.lastTransitionTime;
   };
-  return { agent, shown, since };
+  const remove = async (): Promise<void> => {
+    const object = await api.read(SHOWN, NEVER);
+    if (object) api.drop(object);
+  };
+  const events = async (): Promise<readonly unknown[]> => {
+    const { items } = await api.list({ apiVersion: 'v1', kind: 'Event' }, { namespace: 'fleet' }, NEVER);
+    return items.map((one) => one['message']);
+  };
+  return { agent, shown, since, remove, events };
 };
 
 describe('the object FleetAgent of a fleet with two agents', () => {
@@ -90,6 +98,42 @@ describe('the object FleetAgent of a fleet with two agents', () => {
     expect(await show(first, 'plant-7/line-1', 4)).toHaveLength(1);
     expect(await shown()).toBe('plant-7/line-2');
   });
+});
+
+it('of two agents, the one that worked on the cluster last writes events', async () => {
+  const { agent, events } = cluster();
+  const [first, second] = [agent('plant-7/line-1'), agent('plant-7/line-2')];
+  const happened = (message: string): readonly Happening[] => [
+    {
+      id: message.padStart(64, '0'),
+      at: '2026-11-29T10:00:00Z',
+      isWarning: false,
+      reason: 'Applied',
+      message,
+    },
+  ];
+  const show = (target: Target, who: string, message: string) =>
+    target.show?.(factsOf(who, '2026-11-29T10:00:00Z'), happened(message), NOW, NEVER);
+  await first.exclusive?.(NEVER, async () => {});
+  await show(first, 'plant-7/line-1', 'one');
+  await show(second, 'plant-7/line-2', 'two');
+  await second.exclusive?.(NEVER, async () => {});
+  await show(second, 'plant-7/line-2', 'three');
+  await show(first, 'plant-7/line-1', 'four');
+  expect(await events()).toEqual(['one', 'three']);
+});
+
+it('an object FleetAgent that somebody deleted returns with the next look', async () => {
+  const { agent, shown, remove } = cluster();
+  const target = agent('plant-7/line-1');
+  const lookAt = (second: number) =>
+    target.show?.(factsOf('plant-7/line-1', `2026-11-29T10:00:0${second}Z`), [], NOW, NEVER);
+  await lookAt(0);
+  await remove();
+  await lookAt(0);
+  expect(await shown()).toBe(undefined);
+  await lookAt(1);
+  expect(await shown()).toBe('plant-7/line-1');
 });
 
 it('the condition of the object FleetAgent has the time of the clock of the agent', async () => {

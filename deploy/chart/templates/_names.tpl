@@ -1,0 +1,17 @@
+{{- define "fleet-agent.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
+
+{{- /* The name of an object of the cluster: of each installation its own. */ -}}
+{{- define "fleet-agent.clusterName" -}}
+{{ if eq .Release.Namespace "fleet-agent" }}fleet-agent{{ else }}fleet-agent-{{ .Release.Namespace }}{{ end }}
+{{- end -}}
+
+{{- /* Empty where the cluster has this object by another way than this release: it is shared and stays as it is. Expects [root, apiVersion, kind, name]. */ -}}
+{{- define "fleet-agent.isOurs" -}}
+{{- $root := index . 0 -}}
+{{- $found := lookup (index . 1) (index . 2) "" (index . 3) -}}
+{{- $notes := ($found.metadata | default dict).annotations | default dict -}}
+{{- $owner := printf "%s/%s" (get $notes "meta.helm.sh/release-namespace") (get $notes "meta.helm.sh/release-name") -}}
+{{- if or (not $found) (eq $owner (printf "%s/%s" $root.Release.Namespace $root.Release.Name)) }}yes{{ end -}}
+{{- end -}}
