@@ -50,6 +50,18 @@ export const readSource = async (
   reading: SourceToRead,
   context: SourceContext,
 ): Promise<ReadSource | undefined> => {
+  try {
+    return await renderSource(reading, context);
+  } catch (error) {
+    noteFailure(error, reading.application.at, reading.subject, context.notes);
+    return undefined;
+  }
+};
+
+const renderSource = async (
+  reading: SourceToRead,
+  context: SourceContext,
+): Promise<ReadSource | undefined> => {
   const { application, subject, source } = reading;
   const { at } = application;
   const { notes, sources, rendering } = context;
@@ -83,19 +95,8 @@ export const readSource = async (
   }
   const isChart = source['helm'] !== undefined || tree.files.has(posix.join(path, 'Chart.yaml'));
   const isKustomize = source['kustomize'] !== undefined || findKustomization(tree.files, path) !== undefined;
-  try {
-    if (isChart && source['directory'] === undefined) return await readChart(reading, tree, path, context);
-    return await readDirectory(
-      reading,
-      tree,
-      path,
-      isKustomize && source['directory'] === undefined,
-      context,
-    );
-  } catch (error) {
-    noteFailure(error, at, subject, notes);
-    return undefined;
-  }
+  if (isChart && source['directory'] === undefined) return await readChart(reading, tree, path, context);
+  return await readDirectory(reading, tree, path, isKustomize && source['directory'] === undefined, context);
 };
 
 const releaseName = ({ source, name }: SourceToRead): string => textAt(source, 'helm', 'releaseName') ?? name;
@@ -141,25 +142,25 @@ const helmValues = (
 ): Manifest => {
   let values: Manifest = {};
   /** A file of another source is written `$ref/path`. */
-  const bytesOf = (file: string): Buffer | undefined => {
+  const valuesIn = (file: string): Manifest | undefined => {
     const [, ref, inside = ''] = /^\$([^/]+)\/(.*)$/.exec(file) ?? [];
     if (ref === undefined)
-      return tree?.files.get(cleanFolder(file.startsWith('/') ? file : posix.join(path, file)));
+      return valuesOf(tree, cleanFolder(file.startsWith('/') ? file : posix.join(path, file)));
     const other = refs.get(ref);
     const from =
       other && sources.treeOf(textAt(other, 'repoURL') ?? '', textAt(other, 'targetRevision'), at, subject);
-    return from?.files.get(cleanFolder(inside));
+    return valuesOf(from, cleanFolder(inside));
   };
   for (const file of listAt(source, 'helm', 'valueFiles').filter((one) => typeof one === 'string')) {
-    const bytes = bytesOf(file);
-    if (bytes) values = mergeValues(values, parseValues(bytes));
+    const found = valuesIn(file);
+    if (found) values = mergeValues(values, found);
     else if (valueAt(source, 'helm', 'ignoreMissingValueFiles') !== true)
       notes.add('decide', at, subject, {
         what: `the values file ${file} is not in the repository`,
         todo: 'Write its values into values.yaml of the workload',
       });
   }
-  values = mergeValues(values, parseValues(textAt(source, 'helm', 'values') ?? ''));
+  values = mergeValues(values, parseValues(textAt(source, 'helm', 'values') ?? '', at));
   values = mergeValues(values, recordAt(source, 'helm', 'valuesObject'));
   for (const parameter of listAt(source, 'helm', 'parameters')) {
     const value = textsAt(parameter)['value'] ?? '';
@@ -171,6 +172,11 @@ const helmValues = (
     if (set) values = set;
   }
   return values;
+};
+
+const valuesOf = (tree: SourceTree | undefined, path: string): Manifest | undefined => {
+  const bytes = tree?.files.get(path);
+  return tree && bytes && parseValues(bytes, { file: tree.shown(path) });
 };
 
 const readDirectory = async (

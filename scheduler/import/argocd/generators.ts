@@ -1,5 +1,4 @@
 import { posix } from 'node:path';
-import { parse } from 'yaml';
 import { compareBytes } from '#bundles/digest';
 import { isFleetError, type Place } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
@@ -15,7 +14,8 @@ import {
   valueAt,
 } from '../read/manifests.ts';
 import { mergeValues } from '../read/merge-values.ts';
-import type { NoteBook } from '../read/notes.ts';
+import { noteFailure, type NoteBook } from '../read/notes.ts';
+import { parseText } from '../read/parse-text.ts';
 import { renderGo } from '../read/render-text.ts';
 import type { ArgoSources } from './argo-sources.ts';
 import { pathPattern } from './path-pattern.ts';
@@ -180,9 +180,9 @@ const gitParams = (spec: Manifest, run: Run): readonly Manifest[] => {
       .toSorted(([a], [b]) => compareBytes(a, b))
       .filter(([path]) => isNamed(path, files))
       .flatMap(([path, bytes]) => {
-        const read: unknown =
+        const read =
           isYamlFile(path) || path.endsWith('.json')
-            ? parse(bytes.toString('utf8'), { merge: true })
+            ? readText(bytes, { file: tree.shown(path) }, run)
             : undefined;
         const all = (Array.isArray(read) ? read : [read]).filter(isRecord);
         return all.map((one) =>
@@ -267,6 +267,17 @@ const fillText = (
 
 const patchWith = (made: Manifest, patch: string, params: Manifest, run: Run): Manifest | undefined => {
   const text = fillText(patch, params, run);
-  const read: unknown = text === undefined ? undefined : parse(text);
+  const read = text === undefined ? undefined : readText(text, run.at, run);
+  if (read === undefined) return undefined;
   return isRecord(read) ? mergeValues(made, read) : made;
+};
+
+/** The value of a text; undefined, with a note, for one that is not YAML. */
+const readText = (text: string | Buffer, at: Place, { subject, notes }: Filling): unknown => {
+  try {
+    return parseText(text, at);
+  } catch (error) {
+    noteFailure(error, at, subject, notes);
+    return undefined;
+  }
 };

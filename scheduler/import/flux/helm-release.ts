@@ -1,5 +1,4 @@
 import { posix } from 'node:path';
-import { parse } from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import type { ChartSource, Manifest, Unit } from '../imported.ts';
 import {
@@ -13,8 +12,9 @@ import {
   textsAt,
   valueAt,
 } from '../read/manifests.ts';
+import { parseText } from '../read/parse-text.ts';
 import { mergeValues, parseValues, setValue, typedText } from '../read/merge-values.ts';
-import type { NoteBook } from '../read/notes.ts';
+import { noteFailure, type NoteBook } from '../read/notes.ts';
 import { withVersion } from '../read/chart-version.ts';
 import { namespaceUnit } from '../read/namespace-unit.ts';
 import { renderChart } from '../read/render-chart.ts';
@@ -29,13 +29,27 @@ export type ReleaseContext = {
   readonly notes: NoteBook;
 };
 
-/** A HelmRelease as a unit, and the namespace that Helm creates for it. Empty for one that cannot be written. */
+/** A HelmRelease as a unit, and the namespace that Helm creates for it. Empty, with a note, for one that cannot be written. */
 export const readHelmRelease = async (
   release: PlacedManifest,
-  { all, sources, options, notes }: ReleaseContext,
+  context: ReleaseContext,
 ): Promise<readonly Unit[]> => {
   const { value, at } = release;
   const subject = `HelmRelease ${namespaceOf(value) ?? ''}/${nameOf(value)}`;
+  try {
+    return await renderRelease(release, subject, context);
+  } catch (error) {
+    noteFailure(error, at, subject, context.notes);
+    return [];
+  }
+};
+
+const renderRelease = async (
+  release: PlacedManifest,
+  subject: string,
+  { all, sources, options, notes }: ReleaseContext,
+): Promise<readonly Unit[]> => {
+  const { value, at } = release;
   const unmapped = (what: string, todo: string): readonly Unit[] => {
     notes.add('unmapped', at, subject, { what, todo });
     return [];
@@ -135,7 +149,9 @@ const fromSpec = (spec: Manifest, own: string | undefined, sources: FluxSources)
   const path = cleanFolder(chart);
   if (!tree.files.has(posix.join(path, 'Chart.yaml'))) return `there is no chart in ${chart}`;
   const values = files
-    .map((file) => parseValues(tree.files.get(cleanFolder(file)) ?? ''))
+    .map((file) =>
+      parseValues(tree.files.get(cleanFolder(file)) ?? '', { file: tree.shown(cleanFolder(file)) }),
+    )
     .reduce<Manifest>(mergeValues, {});
   return { chart: { from: 'tree', tree, path }, values };
 };
@@ -163,7 +179,7 @@ const valuesOf = (
     );
     const text = kind === 'ConfigMap' ? textAt(found?.value, 'data', key) : undefined;
     const read: unknown =
-      text === undefined || path !== undefined ? text && typedText(text) : parse(text, { merge: true });
+      text === undefined || path !== undefined ? text && typedText(text) : parseText(text, found?.at ?? at);
     const next =
       path === undefined ? mergeable(values, read) : text !== undefined && setValue(values, path, read);
     if (next) values = next;

@@ -242,8 +242,9 @@ const chartValues = (
 ): Manifest | undefined => {
   let values: Manifest = {};
   for (const file of listAt(spec, 'helm', 'valuesFiles').filter((one) => typeof one === 'string')) {
-    const bytes = tree.files.get(posix.join(bundle.path, file));
-    if (bytes) values = mergeValues(values, parseValues(bytes));
+    const path = posix.join(bundle.path, file);
+    const bytes = tree.files.get(path);
+    if (bytes) values = mergeValues(values, parseValues(bytes, { file: tree.shown(path) }));
     else
       notes.add('decide', bundle.at, subject, {
         what: `the values file ${file} is not in the repository`,

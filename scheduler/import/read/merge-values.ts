@@ -1,6 +1,7 @@
-import { parse } from 'yaml';
+import type { Place } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
+import { parseText } from './parse-text.ts';
 
 /** As Helm lays values over each other: mappings key by key, all else replaced. A null stays, so that it removes a chart's default. */
 export const mergeValues = (below: Manifest, above: Manifest): Manifest => {
@@ -12,9 +13,12 @@ export const mergeValues = (below: Manifest, above: Manifest): Manifest => {
   return merged;
 };
 
-/** The values of a file or of text; none where it is not a mapping. */
-export const parseValues = (text: string | Buffer): Manifest => {
-  const read: unknown = parse(text.toString(), { merge: true });
+/**
+ * The values of a file or of text; none where it is not a mapping.
+ * @throws FleetError CONFIG_INVALID
+ */
+export const parseValues = (text: string | Buffer, at: Place): Manifest => {
+  const read = parseText(text, at);
   return isRecord(read) ? read : {};
 };
 

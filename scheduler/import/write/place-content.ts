@@ -3,6 +3,7 @@ import { stringify } from 'yaml';
 import { defined } from '#bundles/defined';
 import type { ChartContent, FolderContent, Manifest, Unit } from '../imported.ts';
 import { substituteFile } from '../flux/substitute.ts';
+import type { YamlMistake } from '../read/edit-documents.ts';
 import type { NoteBook } from '../read/notes.ts';
 import { filesBelow } from '../read/render-chart.ts';
 import { listingText, overlayFor } from '../read/render-folder.ts';
@@ -58,7 +59,11 @@ const putClean = (
     beside,
   }: { readonly unit: Unit; readonly set: string; readonly notes: NoteBook; readonly beside?: SurveyedText },
 ): void => {
-  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), set, beside);
+  const { bytes, leftOut, mistake } = withoutSecrets(Buffer.from(text), set, beside);
+  if (mistake) {
+    noteMistake(notes, at, path, mistake);
+    return;
+  }
   for (const { subject, keys } of leftOut) noteLeftOut(notes, at, { subject, keys, set });
   put(files, path, bytes);
 };
@@ -77,6 +82,13 @@ const noteLeftOut = (
     todo: subject.startsWith('HelmRelease')
       ? 'Let the chart name an existing Secret'
       : `Set them at each site: fleet-scheduler secrets set --name ${set}, with the keys that its annotation names`,
+  });
+
+/** Notes a file that is not copied, because Secrets in it cannot be found. The build holds the package without it. */
+const noteMistake = (notes: NoteBook, at: Unit['at'], subject: string, { message }: YamlMistake): void =>
+  notes.add('decide', at, subject, {
+    what: `it is not copied: its YAML has a mistake (${message}), so that Secrets in it cannot be found`,
+    todo: 'Correct it and import again',
   });
 
 const placeChart = (
@@ -163,7 +175,9 @@ const placeFolder = (
     for (const one of clean.unused) unused.add(posix.join(posix.dirname(file), one));
     for (const { subject, line, keys } of clean.leftOut)
       noteLeftOut(notes, { file: tree.shown(file), line }, { subject, keys, set });
-    if (!survey.isLeftOut(file)) put(files, posix.join(root, file), clean.bytes);
+    if (clean.mistake)
+      noteMistake(notes, { ...clean.mistake.at, file: tree.shown(file) }, file, clean.mistake);
+    else if (!survey.isLeftOut(file)) put(files, posix.join(root, file), clean.bytes);
   }
   for (const file of unused) files.delete(posix.join(root, file));
   if (listing !== undefined) put(files, posix.join(root, listingFile), listing);

@@ -3,7 +3,7 @@ import { Document, isMap, isScalar, isSeq, visit, type YAMLMap, type YAMLSeq } f
 import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
-import { documentsOf, textOf } from '../read/edit-documents.ts';
+import { readDocuments, textOf, type YamlMistake } from '../read/edit-documents.ts';
 import { textAt } from '../read/manifests.ts';
 import {
   envFilesOf,
@@ -62,6 +62,8 @@ export type WithoutSecrets = {
   readonly leftOut: readonly LeftOut[];
   /** Files that only generators of Secrets read. */
   readonly unused: readonly string[];
+  /** Of a text, or of a patch inside of it, whose Secrets cannot be found for it. The text must not be copied. */
+  readonly mistake?: YamlMistake | undefined;
 };
 
 /** Place of a text among the files of a target. */
@@ -100,10 +102,12 @@ const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
     leftOut: [],
     unused: [],
     changed: false,
+    mistake: undefined,
     plain: (node) => node.toJS(current ?? new Document()) as Manifest,
     lineOf: (node) => text.slice(0, node.range?.[0] ?? 0).split('\n').length,
   };
-  const documents = documentsOf(bytes);
+  const { documents, mistake } = readDocuments(bytes, cleaning.path);
+  made.mistake = mistake;
   for (const document of documents) {
     const { contents } = document;
     current = document;
@@ -113,13 +117,14 @@ const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
   const { leftOut, unused, changed } = made;
   const isEmpty =
     changed && documents.every(({ contents }) => isSeq(contents) && contents.items.length === 0);
-  return { bytes: changed ? textOf(documents) : bytes, leftOut, unused, isEmpty };
+  return { bytes: changed ? textOf(documents) : bytes, leftOut, unused, mistake: made.mistake, isEmpty };
 };
 
 type Made = {
   readonly leftOut: LeftOut[];
   readonly unused: string[];
   changed: boolean;
+  mistake: YamlMistake | undefined;
   /** A node of the document that is read, with its aliases resolved. */
   readonly plain: (node: YAMLMap) => Manifest;
   readonly lineOf: (node: { readonly range?: readonly number[] | null | undefined }) => number;
@@ -258,6 +263,10 @@ const cleanPatch = (patch: unknown, cleaning: Cleaning, made: Made): boolean => 
   }
   if (!isScalar(patch) || typeof patch.value !== 'string') return true;
   const inner = clean(Buffer.from(patch.value), cleaning);
+  if (inner.mistake) {
+    const { message, at } = inner.mistake;
+    made.mistake ??= { message, at: { file: at.file, line: made.lineOf(patch) } };
+  }
   const text = inner.bytes.toString('utf8');
   if (text === patch.value) return true;
   patch.value = text;

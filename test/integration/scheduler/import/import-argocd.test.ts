@@ -274,6 +274,56 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
     );
   });
 
+  it.each([
+    ['a comment without a space before it', 'stringData:\n  password: "correct-horse"#old\n'],
+    ['a text continued at the start of a line', 'stringData:\n  password: "correct-horse\nbattery"\n'],
+  ])('holds a file that Kustomize reads and the import cannot: %s', async (_, secret) => {
+    const { report, files } = await importThese({
+      'a.yaml': application('db', source('db')),
+      'db/kustomization.yaml': 'resources: [db.yaml, db-tls.yaml]\n',
+      'db/db.yaml': deployment('db'),
+      'db/db-tls.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: db}\n${secret}`,
+    });
+    expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(notesOf(report, 'decide')).toEqual([
+      expect.stringMatching(
+        /^db\/db-tls\.yaml:\d db\/db-tls\.yaml: it is not copied: its YAML has a mistake/,
+      ) as string,
+    ]);
+    expect(summary(report)).toContainEqual(
+      expect.stringMatching(/^in-cluster: held .*db-tls\.yaml/) as string,
+    );
+  });
+
+  it('names a text with a mistake by its place and reads the others', async () => {
+    const { report } = await importThese({
+      ...chart('charts/web'),
+      'charts/web/edge.yaml': 'motto: [\n',
+      'a.yaml': application('a', source('charts/web', '    helm: {valueFiles: [edge.yaml]}\n')),
+      'b.yaml': application('b', source('charts/web', "    helm: {values: 'motto: ['}\n")),
+      'c.yaml': application('c', source('charts/web')),
+      'd/broken.yaml': 'site: [\n',
+      'd/whole.json': '{"site": "north"}',
+      'd.yaml': applicationSet(
+        'd',
+        `  generators: [{git: {repoURL: ${HERE}, revision: HEAD, files: [{path: d/*}]}}]\n${template('d-{{site}}', 'charts/web', '{name: edge-1, namespace: d}')}`,
+      ),
+      'e.yaml': applicationSet(
+        'e',
+        `  goTemplate: true\n  generators: [{list: {elements: [{site: south}]}}]\n${template('e', 'charts/web', '{name: edge-1, namespace: e}')}  templatePatch: 'spec: ['\n`,
+      ),
+    });
+    const mistake =
+      'its YAML has a mistake: Flow sequence in block collection must be sufficiently indented and end with a ]';
+    expect(notesOf(report, 'unmapped')).toEqual([
+      `b.yaml:1 Application b: ${mistake}`,
+      `charts/web/edge.yaml:2 Application a: ${mistake}`,
+      `d/broken.yaml:2 ApplicationSet d: ${mistake}`,
+      `e.yaml:1 ApplicationSet e: ${mistake}`,
+    ]);
+    expect(summary(report)).toEqual(['edge-1: 1 equal', 'in-cluster: 2 equal']);
+  });
+
   it('keeps clusters apart that have one host', async () => {
     const on = (id: string, text: string): string =>
       text.replace('https://kubernetes.default.svc', `https://rancher.example:8443/k8s/clusters/${id}/`);

@@ -1,0 +1,31 @@
+import { LineCounter, parse, YAMLError } from 'yaml';
+import { FleetError, type Place } from '#bundles/errors';
+
+/**
+ * The value of a YAML text of the repository, read as Helm and Argo CD do: the last of equal keys counts.
+ * @param at the file, or the object that has the text in a field
+ * @throws FleetError CONFIG_INVALID
+ */
+export const parseText = (text: string | Buffer, at: Place): unknown => {
+  const lineCounter = new LineCounter();
+  try {
+    return parse(text.toString(), {
+      lineCounter,
+      prettyErrors: false,
+      logLevel: 'error',
+      merge: true,
+      uniqueKeys: false,
+    });
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    // The place of an object has a line of its own: its text begins somewhere below.
+    const place =
+      error instanceof YAMLError && at.line === undefined ? placeOf(error, lineCounter, at.file) : at;
+    throw new FleetError('CONFIG_INVALID', `its YAML has a mistake: ${error.message}`, { at: place });
+  }
+};
+
+export const placeOf = (error: YAMLError, lineCounter: LineCounter, file: string): Place => {
+  const { line, col } = lineCounter.linePos(error.pos[0]);
+  return { file, line, column: col };
+};
