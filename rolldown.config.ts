@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
-import { AS_FUNCTION } from './bundling/as-function.ts';
+import { AS_FUNCTION, COMPILED_LATE } from './bundling/as-function.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
@@ -58,6 +58,7 @@ const undiciInParts = (): Plugin => {
 export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
+  optimization: COMPILED_LATE,
   // undici leaves out its second HTTP parser, an experiment that UNDICI_USE_MILO turns on, where esbuildDetection is defined.
   transform: { define: { esbuildDetection: 'true' } },
   plugins: [

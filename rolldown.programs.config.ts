@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { type BuildOptions, defineConfig, type Plugin } from 'rolldown';
-import { AS_FUNCTION } from './bundling/as-function.ts';
+import { AS_FUNCTION, COMPILED_LATE } from './bundling/as-function.ts';
 import { pageBeside } from './bundling/build-page.ts';
 import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
@@ -25,6 +25,7 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
     cwd: ROOT,
     input: join(ROOT, folder, 'main.ts'),
     platform: 'node',
+    optimization: COMPILED_LATE,
     plugins: [
       sqliteBeside(out),
       lazyNodeModules(),

@@ -7,3 +7,9 @@ export const AS_FUNCTION = {
   // Functions keep their names: stack traces of a machine far away are read by people.
   minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
 } as const;
+
+/**
+ * Otherwise rolldown writes each module in parentheses, and V8 compiles such a function at once. A command evaluates a few hundred of the
+ * modules of its program: the others would lie in memory and in the compile cache, which each start reads whole.
+ */
+export const COMPILED_LATE = { pifeForModuleWrappers: false } as const;

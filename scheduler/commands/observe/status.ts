@@ -2,10 +2,8 @@ import { pipeline } from 'node:stream/promises';
 import { Flags } from '@oclif/core';
 import { parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
-import { readConfiguration } from '../../settings/configuration.ts';
+import { type Configuration, readConfiguration } from '../../settings/configuration.ts';
 import { configurationFlags, hubFlags } from '../../settings/configuration-flags.ts';
-import { platformOptions } from '../../load/platform/platform-options.ts';
-import { readPromotion } from '../../hub/promote/facts/link.ts';
 import { openHub } from '../../hub/open-hub.ts';
 import { parseLimit } from '../../hub/page.ts';
 import { readStatus } from '../../hub/questions/status/read-status.ts';
@@ -46,14 +44,7 @@ export default class Status extends FleetCommand {
     const configuration = await readConfiguration(flags, process.cwd());
     await using hub = await openHub(configuration);
     // Only if asked for: the configuration file of a hub names its platform, too, and reading that takes time.
-    const platform =
-      flags.platform === undefined
-        ? undefined
-        : (
-            await readPromotion(
-              platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal: this.signal }),
-            )
-          ).freshnessPolicies;
+    const platform = flags.platform === undefined ? undefined : await freshnessOf(configuration, this.signal);
     const options = { signal: this.signal, platform };
     if (flags.limit !== undefined || flags.cursor !== undefined) {
       const page = { limit: parseLimit(flags.limit), cursor: flags.cursor };
@@ -76,3 +67,11 @@ export default class Status extends FleetCommand {
     else super.logJson(json);
   }
 }
+
+/** The FreshnessPolicies of the platform. What reads a platform is loaded for it alone. */
+const freshnessOf = async (configuration: Configuration, signal: AbortSignal) => {
+  const { platformOptions } = await import('../../load/platform/platform-options.ts');
+  const { readPromotion } = await import('../../hub/promote/facts/link.ts');
+  const options = platformOptions(configuration, { cwd: process.cwd(), env: process.env, signal });
+  return (await readPromotion(options)).freshnessPolicies;
+};

@@ -11,7 +11,6 @@ import { readConfiguration } from '../../settings/configuration.ts';
 import { hubFlags } from '../../settings/configuration-flags.ts';
 import { personFlags, personAndReason } from '../person-flags.ts';
 import { changeMany, refuseAny } from './change-many.ts';
-import { setInRepository } from './set-in-repository.ts';
 
 export default class SitesImport extends FleetCommand {
   static override description =
@@ -56,6 +55,7 @@ export default class SitesImport extends FleetCommand {
     const values = toSelected({}, given);
     const { dryRun, now } = options;
     const terms = { configuration, values, env: process.env, signal: this.signal, now, dryRun };
+    const { setInRepository } = await import('./set-in-repository.ts');
     return await setInRepository(hub, terms, speaker);
   }
 }

@@ -23,7 +23,6 @@ import { appendToLog } from '../append-to-log.ts';
 import { personAndReason, optionalRemovalReasonFlags, requireReason } from '../person-flags.ts';
 import { checkChanges, decidesInRepository } from '../../hub/promote/values/change-values.ts';
 import { changeMany, type ManyOptions, proposeReviewed, refuseAny } from './change-many.ts';
-import { setInRepository } from './set-in-repository.ts';
 
 export default class SitesSet extends FleetCommand {
   static override description =
@@ -194,6 +193,8 @@ export default class SitesSet extends FleetCommand {
     const at = { env, signal: this.signal, now: this.readNow(flags.now), dryRun: flags['dry-run'] };
     const { set = {}, unset = [] } = changes[0] ?? {};
     const values = [{ siteSelector, set, unset, changes }];
+    // It brings the whole build; a change at the hub starts without it.
+    const { setInRepository } = await import('./set-in-repository.ts');
     return await setInRepository(hub, { configuration, values, ...at }, this.#speaker);
   }
 

@@ -1,6 +1,6 @@
 import { defined } from '#bundles/defined';
 import { formatChannel } from '#bundles/names';
-import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
+import { fingerprintOfStored } from '#bundles/trust/keys/key';
 import type { Change } from '../changes/note-change.ts';
 import type { AgentRow } from '../store/tables.ts';
 import { channelOf, labelsOf } from './agent-record.ts';
@@ -9,7 +9,7 @@ import { channelOf, labelsOf } from './agent-record.ts';
 export const describeAgent = (row: AgentRow): NonNullable<Change['new']> => ({
   channel: formatChannel(channelOf(row)),
   labels: { ...labelsOf(row) },
-  ...(row.follower === null ? { key: fingerprint(parsePublicKey(row.key)) } : { follower: row.follower }),
+  ...(row.follower === null ? { key: fingerprintOfStored(row.key) } : { follower: row.follower }),
   ...defined({ recipient: row.recipient ?? undefined, freshnessSeconds: row.freshness_seconds ?? undefined }),
   enrolledAt: row.enrolled_at,
   ...defined({ revokedAt: row.revoked_at ?? undefined, release: row.release_version ?? undefined }),

@@ -4,7 +4,7 @@ import { parseJson } from '#bundles/json/parse-json';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { type Channel, formatChannel } from '#bundles/names';
 import type { SiteAgent } from '#bundles/formats/statements/predicates';
-import { fingerprint, parsePublicKey } from '#bundles/trust/keys/key';
+import { fingerprintOfStored } from '#bundles/trust/keys/key';
 import type { RebootRequired, RebootState } from '../store/reboot-state.ts';
 import type { Database, FollowerKind } from '../store/tables.ts';
 import { channelOf, freshnessOf, type Labels, labelsOf } from './agent-record.ts';
@@ -76,7 +76,7 @@ export const listSites = async (db: Database, fleet: string): Promise<readonly L
           .toSorted((a, b) => compareBytes(a.name, b.name))
           .map((agent) => ({
             agent: agent.name,
-            fingerprint: agent.follower === null ? fingerprint(parsePublicKey(agent.key)) : '',
+            fingerprint: agent.follower === null ? fingerprintOfStored(agent.key) : '',
             follower: agent.follower,
             channel: channelOf(agent),
             labels: labelsOf(agent),

@@ -6,8 +6,6 @@ import { describeDatabase, isDatabaseUrl } from '../../settings/database-url.ts'
 import { migrate } from './migrate.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { withNamedErrors } from './name-errors.ts';
-import { openPostgres, postgresError } from './postgres-dialect.ts';
-import { takeSessionLock } from './session-lock.ts';
 import { openSqlite, sqliteError } from './sqlite-dialect.ts';
 import type { Database, Tables, Tx } from './tables.ts';
 
@@ -54,7 +52,7 @@ const STATEMENT_TIMEOUT_MS = 120_000;
  */
 export const openStore = async (place: string, fleet: string, options: StoreOptions = {}): Promise<Store> => {
   const name = describeDatabase(place);
-  const storeError = isDatabaseUrl(place) ? postgresError : sqliteError;
+  const storeError = isDatabaseUrl(place) ? (await loadPostgres()).postgresError : sqliteError;
   let silenceMs = 0;
   const db = await openDatabase(place, options, () => silenceMs);
   try {
@@ -94,8 +92,10 @@ const CLAIMS = 0x666c6565;
 
 const claimInPostgres =
   (url: string): Store['claim'] =>
-  (name) =>
-    takeSessionLock(url, { key: `${CLAIMS}, hashtext($1)`, name });
+  async (name) => {
+    const { takeSessionLock } = await import('./session-lock.ts');
+    return await takeSessionLock(url, { key: `${CLAIMS}, hashtext($1)`, name });
+  };
 
 /** One process serves a SQLite file. */
 const claimFile = (): Store['claim'] => {
@@ -107,6 +107,9 @@ const claimFile = (): Store['claim'] => {
   };
 };
 
+/** The client of PostgreSQL is loaded for its databases alone: commands with a file start without it. */
+const loadPostgres = () => import('./postgres-dialect.ts');
+
 const openDatabase = async (
   place: string,
   { log }: StoreOptions,
@@ -114,8 +117,10 @@ const openDatabase = async (
 ): Promise<Database> => {
   const asking = `asking ${describeDatabase(place)}`;
   const open = (dialect: Dialect): Database => new Kysely<Tables>(defined({ dialect, log }));
-  if (isDatabaseUrl(place))
+  if (isDatabaseUrl(place)) {
+    const { openPostgres, postgresError } = await loadPostgres();
     return open(withNamedErrors(openPostgres(place, silenceMs), postgresError, asking));
+  }
   try {
     return open(withNamedErrors(await openSqlite(place), sqliteError, asking));
   } catch (error) {
@@ -132,6 +137,7 @@ const hasContent = (file: string): boolean => (statSync(file, { throwIfNoEntry: 
 export const storeExists = async (place: string): Promise<boolean> => {
   // SQLite takes an empty file for a new database. That of a running hub is empty until its log is copied into it.
   if (!isDatabaseUrl(place)) return [place, `${place}-wal`].some(hasContent);
+  const { openPostgres, postgresError } = await loadPostgres();
   const db = new Kysely<unknown>({ dialect: openPostgres(place) });
   try {
     const { rows } = await sql<{ found: boolean }>`select to_regclass('fleet') is not null as found`.execute(

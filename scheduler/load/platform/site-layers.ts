@@ -3,6 +3,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, formatPlace } from '#bundles/errors';
 import { allowsName } from '#bundles/formats/bounds/package-bounds';
 import { inParallel } from '#bundles/in-parallel';
+import { labelCount } from '../../model/label-count.ts';
 import type { Location } from '../../model/location.ts';
 import type {
   DeclaredSite,
@@ -70,13 +71,6 @@ export const readSiteLayers = async (
 
 /** Number of repositories read at the same time. */
 const WIDTH = 16;
-
-/** How many labels of cluster type, deployment target, site and agent select a layer. */
-export const labelCount = ({
-  selector,
-  siteSelector,
-}: Pick<SiteLayer, 'selector' | 'siteSelector'>): number =>
-  Object.keys(selector).length + Object.keys(siteSelector).length;
 
 /** Base before environment, then fewer selecting labels before more. Equal ones are in an order only for equal results: they must not differ. */
 const bySpecificity = (a: SiteLayer, b: SiteLayer): number => {

@@ -1,6 +1,6 @@
 import { isSameJson } from '#bundles/json/is-same-json';
 import type { Place } from '#bundles/errors';
-import { labelCount } from '../../load/platform/site-layers.ts';
+import { labelCount } from '../../model/label-count.ts';
 import type { ConfigValue, SiteLayer } from '../../model/model.ts';
 import { entriesOf, isList, isMapping, plainValue, type AnyMapping } from '../../model/plain-value.ts';
 import { placeOfValue } from './explain-config.ts';

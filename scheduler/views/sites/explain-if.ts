@@ -3,7 +3,7 @@ import { parseValue } from '#bundles/formats/author-schema/parse-value';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
 import { formatChannel } from '#bundles/names';
-import { labelCount } from '../../load/platform/site-layers.ts';
+import { labelCount } from '../../model/label-count.ts';
 import type { ReleasedLayers } from '../../load/releases/site-layers-document.ts';
 import type { Labels, SiteLayer } from '../../model/model.ts';
 import { matchesSite } from '../../plan/compose/compose-site.ts';

@@ -1,7 +1,7 @@
 import { canonicalJson } from '#bundles/json/canonical';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { type Channel, formatChannel } from '#bundles/names';
-import { labelCount } from '../../../load/platform/site-layers.ts';
+import { labelCount } from '../../../model/label-count.ts';
 import type { ReleasedLayers } from '../../../load/releases/site-layers-document.ts';
 import type { Labels, SiteLayer } from '../../../model/model.ts';
 import { labelsForLayers, type LayeredAgent } from '../../compose/compose-site.ts';

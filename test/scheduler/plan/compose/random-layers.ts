@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { labelCount } from '../../../../scheduler/load/platform/site-layers.ts';
+import { labelCount } from '../../../../scheduler/model/label-count.ts';
 import type { ConfigValue, Labels, SiteLayer, Value } from '../../../../scheduler/model/model.ts';
 import type { Taker } from '../../../../scheduler/plan/compose/compose-site.ts';
 
