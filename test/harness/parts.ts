@@ -5,24 +5,29 @@ import { age } from './parts/age.ts';
 import { airGap } from './parts/air-gap.ts';
 import { alertmanager } from './parts/alertmanager.ts';
 import { ansible } from './parts/ansible.ts';
+import { ansible221 } from './parts/ansible-2-21.ts';
 import { ansibleCollections } from './parts/ansible-collections.ts';
 import { argoCd } from './parts/argo-cd.ts';
 import { busybox } from './parts/busybox.ts';
 import { cacheDirectory } from './parts/cache-folder.ts';
 import { chromium } from './parts/chromium.ts';
 import { containerd } from './parts/containerd.ts';
+import { containerd17 } from './parts/containerd-1-7.ts';
 import { containerd2 } from './parts/containerd-2.ts';
 import { cosign } from './parts/cosign.ts';
 import { debianMirror } from './parts/debian-mirror.ts';
+import { distribution3 } from './parts/distribution-3.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
 import { factoryBase13 } from './parts/factory-base-13.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
 import { helm } from './parts/helm.ts';
+import { helm4 } from './parts/helm-4.ts';
 import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
+import { kapp } from './parts/kapp.ts';
 import { kube } from './parts/kube.ts';
 import { kube137 } from './parts/kube-1-37.ts';
 import { kustomize } from './parts/kustomize.ts';
@@ -60,6 +65,7 @@ const PARTS = {
   airGap,
   alertmanager,
   ansible,
+  ansible221,
   ansibleCollections,
   jsonSchemaSuite,
   kalypsoCases,
@@ -68,6 +74,7 @@ const PARTS = {
   skopeo,
   debianMirror,
   dockerRegistry,
+  distribution3,
   ociregistry,
   grafanaSchema,
   pythonTuf,
@@ -79,11 +86,14 @@ const PARTS = {
   busybox,
   chromium,
   containerd,
+  containerd17,
   containerd2,
   faketime,
   flux,
   helm,
+  helm4,
   k3d,
+  kapp,
   kube,
   kube137,
   kustomize,

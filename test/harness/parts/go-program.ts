@@ -8,8 +8,10 @@ import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
 export type GoProgram = Pick<Part, 'title' | 'variable'> & {
-  /** The name of the program, and of its folder in the cache. */
+  /** The name of the program, and of its folder in the cache unless `folder` is given. */
   readonly name: string;
+  /** Where another part is a version of the same program. */
+  readonly folder?: string;
   readonly path: string;
   readonly version: string;
   /** Arguments that make it say its version: proof that it runs here. */
@@ -17,8 +19,16 @@ export type GoProgram = Pick<Part, 'title' | 'variable'> & {
 };
 
 /** A program of one file, built from its Go module at one version and kept in the cache. */
-export const goProgram = ({ title, variable, name, path, version, proof }: GoProgram): Part => {
-  const family = (machine: Machine): string => join(machine.cache, name);
+export const goProgram = ({
+  title,
+  variable,
+  name,
+  folder = name,
+  path,
+  version,
+  proof,
+}: GoProgram): Part => {
+  const family = (machine: Machine): string => join(machine.cache, folder);
   const program = (machine: Machine): string => join(family(machine), `go-${version}`, 'bin', name);
   return {
     title,

@@ -15,7 +15,7 @@ export type PackagedProgram = Pick<Part, 'title' | 'variable'> & {
   readonly folder?: string;
   /** The program in it, where it is not called like the package. */
   readonly program?: string;
-  readonly suite: 'bookworm' | 'sid';
+  readonly suite: 'bookworm' | 'trixie' | 'sid';
   /** Arguments that make it say its version: proof that it runs here. */
   readonly proof: readonly string[];
   /** Where Debian does not have it: the same program from the Go module proxy. */

@@ -16,17 +16,25 @@ export type RancherFleetOptions = {
   readonly helm: string;
   /** kubectlOf */
   readonly kubectl: string;
-  /** Ports of this machine that its agent needs beside that of the API server. */
+  /** Ports of this machine that its agents need beside those of the API servers. */
   readonly reaches?: readonly number[];
-  /** Of the one Cluster that follows. */
+  /** The Clusters that follow, by name. */
+  readonly clusters: Readonly<Record<string, Follower>>;
+};
+
+export type Follower = {
   readonly labels: Readonly<Record<string, string>>;
+  /** What its agent applies to. */
+  readonly cluster: Cluster;
 };
 
 export type RancherFleet = AsyncDisposable & {
   /** The last lines of each program. */
   readonly tail: () => string;
-  /** What its agent has said. */
-  readonly agentLog: () => Promise<string>;
+  /** What the agent of a Cluster has said. */
+  readonly agentLog: (name: string) => Promise<string>;
+  /** The namespace that the management cluster has for a Cluster. */
+  readonly namespaceOf: (name: string) => string;
   /** Does what the Job of a GitRepo would do. */
   readonly runGitJob: (gitRepo: string) => Promise<void>;
 };
@@ -58,12 +66,12 @@ const KINDS = [
 type Document = { readonly kind?: string; readonly metadata?: object; readonly spec?: object };
 
 /**
- * Rancher Fleet's controllers and the agent of one Cluster, outside of the cluster that is both theirs and the one that follows. Its agent
- * listens on fixed ports of all addresses, so it has a network of its own, for which it needs root.
+ * Rancher Fleet's controllers and the agents of some Clusters, outside of the clusters that they apply to. An agent listens on fixed ports of all
+ * addresses, so each has a network of its own, for which it needs root. @param cluster of the controllers; it may be one of those that follow
  */
 export const startRancherFleet = async (
   cluster: Cluster,
-  { rancherFleet, helm, kubectl, labels, reaches = [] }: RancherFleetOptions,
+  { rancherFleet, helm, kubectl, clusters, reaches = [] }: RancherFleetOptions,
 ): Promise<RancherFleet> => {
   await using cleanup = new AsyncDisposableStack();
   const work = cleanup.use(await temporaryDirectory('rancher-fleet'));
@@ -108,59 +116,80 @@ export const startRancherFleet = async (
   controller('helmops', 'helmops', ...quiet);
   controller('gitjob', 'gitjob', ...quiet, '--listen', '127.0.0.1:0');
 
-  const path = `/apis/fleet.cattle.io/v1alpha1/namespaces/${CLUSTERS}/clusters`;
-  const made = await cluster.request('POST', path, {
-    apiVersion: 'fleet.cattle.io/v1alpha1',
-    kind: 'Cluster',
-    metadata: { name: 'edge', labels },
-    spec: {},
-  });
-  if (made.status !== 201) throw new FleetError('IO', `no Cluster: ${JSON.stringify(made.body)}`);
-  let namespace: string | undefined;
-  await awaitReady(
-    components,
-    async () => {
-      const { body } = await cluster.request('GET', `${path}/edge`);
-      namespace = (body as { readonly status?: { readonly namespace?: string } }).status?.namespace;
-      return (
-        namespace !== undefined &&
-        (await cluster.request('GET', `/api/v1/namespaces/${namespace}`)).status === 200
-      );
-    },
-    AbortSignal.timeout(READY_MS),
-  );
-  await applyYaml(cluster, await accessOf(cluster, namespace ?? ''));
+  const namespaces = new Map<string, string>();
+  for (const [name, { labels }] of Object.entries(clusters))
+    namespaces.set(name, await register(cluster, name, labels, components));
+  const namespaceOf = (name: string): string => namespaces.get(name) ?? '';
 
-  const ports = [Number(new URL(cluster.server).port), ...reaches];
+  const servers = [cluster, ...Object.values(clusters).map((one) => one.cluster)];
+  const ports = [...new Set([...servers.map(({ server }) => Number(new URL(server).port)), ...reaches])];
   for (const port of ports) {
     const server = passOn(port).listen(join(work.path, `${port}.sock`));
     cleanup.defer(() => void server.close());
   }
-  start('fleetagent', { AGENT_SCOPE: SYSTEM, CHECKIN_INTERVAL: '15s', FLEET_AGENT_REPLICA_COUNT: '1' }, [
-    'unshare',
-    '--net',
-    process.execPath,
-    join(import.meta.dirname, 'in-own-network.ts'),
-    work.path,
-    ports.join(','),
-    join(rancherFleet, 'fleetagent'),
-    '--leader-elect=false',
-  ]);
+  for (const [name, { cluster: own }] of Object.entries(clusters)) {
+    await own.request('POST', '/api/v1/namespaces', { metadata: { name: SYSTEM } });
+    await applyYaml(own, await accessOf(cluster, name, namespaceOf(name)));
+    const settings = { AGENT_SCOPE: SYSTEM, CHECKIN_INTERVAL: '15s', FLEET_AGENT_REPLICA_COUNT: '1' };
+    start(agentOf(name), { ...settings, KUBECONFIG: own.kubeconfig }, [
+      'unshare',
+      '--net',
+      process.execPath,
+      join(import.meta.dirname, 'in-own-network.ts'),
+      work.path,
+      ports.join(','),
+      join(rancherFleet, 'fleetagent'),
+      '--leader-elect=false',
+    ]);
+  }
   const log = (name: string): string => join(work.path, `${name}.log`);
   for (const kind of ['jobs', 'configmaps'])
     start(kind, {}, [kubectl, 'get', kind, `--namespace=${CLUSTERS}`, '--watch', '--output=json']);
   const seen = { jobs: log('jobs'), configMaps: log('configmaps') };
   const moved = cleanup.move();
   return {
-    agentLog: () => readFile(log('fleetagent'), 'utf8'),
+    agentLog: (name) => readFile(log(agentOf(name)), 'utf8'),
+    namespaceOf,
     runGitJob: (gitRepo) => runGitJob(gitRepo, { rancherFleet, kubeconfig: cluster.kubeconfig, seen }),
     tail: () => components.map(({ name, tail }) => `${name}: ${tail()}`).join('\n'),
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
 };
 
-/** What a Cluster's registration would give its agent. */
-const accessOf = async (cluster: Cluster, namespace: string): Promise<string> => {
+const agentOf = (name: string): string => `fleetagent-${name}`;
+
+/** Makes a Cluster. @returns the namespace that the controllers made for it */
+const register = async (
+  cluster: Cluster,
+  name: string,
+  labels: Readonly<Record<string, string>>,
+  components: readonly Component[],
+): Promise<string> => {
+  const path = `/apis/fleet.cattle.io/v1alpha1/namespaces/${CLUSTERS}/clusters`;
+  const made = await cluster.request('POST', path, {
+    apiVersion: 'fleet.cattle.io/v1alpha1',
+    kind: 'Cluster',
+    metadata: { name, labels },
+    spec: {},
+  });
+  if (made.status !== 201) throw new FleetError('IO', `no Cluster: ${JSON.stringify(made.body)}`);
+  let namespace = '';
+  await awaitReady(
+    components,
+    async () => {
+      const { body } = await cluster.request('GET', `${path}/${name}`);
+      namespace = (body as { readonly status?: { readonly namespace?: string } }).status?.namespace ?? '';
+      return (
+        namespace !== '' && (await cluster.request('GET', `/api/v1/namespaces/${namespace}`)).status === 200
+      );
+    },
+    AbortSignal.timeout(READY_MS),
+  );
+  return namespace;
+};
+
+/** What a Cluster's registration would give its agent: the access to the cluster of the controllers. */
+const accessOf = async (cluster: Cluster, called: string, namespace: string): Promise<string> => {
   const config = parse(await readFile(cluster.kubeconfig, 'utf8')) as {
     readonly clusters: readonly [
       { readonly name: string; readonly cluster: Readonly<Record<string, string>> },
@@ -182,7 +211,7 @@ const accessOf = async (cluster: Cluster, namespace: string): Promise<string> =>
     kubeconfig,
     deploymentNamespace: namespace,
     clusterNamespace: CLUSTERS,
-    clusterName: 'edge',
+    clusterName: called,
   };
   return [
     { apiVersion: 'v1', kind: 'Secret', metadata, stringData: data },

@@ -22,6 +22,7 @@ import {
   sourceOf,
 } from '../../agent/images/image-fixture.ts';
 import { type Containerd, startContainerd } from '../../harness/hosts/containerd.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { testProgramFile } from '../../harness/run/program-file.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
@@ -29,7 +30,7 @@ import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 const never = new AbortController().signal;
 
-describeWith(['containerd'], 'images in a real containerd', ({ containerd: program }) => {
+describeOnVersions('containerd', [], 'images in a real containerd', ({ containerd: program }) => {
   let containerd: Containerd;
   let provider: ImageProvider;
   let blobs: Blobs;

@@ -1,7 +1,9 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { appendFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
@@ -10,16 +12,20 @@ import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { kubectlOf } from '../../harness/parts/kube.ts';
 import { type RancherFleet, startRancherFleet } from '../../harness/rancher-fleet/start-rancher-fleet.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
-import { runOrFail, succeed } from '../../harness/run/run-command.ts';
+import { runCommand, runOrFail, succeed } from '../../harness/run/run-command.ts';
 import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
 import { ours } from '../../scheduler/fleet-platform.ts';
+import { startOffice } from '../hub/hub-process.ts';
 
 const PATIENCE = { timeout: 180_000, interval: 500 };
 
 const TEXT =
   'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: text}\ndata: {text: one}\n---\napiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n';
+
+/** Of a kind that no cluster knows. */
+const UNKNOWN = 'apiVersion: lathes.example/v1\nkind: Lathe\nmetadata: {name: lathe}\nspec: {}\n';
 
 const platform = (reconciler: string, manifests: object, settings: object): Record<string, string> => ({
   'platform/fleet.yaml': ours('Fleet', 'halden', 'spec:\n  environments: [{name: prod}]\n'),
@@ -50,12 +56,18 @@ const platform = (reconciler: string, manifests: object, settings: object): Reco
   ),
 });
 
+const channel = (type: string) => ({ 'fleet-ferry/environment': 'prod', 'fleet-ferry/cluster-type': type });
+const follower = (site: string, agent: string) => ({ 'fleet-ferry/site': site, 'fleet-ferry/agent': agent });
+
 const NAMESPACE = 'prod-edge-shop-web';
 const MAP = `/api/v1/namespaces/${NAMESPACE}/configmaps/text`;
 const SERVICE = `/api/v1/namespaces/${NAMESPACE}/services/web`;
 
 describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (paths) => {
+  /** Of the controllers, and of the Cluster `edge`. */
   let cluster: OwnCluster;
+  /** Of the Cluster `press`. */
+  let press: OwnCluster;
   let fleet: RancherFleet;
   let folder: TemporaryDirectory;
   /** Of the repository of charts. */
@@ -65,13 +77,17 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   beforeAll(async () => {
     folder = stack.use(await temporaryDirectory('rancher-fleet-test'));
     cluster = stack.use(await startOwnCluster({ ...paths, nodes: 1 }));
+    press = stack.use(await startOwnCluster({ ...paths, nodes: 0 }));
     const charts = join(folder.path, 'charts');
     await writeFiles(charts, {
       'web/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 1.0.0\n',
       'web/values.yaml': 'text: none\n',
       'web/templates/all.yaml': TEXT.replace('one', '{{ .Values.text }}'),
+      'broken/Chart.yaml': 'apiVersion: v2\nname: web\nversion: 2.0.0\n',
+      'broken/templates/lathe.yaml': UNKNOWN,
     });
-    await runOrFail([paths.helm, 'package', join(charts, 'web'), '--destination', charts]);
+    for (const name of ['web', 'broken'])
+      await runOrFail([paths.helm, 'package', join(charts, name), '--destination', charts]);
     await runOrFail([paths.helm, 'repo', 'index', charts]);
     const server = createServer((request, response) => {
       readFile(join(charts, new URL(request.url ?? '/', 'http://x').pathname)).then(
@@ -89,7 +105,10 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
         ...paths,
         kubectl: kubectlOf(paths.kube),
         reaches: [port],
-        labels: { 'fleet-ferry/environment': 'prod', 'fleet-ferry/cluster-type': 'edge' },
+        clusters: {
+          edge: { cluster, labels: { ...channel('edge'), ...follower('plant-7', 'edge') } },
+          press: { cluster: press, labels: { ...channel('press'), ...follower('plant-8', 'press') } },
+        },
       }),
     );
   }, 300_000);
@@ -131,7 +150,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await expect
       .poll(
         async () => {
-          const now = await fleet.agentLog();
+          const now = await fleet.agentLog('edge');
           const isQuiet = now === before;
           before = now;
           return isQuiet;
@@ -173,12 +192,115 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await expectRemoved(reconciler);
   }, 900_000);
 
+  it('gives the clusters of each type what the tree has for it, with its own configuration', async () => {
+    const chartOf = (text: string) => ({ ...chart(), values: { text } });
+    await writeFiles(folder.path, {
+      ...platform('rancher-fleet-helm', chartOf('one'), {}),
+      'platform/base/press.yaml': ours(
+        'ClusterType',
+        'press',
+        'spec: {reconciler: rancher-fleet-helm, namespaceService: namespace}\n',
+      ),
+    });
+    const words = ['render', '--platform', 'platform', '--environment', 'prod', '--out', 'both'];
+    succeed(await runScheduler(folder.path, words));
+    for (const type of ['edge', 'press'])
+      await kubectl('apply', '--server-side', '--recursive', '-f', join(folder.path, 'both', type));
+    const textIn = (of: OwnCluster, type: string) => async () => {
+      const path = `/api/v1/namespaces/prod-${type}-shop-web/configmaps/text`;
+      const { status, body } = await of.request('GET', path);
+      return status === 200 ? (body as { readonly data: object }).data : undefined;
+    };
+    for (const [of, type] of [
+      [cluster, 'edge'],
+      [press, 'press'],
+    ] as const)
+      await poll(textIn(of, type)).toEqual({ text: 'one' });
+    expect(await textIn(cluster, 'press')()).toBeUndefined();
+    expect(await textIn(press, 'edge')()).toBeUndefined();
+    await kubectl('delete', '--recursive', '-f', join(folder.path, 'both', 'press'));
+    await poll(textIn(press, 'press')).toBeUndefined();
+    expect(await textIn(cluster, 'edge')()).toEqual({ text: 'one' });
+    await kubectl('delete', '--recursive', '-f', join(folder.path, 'both', 'edge'));
+    await poll(textIn(cluster, 'edge')).toBeUndefined();
+  }, 900_000);
+
+  it('has its state and error counted at the hub by the job of the guide, from the folder of a cluster', async () => {
+    await using office = await startOffice();
+    const at = (name: string): string => join(office.path, name);
+    const release = async (version: string): Promise<void> => {
+      await writeFiles(office.path, platform('rancher-fleet-helm', { ...chart(), version }, {}));
+      await office.scheduler('build', '--platform', 'platform');
+    };
+    await release('1.0.0');
+    await writeFiles(at('start'), { 'README.md': 'by hand\n' });
+    await makeGitRepository(at('gitops.git'), { main: at('start') });
+    const settings = `tree: git+${pathToFileURL(at('gitops.git')).href}\ntreeClusters: true\nplatform: platform\npoll: 1s\n`;
+    await appendFile(at('fleet-scheduler.yaml'), settings);
+    const follow = ['sites', 'follow', 'plant-7/edge', '--by', 'rancher-fleet', '--channel', 'prod/edge'];
+    const { token = '', path = '' } = JSON.parse(
+      (await office.scheduler(...follow, '--json')).stdout,
+    ) as Record<string, string>;
+    await using hub = await office.serve();
+    await writeFiles(office.path, { 'hub.pem': office.authority });
+    const git = (...words: readonly string[]) => runCommand(['git', '--git-dir', at('gitops.git'), ...words]);
+    /** Applies the folder once the hub has written the chart of this version. */
+    const applyFolder = async (version: string): Promise<void> => {
+      const file = 'prod:clusters/plant-7/edge/shop-web/reconciler.yaml';
+      await poll(async () => (await git('show', file)).stdout).toContain(version);
+      succeed(await git('--work-tree', at('tree'), 'checkout', '--force', 'prod', '--', '.'));
+      const place = join(at('tree'), 'clusters/plant-7/edge');
+      await kubectl('apply', '--server-side', '--recursive', '-f', place);
+    };
+    const script = await jobOf();
+    /** One run of the job, and what the hub then says. */
+    const states = async () => {
+      succeed(
+        await runCommand(['sh', '-euc', script], {
+          env: {
+            PATH: `${dirname(kubectlOf(paths.kube))}:${process.env['PATH']}`,
+            KUBECONFIG: cluster.kubeconfig,
+            namespace: fleet.namespaceOf('edge'),
+            token,
+            hub: `${hub.url}${path}`,
+            ca: at('hub.pem'),
+          },
+        }),
+      );
+      const { rows } = JSON.parse((await office.scheduler('status', '--json')).stdout) as {
+        rows: {
+          assignment: string;
+          verdict: string;
+          desired: { version: number } | null;
+          follower: string;
+        }[];
+      };
+      return rows.map((row) => [row.assignment, row.verdict, row.desired?.version, row.follower]);
+    };
+    await mkdir(at('tree'));
+    await applyFolder('1.0.0');
+    await poll(states).toEqual([['shop-web', 'complies', 1, 'rancher-fleet']]);
+    expect(await text()).toBe('one');
+
+    await release('2.0.0');
+    await applyFolder('2.0.0');
+    await poll(states).toEqual([['shop-web', 'failed', 2, 'rancher-fleet']]);
+    const { stdout: history } = await office.scheduler('history', 'plant-7/edge', '--json');
+    expect(history).toContain('no matches for kind');
+
+    await release('1.0.0');
+    await applyFolder('1.0.0');
+    await poll(states).toEqual([['shop-web', 'complies', 3, 'rancher-fleet']]);
+    await kubectl('delete', '--recursive', '-f', join(at('tree'), 'clusters/plant-7/edge'));
+    await poll(text).toBeUndefined();
+  }, 900_000);
+
   it('keeps an edit with forceDrift: false, and its agent logs the conflict', async () => {
     const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), { forceDrift: false }));
     await poll(text).toBe('one');
     await settled();
     await edit('text');
-    await poll(fleet.agentLog).toMatch(/conflict with \\*"kubectl-patch/);
+    await poll(() => fleet.agentLog('edge')).toMatch(/conflict with \\*"kubectl-patch/);
     expect(await text()).toBe('by hand');
     await expectRemoved(reconciler);
   }, 900_000);
@@ -195,3 +317,27 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await expectRemoved(reconciler);
   }, 900_000);
 });
+
+/** The script of the guide's CronJob. */
+const jobOf = async (): Promise<string> => {
+  const guide = join(import.meta.dirname, '../../../docs/how-to/flux-and-argo-cd.md');
+  const [, block = ''] =
+    /```yaml\n# job for Rancher Fleet\n(.*?)```/s.exec(await readFile(guide, 'utf8')) ?? [];
+  const job = parse(block) as CronJob;
+  const [container] = job.spec.jobTemplate.spec.template.spec.containers;
+  return container.command[2];
+};
+
+type CronJob = {
+  readonly spec: {
+    readonly jobTemplate: {
+      readonly spec: {
+        readonly template: {
+          readonly spec: {
+            readonly containers: readonly [{ readonly command: readonly [string, string, string] }];
+          };
+        };
+      };
+    };
+  };
+};
