@@ -3,7 +3,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { parseAllDocuments, parse } from 'yaml';
 import { compareBytes } from '../../../bundles/digest.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
@@ -35,7 +35,7 @@ const VARIANTS = [
   },
 ] as const;
 
-describeWith(['helm', 'kustomize'], 'the chart of the agent', ({ helm, kustomize }) => {
+describeOnVersions('helm', ['kustomize'], 'the chart of the agent', ({ helm, kustomize }) => {
   let folder: TemporaryDirectory;
 
   beforeAll(async () => {

@@ -27,8 +27,14 @@ const TEXT =
 /** Of a kind that no cluster knows. */
 const UNKNOWN = 'apiVersion: lathes.example/v1\nkind: Lathe\nmetadata: {name: lathe}\nspec: {}\n';
 
-const platform = (reconciler: string, manifests: object, settings: object): Record<string, string> => ({
-  'platform/fleet.yaml': ours('Fleet', 'halden', 'spec:\n  environments: [{name: prod}]\n'),
+/** @param from the repositories that teams may name, by the beginning of their address */
+const platform = (
+  reconciler: string,
+  manifests: object,
+  { from, ...settings }: { readonly from: string } & Readonly<Record<string, unknown>>,
+): Record<string, string> => ({
+  'platform/base/sales.yaml': ours('Workspace', 'sales', `spec: {repositories: ['${from}']}\n`),
+  'platform/fleet.yaml': ours('Fleet', 'acme', 'spec:\n  environments: [{name: prod}]\n'),
   'platform/base/edge.yaml': ours(
     'ClusterType',
     'edge',
@@ -179,33 +185,35 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await poll(() => field(SERVICE, 'kind')).toBeUndefined();
   };
 
+  const charts = () => `http://127.0.0.1:${port}/`;
   const chart = () => ({
     chart: 'web',
     version: '1.0.0',
-    repo: `http://127.0.0.1:${port}`,
+    repo: charts(),
     values: { text: 'one' },
   });
 
   it('installs, corrects and removes a chart by the template rancher-fleet-helm', async () => {
-    const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), {}));
+    const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), { from: charts() }));
     await expectCorrected();
     await expectRemoved(reconciler);
   }, 900_000);
 
   it('gives the clusters of each type what the tree has for it, with its own configuration', async () => {
     const chartOf = (text: string) => ({ ...chart(), values: { text } });
-    await writeFiles(folder.path, {
-      ...platform('rancher-fleet-helm', chartOf('one'), {}),
+    await using both = await temporaryDirectory('rancher-fleet-both');
+    await writeFiles(both.path, {
+      ...platform('rancher-fleet-helm', chartOf('one'), { from: charts() }),
       'platform/base/press.yaml': ours(
         'ClusterType',
         'press',
         'spec: {reconciler: rancher-fleet-helm, namespaceService: namespace}\n',
       ),
     });
-    const words = ['render', '--platform', 'platform', '--environment', 'prod', '--out', 'both'];
-    succeed(await runScheduler(folder.path, words));
+    const words = ['render', '--platform', 'platform', '--environment', 'prod', '--out', 'tree'];
+    succeed(await runScheduler(both.path, words));
     for (const type of ['edge', 'press'])
-      await kubectl('apply', '--server-side', '--recursive', '-f', join(folder.path, 'both', type));
+      await kubectl('apply', '--server-side', '--recursive', '-f', join(both.path, 'tree', type));
     const textIn = (of: OwnCluster, type: string) => async () => {
       const path = `/api/v1/namespaces/prod-${type}-shop-web/configmaps/text`;
       const { status, body } = await of.request('GET', path);
@@ -218,10 +226,10 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
       await poll(textIn(of, type)).toEqual({ text: 'one' });
     expect(await textIn(cluster, 'press')()).toBeUndefined();
     expect(await textIn(press, 'edge')()).toBeUndefined();
-    await kubectl('delete', '--recursive', '-f', join(folder.path, 'both', 'press'));
+    await kubectl('delete', '--recursive', '-f', join(both.path, 'tree', 'press'));
     await poll(textIn(press, 'press')).toBeUndefined();
     expect(await textIn(cluster, 'edge')()).toEqual({ text: 'one' });
-    await kubectl('delete', '--recursive', '-f', join(folder.path, 'both', 'edge'));
+    await kubectl('delete', '--recursive', '-f', join(both.path, 'tree', 'edge'));
     await poll(textIn(cluster, 'edge')).toBeUndefined();
   }, 900_000);
 
@@ -229,7 +237,10 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await using office = await startOffice();
     const at = (name: string): string => join(office.path, name);
     const release = async (version: string): Promise<void> => {
-      await writeFiles(office.path, platform('rancher-fleet-helm', { ...chart(), version }, {}));
+      await writeFiles(
+        office.path,
+        platform('rancher-fleet-helm', { ...chart(), version }, { from: charts() }),
+      );
       await office.scheduler('build', '--platform', 'platform');
     };
     await release('1.0.0');
@@ -259,6 +270,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
         await runCommand(['sh', '-euc', script], {
           env: {
             PATH: `${dirname(kubectlOf(paths.kube))}:${process.env['PATH']}`,
+            HOME: office.path,
             KUBECONFIG: cluster.kubeconfig,
             namespace: fleet.namespaceOf('edge'),
             token,
@@ -296,7 +308,9 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
   }, 900_000);
 
   it('keeps an edit with forceDrift: false, and its agent logs the conflict', async () => {
-    const reconciler = await applyTree(platform('rancher-fleet-helm', chart(), { forceDrift: false }));
+    const reconciler = await applyTree(
+      platform('rancher-fleet-helm', chart(), { from: charts(), forceDrift: false }),
+    );
     await poll(text).toBe('one');
     await settled();
     await edit('text');
@@ -311,7 +325,9 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await writeFiles(git.path, { 'shop/deploy/all.yaml': TEXT });
     await makeGitRepository(join(git.path, 'shop.git'), { main: join(git.path, 'shop') });
     const manifests = { repo: `${server.url}/shop.git`, branch: 'main', path: 'deploy' };
-    const reconciler = await applyTree(platform('rancher-fleet', manifests, { interval: '15s' }));
+    const reconciler = await applyTree(
+      platform('rancher-fleet', manifests, { from: `${server.url}/`, interval: '15s' }),
+    );
     await fleet.runGitJob(NAMESPACE);
     await expectCorrected();
     await expectRemoved(reconciler);

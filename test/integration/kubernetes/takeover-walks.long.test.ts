@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { lookAtAdoptions } from '../../../agent/apply/look-at-adoptions.ts';
@@ -126,3 +127,47 @@ describeWith(['kube', 'kwok', 'helm', 'flux'], 'the walk from another tool', (pa
     await cluster.kubectl(['delete', ...flux, '--wait=true']);
   }, 300_000);
 });
+
+describeWith(['kube', 'kwok', 'kapp'], 'the walk from kapp', (paths) => {
+  it('from its app to a package, without the app, and from a package back to it', async () => {
+    await using folder = await temporaryDirectory('takeover-kapp');
+    await using cluster = await startOwnCluster({ ...paths, nodes: 1 });
+    const walk = openWalk(cluster, folder.path);
+    const namespace = 'walk-kapp';
+    await cluster.request('POST', '/api/v1/namespaces', { metadata: { name: namespace } });
+    const file = join(folder.path, 'all.yaml');
+    await writeFile(file, objects(namespace, ['a', 'b']));
+    const kapp = async (verb: string, ...words: readonly string[]): Promise<string> => {
+      const about = ['--app=shop', `--namespace=${namespace}`, `--kubeconfig=${cluster.kubeconfig}`, '--yes'];
+      return (await runOrFail([join(paths.kapp, 'kapp'), verb, ...about, ...words])).stdout;
+    };
+    await kapp('deploy', `--file=${file}`);
+    const pods = await walk.podsIn(namespace);
+    expect(pods).toHaveLength(2);
+    await using site = await walk.newSite();
+    expect(await site.release([pack('shop', objects(namespace, ['a', 'b']))])).toMatchObject([
+      { code: 'PATH_CLAIMED', message: expect.stringContaining('belongs to kapp') },
+    ]);
+    const [listed] = await lookAtAdoptions(site.agent);
+    expect(listed?.adoptions.map(({ verdict, removes }) => [verdict, removes])).toEqual([
+      ['refused', []],
+      ['refused', [ASSOCIATION]],
+    ]);
+    expect(await site.release([pack('shop', objects(namespace, ['a', 'b'], ALWAYS))])).toMatchObject([
+      { outcome: 'created' },
+    ]);
+    expect(await walk.marksIn(namespace)).not.toMatch(/kapp/);
+    await site.release([pack('shop', objects(namespace, ['a'], ALWAYS))]);
+    expect(await walk.keysIn(namespace)).toEqual(['a']);
+    // Back: the objects are kapp's again, as they were, while it has the record of the app.
+    await site.release([]);
+    expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
+    expect(await walk.marksIn(namespace)).toMatch(/kapp.k14s.io\/app/);
+    await kapp('deploy', `--file=${file}`);
+    await kapp('delete');
+    expect(await walk.keysIn(namespace)).toEqual([]);
+  }, 300_000);
+});
+
+/** A label that kapp writes into pods: it leaves them at the takeover, and they start again. */
+const ASSOCIATION = 'spec.template.metadata.labels.kapp.k14s.io/association';

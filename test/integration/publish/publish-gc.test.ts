@@ -10,7 +10,7 @@ import { parseRegistryAddress } from '#bundles/transport/registry/registry-addre
 import { addDays, formatTime } from '#bundles/time';
 import { newAgentRow } from '../../../scheduler/hub/sites/agent-record.ts';
 import { openStore } from '../../../scheduler/hub/store/open-store.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { collectGarbage, type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
 import { NOW, newSigningKey, writeReport } from '../../harness/fleets/signed-layout.ts';
 import { KIOSK, makePublishedWorld, type PublishedWorld } from './published-world.ts';
@@ -26,7 +26,7 @@ const bundleOf = (text: string) =>
     ],
   }) as const;
 
-describeWith(['dockerRegistry'], 'gc of docker-registry', ({ dockerRegistry }) => {
+describeOnVersions('dockerRegistry', [], 'gc of docker-registry', ({ dockerRegistry }) => {
   let registry: Registry;
   let prefix = 0;
   beforeAll(async () => {
@@ -196,7 +196,9 @@ describeWith(['dockerRegistry'], 'gc of docker-registry', ({ dockerRegistry }) =
     await world.publish(to);
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
     await world.publish(to);
-    const { code, stderr } = await world.scheduler(['gc', to, '--keep', '0', '--yes']);
+    const { code, stdout, stderr } = await world.scheduler(['gc', to, '--keep', '0', '--yes']);
+    // distribution 3 lets tags be removed where it lets no content be removed.
+    if (code === 0) return expect(stdout).toContain('removed: ');
     expect(code).toBe(5);
     expect(stderr).toContain('REGISTRY_REFUSED: the registry does not let tags be removed');
     expect(stderr).toContain('storage.delete.enabled');

@@ -6,6 +6,7 @@ import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { PREDICATES } from '#bundles/media-types';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { parseRegistryAddress } from '#bundles/transport/registry/registry-address';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { startOciRegistry } from '../../harness/neighbours/oci-registry.ts';
@@ -18,7 +19,7 @@ import { bundleOf, HOST, KIOSK, makePublishedWorld, type PublishedWorld } from '
 
 const SCHEDULER = programFile('scheduler');
 
-describeWith(['dockerRegistry'], 'publishing to docker-registry', ({ dockerRegistry }) => {
+describeOnVersions('dockerRegistry', [], 'publishing to docker-registry', ({ dockerRegistry }) => {
   let registry: Registry;
   let prefix = 0;
   const address = (): string => `oci://${registry.host}/fleet${prefix++}`;
@@ -164,15 +165,20 @@ const tagsOf = async (host: string): Promise<readonly string[]> => {
   return await opened.repository('prod/kiosk').tags();
 };
 
-describeWith(['dockerRegistry', 'cosign'], 'a bundle in docker-registry', ({ dockerRegistry, cosign }) => {
-  it('passes verify-attestation of cosign with the key, by the fallback tag', async () => {
-    await using registry = await startRegistry(dockerRegistry);
-    await using world = await makePublishedWorld();
-    await world.publish(`oci://${registry.host}/fleet`);
-    expect((await tagsOf(registry.host)).filter((tag) => tag.startsWith('sha256-'))).toHaveLength(1);
-    await verifyWithCosign(cosign, registry.host, world);
-  });
-});
+describeOnVersions(
+  'dockerRegistry',
+  ['cosign'],
+  'a bundle in docker-registry',
+  ({ dockerRegistry, cosign }) => {
+    it('passes verify-attestation of cosign with the key, by the fallback tag', async () => {
+      await using registry = await startRegistry(dockerRegistry);
+      await using world = await makePublishedWorld();
+      await world.publish(`oci://${registry.host}/fleet`);
+      expect((await tagsOf(registry.host)).filter((tag) => tag.startsWith('sha256-'))).toHaveLength(1);
+      await verifyWithCosign(cosign, registry.host, world);
+    });
+  },
+);
 
 describeWith(
   ['ociregistry', 'cosign'],

@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { findProgram } from '../../harness/run/find-program.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
@@ -26,7 +27,7 @@ describeWith(['zarfSchema'], "Zarf's schema", ({ zarfSchema }) => {
   });
 });
 
-describeWith(['ansible'], 'ansible-playbook', ({ ansible }) => {
+describeOnVersions('ansible', [], 'ansible-playbook', ({ ansible }) => {
   it.each(['ansible-pull', 'ansible-local'])('--syntax-check accepts %s', async (name) => {
     await using folder = await temporaryDirectory('playbook');
     await writePlaybooks(folder.path, name);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -100,7 +101,7 @@ describeWith(
   },
 );
 
-describeWith(['ansible'], 'the variables of a host', ({ ansible }) => {
+describeOnVersions('ansible', [], 'the variables of a host', ({ ansible }) => {
   it('ansible-local runs its playbook with the values of the site, with their types and unread as templates', async () => {
     const { text } = await inFolder('ansible-local');
     await using folder = await temporaryDirectory('playbook');

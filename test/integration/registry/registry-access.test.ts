@@ -8,6 +8,7 @@ import { openRegistry } from '../../../bundles/transport/registry/open-registry.
 import type { Registry, RegistryOptions } from '../../../bundles/transport/registry/registry.ts';
 import { type Certificate, makeAuthority, makeCertificate } from '../../harness/fleets/certificates.ts';
 import { startConnectProxy } from '../../harness/neighbours/connect-proxy.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -49,7 +50,7 @@ const push = (registry: Registry, repository = 'line', mountFrom?: string) =>
 const sizeIn = (registry: Registry, repository = 'line') =>
   registry.repository(repository).blobs.size(digestOf(BLOB));
 
-describeWith(['dockerRegistry'], 'docker-registry with name and password', ({ dockerRegistry }) => {
+describeOnVersions('dockerRegistry', [], 'docker-registry with name and password', ({ dockerRegistry }) => {
   it('accepts a known user, and refuses others with a hint to log in', async () => {
     await using server = await startRegistry(dockerRegistry, { htpasswd: HTPASSWD });
     await using stranger = open(server.host);
@@ -65,7 +66,7 @@ describeWith(['dockerRegistry'], 'docker-registry with name and password', ({ do
   });
 });
 
-describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ dockerRegistry }) => {
+describeOnVersions('dockerRegistry', [], 'docker-registry with a token server', ({ dockerRegistry }) => {
   const withTokens = async (seconds: number) => {
     await using cleanup = new AsyncDisposableStack();
     const tokens = cleanup.use(
@@ -111,68 +112,73 @@ describeWith(['dockerRegistry'], 'docker-registry with a token server', ({ docke
   });
 });
 
-describeWith(['dockerRegistry'], 'docker-registry with TLS by a private authority', ({ dockerRegistry }) => {
-  it('is trusted with its CA file, and otherwise refused with the reason', async () => {
-    const tls = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
-    await using server = await startRegistry(dockerRegistry, { tls });
-    await using trusting = open(server.host, { ca });
-    expect(await push(trusting)).toBe('uploaded');
-    expect(await sizeIn(trusting)).toBe(BLOB.byteLength);
+describeOnVersions(
+  'dockerRegistry',
+  [],
+  'docker-registry with TLS by a private authority',
+  ({ dockerRegistry }) => {
+    it('is trusted with its CA file, and otherwise refused with the reason', async () => {
+      const tls = await makeCertificate(folder.path, authority, ['IP:127.0.0.1']);
+      await using server = await startRegistry(dockerRegistry, { tls });
+      await using trusting = open(server.host, { ca });
+      expect(await push(trusting)).toBe('uploaded');
+      expect(await sizeIn(trusting)).toBe(BLOB.byteLength);
 
-    await using plain = open(server.host);
-    await expect(sizeIn(plain)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('shows a certificate that this machine does not trust'),
-    });
-    const other = await makeAuthority(folder.path, 'other');
-    await using wrong = open(server.host, { ca: await readFile(other.certificate, 'utf8') });
-    await expect(sizeIn(wrong)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
-  });
-
-  it('under another name is refused, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
-    const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test']);
-    await using server = await startRegistry(dockerRegistry, { tls });
-    await using client = open(server.host, { ca });
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
-    try {
-      await expect(sizeIn(client)).rejects.toMatchObject({
-        message: expect.stringContaining('certificate for another host'),
+      await using plain = open(server.host);
+      await expect(sizeIn(plain)).rejects.toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringContaining('shows a certificate that this machine does not trust'),
       });
-    } finally {
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
-    }
-  });
-
-  it('is reached through HTTPS_PROXY, and directly when NO_PROXY has it', async () => {
-    const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test', 'DNS:localhost']);
-    await using server = await startRegistry(dockerRegistry, { tls });
-    const port = server.host.split(':')[1];
-    await using proxy = await startConnectProxy({
-      [`registry.test:${port}`]: server.host,
-      'closed.test:443': 407,
+      const other = await makeAuthority(folder.path, 'other');
+      await using wrong = open(server.host, { ca: await readFile(other.certificate, 'utf8') });
+      await expect(sizeIn(wrong)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
     });
-    const env = { HTTPS_PROXY: proxy.url };
-    await using through = open(`registry.test:${port}`, { ca, env });
-    expect(await push(through)).toBe('uploaded');
-    expect(await sizeIn(through)).toBe(BLOB.byteLength);
-    expect(new Set(proxy.asked)).toEqual(new Set([`registry.test:${port}`]));
 
-    await using past = open(`registry.test:${port}`, { ca, env: { ...env, NO_PROXY: '.test' } });
-    await expect(sizeIn(past)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
-    const asked = proxy.asked.length;
-    await using loopback = open(`localhost:${port}`, { ca, env });
-    expect(await sizeIn(loopback)).toBe(BLOB.byteLength);
-    expect(proxy.asked).toHaveLength(asked);
-
-    await using closed = open('closed.test', { ca, env });
-    await expect(sizeIn(closed)).rejects.toMatchObject({
-      code: 'REGISTRY_UNREACHABLE',
-      message: expect.stringContaining('407'),
+    it('under another name is refused, also with NODE_TLS_REJECT_UNAUTHORIZED=0', async () => {
+      const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test']);
+      await using server = await startRegistry(dockerRegistry, { tls });
+      await using client = open(server.host, { ca });
+      const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+      process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+      try {
+        await expect(sizeIn(client)).rejects.toMatchObject({
+          message: expect.stringContaining('certificate for another host'),
+        });
+      } finally {
+        if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
+        else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      }
     });
-  });
-});
+
+    it('is reached through HTTPS_PROXY, and directly when NO_PROXY has it', async () => {
+      const tls = await makeCertificate(folder.path, authority, ['DNS:registry.test', 'DNS:localhost']);
+      await using server = await startRegistry(dockerRegistry, { tls });
+      const port = server.host.split(':')[1];
+      await using proxy = await startConnectProxy({
+        [`registry.test:${port}`]: server.host,
+        'closed.test:443': 407,
+      });
+      const env = { HTTPS_PROXY: proxy.url };
+      await using through = open(`registry.test:${port}`, { ca, env });
+      expect(await push(through)).toBe('uploaded');
+      expect(await sizeIn(through)).toBe(BLOB.byteLength);
+      expect(new Set(proxy.asked)).toEqual(new Set([`registry.test:${port}`]));
+
+      await using past = open(`registry.test:${port}`, { ca, env: { ...env, NO_PROXY: '.test' } });
+      await expect(sizeIn(past)).rejects.toMatchObject({ code: 'REGISTRY_UNREACHABLE' });
+      const asked = proxy.asked.length;
+      await using loopback = open(`localhost:${port}`, { ca, env });
+      expect(await sizeIn(loopback)).toBe(BLOB.byteLength);
+      expect(proxy.asked).toHaveLength(asked);
+
+      await using closed = open('closed.test', { ca, env });
+      await expect(sizeIn(closed)).rejects.toMatchObject({
+        code: 'REGISTRY_UNREACHABLE',
+        message: expect.stringContaining('407'),
+      });
+    });
+  },
+);
 
 describeWith(
   ['dockerRegistry'],

@@ -8,7 +8,7 @@ import { openChartPlaces } from '../../../scheduler/load/charts/chart-places.ts'
 import { openCharts } from '../../../scheduler/load/charts/charts.ts';
 import { openImageRegistries, registryPlaces } from '../../../scheduler/load/images/image-places.ts';
 import { lockPlatform } from '../../../scheduler/build/lock/lock-platform.ts';
-import { describeWith } from '../../harness/run/describe-with.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
 import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
@@ -21,7 +21,7 @@ import {
   makeApplications,
 } from './applications/application-world.ts';
 
-describeWith(['helm', 'dockerRegistry'], 'a chart of another repository', (paths) => {
+describeOnVersions('helm', ['dockerRegistry'], 'a chart of another repository', (paths) => {
   const signal = new AbortController().signal;
   const programs = [paths.helm];
   const cleanup = new AsyncDisposableStack();

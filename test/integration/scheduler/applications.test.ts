@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { openTools } from '../../../scheduler/load/applications/tools/find-tool.ts';
 import { renderKustomize } from '../../../scheduler/load/applications/render-kustomize.ts';
 import { kubectlOf } from '../../harness/parts/kube.ts';
+import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { temporaryDirectory, writeFiles } from '../../scheduler/file-tree.ts';
 import {
@@ -174,7 +175,7 @@ const chart = (
   types: readonly string[] = ['edge'],
 ) => applicationFiles(`{path: chart${manifests}}`, { ...CHART, ...files }, types);
 
-describeWith(['helm'], 'a chart of the repository', (paths) => {
+describeOnVersions('helm', [], 'a chart of the repository', (paths) => {
   const programs = [paths.helm];
 
   it("is rendered with its values, the platform's configuration, release name and cluster version", async () => {

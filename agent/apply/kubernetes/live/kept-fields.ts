@@ -71,8 +71,28 @@ export const withKept = (wanted: WantedObject, live: LiveObject, paths: readonly
     (whole, { tokens, value }) => setAt(whole, tokens, value),
     wanted.object,
   );
-  return { ...wanted, object: object as LiveObject };
+  const isSelectorKept = paths.some((path) => path.startsWith('spec.selector'));
+  const whole = object as LiveObject;
+  return { ...wanted, object: isSelectorKept ? withSelectedLabels(whole) : whole };
 };
+
+/** With the labels in its pods by which the selector selects them: kapp adds one to both, and the selector that is kept cannot lose it. */
+const withSelectedLabels = (object: LiveObject): LiveObject => {
+  const selected = recordAt(object, ['spec', 'selector', 'matchLabels']);
+  const labels = recordAt(object, POD_LABELS);
+  if (!selected || !labels || Object.keys(selected).every((name) => Object.hasOwn(labels, name)))
+    return object;
+  return setAt(object, POD_LABELS, { ...selected, ...labels }) as LiveObject;
+};
+
+const POD_LABELS = ['spec', 'template', 'metadata', 'labels'];
+
+const recordAt = (value: unknown, [token, ...rest]: readonly string[]): Fields | undefined => {
+  if (!isRecord(value)) return undefined;
+  return token === undefined ? value : recordAt(value[token], rest);
+};
+
+type Fields = Readonly<Record<string, unknown>>;
 
 const setAt = (node: unknown, [token, ...rest]: readonly string[], value: unknown): unknown => {
   if (token === undefined) return value;

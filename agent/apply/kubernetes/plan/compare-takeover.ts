@@ -5,6 +5,8 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { differences, formatFields } from '../live/differences.ts';
 import { additionsBy } from '../live/extras.ts';
 import { deployersIn, toMigrate } from '../live/foreign-managers.ts';
+import { withKept } from '../live/kept-fields.ts';
+import type { TriedApply } from '../live/try-apply.ts';
 import { HOW_TO_TAKE, whyRefused } from './check-claims.ts';
 import type { PlanContext, Takeover } from './plan-context.ts';
 
@@ -23,18 +25,19 @@ export type Comparison = {
 /** Labels and annotations, ours and those of other tools: they name the owner of an object and do not change what it does. */
 const MARKS = /^metadata\.(labels|annotations)(\.|$)/;
 
-/** @param dry the object as a dry run of the package's apply shows it @throws FleetError API_*, ABORTED */
+/** @param tried a dry run of the package's apply @throws FleetError API_*, ABORTED */
 export const compareTakeover = async ({
   context: { api, options, signal },
-  wanted,
+  wanted: whole,
   takeover: { live },
-  dry,
+  tried: { dry, keeps },
 }: {
   readonly context: PlanContext;
   readonly wanted: WantedObject;
   readonly takeover: Takeover;
-  readonly dry: LiveObject;
+  readonly tried: Pick<TriedApply, 'dry' | 'keeps'>;
 }): Promise<Comparison> => {
+  const wanted = withKept(whole, live, keeps);
   const strips = [
     ...new Set([...deployersIn(live, options.deployers), ...toMigrate(live, wanted.policy.fields)]),
   ];

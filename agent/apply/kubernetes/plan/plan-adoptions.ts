@@ -25,8 +25,8 @@ const judge = async (context: PlanContext, whole: WantedObject, takeover: Takeov
   const gone = controller === undefined ? 'nobody' : `nobody: ${controller} no longer manages it`;
   const about = { key: wanted.key, owner: isOwned ? (controller ?? 'somebody') : gone };
   try {
-    const { dry } = await tryApply(context.api, wanted, live, context.signal, () => false);
-    const compared = await compareTakeover({ context, wanted, takeover, dry });
+    const tried = await tryApply(context.api, wanted, live, context.signal, () => false);
+    const compared = await compareTakeover({ context, wanted, takeover, tried });
     return { ...about, ...verdictOn(takeover, compared) };
   } catch (error) {
     stopIfAborted(context.signal);

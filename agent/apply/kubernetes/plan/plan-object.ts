@@ -239,7 +239,7 @@ const planByTrial = async (
       'skipped',
       'it stays as it is: the cluster has stored objects of a version that the package lacks',
     );
-  const taking = takeover && (await compareTakeover({ context, wanted, takeover, dry: tried.dry }));
+  const taking = takeover && (await compareTakeover({ context, wanted, takeover, tried }));
   if (takeover && taking && !mayTake(takeover, taking.isEqual))
     throw refuseTakeover(wanted, takeover, taking);
   return planTried(planning, live, migrated, { ...tried, taking });

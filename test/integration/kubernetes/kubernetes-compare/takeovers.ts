@@ -112,6 +112,29 @@ export const takeoversOnCluster = ({
       expect(await identityOf(ns)).toEqual(found);
     });
 
+    it('keeps a label that kapp wrote into its selector, which cannot change, and into its pods', async () => {
+      const ns = await newNamespace();
+      const scope = { 'kapp.k14s.io/app': '1700000000000000000' };
+      const before = web(ns, undefined, 'A', 'B') as { spec: { template: object } };
+      const labels = { app: 'web', ...scope };
+      const template = {
+        ...before.spec.template,
+        metadata: { labels: { ...labels, 'kapp.k14s.io/association': 'v1.86ad' } },
+      };
+      const scoped = { ...before, spec: { ...before.spec, selector: { matchLabels: labels }, template } };
+      await make('kapp', false, merged(scoped, { labels: scope }));
+      await using site = await newSite();
+      await right(site, web(ns, 'always', 'A', 'B'));
+      expect(await at(webOf(ns), 'spec.selector.matchLabels')).toEqual(labels);
+      expect(await at(webOf(ns), 'spec.template.metadata.labels')).toEqual(labels);
+      expect(await managersOf(webOf(ns))).not.toContain('kapp');
+      await right(site, web(ns, 'always', 'A'));
+      expect(await namesOf(ns)).toEqual(['A']);
+      expect(await driftOf(site)).toMatchObject([
+        { stays: true, message: expect.stringContaining('spec.selector stays as it is') },
+      ]);
+    });
+
     it('is taken by ifEqual only without a difference, and named with its differences otherwise', async () => {
       const ns = await newNamespace();
       const meta = TOOLS[1]?.[3] ?? {};

@@ -20,7 +20,7 @@ const isEqual = async (dry: LiveObject): Promise<boolean> => {
     context: context as unknown as PlanContext,
     wanted: { object: dry, policy: policyOf({}) } as WantedObject,
     takeover: { live, controller: undefined, isOwned: false, rules: ['ifEqual'] },
-    dry,
+    tried: { dry, keeps: [] },
   });
   return compared.isEqual;
 };
