@@ -79,6 +79,7 @@ export const COMMANDS = {
   'secrets:reseal': () => import('./commands/secrets/reseal.ts'),
   'secrets:set': () => import('./commands/secrets/set.ts'),
   serve: () => import('./commands/serve.ts'),
+  setup: () => import('./commands/setup.ts'),
   signer: () => import('./commands/signer.ts'),
   'sites:compose': () => import('./commands/sites/compose.ts'),
   'sites:enroll': () => import('./commands/sites/enroll.ts'),

@@ -81,7 +81,7 @@ export type SignIn = NonNullable<SchedulerConfig['signIn']>;
 /** Where `serve` says beside commits what became of them. */
 export type CommitStatuses = NonNullable<SchedulerConfig['commitStatuses']>;
 
-const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
+export const CONFIGURATION_FILE = 'fleet-scheduler.yaml';
 const MAX_BYTES = 1 << 20;
 
 /**
@@ -156,8 +156,12 @@ const onlyInFile = (said: SchedulerConfig, base: string, file: string): OnlyInFi
 export const findMistakes = (given: Pick<GivenSettings, 'config'>, cwd: string): readonly FleetError[] => {
   const file = resolve(cwd, given.config ?? CONFIGURATION_FILE);
   const text = readText(file, given.config !== undefined);
-  return text === undefined ? [] : settingMistakes(SCHEDULER_CONFIG, file, text, describeMistake);
+  return text === undefined ? [] : mistakesIn(text, file);
 };
+
+/** The same for a text that is in no file. @param file its name in places */
+export const mistakesIn = (text: string, file = CONFIGURATION_FILE): readonly FleetError[] =>
+  settingMistakes(SCHEDULER_CONFIG, file, text, describeMistake);
 
 /** Where the file has a setting, or the nearest one above it. */
 export const placeOfSetting = (file: string, path: readonly (string | number)[]): Place =>

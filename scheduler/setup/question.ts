@@ -1,0 +1,35 @@
+import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
+
+/** A question of setup, and the setting that its answer becomes. */
+export type Question = {
+  /** Name for --set: 'signIn.issuer'. */
+  readonly name: string;
+  readonly asks: string;
+  /** An answer that fits, shown as an example. */
+  readonly example: string;
+  /** The present value, or a default; undefined: there is neither. */
+  readonly preset?: (settings: SchedulerConfig) => string | undefined;
+  /** The settings with this answer. An empty answer to an optional question leaves the setting out. */
+  readonly put: (settings: SchedulerConfig, answer: string) => SchedulerConfig;
+  /** Asked only if true. */
+  readonly when?: (settings: SchedulerConfig) => boolean;
+  readonly isOptional?: boolean;
+  /** The answer names a file with a secret. If the file is missing, its content is typed, or made of random bytes. */
+  readonly secret?: 'typed' | 'random';
+};
+
+/** Questions that belong together. */
+export type Topic = {
+  readonly name: TopicName;
+  readonly title: string;
+  /** Whether the settings already have it. */
+  readonly isSet: (settings: SchedulerConfig) => boolean;
+  readonly questions: readonly Question[];
+  /** The parts of `serve --check` that these settings are about. */
+  readonly parts: (settings: SchedulerConfig) => readonly string[];
+  /** Steps that are left to people, as sentences. */
+  readonly next: (settings: SchedulerConfig) => readonly string[];
+};
+
+export const TOPIC_NAMES = ['hub', 'sign-in', 'mail', 'webhook', 'forge'] as const;
+export type TopicName = (typeof TOPIC_NAMES)[number];

@@ -1,0 +1,282 @@
+import { defined } from '#bundles/defined';
+import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
+import { CALLBACK_PATH } from '../hub/http/access/sign-in-routes.ts';
+import { DEFAULT_LISTEN } from '../hub/http/listen-address.ts';
+import { TOKEN_VARIABLE } from '../deliver/git/forge/forge.ts';
+import { parsePlatform } from '../model/location.ts';
+import { placeOf } from '../deliver/git/forge/repository-place.ts';
+import { redactUrl } from '../model/repository-url.ts';
+import type { Question, Topic, TopicName } from './question.ts';
+import { nameOfReceiver, putReceiver, receiverOf } from './receivers.ts';
+
+type TextSetting = 'platform' | 'keys' | 'layout' | 'db' | 'listen' | 'webhookSecretFile';
+
+/** A setting of one text at the top of the file. */
+const text = (name: TextSetting, asks: string, example: string, more: Partial<Question> = {}): Question => ({
+  name,
+  asks,
+  example,
+  preset: (settings) => settings[name] ?? (more.isOptional ? undefined : example),
+  put: (settings, answer) => without({ ...settings, [name]: answer }, answer === '' ? name : undefined),
+  ...more,
+});
+
+const without = (settings: SchedulerConfig, name: keyof SchedulerConfig | undefined): SchedulerConfig => {
+  const entries = Object.entries(settings).filter(([key]) => key !== name);
+  return Object.fromEntries(entries);
+};
+
+const words = (answer: string): readonly string[] => answer.split(/[\s,]+/).filter((word) => word !== '');
+
+const HUB: Topic = {
+  name: 'hub',
+  title: 'the files and the address of the hub',
+  isSet: ({ keys, layout, db }) => keys !== undefined && layout !== undefined && db !== undefined,
+  questions: [
+    text('keys', 'Folder with the roots and keys', 'keys'),
+    text('layout', 'Folder of the releases', 'releases'),
+    text('db', 'Database: a file, or postgres://user@host/database', 'hub.db'),
+    text('listen', 'Address to listen at', DEFAULT_LISTEN),
+    {
+      name: 'hostnames',
+      asks: 'Names that agents know the hub by',
+      example: 'hub.example',
+      preset: ({ hostnames }) => hostnames?.join(' '),
+      put: (settings, answer) => ({ ...settings, hostnames: words(answer) }),
+    },
+  ],
+  parts: () => ['keys', 'layout', 'database', 'address', 'certificate'],
+  next: ({ keys = 'keys' }) => [
+    `A folder ${keys} without a root: "fleet-scheduler root init" makes it, with the officers of docs/ceremonies.md.`,
+  ],
+};
+
+type SignInSettings = NonNullable<SchedulerConfig['signIn']>;
+
+/** A setting of the sign-in. */
+const ofSignIn = (
+  setting: 'publicUrl' | 'issuer' | 'clientId' | 'clientSecretFile',
+  asks: string,
+  example: string,
+  more: Partial<Question> = {},
+): Question => ({
+  name: `signIn.${setting}`,
+  asks,
+  example,
+  preset: ({ signIn }) => signIn?.[setting],
+  put: (settings, answer) => {
+    const { [setting]: _, ...others } = settings.signIn ?? ({} as Partial<SignInSettings>);
+    const signIn = answer === '' ? others : { ...settings.signIn, [setting]: answer };
+    return { ...settings, signIn: signIn as SignInSettings };
+  },
+  ...more,
+});
+
+const publicUrl = ({ signIn, hostnames, listen = DEFAULT_LISTEN }: SchedulerConfig): string | undefined => {
+  const [host] = hostnames ?? [];
+  if (signIn?.publicUrl !== undefined || host === undefined) return signIn?.publicUrl;
+  return `https://${host}:${/:(\d+)$/.exec(listen)?.[1] ?? ''}`;
+};
+
+const hasAdmin = ({ roles }: SchedulerConfig): boolean =>
+  roles?.some(({ role }) => role === 'admin') ?? false;
+
+const SIGN_IN: Topic = {
+  name: 'sign-in',
+  title: 'the sign-in of people at an OIDC provider',
+  isSet: ({ signIn }) => signIn !== undefined,
+  questions: [
+    ofSignIn('publicUrl', 'Address of the hub in browsers', 'https://hub.example:8443', {
+      preset: publicUrl,
+    }),
+    ofSignIn('issuer', 'Issuer of the provider', 'https://login.example/realms/office'),
+    ofSignIn('clientId', 'Client that the provider knows the hub by', 'fleet-ferry', {
+      preset: ({ signIn }) => signIn?.clientId ?? 'fleet-ferry',
+    }),
+    ofSignIn('clientSecretFile', 'File with the secret of the client, - for a public client', 'oidc-secret', {
+      preset: ({ signIn }) => signIn?.clientSecretFile ?? 'oidc-secret',
+      isOptional: true,
+      secret: 'typed',
+    }),
+    {
+      name: 'admin',
+      asks: 'First admin: an address, or a group of the provider',
+      example: 'fleet-admins',
+      when: (settings) => !hasAdmin(settings),
+      put: (settings, answer) => {
+        const admin = answer.includes('@') ? { people: words(answer) } : { groups: [answer] };
+        return { ...settings, roles: [...(settings.roles ?? []), { role: 'admin', ...admin }] };
+      },
+    },
+  ],
+  parts: () => ['sign-in', 'roles', 'certificate'],
+  next: ({ signIn }) => [
+    `The provider has to know the redirect address ${signIn?.publicUrl.replace(/\/$/, '') ?? ''}${CALLBACK_PATH}.`,
+  ],
+};
+
+const MAIL: Topic = {
+  name: 'mail',
+  title: 'alarms by mail',
+  isSet: (settings) => receiverOf(settings, 'email') !== undefined,
+  questions: [
+    {
+      name: 'mail.server',
+      asks: 'Mail server, smtps:// or smtp://',
+      example: 'smtps://mail.example:465',
+      preset: (settings) => receiverOf(settings, 'email')?.email?.server,
+      put: (settings, server) => putReceiver(settings, 'email', { server }),
+    },
+    {
+      name: 'mail.from',
+      asks: 'Address of the sender',
+      example: 'fleet@mail.example',
+      preset: (settings) => receiverOf(settings, 'email')?.email?.from,
+      put: (settings, from) => putReceiver(settings, 'email', { from }),
+    },
+    {
+      name: 'mail.to',
+      asks: 'Addresses of the recipients',
+      example: 'desk@mail.example',
+      preset: (settings) => receiverOf(settings, 'email')?.email?.to?.join(' '),
+      put: (settings, to) => putReceiver(settings, 'email', { to: words(to) }),
+    },
+    {
+      name: 'mail.userName',
+      asks: 'Name to log in with, - for none',
+      example: 'fleet',
+      isOptional: true,
+      preset: (settings) => receiverOf(settings, 'email')?.email?.userName,
+      put: (settings, userName) =>
+        userName === ''
+          ? putReceiver(settings, 'email', { userName: undefined, passwordFile: undefined })
+          : putReceiver(settings, 'email', { userName }),
+    },
+    {
+      name: 'mail.passwordFile',
+      asks: 'File with the password',
+      example: 'mail-password',
+      secret: 'typed',
+      when: (settings) => receiverOf(settings, 'email')?.email?.userName !== undefined,
+      preset: (settings) => receiverOf(settings, 'email')?.email?.passwordFile ?? 'mail-password',
+      put: (settings, passwordFile) => putReceiver(settings, 'email', { passwordFile }),
+    },
+  ],
+  parts: (settings) => [`receiver ${nameOfReceiver(settings, 'email')}`],
+  next: () => ['"fleet-scheduler serve --check --send-to ADDRESS" sends a test message.'],
+};
+
+const WEBHOOK: Topic = {
+  name: 'webhook',
+  title: 'alarms to a webhook',
+  isSet: (settings) => receiverOf(settings, 'webhook') !== undefined,
+  questions: [
+    {
+      name: 'webhook.url',
+      asks: 'Address that events are posted to',
+      example: 'https://desk.example/hooks/fleet',
+      preset: (settings) => receiverOf(settings, 'webhook')?.webhook?.url,
+      put: (settings, url) => putReceiver(settings, 'webhook', { url }),
+    },
+    {
+      name: 'webhook.secretFile',
+      asks: 'File with the secret that signs',
+      example: 'alarm-webhook-secret',
+      secret: 'random',
+      preset: (settings) => receiverOf(settings, 'webhook')?.webhook?.secretFile ?? 'alarm-webhook-secret',
+      put: (settings, secretFile) => putReceiver(settings, 'webhook', { secretFile }),
+    },
+  ],
+  parts: (settings) => [`receiver ${nameOfReceiver(settings, 'webhook')}`],
+  next: (settings) => [
+    `Give the receiver the secret of ${receiverOf(settings, 'webhook')?.webhook?.secretFile ?? ''}: it checks the signature of each event with it.`,
+  ],
+};
+
+/** Address of the platform's repository; undefined for a folder. */
+const repositoryOf = ({ platform = '' }: SchedulerConfig): string | undefined => {
+  if (platform === '') return undefined;
+  const { location } = parsePlatform(platform);
+  return location.kind === 'git' ? redactUrl(location.repo) : undefined;
+};
+
+/** Host of the platform's repository at a forge. */
+const platformHost = (settings: SchedulerConfig): string | undefined =>
+  placeOf(repositoryOf(settings) ?? '')?.host;
+
+const statusesAt = (settings: SchedulerConfig) =>
+  settings.commitStatuses?.forges.find(({ host }) => host === platformHost(settings));
+
+const FORGE: Topic = {
+  name: 'forge',
+  title: 'the repository of the platform, its webhooks and commit statuses',
+  isSet: ({ platform, webhookSecretFile }) => platform !== undefined && webhookSecretFile !== undefined,
+  questions: [
+    text(
+      'platform',
+      'Platform repository: <git URL>[#branch], or a folder',
+      'https://git.example/acme/platform#main',
+      {
+        preset: ({ platform }) => platform,
+      },
+    ),
+    {
+      name: 'forge.kind',
+      asks: 'Kind of the forge, such as gitea=https://git.example/api/v1; - for github.com, gitlab.com or dev.azure.com',
+      example: 'gitea=https://git.example/api/v1',
+      isOptional: true,
+      when: (settings) => platformHost(settings) !== undefined,
+      preset: ({ forge }) => forge,
+      put: (settings, forge) => without({ ...settings, forge }, forge === '' ? 'forge' : undefined),
+    },
+    text('webhookSecretFile', "File with the secret of the forge's webhooks, - for none", 'webhook-secret', {
+      isOptional: true,
+      secret: 'random',
+      when: (settings) => repositoryOf(settings) !== undefined,
+      preset: ({ webhookSecretFile }) => webhookSecretFile ?? 'webhook-secret',
+    }),
+    {
+      name: 'forge.tokenFile',
+      asks: 'File with a token that may set commit statuses, - for no statuses',
+      example: 'forge-token',
+      isOptional: true,
+      secret: 'typed',
+      when: (settings) => platformHost(settings) !== undefined,
+      preset: (settings) => statusesAt(settings)?.tokenFile,
+      put: putStatuses,
+    },
+  ],
+  parts: (settings) => [
+    'platform',
+    'forge',
+    'secret of webhooks',
+    `commit statuses at ${platformHost(settings) ?? ''}`,
+  ],
+  next: ({ webhookSecretFile, signIn, hostnames }) => [
+    ...(webhookSecretFile === undefined
+      ? []
+      : [
+          `Webhook of the forge: ${signIn?.publicUrl ?? `https://${hostnames?.[0] ?? 'HUB'}:8443`}/v1/hooks, with the secret of ${webhookSecretFile}.`,
+        ]),
+    `Pull requests need a token in ${TOKEN_VARIABLE} of the hub's environment, such as /etc/default/fleet-scheduler.`,
+  ],
+};
+
+/** A function declaration, because the table above uses it. */
+function putStatuses(settings: SchedulerConfig, tokenFile: string): SchedulerConfig {
+  const host = platformHost(settings) ?? '';
+  const { forges: before, ...others } = settings.commitStatuses ?? { forges: [] };
+  const rest = before.filter((one) => one.host !== host);
+  if (tokenFile === '' && rest.length === 0) return without(settings, 'commitStatuses');
+  const { forge } = settings;
+  const one = defined({ host, forge, tokenFile });
+  return { ...settings, commitStatuses: { ...others, forges: tokenFile === '' ? rest : [...rest, one] } };
+}
+
+export const TOPICS: Readonly<Record<TopicName, Topic>> = {
+  hub: HUB,
+  'sign-in': SIGN_IN,
+  mail: MAIL,
+  webhook: WEBHOOK,
+  forge: FORGE,
+};
