@@ -49,12 +49,15 @@ export const joinAgent = async (
 
   let seq = 0;
   let last: Digest = GENESIS;
+  // A medium may be older than one that came before it; the floor of an agent never falls.
+  let floor = addDays(now, -1);
   return {
     site,
     agent,
     channel,
     report: async (medium, happenings, at) => {
       const from = seq + 1;
+      floor = new Date(Math.max(floor.getTime(), addDays(at, -1).getTime()));
       const firstPrev = last;
       const lines = happenings.map((happening) => {
         seq += 1;
@@ -75,7 +78,7 @@ export const joinAgent = async (
           bootId: 'boot-1',
           time: formatTime(at),
           clockTrusted: true,
-          floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(addDays(at, -1)) },
+          floors: { root: 1, site: 1, release: 1, lease: 0, time: formatTime(floor) },
           holds: [],
         },
         key,

@@ -32,6 +32,16 @@ export const At = ({ at }: { readonly at: string }) => {
   );
 };
 
+/** Times in sentences of the hub and of agents. */
+const TIME = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
+/** A sentence whose times are shown as all others are. */
+export const Timed = ({ text }: { readonly text: string }) =>
+  text.split(TIME).map((part, at) =>
+    // Every second part is a time.
+    at % 2 === 1 ? <At key={`${at} ${part}`} at={part} /> : part,
+  );
+
 type Cell = NonNullable<Row['running'] | Row['health'] | Row['drift']>;
 
 const SOURCE_NAMES: Readonly<Record<string, string>> = { stick: 'on a medium', network: 'over the network' };

@@ -47,7 +47,7 @@ export const Filters = <T,>({
         {count === total ? `${total} ${noun}` : `${count} of ${total} ${noun}`}
         {hasMore && '; there are more, on the next page'}
       </Text>
-      <Group align="end" gap="sm" my="sm" component="search" aria-label={label}>
+      <Group align="end" gap="sm" my="sm" component="search" className="filters" aria-label={label}>
         {facets.map((facet) => (
           <FacetField
             key={facet.key}
@@ -66,7 +66,7 @@ export const Filters = <T,>({
             data={table.orders.map(({ value, label: text }) => ({ value, label: text }))}
           />
         )}
-        <Columns all={table.columns} shown={table.shown} choose={choose} />
+        {table.columns.length > 0 && <Columns all={table.columns} shown={table.shown} choose={choose} />}
         {keys.some((key) => query.has(key)) && (
           <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
             Show all

@@ -56,6 +56,16 @@ export const joinHappenings = (
   return [...ofSite, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
 
+/** Whether a decision is about agents with these channels: about a channel that one of them follows, or about more than one channel. */
+export const isAboutChannels = (
+  { environment, only }: Pick<Audit['entries'][number], 'environment' | 'only'>,
+  channels: readonly { readonly environment: string; readonly clusterType: string }[],
+): boolean => {
+  const [place, clusterType, more] = only?.split('/') ?? [];
+  if (clusterType === undefined || more !== undefined || place !== environment) return true;
+  return channels.some((one) => one.environment === place && one.clusterType === clusterType);
+};
+
 /** The time of the oldest event; null if there are no events. */
 export const timeOfOldest = (events: Events['events']): string | null =>
   events.reduce<string | null>(

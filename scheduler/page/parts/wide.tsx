@@ -1,5 +1,5 @@
 import { Table } from '@mantine/core';
-import { type ReactNode, useRef } from 'react';
+import { type CSSProperties, type ReactNode, useRef } from 'react';
 import { rowsIn, SaveCsv } from './save-csv.tsx';
 
 type Props = {
@@ -13,7 +13,11 @@ type Props = {
   readonly children: ReactNode;
 };
 
-/** A table in a focusable frame that scrolls sideways; the page itself never does. A button saves its rows as CSV. */
+/** The headings as texts for CSS: on a phone each row is a card, whose cells have them beside their content. */
+const labelsOf = (headings: readonly string[]): CSSProperties =>
+  Object.fromEntries(headings.map((heading, at) => [`--label-${at + 1}`, JSON.stringify(heading)]));
+
+/** A table in a focusable frame that scrolls sideways, on a phone a card for each row; the page itself never scrolls sideways. A button saves its rows as CSV. */
 export const Wide = ({ label, headings, rowCount, csv, children }: Props) => {
   const table = useRef<HTMLTableElement>(null);
   return (
@@ -25,6 +29,7 @@ export const Wide = ({ label, headings, rowCount, csv, children }: Props) => {
         <Table
           ref={table}
           striped
+          style={labelsOf(headings)}
           highlightOnHover
           {...(rowCount !== undefined && { 'aria-rowcount': rowCount })}
         >

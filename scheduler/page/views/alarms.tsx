@@ -1,24 +1,6 @@
-import {
-  Anchor,
-  Badge,
-  Button,
-  Card,
-  Group,
-  NativeSelect,
-  SegmentedControl,
-  Stack,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Badge, Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
 import { useMemo } from 'react';
-import {
-  Form,
-  Link,
-  type LoaderFunctionArgs,
-  useLoaderData,
-  useNavigate,
-  useSearchParams,
-} from 'react-router';
+import { Link, type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
 import {
   acknowledgeAlarms,
@@ -34,15 +16,19 @@ import {
 import { ask, given } from '../api/ask.ts';
 import { hubTimeIn } from '../api/hub-time.ts';
 import { alarmAddress } from '../parts/alarm-address.ts';
-import { Age } from '../parts/age.tsx';
+import { Age, At, Timed } from '../parts/age.tsx';
+import { type Facet, filterRows } from '../parts/facet.ts';
+import { Filters } from '../parts/filters.tsx';
 import { Pages } from '../parts/pages.tsx';
+import { SaveCsv } from '../parts/save-csv.tsx';
 import { State, type Tone } from '../parts/state.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
+/** Causes that are read at once: choices count among these. */
+const CAUSES = 500;
 const SHOWN = 50;
 /** Filters that open alarms and those that are over have in common. */
 const PLACE: readonly string[] = ['environment', 'site'];
-const SEVERITIES = ['critical', 'warning', 'info'] as const;
 
 type Cause = AlarmCauses['causes'][number];
 type Alarm = Alarms['alarms'][number];
@@ -66,17 +52,12 @@ export const readAlarms = async ({ request: { url, signal } }: LoaderFunctionArg
       kind: 'past',
       past: await ask((options) => alarmsPast({ ...places, ...page }, options), signal),
     };
-  const severity = SEVERITIES.find((one) => one === query.get('severity'));
-  const asked = {
-    ...places,
-    ...given({ kind: query.get('kind'), workspace: query.get('workspace'), severity }),
-  };
   const cause = query.get('cause');
   const [causes, members] = await Promise.all([
-    ask((options) => alarmCauses({ ...asked, ...page }, options), signal),
+    ask((options) => alarmCauses({ ...places, ...page, limit: CAUSES }, options), signal),
     // The receivers are in every answer about alarms.
     ask(
-      (options) => alarms({ ...asked, ...given({ cause }), limit: cause === null ? 1 : 200 }, options),
+      (options) => alarms({ ...places, ...given({ cause }), limit: cause === null ? 1 : 200 }, options),
       signal,
     ),
   ]);
@@ -112,6 +93,61 @@ export const AlarmsView = () => {
   );
 };
 
+const NOBODY = '-';
+
+const FACETS: readonly Facet<Cause>[] = [
+  {
+    key: 'severity',
+    label: 'Severity',
+    of: ({ severity }) => [severity],
+    order: ['critical', 'warning', 'info'],
+  },
+  { key: 'kind', label: 'Kind', of: ({ kind }) => [kind] },
+  {
+    key: 'workspace',
+    label: 'Owner',
+    of: ({ owner }) => [owner ?? NOBODY],
+    names: { [NOBODY]: 'no owner' },
+  },
+  {
+    key: 'handled',
+    label: 'Handled',
+    of: ({ alarms: count, acknowledged, silence }) => [
+      ...(acknowledged === count ? ['acknowledged'] : []),
+      ...(silence === null ? [] : ['silenced']),
+      ...(acknowledged < count && silence === null ? [NOBODY] : []),
+    ],
+    names: { [NOBODY]: 'by nobody' },
+    order: [NOBODY],
+  },
+];
+
+type CauseOrder = {
+  readonly value: string;
+  readonly label: string;
+  readonly compare?: (a: Cause, b: Cause) => number;
+};
+
+const ORDERS: readonly CauseOrder[] = [
+  { value: 'worst', label: 'the worst first' },
+  { value: 'newest', label: 'the newest first', compare: (a, b) => (a.newest < b.newest ? 1 : -1) },
+  { value: 'sites', label: 'most sites first', compare: (a, b) => b.sites - a.sites },
+];
+
+const HEADINGS = ['Severity', 'Kind', 'Cause', 'Sites', 'Alarms', 'Environment', 'Owner', 'Since', 'Summary'];
+
+const cellsOf = (cause: Cause): readonly string[] => [
+  cause.severity,
+  cause.kind,
+  cause.cause,
+  `${cause.sites}`,
+  `${cause.alarms}`,
+  cause.environment ?? '',
+  cause.owner ?? '',
+  cause.since,
+  cause.summary,
+];
+
 type OpenProps = {
   readonly of: Extract<AlarmsAnswer, { readonly kind: 'open' }>;
   readonly query: URLSearchParams;
@@ -119,51 +155,42 @@ type OpenProps = {
 
 const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
   const { at, total, alarms: count, next } = causes;
-  const owners = [...new Set([...causes.causes.map(({ owner }) => owner), query.get('workspace')])]
-    .filter((owner): owner is string => owner !== null && owner !== '')
-    .toSorted((a, b) => a.localeCompare(b));
+  const order = ORDERS.find(({ value }) => value === query.get('sort')) ?? ORDERS[0];
+  const filtered = filterRows(causes.causes, FACETS, query);
+  // The hub has them by severity.
+  const shown = order?.compare ? filtered.found.toSorted(order.compare) : filtered.found;
   return (
     <>
-      <Text>{total === 0 ? 'No alarm is open.' : `${count} open, of ${formatCount(total, 'cause')}.`}</Text>
+      <Text>{total === 0 ? 'No alarm is open.' : `${formatCount(count, 'alarm')} open.`}</Text>
       {failing.map(({ receiver, since, failures, message, nextAt }) => (
         <Text key={receiver}>
           <State mood="bad">{`${receiver} fails`}</State> Since <Age at={since} now={at} /> it took no notice,
-          in {failures} attempts: {message}. The next attempt is at <time dateTime={nextAt}>{nextAt}</time>.
+          in {failures} attempts: {message}. The next attempt is at <At at={nextAt} />.
         </Text>
       ))}
-      <Form role="search" aria-label="Filters" key={query.toString()}>
-        {[...PLACE, 'kind'].map(
-          (name) =>
-            query.has(name) && <input key={name} type="hidden" name={name} value={query.get(name) ?? ''} />,
-        )}
-        <Group align="end" my="md">
-          <NativeSelect
-            name="severity"
-            label="Severity"
-            data={[{ value: '', label: 'all' }, ...SEVERITIES]}
-            defaultValue={query.get('severity') ?? ''}
-          />
-          <NativeSelect
-            name="workspace"
-            label="Owner"
-            data={[{ value: '', label: 'all' }, ...owners]}
-            defaultValue={query.get('workspace') ?? ''}
-          />
-          <Button type="submit" variant="default">
-            Filter
-          </Button>
-          {query.get('site') !== null && (
-            <Text>
-              At {query.get('site')}.{' '}
-              <Anchor component={Link} to=".">
-                Everywhere
-              </Anchor>
-            </Text>
-          )}
-        </Group>
-      </Form>
+      {query.get('site') !== null && (
+        <Text>
+          At {query.get('site')}.{' '}
+          <Anchor component={Link} to=".">
+            Everywhere
+          </Anchor>
+        </Text>
+      )}
+      <Filters
+        label="Filters of the alarms"
+        noun="causes"
+        total={causes.causes.length}
+        hasMore={next !== null}
+        facets={FACETS}
+        filtered={filtered}
+        orders={ORDERS}
+        order={order?.value ?? ''}
+        columns={[]}
+        shown={[]}
+      />
+      <SaveCsv label="Alarms" rows={() => [HEADINGS, ...shown.map(cellsOf)]} />
       <Stack gap="sm" component="ul" className="causes">
-        {causes.causes.map((cause) => (
+        {shown.map((cause) => (
           <li key={cause.id}>
             <CauseCard
               cause={cause}
@@ -229,7 +256,7 @@ const CauseCard = ({ cause, now, members }: CauseProps) => {
         <Acts cause={cause} now={now} />
       </Group>
       <Text mt={4} lineClamp={3}>
-        {cause.summary}
+        <Timed text={cause.summary} />
       </Text>
       <Text size="sm">{cause.action}.</Text>
       {firstSites.length > 0 && (
@@ -258,8 +285,7 @@ const CauseCard = ({ cause, now, members }: CauseProps) => {
       )}
       {cause.silence !== null && (
         <Text size="sm" mt={4}>
-          Silenced by {cause.silence.person} until{' '}
-          <time dateTime={cause.silence.until}>{cause.silence.until}</time>: {cause.silence.reason}
+          Silenced by {cause.silence.person} until <At at={cause.silence.until} />: {cause.silence.reason}
         </Text>
       )}
       {members !== undefined && (
@@ -289,10 +315,16 @@ const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string })
             </>
           )}
           {acknowledged !== null && `, acknowledged by ${acknowledged.person}`}
-          {silenced !== null && `, silent until ${silenced.until}`}
+          {silenced !== null && (
+            <>
+              , silent until <At at={silenced.until} />
+            </>
+          )}
         </Text>
       </Group>
-      <Text size="sm">{summary}</Text>
+      <Text size="sm">
+        <Timed text={summary} />
+      </Text>
     </li>
   );
 };
@@ -409,7 +441,9 @@ const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) =
                 {acknowledgedBy === null ? 'resolved without a person' : `acknowledged by ${acknowledgedBy}`}
               </Text>
             </Group>
-            <Text size="sm">{summary}</Text>
+            <Text size="sm">
+              <Timed text={summary} />
+            </Text>
           </li>
         );
       })}

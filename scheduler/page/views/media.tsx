@@ -43,6 +43,7 @@ export const MediaView = () => {
       </Text>
       <Underway media={underway} agents={agents} counted={counted} now={at} />
       <Next media={nextMedia(agents)} counted={counted} site={query.get('site') || undefined} />
+      {arrivals.length > 0 && <Arrivals arrivals={arrivals} now={at} />}
       <Title order={2}>Agents that media reach</Title>
       <FilteredTable
         label="Agents that media reach"
@@ -55,7 +56,6 @@ export const MediaView = () => {
         hasMore={next !== null}
       />
       <Pages next={next} />
-      {arrivals.length > 0 && <Arrivals arrivals={arrivals} now={at} />}
     </>
   );
 };
@@ -280,22 +280,25 @@ const Underway = ({ media, agents, counted, now }: UnderwayProps) => (
       );
     })}
     {media.length > 0 && (
-      <Wide label="Media on their way" headings={['Since', 'Carries', 'To', 'Arrived at']}>
-        {media.map(({ createdAt, recordedAt, releases, sites, arrived }) => (
-          <Table.Tr key={`${createdAt} ${recordedAt} ${releases.join()} ${sites.join()}`}>
-            <Table.Th scope="row">
-              <Age at={recordedAt} now={now} />
-            </Table.Th>
-            <Table.Td>
-              {firstOf(releases)}, filled <Age at={createdAt} now={now} />
-            </Table.Td>
-            <Table.Td>{firstOf(sites)}</Table.Td>
-            <Table.Td>
-              {arrived.length} of {sites.length} sites
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Wide>
+      <details>
+        <summary>As a table</summary>
+        <Wide label="Media on their way" headings={['Since', 'Carries', 'To', 'Arrived at']}>
+          {media.map(({ createdAt, recordedAt, releases, sites, arrived }) => (
+            <Table.Tr key={`${createdAt} ${recordedAt} ${releases.join()} ${sites.join()}`}>
+              <Table.Th scope="row">
+                <Age at={recordedAt} now={now} />
+              </Table.Th>
+              <Table.Td>
+                {firstOf(releases)}, filled <Age at={createdAt} now={now} />
+              </Table.Td>
+              <Table.Td>{firstOf(sites)}</Table.Td>
+              <Table.Td>
+                {arrived.length} of {sites.length} sites
+              </Table.Td>
+            </Table.Tr>
+          ))}
+        </Wide>
+      </details>
     )}
   </section>
 );

@@ -18,7 +18,7 @@ import {
 import { formatCount } from '#bundles/format-count';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
-import { Age, At } from '../parts/age.tsx';
+import { Age, At, Timed } from '../parts/age.tsx';
 import { Commit } from '../parts/commit.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { Rings } from '../parts/pipeline/rings.tsx';
@@ -298,13 +298,18 @@ const Held = ({ condition: { name, holding, earliest, expectedBy }, now }: HeldP
 /** '<site>/<agent>: <why>' leads to the site. */
 const Holder = ({ line }: { readonly line: string }) => {
   const [, site, agent, why] = /^([a-z0-9-]+)\/([a-z0-9-]+): (.*)$/s.exec(line) ?? [];
-  if (site === undefined) return <Text size="sm">{line}</Text>;
+  if (site === undefined || why === undefined)
+    return (
+      <Text size="sm">
+        <Timed text={line} />
+      </Text>
+    );
   return (
     <Text size="sm">
       <Anchor component={Link} to={`/sites/${encodeURIComponent(site)}`} size="sm">
         {site}/{agent}
       </Anchor>
-      : {why}
+      : <Timed text={why} />
     </Text>
   );
 };
@@ -409,7 +414,9 @@ const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }
           <Table.Td>{found}</Table.Td>
           <Table.Td>
             {holding.first.map((one) => (
-              <div key={one}>{one}</div>
+              <div key={one}>
+                <Timed text={one} />
+              </div>
             ))}
             {holding.count > holding.first.length && `and ${holding.count - holding.first.length} more`}
           </Table.Td>

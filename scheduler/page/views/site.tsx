@@ -17,6 +17,7 @@ import { ask, given, refusedOr, Refusal } from '../api/ask.ts';
 import { Age, At, SourceOf } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { HealthText } from '../parts/health-text.tsx';
+import { isAboutChannels } from '../parts/happenings.ts';
 import { HeldValues } from '../parts/held-values.tsx';
 import { LongTable, type RowProps } from '../parts/long-table.tsx';
 import { PackageNode } from '../parts/package-tree.tsx';
@@ -55,7 +56,8 @@ export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise
     ask((options) => events({ site, ...given({ cursor }), limit: EVENTS }, options), signal),
     refusedOr(ask((options) => where({ name: site, limit: AGENTS }, options), signal)),
   ]);
-  const environments = [...new Set(agents.rows.map(({ channel }) => channel.environment))];
+  const channels = agents.rows.map(({ channel }) => channel);
+  const environments = [...new Set(channels.map(({ environment }) => environment))];
   const decided = await Promise.all(
     environments.map((environment) =>
       ask((options) => audit({ environment, limit: DECISIONS }, options), signal),
@@ -66,7 +68,7 @@ export const readSite = async ({ params, request }: LoaderFunctionArgs): Promise
     status: agents,
     media: carried,
     events: happened,
-    entries: decided.flatMap(({ entries }) => entries),
+    entries: decided.flatMap(({ entries }) => entries).filter((entry) => isAboutChannels(entry, channels)),
     names: running instanceof Refusal ? new Map() : namesAt(site, running),
   };
 };

@@ -2,6 +2,7 @@ import { Button, Group, Text, TextInput, Title } from '@mantine/core';
 import { Form, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Where, where } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
+import { At } from '../parts/age.tsx';
 import { RunningAgents } from '../parts/running-agents.tsx';
 
 /** Agents that one answer has, and that choices are counted among. */
@@ -23,7 +24,7 @@ export const WhereView = () => {
       <title>What runs where - Fleet Ferry</title>
       <Title order={1}>What runs where</Title>
       <Text>
-        At <time dateTime={at}>{at}</time>.
+        At <At at={at} />.
       </Text>
       <Form role="search" key={query.toString()}>
         <Group align="end" my="md">

@@ -352,7 +352,6 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await page.getByRole('link', { name: /^AGENT_LATE/ }).count()).toBe(0);
     expect(await page.getByRole('main').textContent()).toMatch(/chat fails Since .* in 3 attempts: 500/);
     await page.getByLabel('Severity').selectOption('');
-    await page.getByRole('button', { name: 'Filter' }).click();
     await page.getByRole('link', { name: /^AGENT_LATE/ }).click();
     await page.getByText('no receiver took a notice').waitFor();
     await page.getByRole('link', { name: /^PACKAGE_FAILED/ }).click();

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import type { Audit, Events } from '#bundles/transport/hub/client';
-import { joinHappenings, timeOfOldest } from '../../../../scheduler/page/parts/happenings.ts';
+import {
+  isAboutChannels,
+  joinHappenings,
+  timeOfOldest,
+} from '../../../../scheduler/page/parts/happenings.ts';
 
 const event = (at: string, more: object): Events['events'][number] =>
   ({
@@ -84,4 +88,13 @@ test('a later page does not repeat the decisions of the page before', () => {
   expect(
     joinHappenings({ events: older, entries }, false, '2026-11-19T00:00:00Z').map(({ at }) => at),
   ).not.toContain('2026-11-19T12:00:00Z');
+});
+
+test('a decision about another channel is not about a site, one about an environment or an assignment is', () => {
+  const channels = [{ environment: 'prod', clusterType: 'press' }];
+  const isAbout = (only: string | null) => isAboutChannels({ environment: 'prod', only }, channels);
+  expect(isAbout(null)).toBe(true);
+  expect(isAbout('prod/press')).toBe(true);
+  expect(isAbout('oven')).toBe(true);
+  expect(isAbout('prod/till')).toBe(false);
 });
