@@ -7,7 +7,7 @@ import { Wide } from './wide.tsx';
 const ALL = 100;
 /** Height of a row that was never drawn, and rows that are drawn beyond the window. */
 const ESTIMATE = 64;
-const OVERSCAN = 10;
+const OVERSCAN = 20;
 
 /** For a row of the table: in a long one its place, and the function that measures it. */
 export type RowProps = {

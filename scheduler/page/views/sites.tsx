@@ -1,4 +1,15 @@
-import { Anchor, Button, Checkbox, Code, Group, NativeSelect, Table, Text, Title } from '@mantine/core';
+import {
+  Anchor,
+  Button,
+  Checkbox,
+  Code,
+  CopyButton,
+  Group,
+  NativeSelect,
+  Table,
+  Text,
+  Title,
+} from '@mantine/core';
 import { useMemo, useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { type Overview, overview } from '#bundles/transport/hub/client';
@@ -6,6 +17,7 @@ import { ask, given } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { filterRows } from '../parts/facet.ts';
 import { Filters } from '../parts/filters.tsx';
+import { BULK, type BulkVerb, type ChosenSite } from '../parts/fleet/bulk-commands.ts';
 import { facetsOf } from '../parts/fleet/facets.ts';
 import {
   causeNames,
@@ -64,7 +76,7 @@ export const SitesView = () => {
         columns={allColumns(labels).map(({ name }) => name)}
         shown={columns.map(({ name }) => name)}
       />
-      <SiteTable sites={found} answer={answer} columns={columns} />
+      <SiteTable sites={found} everySite={sites} answer={answer} columns={columns} />
     </>
   );
 };
@@ -110,11 +122,13 @@ const columnsOf = (query: URLSearchParams, labels: readonly string[]): readonly 
 
 type TableProps = {
   readonly sites: readonly FleetSite[];
+  /** Also those that the filters remove: a chosen site stays chosen. */
+  readonly everySite: readonly FleetSite[];
   readonly answer: Overview;
   readonly columns: readonly Column[];
 };
 
-const SiteTable = ({ sites, answer, columns }: TableProps) => {
+const SiteTable = ({ sites, everySite, answer, columns }: TableProps) => {
   const cellsOf = (site: FleetSite): readonly string[] => [
     site.name,
     ...columns.map(({ text }) => text(site, answer)),
@@ -127,7 +141,16 @@ const SiteTable = ({ sites, answer, columns }: TableProps) => {
   };
   return (
     <>
-      {chosen.size > 0 && <Bulk sites={[...chosen]} clear={() => setChosen(new Set())} />}
+      {chosen.size > 0 && (
+        <Bulk
+          sites={everySite
+            .filter(({ name }) => chosen.has(name))
+            .map(({ name, place: { channels } }) => ({ name, channels }))}
+          found={sites.length}
+          all={() => setChosen(new Set(sites.map(({ name }) => name)))}
+          clear={() => setChosen(new Set())}
+        />
+      )}
       <LongTable
         label="Sites"
         headings={['Site', ...columns.map(({ name }) => name)]}
@@ -160,39 +183,17 @@ const SiteTable = ({ sites, answer, columns }: TableProps) => {
   );
 };
 
-/** Commands for several sites. The page has no key of the office, which signs what they do. */
-const VERBS = {
-  fill: [
-    'Fill a medium for them',
-    (sites) => [`fleet-export create --from releases ${named(sites)} --to /media/stick`],
-  ],
-  enrol: [
-    'Enrol their agents from a medium',
-    (sites) => sites.map((site) => `fleet-scheduler sites enroll /media/stick --site ${site}`),
-  ],
-  follow: [
-    'Follow by Flux',
-    (sites) =>
-      sites.map((site) => `fleet-scheduler sites follow ${site}/NAME --by flux --channel ENVIRONMENT/TYPE`),
-  ],
-  values: [
-    'Renew their values and statements',
-    (sites) => [
-      // The medium takes what was renewed.
-      'fleet-scheduler sites renew',
-      `fleet-export create --from releases ${named(sites)} --values-only --to /media/stick`,
-    ],
-  ],
-} as const satisfies Readonly<
-  Record<string, readonly [title: string, commands: (sites: readonly string[]) => readonly string[]]>
->;
-type Verb = keyof typeof VERBS;
+type BulkProps = {
+  readonly sites: readonly ChosenSite[];
+  /** Sites that the filters leave. */
+  readonly found: number;
+  readonly all: () => void;
+  readonly clear: () => void;
+};
 
-const named = (sites: readonly string[]): string => sites.map((site) => `--site ${site}`).join(' ');
-
-const Bulk = ({ sites, clear }: { readonly sites: readonly string[]; readonly clear: () => void }) => {
-  const [verb, setVerb] = useState<Verb>('fill');
-  const [, commands] = VERBS[verb];
+const Bulk = ({ sites, found, all, clear }: BulkProps) => {
+  const [verb, setVerb] = useState<BulkVerb>('fill');
+  const text = BULK[verb].commands(sites).join('\n');
   return (
     <section aria-label="Chosen sites" className="bulk">
       <Group gap="sm" align="end">
@@ -201,11 +202,16 @@ const Bulk = ({ sites, clear }: { readonly sites: readonly string[]; readonly cl
           size="xs"
           value={verb}
           onChange={({ currentTarget }) => {
-            const next = Object.keys(VERBS).find((one): one is Verb => one === currentTarget.value);
+            const next = Object.keys(BULK).find((one): one is BulkVerb => one === currentTarget.value);
             if (next) setVerb(next);
           }}
-          data={Object.entries(VERBS).map(([value, [label]]) => ({ value, label }))}
+          data={Object.entries(BULK).map(([value, { title: label }]) => ({ value, label }))}
         />
+        {sites.length < found && (
+          <Button size="xs" variant="default" onClick={all}>
+            Choose all {found}
+          </Button>
+        )}
         <Button size="xs" variant="default" onClick={clear}>
           Choose none
         </Button>
@@ -214,8 +220,15 @@ const Bulk = ({ sites, clear }: { readonly sites: readonly string[]; readonly cl
         Signed at the office, so the page names the command:
       </Text>
       <Code block tabIndex={0}>
-        {commands(sites).join('\n')}
+        {text}
       </Code>
+      <CopyButton value={text}>
+        {({ copied, copy }) => (
+          <Button size="xs" variant="default" mt="xs" onClick={copy}>
+            {copied ? 'Copied' : 'Copy'}
+          </Button>
+        )}
+      </CopyButton>
     </section>
   );
 };

@@ -67,6 +67,26 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(new URL(tab.page.url()).origin).toBe(hub.url);
   });
 
+  test('names the commands for chosen sites, which stay chosen when a filter removes them', async () => {
+    await visit('/sites');
+    await page.getByRole('checkbox', { name: 'Choose alpha-failed' }).check();
+    await page.getByRole('checkbox', { name: 'Choose alpha-drifted' }).check();
+    const bulk = page.getByRole('region', { name: 'Chosen sites' });
+    const commands = bulk.locator('pre');
+    expect(await commands.textContent()).toBe(
+      'fleet-export create --from releases --site alpha-drifted --site alpha-failed --to /media/stick',
+    );
+    await bulk.getByLabel('2 chosen').selectOption('Follow by Flux');
+    expect(await commands.textContent()).toMatch(
+      /^fleet-scheduler sites follow alpha-drifted\/NAME --by flux --channel \S+\/\S+\nfleet-scheduler /,
+    );
+    await page.getByLabel('Package').selectOption('drifted (1)');
+    await page.getByRole('status').getByText('1 of 61 sites').waitFor();
+    expect(await bulk.textContent()).toContain('2 chosen');
+    await bulk.getByRole('button', { name: 'Choose none' }).click();
+    await bulk.waitFor({ state: 'detached' });
+  });
+
   test('answers whether everything is fine: totals, problems by cause, every site as a cell, and the chain', async () => {
     await visit('/');
     const main = page.getByRole('main');
