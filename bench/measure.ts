@@ -8,6 +8,8 @@ export type Measured = {
   readonly cpuSeconds: number;
   /** Of the largest single process. */
   readonly peakMiB: number;
+  /** What the file system was given to write, in whole pages. */
+  readonly writtenBytes: number;
   readonly stdout: string;
 };
 
@@ -18,7 +20,7 @@ begin = time.monotonic()
 code = subprocess.call(sys.argv[1:], pass_fds=())
 wall = time.monotonic() - begin
 used = resource.getrusage(resource.RUSAGE_CHILDREN)
-os.write(3, json.dumps([code, wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024]).encode())
+os.write(3, json.dumps([code, wall, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, used.ru_oublock * 512]).encode())
 `;
 
 /** @throws FleetError IO when the command fails: a failed run has no figure */
@@ -34,14 +36,15 @@ export const measure = async (
   const [stdout, stderr, figures] = await Promise.all(
     [child.stdout, child.stderr, child.stdio[3]].map((stream) => textOf(stream as NodeJS.ReadableStream)),
   );
-  const [code, wallSeconds, cpuSeconds, peakMiB] = JSON.parse(figures || '[1,0,0,0]') as [
+  const [code, wallSeconds, cpuSeconds, peakMiB, writtenBytes] = JSON.parse(figures || '[1,0,0,0,0]') as [
+    number,
     number,
     number,
     number,
     number,
   ];
   if (code !== 0) throw new FleetError('IO', `${argv.join(' ')} ended with ${code}: ${stderr?.slice(-2000)}`);
-  return { wallSeconds, cpuSeconds, peakMiB, stdout: stdout ?? '' };
+  return { wallSeconds, cpuSeconds, peakMiB, writtenBytes, stdout: stdout ?? '' };
 };
 
 const textOf = async (stream: NodeJS.ReadableStream): Promise<string> => {
@@ -60,4 +63,5 @@ export const medianOf = (runs: readonly Measured[]): Omit<Measured, 'stdout'> =>
   wallSeconds: median(runs.map((run) => run.wallSeconds)),
   cpuSeconds: median(runs.map((run) => run.cpuSeconds)),
   peakMiB: median(runs.map((run) => run.peakMiB)),
+  writtenBytes: median(runs.map((run) => run.writtenBytes)),
 });

@@ -26,67 +26,19 @@ import { initDevRoot } from '../scheduler/keys/root/init-dev-root.ts';
 import { openKeyDirectory } from '../scheduler/keys/key-directory.ts';
 import { newSigningKey } from '../test/harness/fleets/signed-fleet.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
-import { ours } from '../test/scheduler/fleet-platform.ts';
 import { writeFiles } from '../test/scheduler/file-tree.ts';
 import { type Measured, measure as runMeasured } from './measure.ts';
+import { CHANNEL, labelsOf, layeredPlatform, layers } from './site-layers/layered-platform.ts';
 import { figure, formatTable } from './table.ts';
 
 const SITES = Number(process.env['FLEET_BENCH_SITES'] ?? 2000);
 const ASSIGNMENTS = 20;
-const REGIONS = ['north', 'south', 'west'];
 const FLEET = 'bench';
 const NOW = new Date('2026-11-21T08:00:00Z');
-const CHANNEL = { environment: 'prod', clusterType: 'press' };
-
-const config = (name: string, spec: string): string => ours('Config', name, `spec:\n  ${spec}\n`);
-
-const layers = (host: string): string =>
-  [
-    config('company', 'siteSelector: {}\n  values: {gatewayHost: company, port: 80}'),
-    config('north', `siteSelector: {region: north}\n  values: {gatewayHost: ${host}}`),
-    config('plants', 'siteSelector: {region: north, kind: plant}\n  values: {port: 81}'),
-    config(
-      'line',
-      'selector: {workload: app-7}\n  siteSelector: {region: north, kind: plant, line: a}\n  values: {port: 82}',
-    ),
-  ].join('---\n');
-
-const application = (name: string): Record<string, string> => ({
-  [`platform/base/${name}.yaml`]: ours(
-    'WorkloadRegistration',
-    name,
-    `spec:\n  workspace: line\n  workload: {repo: ../apps/${name}, path: deploy}\n`,
-  ),
-  [`apps/${name}/deploy/workload.yaml`]: ours(
-    'Workload',
-    name,
-    'spec:\n  deploymentTargets: [{name: host, environment: prod, manifests: {path: host}}]\n',
-  ),
-  [`apps/${name}/host/package.yaml`]: ours(
-    'HostPackage',
-    'files',
-    `spec:
-  files: [{path: /etc/${name}/line.env, format: env, content: "GATEWAY=none\\nPORT=0\\n"}]
-  siteInputs:
-    - {name: gatewayHost, schema: {type: string}, file: /etc/${name}/line.env, pointer: /GATEWAY}
-    - {name: port, schema: {type: integer}, file: /etc/${name}/line.env, pointer: /PORT}
-`,
-  ),
-});
 
 await using folder = await temporaryDirectory('bench-site-layers');
 const at = (...parts: readonly string[]): string => join(folder.path, ...parts);
-await writeFiles(folder.path, {
-  'platform/fleet.yaml': ours('Fleet', FLEET, 'spec:\n  environments: [{name: prod}]\n'),
-  'platform/base/press.yaml': ours('ClusterType', 'press', 'spec: {target: host}\n'),
-  'platform/base/policy.yaml': ours(
-    'SchedulingPolicy',
-    'all',
-    'spec:\n  deploymentTargetSelector: {workspace: line}\n  clusterTypeSelector: {}\n',
-  ),
-  'platform/base/layers.yaml': layers('n1'),
-  ...Object.assign({}, ...Array.from({ length: ASSIGNMENTS }, (_, index) => application(`app-${index}`))),
-});
+await writeFiles(folder.path, layeredPlatform(FLEET, ASSIGNMENTS));
 await initDevRoot(at('keys'), FLEET, NOW);
 const keys = await openKeyDirectory(at('keys'));
 const { signal } = new AbortController();
@@ -114,12 +66,7 @@ const key = newSigningKey();
 await store.transact(async (tx) => {
   for (let index = 0; index < SITES; index += 1) {
     const site = `plant-${index}`;
-    const labels = {
-      region: REGIONS[index % REGIONS.length] ?? '',
-      kind: 'plant',
-      line: index % 2 === 0 ? 'a' : 'b',
-    };
-    const row = newAgentRow({ site, agent: 'edge' }, key.public.pem, CHANNEL, labels, NOW);
+    const row = newAgentRow({ site, agent: 'edge' }, key.public.pem, CHANNEL, labelsOf(index), NOW);
     await tx.insertInto('agent').values(row).execute();
     await issueSite(tx, site, signer, NOW);
   }

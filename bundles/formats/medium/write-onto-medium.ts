@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { FleetError } from '../../errors.ts';
 import { syncDirectory } from '../layout/sync-directory.ts';
-import { writeFileAtomically } from '../layout/write-file.ts';
+import { type NewFile, writeFilesAtomically } from '../layout/write-file.ts';
 import { openMediumFolder, named } from './open-medium-folder.ts';
 import { fileIn } from './plain-files.ts';
 
@@ -12,14 +12,24 @@ import { fileIn } from './plain-files.ts';
  * @throws FleetError MEDIUM_INVALID when a component of the path is a link or of another kind, MEDIUM_MISSING; otherwise the
  * system's error
  */
-export const writeFileOntoMedium = async (root: string, path: string, bytes: Uint8Array): Promise<void> => {
-  await using folder = await openMediumFolder(root, dirname(path), true);
-  if (!folder)
-    throw new FleetError('MEDIUM_MISSING', `there is no medium at ${root}`, {
-      hint: 'Check that the stick is mounted',
-    });
-  await fileIn(folder, basename(path));
-  await named(folder, () => writeFileAtomically(join(folder.path, basename(path)), bytes));
+export const writeFileOntoMedium = (root: string, path: string, bytes: Uint8Array): Promise<void> =>
+  writeFilesOntoMedium(root, [{ path, bytes }]);
+
+/** The same for many files, each of which is replaced or not; those of a folder share the waits for the disk. */
+export const writeFilesOntoMedium = async (root: string, files: readonly NewFile[]): Promise<void> => {
+  for (const [below, own] of Map.groupBy(files, ({ path }) => dirname(path))) {
+    await using folder = await openMediumFolder(root, below, true);
+    if (!folder)
+      throw new FleetError('MEDIUM_MISSING', `there is no medium at ${root}`, {
+        hint: 'Check that the stick is mounted',
+      });
+    for (const { path } of own) await fileIn(folder, basename(path));
+    await named(folder, () =>
+      writeFilesAtomically(
+        own.map(({ path, bytes }) => ({ path: join(folder.path, basename(path)), bytes })),
+      ),
+    );
+  }
 };
 
 /** Removes one regular file of a medium, if it is there. @throws FleetError MEDIUM_INVALID; otherwise the system's error */

@@ -20,7 +20,7 @@ export type AppendedChanges = {
 const RETRIED_CODES: readonly ErrorCode[] = ['BUSY', 'KEY_MISSING', 'SIGNER_UNREACHABLE'];
 
 /** Entries signed and appended at a time. */
-const AT_ONCE = 200;
+const AT_ONCE = 1000;
 
 /**
  * Signs the noted changes and appends them to the audit log, oldest first. A note is removed when its entry is on disk; a call after a

@@ -1,7 +1,8 @@
 import type { Logger } from 'pino';
 import { type FleetError, toFleetError } from '#bundles/errors';
 import type { Hub } from '../hub.ts';
-import { writeSite } from '../sites/write-site.ts';
+import { layOutSites } from '../sites/write-site.ts';
+import { parts } from '../store/parts.ts';
 import { LOCK_WAIT_MS } from '../../release/write/wait-for-layout.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
@@ -39,11 +40,11 @@ export const createMirror = (options: MirrorOptions) => {
     const sites = await hub.store.db.selectFrom('site').select(['name', 'version']).orderBy('name').execute();
     const due = sites.filter(({ name, version }) => done.get(name) !== version);
     const failures = new Map<string, FleetError>();
-    for (const { name } of due) {
+    for (const part of parts(due, AT_ONCE)) {
       if (signal.aborted) return due.length;
-      const failure = await layOut(name, options);
-      if (failure) failures.set(name, failure);
+      for (const [name, failure] of await layOut(part, options, signal)) failures.set(name, failure);
     }
+    if (signal.aborted) return due.length;
     const laidOut = due.filter(({ name }) => !failures.has(name));
     for (const [name, failure] of await publishAll(laidOut, options, signal)) failures.set(name, failure);
     if (signal.aborted) return due.length;
@@ -61,20 +62,20 @@ export const createMirror = (options: MirrorOptions) => {
   };
 };
 
+/** Sites that are laid out under one lock, with one write of the index: others who need the layout come in between. */
+const AT_ONCE = 1000;
+
+/** @returns the errors of sites that are not in the layout, by name */
 const layOut = async (
-  name: string,
+  sites: readonly Statement[],
   { hub, clock, lockWaitMs: waitMs = LOCK_WAIT_MS }: MirrorOptions,
-): Promise<FleetError | undefined> => {
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, FleetError>> => {
   try {
-    const site = await hub.store.db
-      .selectFrom('site')
-      .selectAll()
-      .where('name', '=', name)
-      .executeTakeFirstOrThrow();
-    await writeSite(hub, site, { now: clock(), command: 'serve', waitMs });
-    return undefined;
+    return (await layOutSites(hub, sites, { now: clock(), command: 'serve', waitMs, signal })).failures;
   } catch (error) {
-    return toFleetError(error, `laying out site ${name}`);
+    const failure = toFleetError(error, 'laying out sites');
+    return new Map(sites.map(({ name }) => [name, failure]));
   }
 };
 

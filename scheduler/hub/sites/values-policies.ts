@@ -1,6 +1,9 @@
-import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import { type Channel, parseChannel } from '#bundles/names';
+import { channelRepository } from '#bundles/transport/registry/references';
+import type { TrustRoot } from '#bundles/trust/root/root';
 import { channelsIn } from '#bundles/transport/publish/choose-pointers';
+import { readOnce } from '../../load/releases/read-once.ts';
 import { readSiteLayers } from '../../load/releases/read-site-layers.ts';
 import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
 import { readStatement, withNewestStatement } from '../../load/releases/newest-statement.ts';
@@ -48,12 +51,22 @@ export const policiesFor = async (hub: Hub): Promise<ValuesPolicies> => {
   return readValuesPolicies(hub, new Set(rows.map(({ environment }) => environment)));
 };
 
-const readStages = async (
-  { keys }: Pick<Hub, 'keys'>,
-  layout: Awaited<ReturnType<typeof openOrStartLayout>>,
+/** Read once while the layout names the same release: every agent that enrols asks. */
+const readStages = (
+  { keys: { roots } }: Pick<Hub, 'keys'>,
+  layout: Layout,
   channel: Channel,
+): Promise<StagePlan | undefined> =>
+  readOnce({ layout, roots, repository: channelRepository(channel), what: 'stages' }, () =>
+    stagesOf(layout, channel, roots),
+  );
+
+const stagesOf = async (
+  layout: Layout,
+  channel: Channel,
+  roots: readonly TrustRoot[],
 ): Promise<StagePlan | undefined> => {
-  const own = await readRelease(layout, channel, keys.roots);
+  const own = await readRelease(layout, channel, roots);
   if (!own) return undefined;
   const release = await withNewestStatement(layout, own);
   for (const bundle of bundlesOf(release)) {

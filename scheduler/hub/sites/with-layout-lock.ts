@@ -1,7 +1,7 @@
 import { type LockOptions, waitForLayout } from '../../release/write/wait-for-layout.ts';
 
 /** Longer than a small build takes, and short enough for a person who waits at a terminal. */
-const COMMAND_WAIT_MS = 15_000;
+export const COMMAND_WAIT_MS = 15_000;
 
 /**
  * Runs `work` under the layout's lock, so that index.json can be read, changed and written. The database has the data to be

@@ -1,78 +1,107 @@
-import {
-  findReference,
-  openOrStartLayout,
-  withReferences,
-  writeLayoutIndex,
-} from '#bundles/formats/layout/layout';
+import { FleetError, toFleetError } from '#bundles/errors';
+import { findReference, type Layout } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type NewBlob, writeBlobs } from '#bundles/formats/layout/write-blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { prepareArtifact } from '../../load/releases/artifact.ts';
 import { siteReference } from '../../load/releases/references.ts';
+import { openReleases } from '../../release/write/open-releases.ts';
 import type { Hub } from '../hub.ts';
 import { parts } from '../store/parts.ts';
 import type { SiteRow } from '../store/tables.ts';
 import { refuseOlder } from './refuse-older.ts';
-import { updateArtifact } from './update-artifact.ts';
-import { type SiteDocuments, siteDocuments, siteDocumentsOf } from './site-documents.ts';
-import { withLayoutLock } from './with-layout-lock.ts';
-import { writeReceipts } from './write-receipts.ts';
+import { siteDocumentsOf } from './site-documents.ts';
+import { COMMAND_WAIT_MS } from './with-layout-lock.ts';
+import { BATCH, prepareReceipts } from './write-receipts.ts';
+
+/** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
+export type WriteSiteOptions = {
+  readonly now: Date;
+  readonly command?: string;
+  readonly waitMs?: number;
+  readonly signal?: AbortSignal | undefined;
+};
+
+export type LaidOut = {
+  /** Sites whose statement, values or secrets the layout had otherwise. */
+  readonly written: number;
+  /** Sites that were left out, by name. */
+  readonly failures: ReadonlyMap<string, FleetError>;
+};
 
 /**
- * Copies a site's newest statement and receipts from the database to the layout. Repeating it after an interruption is safe.
- * @throws FleetError SITE_MISSING; BUSY while another process writes the layout; ROLLBACK if the layout has a newer statement,
- *   or another one of the same version: the database is an old copy, and sites would reject the versions it issues
+ * Copies the newest statements and receipts of sites from the database to the layout, under one lock. The index is written once, after all
+ * artifacts: a kill leaves the old state of every site or the new one. Repeating it after an interruption is safe. A site of which the layout
+ * has a newer statement, or another one of the same version, is left out with ROLLBACK: the database is an old copy, and sites would reject
+ * the versions it issues.
+ * @throws FleetError SITE_MISSING; BUSY while another process writes the layout; ABORTED; DISK_FULL, IO
  */
-export const writeSite = (
-  { layout, keys, store }: Hub,
+export const layOutSites = async (
+  { layout: directory, keys, store }: Hub,
+  sites: readonly Pick<SiteRow, 'name'>[],
+  { signal, ...options }: WriteSiteOptions,
+): Promise<LaidOut> => {
+  using releases = await openReleases(directory, { command: 'sites', waitMs: COMMAND_WAIT_MS, ...options });
+  const layout = await releases.open();
+  const references = new Map<string, Descriptor>();
+  const failures = new Map<string, FleetError>();
+  let written = 0;
+  for (const part of parts(sites, BATCH)) {
+    if (signal?.aborted)
+      throw new FleetError('ABORTED', 'it was stopped before the index of the layout was written');
+    const names = part.map(({ name }) => name);
+    const receipts = await prepareReceipts(store.db, layout, names);
+    const blobs: NewBlob[] = [];
+    for (const { row, documents } of await siteDocumentsOf(names, { db: store.db, keys })) {
+      const failure = await refusalOf(layout, row);
+      if (failure) {
+        failures.set(row.name, failure);
+        continue;
+      }
+      const artifact = prepareArtifact(SITE_ARTIFACT, documents);
+      const own = [{ reference: siteReference(row.name), ...artifact }, ...(receipts.get(row.name) ?? [])];
+      const changed = own.filter(
+        ({ reference, descriptor }) => findReference(layout, reference)?.digest !== descriptor.digest,
+      );
+      if (changed.some(({ descriptor }) => descriptor === artifact.descriptor)) written += 1;
+      for (const one of changed) references.set(one.reference, one.descriptor);
+      // Also those of an artifact that the index has: the disk may have lost one since.
+      blobs.push(...own.flatMap((one) => one.blobs));
+    }
+    await writeBlobs(layout.blobs, blobs);
+  }
+  if (references.size > 0) await releases.point(references);
+  return { written, failures };
+};
+
+/** @throws FleetError what concerns the whole layout or disk */
+const refusalOf = async (layout: Layout, row: SiteRow): Promise<FleetError | undefined> => {
+  try {
+    await refuseOlder(layout, row);
+    return undefined;
+  } catch (error) {
+    const refusal = toFleetError(error, `laying out site ${row.name}`);
+    if (refusal.exitCode === 1) throw refusal;
+    return refusal;
+  }
+};
+
+/** layOutSites, in which a site that was left out is an error after the others are written. @throws FleetError ROLLBACK; as layOutSites */
+export const writeSites = async (
+  hub: Hub,
+  sites: readonly Pick<SiteRow, 'name'>[],
+  options: WriteSiteOptions,
+): Promise<number> => {
+  if (sites.length === 0) return 0;
+  const { written, failures } = await layOutSites(hub, sites, options);
+  for (const failure of failures.values()) throw failure;
+  return written;
+};
+
+/** The same for one site. */
+export const writeSite = async (
+  hub: Hub,
   { name }: Pick<SiteRow, 'name'>,
   options: WriteSiteOptions,
 ): Promise<'written' | 'unchanged'> =>
-  withLayoutLock(layout, { command: 'sites', ...options }, async () => {
-    const outcome = await writeStatement(layout, await siteDocuments(name, { db: store.db, keys }));
-    await writeReceipts(store.db, layout, name);
-    return outcome;
-  });
-
-/**
- * The same for many sites, without receipts, which values do not change: under one lock of the layout, whose index is written after all
- * artifacts. @returns how many sites the layout had otherwise
- */
-export const writeSites = (
-  { layout: directory, keys, store }: Hub,
-  sites: readonly Pick<SiteRow, 'name'>[],
-  options: WriteSiteOptions,
-): Promise<number> =>
-  withLayoutLock(directory, { command: 'sites', ...options }, async () => {
-    const layout = await openOrStartLayout(directory);
-    const references = new Map<string, Descriptor>();
-    for (const part of parts(sites, BATCH)) {
-      const names = part.map(({ name }) => name);
-      const blobs: NewBlob[] = [];
-      for (const { row, documents } of await siteDocumentsOf(names, { db: store.db, keys })) {
-        await refuseOlder(layout, row);
-        const artifact = prepareArtifact(SITE_ARTIFACT, documents);
-        blobs.push(...artifact.blobs);
-        const reference = siteReference(row.name);
-        if (findReference(layout, reference)?.digest !== artifact.descriptor.digest)
-          references.set(reference, artifact.descriptor);
-      }
-      await writeBlobs(layout.blobs, blobs);
-    }
-    if (references.size > 0) await writeLayoutIndex(layout, withReferences(layout.manifests, references));
-    return references.size;
-  });
-
-/** Sites whose documents are written together, so that they share the waits for the disk. */
-const BATCH = 100;
-
-/** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
-export type WriteSiteOptions = { readonly now: Date; readonly command?: string; readonly waitMs?: number };
-
-const writeStatement = async (
-  layout: string,
-  { row: site, documents }: SiteDocuments,
-): Promise<'written' | 'unchanged'> => {
-  await refuseOlder(await openOrStartLayout(layout), site);
-  return await updateArtifact(layout, SITE_ARTIFACT, siteReference(site.name), documents);
-};
+  (await writeSites(hub, [{ name }], options)) > 0 ? 'written' : 'unchanged';

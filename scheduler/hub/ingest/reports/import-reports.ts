@@ -7,14 +7,14 @@ import {
   REPORTS_FOLDER,
   reportName,
 } from '#bundles/formats/medium/medium';
-import { writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
+import { writeFilesOntoMedium } from '#bundles/formats/medium/write-onto-medium';
 import type { Hub } from '../../hub.ts';
 import { type Answered, addDocuments } from '../../sites/medium/add-documents.ts';
 import { noteMedium } from '../../sites/medium/note-medium.ts';
 import { abortIfAsked, oddEntries, orRefuse, type Refused } from '../../refused.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import { acknowledge } from './acknowledge.ts';
-import { writeSiteReceipts, receiptDocument } from '../../sites/write-receipts.ts';
+import { writeReceipts, receiptDocument } from '../../sites/write-receipts.ts';
 import { findGaps, type Gap } from './find-head.ts';
 import { type FoundReport, findReports, readStatementOf } from '#bundles/trust/reports/find-reports';
 import { findSupport } from '#bundles/trust/reports/find-support';
@@ -213,8 +213,8 @@ const answer = async (
     });
     agents.push({ agent: agent.id, site: agent.site, ...counts, gaps, acknowledged: row?.to_seq ?? 0 });
   }
-  for (const site of new Set(receipts.map(({ site }) => site)))
-    await writeSiteReceipts(hub.store.db, hub.layout, site, now);
+  const sites = [...new Set(receipts.map(({ site }) => site))];
+  if (sites.length > 0) await writeReceipts(hub.store.db, hub.layout, sites, now);
   return { agents, answered: await answerMedium(hub, medium, receipts, now) };
 };
 
@@ -230,11 +230,12 @@ const answerMedium = async (
   const documents = receipts.map(({ site, row }) => receiptDocument(site, row));
   const answered = await addDocuments(medium, hub.keys.roots, documents, now);
   if (!answered.written) return answered;
-  for (const { row } of receipts) {
-    const file = `${RECEIPTS_FOLDER}/${agentFolder(row.agent)}.sigstore.json`;
-    await writeFileOntoMedium(medium.path, file, Buffer.from(row.receipt)).catch((error: unknown) => {
-      throw toFleetError(error, `writing ${file} onto ${medium.path}`);
-    });
-  }
+  const files = receipts.map(({ row }) => ({
+    path: `${RECEIPTS_FOLDER}/${agentFolder(row.agent)}.sigstore.json`,
+    bytes: Buffer.from(row.receipt),
+  }));
+  await writeFilesOntoMedium(medium.path, files).catch((error: unknown) => {
+    throw toFleetError(error, `writing ${RECEIPTS_FOLDER} onto ${medium.path}`);
+  });
   return answered;
 };

@@ -33,39 +33,58 @@ export type Redeem = (
 /** A site after its requests were processed. The statement is new if anything changed. */
 export type EnrolledSite = { readonly site: SiteRow; readonly enrolments: readonly Enrolment[] };
 
+/** Requests by the name of their site. */
+export type RequestsBySite = readonly (readonly [site: string, requests: readonly EnrolmentRequest[]])[];
+
+export type EnrollTerms = {
+  readonly options: EnrolmentOptions & { readonly redeem?: Redeem | undefined };
+  readonly signer: SiteSigner;
+  readonly now: Date;
+};
+
 /**
- * Enrols all requests of one site in one transaction and one site statement. Refused requests are added to `refused` and
+ * Enrols all requests of some sites in one transaction, with one statement a site. Refused requests are added to `refused` and
  * change nothing.
- * @returns undefined if every request was refused
+ * @returns the sites of which a request was accepted
  */
-export const enrollAgents = (
+export const enrollSites = (
   store: Store,
-  site: string,
-  requests: readonly EnrolmentRequest[],
-  options: EnrolmentOptions & { readonly redeem?: Redeem | undefined },
-  signer: SiteSigner,
+  sites: RequestsBySite,
   refused: Refused[],
-  now: Date,
-): Promise<EnrolledSite | undefined> =>
+  { options, signer, now }: EnrollTerms,
+): Promise<readonly EnrolledSite[]> =>
   store.transact(async (tx) => {
-    const enrolments: Enrolment[] = [];
-    for (const request of requests) {
-      const { proof } = request;
-      const { redeem, factLabels, composeAgent } = options;
-      const enrolled = await orRefuse(refused, request.path, async () => {
-        if (!redeem || !proof) return await enrollAgent(tx, request, { ...options, by: store.by }, now);
-        // A refused request must not use up its token.
-        const { terms, use } = await redeem(tx, proof, request);
-        const own = { ...terms, factLabels, composeAgent };
-        const done = await enrollAgent(tx, request, { ...own, by: { ...store.by, ...terms.by } }, now);
-        await use();
-        return done;
-      });
-      if (enrolled) enrolments.push(enrolled);
+    const enrolled: EnrolledSite[] = [];
+    for (const [site, requests] of sites) {
+      const enrolments: Enrolment[] = [];
+      for (const request of requests) {
+        const one = await orRefuse(refused, request.path, () =>
+          enrollRequest(tx, request, { ...options, by: store.by }, now),
+        );
+        if (one) enrolments.push(one);
+      }
+      if (enrolments.length > 0)
+        enrolled.push({ site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments });
     }
-    if (enrolments.length === 0) return undefined;
-    return { site: await issueIfChanged(tx, site, enrolments, signer, now), enrolments };
+    return enrolled;
   });
+
+/** By the terms of its token, if it proves one. */
+const enrollRequest = async (
+  tx: Tx,
+  request: EnrolmentRequest,
+  options: EnrollTerms['options'],
+  now: Date,
+): Promise<Enrolment> => {
+  const { redeem, factLabels, composeAgent, by } = options;
+  if (!redeem || !request.proof) return await enrollAgent(tx, request, options, now);
+  // A refused request must not use up its token.
+  const { terms, use } = await redeem(tx, request.proof, request);
+  const own = { ...terms, factLabels, composeAgent, by: { ...by, ...terms.by } };
+  const done = await enrollAgent(tx, request, own, now);
+  await use();
+  return done;
+};
 
 /** Issues the next site statement, or returns the current one if nothing changed. */
 export const issueIfChanged = async (

@@ -1,18 +1,22 @@
 import { FleetError, toFleetError } from '#bundles/errors';
 import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
-import { removeFileFromMedium } from '#bundles/formats/medium/write-onto-medium';
+import { removeFilesFromMedium } from '#bundles/formats/medium/write-onto-medium';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { nearestName } from '#bundles/nearest-name';
 import { type Channel, formatChannel, sameChannel } from '#bundles/names';
 import type { NewDocument } from '../../../load/releases/artifact.ts';
 import type { Hub } from '../../hub.ts';
 import type { ComposedSites } from '../layers/compose-sites.ts';
-import { writeSite } from '../write-site.ts';
-import { siteSigner } from '../site-signer.ts';
+import { writeSites } from '../write-site.ts';
+import { refuseOlder } from '../refuse-older.ts';
+import { type SiteSigner, siteSigner } from '../site-signer.ts';
 import { type Answered, addDocuments } from '../medium/add-documents.ts';
+import { parts } from '../../store/parts.ts';
+import type { SiteRow } from '../../store/tables.ts';
 import { abortIfAsked, oddEntries, type Refused } from '../../refused.ts';
-import { siteDocuments } from '../site-documents.ts';
-import { type EnrolledSite, enrollAgents, type Redeem } from './enroll-agents.ts';
+import { siteDocumentsOf } from '../site-documents.ts';
+import { type EnrolledSite, enrollSites, type Redeem } from './enroll-agents.ts';
 import type { EnrolmentOptions } from './plan-enrolment.ts';
 import { type EnrolmentRequest, readRequests } from './read-requests.ts';
 
@@ -44,9 +48,13 @@ export type EnrolledMedium = {
   readonly answered: Answered | undefined;
 };
 
+/** Sites that are enrolled in one transaction, so that they share a commit. */
+const BATCH = 200;
+
 /**
  * Enrols the agents whose requests are on a medium: registers them, signs the statements of their sites, writes these to the
- * layout and to the medium, and finally removes the answered requests. If interrupted, the same call continues.
+ * layout and to the medium, and finally removes the answered requests. If interrupted, the same call continues: a site is enrolled or not,
+ * the layout has the old index or the new one, and each request stays until its answer is on the medium.
  * @throws FleetError MEDIUM_EMPTY if there is no request; UNKNOWN_KEY if an accepted key has no request; USAGE if `accept` is
  *   empty and `confirm` is undefined or a key is to be replaced; BUSY, ROLLBACK from the layout; ABORTED
  */
@@ -66,18 +74,22 @@ export const enrollMedium = async (
   }
   refused.push(...(await oddEntries(medium, REQUESTS_FOLDER)));
   const chosen = await choose(requests, options, medium.path, refused, signal);
-  const signer = await siteSigner(hub);
+  // Opened once: its index names every site.
+  const layout = await openOrStartLayout(hub.layout);
+  const signer: SiteSigner = {
+    ...(await siteSigner(hub)),
+    checkOwn: (own, floor) => refuseOlder(layout, own, floor),
+  };
   const sites: EnrolledSite[] = [];
-  for (const [site, group] of Map.groupBy(chosen, (request) => request.site)) {
+  const terms = { options: { ...options, factLabels: hub.factLabels }, signer, now };
+  for (const part of parts([...Map.groupBy(chosen, ({ site }) => site)], BATCH)) {
     abortIfAsked(signal);
-    const terms = { ...options, factLabels: hub.factLabels };
-    const enrolled = await enrollAgents(hub.store, site, group, terms, signer, refused, now);
-    if (!enrolled) continue;
-    await writeSite(hub, enrolled.site, { now, command: 'sites enroll' });
-    sites.push(enrolled);
+    sites.push(...(await enrollSites(hub.store, part, refused, terms)));
   }
-  const held =
-    sites.length === 0 ? [] : ((await options.compose?.(sites.map(({ site }) => site.name))) ?? []);
+  const enrolled = sites.map(({ site }) => site);
+  await writeSites(hub, enrolled, { now, command: 'sites enroll', signal });
+  const names = enrolled.map(({ name }) => name);
+  const held = sites.length === 0 ? [] : ((await options.compose?.(names)) ?? []);
   const answered = await answer(hub, medium, sites, now);
   const dealtWith = new Set([...chosen, ...refused].map(({ path }) => path));
   return {
@@ -94,10 +106,10 @@ const withNewest = async (
   { store }: Hub,
   sites: readonly EnrolledSite[],
 ): Promise<readonly EnrolledSite[]> => {
-  if (sites.length === 0) return sites;
-  const names = sites.map(({ site }) => site.name);
-  const rows = await store.db.selectFrom('site').selectAll().where('name', 'in', names).execute();
-  const newest = new Map(rows.map((row) => [row.name, row]));
+  const newest = new Map<string, SiteRow>();
+  for (const names of parts(sites.map(({ site }) => site.name)))
+    for (const row of await store.db.selectFrom('site').selectAll().where('name', 'in', names).execute())
+      newest.set(row.name, row);
   return sites.map((one) => ({ ...one, site: newest.get(one.site.name) ?? one.site }));
 };
 
@@ -221,13 +233,14 @@ const answer = async (
 ): Promise<Answered | undefined> => {
   if (sites.length === 0) return undefined;
   const documents: NewDocument[] = [];
-  for (const { site } of sites)
-    documents.push(...(await siteDocuments(site.name, { db: hub.store.db, keys: hub.keys })).documents);
+  for (const names of parts(sites.map(({ site }) => site.name)))
+    for (const one of await siteDocumentsOf(names, { db: hub.store.db, keys: hub.keys }))
+      documents.push(...one.documents);
   const answered = await addDocuments(medium, hub.keys.roots, documents, now);
   if (!answered.written) return answered;
-  for (const { request } of sites.flatMap(({ enrolments }) => enrolments))
-    await removeFileFromMedium(medium.path, request.path).catch((error: unknown) => {
-      throw toFleetError(error, `removing ${request.path} from ${medium.path}`);
-    });
+  const paths = sites.flatMap(({ enrolments }) => enrolments).map(({ request }) => request.path);
+  await removeFilesFromMedium(medium.path, paths).catch((error: unknown) => {
+    throw toFleetError(error, `removing answered requests from ${medium.path}`);
+  });
   return answered;
 };

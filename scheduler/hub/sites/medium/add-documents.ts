@@ -6,7 +6,12 @@ import { encodeIndex, layoutMarker, openOrStartLayout } from '#bundles/formats/l
 import { MEDIUM_FILE, type Medium, type OpenMedium } from '#bundles/formats/medium/medium';
 import { blobPath } from '#bundles/formats/medium/blob-path';
 import { readOptional } from '#bundles/formats/medium/plain-files';
-import { removeFileFromMedium, writeFileOntoMedium } from '#bundles/formats/medium/write-onto-medium';
+import {
+  removeFilesFromMedium,
+  writeFileOntoMedium,
+  writeFilesOntoMedium,
+} from '#bundles/formats/medium/write-onto-medium';
+import type { NewFile } from '#bundles/formats/layout/write-file';
 import { formatTime } from '#bundles/time';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { type NewDocument, toDocument } from '../../../load/releases/artifact.ts';
@@ -63,19 +68,24 @@ const write = async (
   roots: readonly TrustRoot[],
 ): Promise<void> => {
   const { manifests } = await openOrStartLayout(path, readOptional);
+  const missing = new Map<string, NewFile>();
   for (const document of added) {
     const file = blobPath(toDocument(document).digest);
-    const there = await readOptional(path, file);
-    if (!there?.equals(document.bytes)) await writeFileOntoMedium(path, file, document.bytes);
+    if (missing.has(file) || (await readOptional(path, file))?.equals(document.bytes)) continue;
+    missing.set(file, { path: file, bytes: document.bytes });
   }
+  await writeFilesOntoMedium(path, [...missing.values()]);
   const documents = mergeDocuments(medium.documents, added.map(toDocument));
   await writeFileOntoMedium(path, MEDIUM_FILE, canonicalBytes({ ...medium, documents }));
   await writeFileOntoMedium(path, 'index.json', encodeIndex(manifests));
   await writeFileOntoMedium(path, 'oci-layout', layoutMarker());
   const named = new Set([...documents, ...medium.bundles, ...manifests].map(({ digest }) => digest));
   const superseded = medium.documents.filter(({ digest }) => !named.has(digest));
-  for (const { digest } of await signedByFleet(superseded, path, roots))
-    await removeFileFromMedium(path, blobPath(digest));
+  const gone = await signedByFleet(superseded, path, roots);
+  await removeFilesFromMedium(
+    path,
+    gone.map(({ digest }) => blobPath(digest)),
+  );
 };
 
 /** Merges documents, one per topic. Sorted, so that the result does not depend on the order of visits. */

@@ -72,3 +72,22 @@ test('a site statement delayed by a build or an unreachable registry is publishe
   expect(await mirror(signal)).toBe(0);
   expect(asked).toEqual([['plant-7', 'plant-8'], ['plant-7', 'plant-8'], ['plant-7']]);
 });
+
+test('a site of which the layout has a newer statement is refused, and the others are written in the same round', async () => {
+  await using hub = await testHub();
+  await issue(hub, 'plant-7');
+  const site = await hub.store.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
+  await issue(hub, 'plant-7');
+  expect(await mirrorOf(hub)(signal)).toBe(0);
+  // The database is put back to its copy of before.
+  await hub.store.db.updateTable('site').set(site).where('name', '=', 'plant-7').execute();
+  await issue(hub, 'plant-8');
+  const published: string[] = [];
+  const mirror = mirrorOf(hub, async (sites) => {
+    published.push(...sites);
+    return new Map();
+  });
+  expect(await mirror(signal)).toBe(1);
+  expect(published).toEqual(['plant-8']);
+  expect(await isLaidOut(hub, 'plant-8')).toBe(true);
+});
