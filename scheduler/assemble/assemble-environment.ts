@@ -3,6 +3,7 @@ import type { CandidateSource } from '#bundles/formats/statements/predicates';
 import { inParallel } from '#bundles/in-parallel';
 import type { Applications } from '../load/applications/load-applications.ts';
 import type { Assignment, ClusterType, HeldAssignment, Platform, RenderedPackage } from '../model/model.ts';
+import type { DefinitionFile } from '../plan/validate/kubernetes/custom-kinds.ts';
 import { unknownKinds } from '../plan/validate/kubernetes/unknown-kinds.ts';
 import { buildBundle } from './bundle/build-bundle.ts';
 import type { BundleInput } from './bundle/bundle-input.ts';
@@ -19,6 +20,8 @@ import { firstOfEachField } from './images/first-of-each-field.ts';
 import type { ResolveImages } from './images/resolve-once.ts';
 import type { EnvironmentMemory } from './incremental/build-memory.ts';
 import { keepBundle, reuseBundle } from './incremental/reuse-bundle.ts';
+import { inputDigests } from './kept/bundle-inputs.ts';
+import { canRecall, type KeptPlaces, recallBundle, rememberBundle } from './kept/recall-bundle.ts';
 
 /** Parts of the last releases for the assignments of one cluster type that are not built. */
 export type LastRelease = Pick<BundleInput, 'lastGood' | 'rolledBack' | 'registrationOf'>;
@@ -41,6 +44,10 @@ export type AssembleInput = {
   readonly manifests: ManifestCache;
   readonly judgeOf: (clusterType: ClusterType) => ManifestJudge;
   readonly memory: EnvironmentMemory | undefined;
+  /** Bundles of earlier runs; undefined: none are kept. */
+  readonly kept: KeptPlaces | undefined;
+  /** Files that define kinds. */
+  readonly definitions: readonly DefinitionFile[];
   readonly candidate: GivenCandidate | undefined;
   /** Bundles made at the same time: one is compressed while the next is put together. */
   readonly workers: number;
@@ -56,16 +63,34 @@ export const assembleEnvironment = async (
 ): Promise<EnvironmentBuild> => {
   const inputOf = bundleInputs(input);
   const { memory } = input;
+  const make = buildOrRecall(input, signal);
   const bundleOf = async (clusterType: ClusterType): Promise<BuiltBundle> => {
     signal.throwIfAborted();
     const own = inputOf(clusterType);
     const same = memory && (await reuseBundle(memory, own));
     if (same) return same;
-    const built = await buildBundle(own, signal);
+    const built = await make(own);
     if (memory) keepBundle(memory, own, built);
     return built;
   };
   return withCandidate(input, await inParallel(input.platform.clusterTypes, input.workers, bundleOf, signal));
+};
+
+/** The bundle of an earlier run with the same inputs, or a new one, which is kept for the next run. */
+const buildOrRecall = (
+  { kept, platform, definitions }: AssembleInput,
+  signal: AbortSignal,
+): ((input: BundleInput) => Promise<BuiltBundle>) => {
+  if (!kept) return (input) => buildBundle(input, signal);
+  const digests = inputDigests(platform, definitions);
+  return async (input) => {
+    const inputs = canRecall(input) ? digests.of(input) : undefined;
+    const same = inputs && (await recallBundle(kept, input, inputs));
+    if (same) return same;
+    const built = await buildBundle(input, signal);
+    if (inputs) await rememberBundle(kept, input, inputs, built);
+    return built;
+  };
 };
 
 /**

@@ -22,7 +22,7 @@ import { type ReleaseInputs, releaseEnvironment } from './pipeline.ts';
 export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   const { candidate, now, signal } = options;
   const fleet = await openFleet(options);
-  const { unlocked, images, previous, signatures } = fleet;
+  const { unlocked, images, previous, signatures, kept } = fleet;
   using releases = await openReleases(options.layout, { command: 'build', now });
   const outcomes: EnvironmentOutcome[] = [];
   for (const environment of fleet.environments) {
@@ -34,6 +34,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
       images,
       previous,
       signatures,
+      kept,
       releases,
       rolloutPolicy: fleet.policyOf(environment),
     });

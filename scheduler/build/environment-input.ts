@@ -8,6 +8,7 @@ import type { Contents } from '../assemble/content/content.ts';
 import type { PullImage } from '../assemble/images/resolve-images.ts';
 import type { EvidencePlace } from '../assemble/images/signatures/evidence-place.ts';
 import type { BuildMemory } from '../assemble/incremental/build-memory.ts';
+import type { KeptPlaces } from '../assemble/kept/recall-bundle.ts';
 import type { Charts } from '../load/charts/charts.ts';
 import type { Sources } from '../load/sources/open-sources.ts';
 import type { Platform } from '../model/model.ts';
@@ -37,6 +38,8 @@ export type EnvironmentInput = {
   readonly workers: number;
   /** Results kept between builds. They do not affect the output. */
   readonly memory?: BuildMemory | undefined;
+  /** Bundles of earlier runs. They do not affect the output. */
+  readonly kept?: KeptPlaces | undefined;
   /** Range of Kubernetes versions to judge objects for, instead of the versions of the cluster types. */
   readonly kubernetes?: string | undefined;
   /** Charts that are not in a repository of the fleet; undefined: none. */

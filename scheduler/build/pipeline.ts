@@ -145,6 +145,8 @@ const renderLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promi
     manifests: memory ? startBuild(memory, platform, definitions) : new Map(),
     judgeOf,
     memory,
+    kept: input.kept,
+    definitions,
     candidate: input.candidate,
     workers: input.workers,
   };

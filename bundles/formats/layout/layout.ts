@@ -35,8 +35,9 @@ type ReadFile = (directory: string, file: string) => Promise<Buffer | undefined>
  */
 export const openLayout = async (directory: string, read: ReadFile = readOptional): Promise<Layout> => {
   const file = read === readOptional ? await identify(join(directory, 'index.json')) : undefined;
-  if (file !== undefined && lastRead?.file === file)
-    return { directory, blobs: openBlobDirectory(directory), manifests: lastRead.manifests };
+  const known = lastReads.get(directory);
+  if (file !== undefined && known?.file === file)
+    return { directory, blobs: openBlobDirectory(directory), manifests: known.manifests };
   const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (!marker || !index) {
     throw new FleetError(
@@ -64,12 +65,17 @@ type LastRead = {
   readonly file: string | undefined;
 };
 
-/** The index that was read last: a hub needs the same megabytes for every question. */
-let lastRead: LastRead | undefined;
+/** The indexes that were read last, by directory: a hub needs the same megabytes for every question, a build those of its two layouts. */
+const lastReads = new Map<string, LastRead>();
+const MAX_LAST_READS = 2;
 
 const readIndex = (directory: string, bytes: Buffer, file?: string): readonly Descriptor[] => {
-  const manifests = lastRead?.bytes.equals(bytes) ? lastRead.manifests : parseIndex(directory, bytes);
-  lastRead = { bytes, manifests, file };
+  const known = lastReads.get(directory);
+  const manifests = known?.bytes.equals(bytes) ? known.manifests : parseIndex(directory, bytes);
+  // The order of a Map is that of its additions.
+  lastReads.delete(directory);
+  lastReads.set(directory, { bytes, manifests, file });
+  for (const oldest of [...lastReads.keys()].slice(0, -MAX_LAST_READS)) lastReads.delete(oldest);
   return manifests;
 };
 

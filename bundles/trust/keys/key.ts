@@ -3,6 +3,7 @@ import {
   createPrivateKey,
   createPublicKey,
   generateKeyPairSync,
+  hkdfSync,
   type KeyObject,
   sign,
   verify,
@@ -31,6 +32,10 @@ export type SigningKey = {
    *   statements of its bundles. A local key ignores it.
    */
   readonly sign: (bytes: Uint8Array, evidence?: readonly Uint8Array[]) => Promise<Buffer>;
+  /**
+   * A secret for one purpose, derived from the private key (HKDF-SHA256); undefined: the private key is in hardware or another process.
+   */
+  readonly secretFor?: (purpose: string) => Buffer;
   /** The key of a signer process, which judges the evidence. */
   readonly judges?: true;
 };
@@ -77,6 +82,10 @@ export const loadSigningKey = (pem: string): SigningKey => {
   return {
     public: describePublic(createPublicKey(object)),
     sign: async (bytes) => sign('sha256', bytes, object),
+    secretFor: (purpose) =>
+      Buffer.from(
+        hkdfSync('sha256', object.export({ type: 'pkcs8', format: 'der' }), '', `fleet-ferry ${purpose}`, 32),
+      ),
   };
 };
 

@@ -1,3 +1,4 @@
+import type { Digest } from '#bundles/digest';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
@@ -13,6 +14,7 @@ const FOREIGN_LAYER =
 
 /**
  * Copies the blobs of an image that the store lacks, layers and configs before the manifests that name them.
+ * @param whole blobs that the store has, as far as it was asked already: applications of many cluster types share their images
  * @returns the number of blobs copied @throws FleetError IMAGE_MISSING for a foreign layer that the source does not have; MISSING_BLOB,
  * DIGEST_MISMATCH, SIZE_MISMATCH, DISK_FULL; REGISTRY_*
  */
@@ -20,17 +22,23 @@ export const copyBlobs = async (
   to: BlobStore,
   { source, blobs }: Pick<ResolvedImage, 'source' | 'blobs'>,
   signal: AbortSignal,
+  whole: Set<Digest> = new Set(),
 ): Promise<number> => {
   let copied = 0;
   for (const blob of blobs.toReversed()) {
     const { digest, size } = blob;
-    if ((await to.size(digest)) === size) continue;
+    if (whole.has(digest)) continue;
+    if ((await to.size(digest)) === size) {
+      whole.add(digest);
+      continue;
+    }
     try {
       const content = await source.open(digest, signal);
       await to.write(digest, size, verified(digest, size, content, source.name), signal);
     } catch (error) {
       throw isFleetError(error) && error.code === 'MISSING_BLOB' ? absent(blob, source.name, error) : error;
     }
+    whole.add(digest);
     copied += 1;
   }
   return copied;

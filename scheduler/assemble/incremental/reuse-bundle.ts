@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Application } from '../../load/applications/application.ts';
 import type { BundleInput } from '../bundle/bundle-input.ts';
 import type { BuiltBundle } from '../bundle/built-bundle.ts';
@@ -13,21 +14,23 @@ export const reuseBundle = async (
   input: BundleInput,
 ): Promise<BuiltBundle | undefined> => {
   const known = memory.bundles.get(input.clusterType.name);
-  if (!known || known.built.clusterType !== input.clusterType || !isWhole(input, known.built))
-    return undefined;
+  if (!known || known.built.clusterType !== input.clusterType) return undefined;
+  if (!isWhole(input) || known.built.held.length > 0) return undefined;
   const same =
     known.packages.length === input.packages.length &&
     known.judgedFor === input.judge?.target &&
     input.packages.every((one, at) => one === known.packages[at]) &&
     applicationsOf(input)?.every((one, at) => one === known.applications[at]) === true;
   if (!same || !(await hasContents(known.built))) return undefined;
-  const images = await imagesOf(known.built, input);
+  const { images: before } = known.built;
+  const entries = before.map(({ entry }) => entry);
+  const images = input.resolve ? await imagesNow(entries, input) : before;
   return images && { ...known.built, images, previous: input.lastGood.bundle };
 };
 
 export const keepBundle = (memory: EnvironmentMemory, input: BundleInput, built: BuiltBundle): void => {
   const applications = applicationsOf(input);
-  if (!applications || !isWhole(input, built)) return;
+  if (!applications || !isWhole(input) || built.held.length > 0) return;
   const kept: KeptBundle = {
     built,
     packages: input.packages,
@@ -37,10 +40,9 @@ export const keepBundle = (memory: EnvironmentMemory, input: BundleInput, built:
   memory.bundles.set(input.clusterType.name, kept);
 };
 
-const isWhole = ({ platform, held, rolledBack }: BundleInput, built: BuiltBundle): boolean =>
-  held.length + rolledBack.size === 0 &&
-  built.held.length === 0 &&
-  (platform.heldWorkloads ?? []).length === 0;
+/** Whether no assignment is held before its bundle is built. */
+export const isWhole = ({ platform, held, rolledBack }: BundleInput): boolean =>
+  held.length + rolledBack.size === 0 && (platform.heldWorkloads ?? []).length === 0;
 
 /** Whether the files of hosts are still where they were read. In the cache, that they are asked for keeps them there (contentCache). */
 const hasContents = async ({ contents }: BuiltBundle): Promise<boolean> => {
@@ -50,20 +52,18 @@ const hasContents = async ({ contents }: BuiltBundle): Promise<boolean> => {
 };
 
 /** The images as resolved now; undefined if one is missing or differs. */
-const imagesOf = async (
-  { images }: BuiltBundle,
-  { resolve, clusterType }: BundleInput,
+export const imagesNow = async (
+  images: readonly ClosureEntry[],
+  { resolve, clusterType }: Pick<BundleInput, 'resolve' | 'clusterType'>,
 ): Promise<BuiltBundle['images'] | undefined> => {
-  if (images.length === 0 || !resolve) return images;
+  if (images.length === 0 || !resolve) return [];
   try {
-    const named = images.filter(({ entry }) => entry.names !== undefined);
-    const found = await Promise.all(
-      named.map(({ entry }) => resolve(entry.names ?? [], clusterType.platforms)),
-    );
+    const named = images.filter(({ names }) => names !== undefined);
+    const found = await Promise.all(named.map(({ names = [] }) => resolve(names, clusterType.platforms)));
     // Signatures are listed with their images, possibly the same one with several.
     const now = new Map(found.flat().map((image) => [image.entry.digest, image]));
     return now.size === images.length &&
-      images.every(({ entry }) => isDeepStrictEqual(now.get(entry.digest)?.entry, entry))
+      images.every((entry) => isDeepStrictEqual(now.get(entry.digest)?.entry, entry))
       ? [...now.values()]
       : undefined;
   } catch {

@@ -34,12 +34,12 @@ export type Decided = ChannelFacts & { readonly decision: Decision };
 export const carryOut = async (
   built: EnvironmentBuild,
   channels: readonly Decided[],
-  options: Omit<Work, 'candidate' | 'sources'>,
+  options: Omit<Work, 'candidate' | 'sources' | 'whole'>,
 ): Promise<readonly ChannelOutcome[]> => {
   const { layout, releases, keys, now, signal } = options;
   // Encoded once: the same for all channels, and about a megabyte for a large fleet.
   const candidate = canonicalBytes(built.candidate);
-  const work: Work = { ...options, candidate, sources: limitSources(built.sources) };
+  const work: Work = { ...options, candidate, sources: limitSources(built.sources), whole: new Set() };
   // Written even if nothing is released: the build reports this digest, and a later build may start from it.
   await layout.blobs.write(digestOf(candidate), candidate.byteLength, candidate);
   const references = await writeLayers(built, options);
@@ -139,7 +139,7 @@ const keep = async (work: Work, channel: Decided, kind: 'keep' | 'restate'): Pro
   const signAgain = kind === 'restate' ? restateReleased : undefined;
   const sign = isUnsigned ? releaseBundle : signAgain;
   const written = await sign?.(work, channel);
-  const restored = await restoreBlobs(work.layout.blobs, channel.bundle, work.signal);
+  const restored = await restoreBlobs(work.layout.blobs, channel.bundle, work);
   const kept: Result = defined({
     outcome: renewed?.outcome === 'renewed' ? 'renewed' : 'unchanged',
     version: renewed?.outcome === 'renewed' ? renewed.version : undefined,

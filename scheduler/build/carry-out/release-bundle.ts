@@ -17,7 +17,7 @@ import type { BuildLineage } from '../../release/chain/open-chain.ts';
 import { limitHeld } from '../../release/write/limit-statement.ts';
 import type { Releases } from '../../release/write/open-releases.ts';
 import { writeRelease } from '../../release/write/write-release.ts';
-import { copyImages, writeBundle } from '../../release/write/write-blobs.ts';
+import { type Copying, copyImages, writeBundle } from '../../release/write/write-blobs.ts';
 import { releaseReferences } from '../../release/reissue/reissue-release.ts';
 import {
   type FirstStage,
@@ -29,12 +29,11 @@ import { planDocument } from '../../release/rollout/plan-document.ts';
 import type { ChannelFacts } from '../decide/read-facts.ts';
 import type { ChannelOutcome } from '../channel-outcome.ts';
 
-export type Work = {
+export type Work = Copying & {
   readonly layout: Layout;
   readonly releases: Releases;
   readonly keys: KeyDirectory;
   readonly now: Date;
-  readonly signal: AbortSignal;
   /** Only in a platform with a chain. */
   readonly lineage: BuildLineage | undefined;
   /** The stages in which releases reach the agents. Default: all agents at once. */
@@ -106,10 +105,10 @@ type Signed = {
 };
 
 const writeSigned = async (
-  { layout, keys, now, signal, lineage, rolloutPolicy, candidate, sources, siteLayers }: Work,
+  { layout, keys, now, signal, whole, lineage, rolloutPolicy, candidate, sources, siteLayers }: Work,
   { channel, bundle, held, newest, previous, change }: ChannelFacts,
 ): Promise<Signed> => {
-  const images = await copyImages(layout.blobs, channel, bundle, signal);
+  const images = await copyImages(layout.blobs, channel, bundle, { signal, whole });
   await writeBundle(layout.blobs, bundle.bundle);
   const { kind, digest } = bundle.bundle;
   const predicate: BundlePredicate = {

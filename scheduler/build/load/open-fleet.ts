@@ -4,6 +4,7 @@ import { checkRootExpiry } from '#bundles/trust/root/root';
 import { checkFleet } from '../../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
+import { type KeptBundles, openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
 import { checkSigners } from '../../keys/key-directory.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
@@ -32,6 +33,8 @@ export type OpenFleet = {
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
+  /** Bundles of earlier runs; undefined: the bundle key is in hardware or another process. */
+  readonly kept: KeptBundles | undefined;
   /** Advice about a chain that could only be read in its last known state. */
   readonly remarks: readonly FleetError[];
 };
@@ -76,12 +79,18 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
     images,
     previous,
     signatures: signaturePlaces(options, [images, previous]),
+    kept: await openKept(options),
     remarks: newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []),
   };
 };
 
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
+
+const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptBundles | undefined> => {
+  const secret = (await keys.key('bundle')).secretFor?.('kept results');
+  return secret && (await openKeptBundles(cacheDirectory, secret));
+};
 
 const openGiven = async (directory: string | undefined): Promise<Layout | undefined> =>
   directory === undefined ? undefined : await openLayout(directory);

@@ -14,9 +14,19 @@ const IN_USE_MS = HOUR_MS;
 const TREES = 'trees';
 /** Says which trees a commit has (commit-trees.ts). */
 const COMMITS = 'commits';
+/** Bundles that earlier runs built (scheduler/assemble/kept). */
+export const KEPT_RESULTS = 'results';
 
 /** Fetched files, interrupted downloads, charts, trees, and what a killed process left while it pushed to a repository. */
-const FOLDERS = ['content/blobs/sha256', 'content/partial', 'charts', TREES, COMMITS, 'publish'];
+const FOLDERS = [
+  'content/blobs/sha256',
+  'content/partial',
+  'charts',
+  TREES,
+  COMMITS,
+  KEPT_RESULTS,
+  'publish',
+];
 
 /** A repository that a killed process was creating. */
 const DRAFT = /\.git\.[0-9a-f-]{36}$/;
@@ -58,6 +68,17 @@ export const pruneTrees = async (
         cacheDirectory,
         names.map((name) => join(TREES, name)),
       );
+};
+
+/** Deletes the least recently used results whose names begin with `key`. */
+export const pruneResults = async (cacheDirectory: string, key: string): Promise<void> => {
+  const names = (await namesIn(join(cacheDirectory, KEPT_RESULTS))).filter((name) =>
+    name.startsWith(`${key}-`),
+  );
+  await keepNewest(
+    cacheDirectory,
+    names.map((name) => join(KEPT_RESULTS, name)),
+  );
 };
 
 const keepNewest = async (cacheDirectory: string, entries: readonly string[]): Promise<void> => {

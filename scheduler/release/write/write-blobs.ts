@@ -1,5 +1,5 @@
 import type { Descriptor } from '#bundles/formats/layout/manifest';
-import { digestOf } from '#bundles/digest';
+import { type Digest, digestOf } from '#bundles/digest';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { readBlob } from '#bundles/formats/layout/verified';
@@ -9,6 +9,12 @@ import type { PackedBundle } from '../../assemble/bundle/pack-bundle.ts';
 import { copyBlobs } from '../../assemble/images/copy-blobs.ts';
 import { imageReference } from '../../load/releases/references.ts';
 
+export type Copying = {
+  readonly signal: AbortSignal;
+  /** Blobs that the layout was found to have. */
+  readonly whole: Set<Digest>;
+};
+
 /**
  * Copies the images and files of a bundle into the layout.
  * @returns index entries: each gets a tag of its own, which protects it from a registry's garbage collection
@@ -17,10 +23,10 @@ export const copyImages = async (
   blobs: BlobDirectory,
   channel: Channel,
   { images, contents }: BuiltBundle,
-  signal: AbortSignal,
+  { signal, whole }: Copying,
 ): Promise<ReadonlyMap<string, Descriptor>> => {
   const all = [...images, ...contents];
-  for (const one of all) await copyBlobs(blobs, one, signal);
+  for (const one of all) await copyBlobs(blobs, one, signal, whole);
   return new Map(
     all.map(({ entry: { digest, size, mediaType } }) => [
       imageReference(channel, digest),
@@ -51,9 +57,9 @@ const isWhole = async (blobs: BlobSource, { digest, size }: Descriptor): Promise
 export const restoreBlobs = async (
   blobs: BlobDirectory,
   { bundle, images, contents }: BuiltBundle,
-  signal: AbortSignal,
+  { signal, whole }: Copying,
 ): Promise<number> => {
   let written = await writeBundle(blobs, bundle);
-  for (const one of [...images, ...contents]) written += await copyBlobs(blobs, one, signal);
+  for (const one of [...images, ...contents]) written += await copyBlobs(blobs, one, signal, whole);
   return written;
 };

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { type Digest, digestOf } from '#bundles/digest';
+import type { Application } from '../../load/applications/application.ts';
+import type { Platform, RenderedPackage } from '../../model/model.ts';
+import type { DefinitionFile } from '../../plan/validate/kubernetes/custom-kinds.ts';
+import type { BundleInput } from '../bundle/bundle-input.ts';
+
+/** Digests of the inputs of a build, each computed once: packages share targets, applications and configuration. */
+export type InputDigests = {
+  /** Of everything that decides the bundle, except images and files outside of the platform; undefined if an application cannot be read. */
+  readonly of: (input: BundleInput) => Digest | undefined;
+};
+
+/** @param definitions the files that define kinds */
+export const inputDigests = (platform: Platform, definitions: readonly DefinitionFile[]): InputDigests => {
+  const known = new WeakMap<object, Digest>();
+  const once = <T extends object>(value: T, digest: (value: T) => Digest): Digest => {
+    const found = known.get(value) ?? digest(value);
+    known.set(value, found);
+    return found;
+  };
+  const common = digestOf(
+    plain([
+      platform.form,
+      platform.fleet,
+      platform.environment,
+      platform.templates,
+      platform.imageLocks,
+      platform.imageIndexes,
+      platform.imageAttachments,
+      platform.imageFields,
+      platform.imagePolicies,
+      platform.contentLocks,
+      platform.renderers,
+      platform.debianBases,
+      platform.workspaces,
+      definitions.map(({ shown, bytes }) => [shown, digestOf(bytes)]),
+    ]),
+  );
+  const ofPackage = (rendered: RenderedPackage, application: Application | undefined): string => {
+    const { assignment, files, namespace, configData } = rendered;
+    return JSON.stringify([
+      once(assignment.target, ofPlain),
+      assignment.policy,
+      namespace,
+      once(configData, ofPlain),
+      files.map(({ path, text }) => [path, text]),
+      application && once(application, ofApplication),
+    ]);
+  };
+  return {
+    of: (input) => {
+      const { clusterType, packages, applicationOf, judge, resolve } = input;
+      const hash = createHash('sha256');
+      const others = [common, clusterType, judge?.target, resolve !== undefined, readersOf(input)];
+      hash.update(`${plain(others)}\n`);
+      try {
+        for (const one of packages) hash.update(`${ofPackage(one, applicationOf(one))}\n`);
+      } catch {
+        // The error holds the package, and is reported when the bundle is built.
+        return undefined;
+      }
+      return `sha256:${hash.digest('hex')}`;
+    },
+  };
+};
+
+/** The inputs of refuseReaders. */
+const readersOf = ({ platform, readers = new Map() }: BundleInput): unknown => {
+  if (platform.workspaces || readers.size === 0) return undefined;
+  const { repositories, targets } = platform;
+  return [readers, new Set([...repositories.values(), ...targets].map(({ workspace = '' }) => workspace))];
+};
+
+const ofPlain = (value: object): Digest => digestOf(plain(value));
+
+const ofApplication = ({ shown, files, images, advice, madeFrom }: Application): Digest =>
+  digestOf(
+    plain([
+      shown,
+      images,
+      advice?.map(({ code, message, subject, at, hint }) => [code, message, subject, at, hint]),
+      [...files].map(([path, bytes]) => [path, digestOf(bytes), madeFrom?.(path)]),
+    ]),
+  );
+
+/** As JSON, with Maps and sets as lists, and with numbers that JSON does not have. */
+const plain = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => {
+    if (one instanceof Map || one instanceof Set) return [...one];
+    const isOther = typeof one === 'bigint' || (typeof one === 'number' && !Number.isFinite(one));
+    return isOther ? { '\0number': `${one}` } : one;
+  });

@@ -1,0 +1,67 @@
+import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Digest, hexOf } from '#bundles/digest';
+import { createDirectory } from '#bundles/formats/layout/create-directory';
+import { type Channel, formatChannel } from '#bundles/names';
+import { markUsed } from '../../load/sources/cache-use.ts';
+import { checkCache } from '../../load/sources/check-cache.ts';
+import { KEPT_RESULTS, pruneResults } from '../../load/sources/prune-cache.ts';
+import { programDigest } from './program-digest.ts';
+
+/**
+ * Results of builds between runs, one file for each, in the folder `results` of the cache. A process that can write to the cache must not decide what
+ * is signed, so that each file carries a code (HMAC-SHA256) by a secret of the bundle key, which the cache does not have: a file of anybody
+ * else, a damaged one and one of another program are as none.
+ */
+export type KeptBundles = {
+  /** @returns the result that was kept for these inputs; undefined: none */
+  readonly find: (channel: Channel, inputs: Digest) => Promise<unknown>;
+  /** Keeps a result. A cache that cannot be written to is no error: the next build makes the bundle again. */
+  readonly keep: (channel: Channel, inputs: Digest, result: unknown) => Promise<void>;
+};
+
+export const openKeptBundles = async (cacheDirectory: string, secret: Buffer): Promise<KeptBundles> => {
+  await checkCache(cacheDirectory);
+  const folder = join(cacheDirectory, KEPT_RESULTS);
+  const program = programDigest();
+  const codeOf = (name: string, text: string): Buffer =>
+    createHmac('sha256', secret).update(`${program} ${name}\n${text}`).digest();
+  return {
+    find: async (channel, inputs) => {
+      const name = nameOf(channel, inputs);
+      const file = join(folder, name);
+      if (!(await markUsed(cacheDirectory, file))) return undefined;
+      const text = await readFile(file, 'utf8').catch(() => '');
+      const [code, body] = [text.slice(0, CODE_LENGTH), text.slice(CODE_LENGTH + 1)];
+      const isOurs = timingSafeEqual(sameLength(code), codeOf(name, body));
+      return isOurs ? (JSON.parse(body) as unknown) : undefined;
+    },
+    keep: async (channel, inputs, result) => {
+      const name = nameOf(channel, inputs);
+      const draft = join(folder, `.draft-${randomUUID()}`);
+      const body = JSON.stringify(result);
+      try {
+        await createDirectory(folder);
+        await writeFile(draft, `${codeOf(name, body).toString('hex')}\n${body}`);
+        await rename(draft, join(folder, name));
+        await pruneResults(cacheDirectory, channelKey(channel));
+      } catch {
+        await rm(draft, { force: true }).catch(() => undefined);
+      }
+    },
+  };
+};
+
+/** Hexadecimal digits of SHA-256. */
+const CODE_LENGTH = 64;
+
+const sameLength = (hex: string): Buffer => {
+  const code = Buffer.from(hex, 'hex');
+  return code.byteLength === CODE_LENGTH / 2 ? code : Buffer.alloc(CODE_LENGTH / 2);
+};
+
+const channelKey = (channel: Channel): string =>
+  createHash('sha256').update(formatChannel(channel)).digest('hex').slice(0, 16);
+
+const nameOf = (channel: Channel, inputs: Digest): string => `${channelKey(channel)}-${hexOf(inputs)}`;

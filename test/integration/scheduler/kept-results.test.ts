@@ -1,0 +1,235 @@
+import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type GeneratedFleet, makeFleet } from '../../../bench/fleet/make-fleet.ts';
+import { digestOf } from '../../../bundles/digest.ts';
+import { formatError } from '../../../bundles/errors.ts';
+import { openBlobDirectory } from '../../../bundles/formats/layout/blob-directory.ts';
+import { canonicalBytes } from '../../../bundles/json/canonical.ts';
+import type { EnvironmentBuild } from '../../../scheduler/assemble/environment-build.ts';
+import { openKeptBundles } from '../../../scheduler/assemble/kept/kept-bundles.ts';
+import type { KeptPlaces } from '../../../scheduler/assemble/kept/recall-bundle.ts';
+import { buildLoaded } from '../../../scheduler/build/pipeline.ts';
+import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
+import { LONG } from '../../harness/run/long.ts';
+import { temporaryDirectory } from '../../scheduler/file-tree.ts';
+
+const SIZE = { workloads: 3, clusterTypes: 2, configs: 11, share: 1 };
+const SECRET = Buffer.alloc(32, 7);
+
+const CONFIGS = 'platform/environments/prod/configs';
+/** What people do to a platform, as text, so that places move too. Each is taken back by the next time. */
+const EDITS: readonly (readonly [path: string, from: string, to: string])[] = [
+  [`${CONFIGS}/c50-type-0.yaml`, 'vpn-0', 'vpn-9'],
+  [`${CONFIGS}/c00-everywhere.yaml`, '5432', '5433'],
+  [`${CONFIGS}/c00-everywhere.yaml`, '"info"', '"verbose"'],
+  [`${CONFIGS}/c20-region-1.yaml`, 'apiVersion', '# A note.\napiVersion'],
+  [`${CONFIGS}/c60-app-0.yaml`, '"WORKERS": "2"', '"WORKERS": "3"'],
+  ['platform/base/cluster-types/type-0001.yaml', 'region-1', 'region-0'],
+  ['platform/base/cluster-types/type-0001.yaml', '"configmap"', '"nowhere"'],
+  ['platform/base/cluster-types/type-0001.yaml', '"kubernetes"', '"kubernetes", "offline": true'],
+  ['platform/images.lock.yaml', '5a5a', '5b5b'],
+  ['apps/app-0001/manifests/deployment.yaml', 'replicas: 2', 'replicas: 3'],
+  ['apps/app-0002/manifests/service.yaml', 'kind: Service', 'kind: [Service'],
+  [
+    'apps/app-0001/manifests/service.yaml',
+    'apiVersion: v1\nkind: S',
+    'apiVersion: plant.example/v1\nkind: S',
+  ],
+  ['apps/app-0001/manifests/service.yaml', 'spec:\n', 'spec:\n  image: registry.example.com/other:1\n'],
+  ['apps/app-0001/manifests/service.yaml', 'kind: Service', '# A note.\nkind: Service'],
+  ['apps/app-0002/workload/workload.yaml', '"tier": "batch"', '"tier": "back"'],
+  ['apps/app-0002/workload/workload.yaml', 'kind: Workload', 'kind: Workloads'],
+];
+
+const toggle = async (root: string, [path, from, to]: (typeof EDITS)[number]): Promise<void> => {
+  const file = join(root, path);
+  const text = await readFile(file, 'utf8');
+  const changed = text.includes(to) ? text.replace(to, from) : text.replace(from, to);
+  await writeFile(file, changed);
+};
+
+const loadFleet = async (fleet: GeneratedFleet) => {
+  const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
+  const sources = sourcesOf(options);
+  return { sources, platform: await loadPlatform({ ...options, sources, holdWorkloads: true }) };
+};
+
+const buildIt = (
+  loaded: Awaited<ReturnType<typeof loadFleet>>,
+  kept?: KeptPlaces,
+): Promise<EnvironmentBuild> =>
+  buildLoaded(
+    { ...loaded, images: 'unchecked', previous: undefined, workers: 2, kept },
+    new AbortController().signal,
+  );
+
+/** All that a build says and signs. */
+const saidBy = ({ bundles, advice, candidate }: EnvironmentBuild) => ({
+  candidate,
+  advice: advice.map(formatError),
+  bundles: bundles.map(({ bundle, held, images, emptyFiles }) => ({
+    digest: bundle.digest,
+    bytes: [...bundle.blobs, bundle.manifest].map(({ bytes }) => digestOf(bytes)),
+    config: digestOf(canonicalBytes(bundle.config, 'doubles')),
+    images: images.map(({ entry }) => entry),
+    emptyFiles: [...emptyFiles],
+    held: held.map(({ error }) => formatError(error)),
+  })),
+});
+
+/** Writes the blobs of bundles into the layout, as their release does. */
+const release = async ({ bundles }: EnvironmentBuild, { blobs }: Places): Promise<void> => {
+  for (const { bundle } of bundles)
+    for (const { descriptor, bytes } of [...bundle.blobs, bundle.manifest])
+      await blobs.write(descriptor.digest, descriptor.size, bytes);
+};
+
+type Places = {
+  readonly bundles: KeptPlaces['bundles'];
+  readonly blobs: ReturnType<typeof openBlobDirectory>;
+};
+
+const openPlaces = async (root: string, secret = SECRET): Promise<Places> => ({
+  bundles: await openKeptBundles(join(root, 'cache'), secret),
+  blobs: openBlobDirectory(join(root, 'layout')),
+});
+
+/** Counts the results that were found. */
+const counting = (places: Places): { readonly places: Places; readonly found: () => number } => {
+  let found = 0;
+  const find: KeptPlaces['bundles']['find'] = async (channel, inputs) => {
+    const result = await places.bundles.find(channel, inputs);
+    if (result !== undefined) found += 1;
+    return result;
+  };
+  return { places: { ...places, bundles: { ...places.bundles, find } }, found: () => found };
+};
+
+const resultFiles = async (root: string): Promise<readonly string[]> =>
+  (await readdir(join(root, 'cache/results')).catch(() => [])).map((name) =>
+    join(root, 'cache/results', name),
+  );
+
+const setup = async () => {
+  const root = await temporaryDirectory();
+  const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
+  const loaded = await loadFleet(fleet);
+  const places = await openPlaces(root);
+  const cold = await buildIt(loaded, places);
+  await release(cold, places);
+  return { root, fleet, loaded, places, cold: saidBy(cold) };
+};
+
+const RUNS = LONG ? 20 : 2;
+
+test(`a build with kept results gives the same bytes as one without, after each of ${RUNS * 50} random edits`, async () => {
+  const root = await temporaryDirectory();
+  let found = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constantFrom(...EDITS), { minLength: 50, maxLength: 50 }), async (edits) => {
+      await rm(root, { recursive: true, force: true });
+      const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
+      for (const edit of edits) {
+        await toggle(join(root, 'fleet'), edit);
+        const loaded = await loadFleet(fleet);
+        const counted = counting(await openPlaces(root));
+        const warm = await buildIt(loaded, counted.places);
+        expect(saidBy(warm)).toEqual(saidBy(await buildIt(loaded)));
+        await release(warm, counted.places);
+        found += counted.found();
+      }
+    }),
+    { numRuns: RUNS, endOnFailure: true },
+  );
+  expect(found).toBeGreaterThan(0);
+}, 600_000);
+
+test('a second build takes every bundle from the results of the first', async () => {
+  const { loaded, places, cold } = await setup();
+  const { places: counted, found } = counting(places);
+  expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
+  expect(found()).toBe(SIZE.clusterTypes);
+});
+
+test.each<[string, (text: string) => string]>([
+  ['is empty', () => ''],
+  ['was cut short', (text) => text.slice(0, -20)],
+  ['has a changed byte', (text) => text.replace('"manifest"', '"Manifest"')],
+  ['has another code', (text) => `${'0'.repeat(64)}${text.slice(64)}`],
+  ['has no code', (text) => text.slice(65)],
+])('a kept result that %s is not used, and is replaced', async (_, damage) => {
+  const { root, loaded, places, cold } = await setup();
+  const before = new Map<string, string>();
+  for (const file of await resultFiles(root)) {
+    before.set(file, await readFile(file, 'utf8'));
+    await writeFile(file, damage(before.get(file) ?? ''));
+  }
+  const { places: counted, found } = counting(places);
+  expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
+  expect(found()).toBe(0);
+  for (const [file, text] of before) expect(await readFile(file, 'utf8')).toBe(text);
+});
+
+test('a result under the name of other inputs is not used', async () => {
+  const { root, fleet, loaded, places } = await setup();
+  const [one] = (await resultFiles(root)).map((file) => readFile(file, 'utf8'));
+  const foreign = await one;
+  await toggle(join(root, 'fleet'), EDITS[1] as (typeof EDITS)[number]);
+  const changed = await loadFleet(fleet);
+  const cold = saidBy(await buildIt(changed, places));
+  for (const file of await resultFiles(root)) await writeFile(file, foreign ?? '');
+  const { places: counted, found } = counting(places);
+  expect(saidBy(await buildIt(changed, counted))).toEqual(cold);
+  expect(found()).toBe(0);
+  expect(saidBy(await buildIt(loaded, places)).bundles.length).toBe(SIZE.clusterTypes);
+});
+
+test('a result that another bundle key made is not used', async () => {
+  const { root, loaded, cold } = await setup();
+  const { places, found } = counting(await openPlaces(root, Buffer.alloc(32, 8)));
+  expect(saidBy(await buildIt(loaded, places))).toEqual(cold);
+  expect(found()).toBe(0);
+});
+
+test('a bundle whose blobs are missing or damaged in the layout is built again', async () => {
+  const { loaded, places, cold } = await setup();
+  const [first, second] = await places.blobs.list();
+  if (first) await rm(places.blobs.path(first));
+  if (second) await writeFile(places.blobs.path(second), 'damaged');
+  expect(saidBy(await buildIt(loaded, places))).toEqual(cold);
+});
+
+test('a cache in which nothing can be written, or that was deleted, changes nothing', async () => {
+  const { root, loaded, cold } = await setup();
+  const file = join(root, 'cache/results');
+  await rm(file, { recursive: true });
+  await writeFile(file, 'a file in the way');
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
+  await rm(join(root, 'cache'), { recursive: true });
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
+});
+
+test('at most four results of a cluster type are kept, those that were used last', async () => {
+  const { root, fleet, places } = await setup();
+  const old = new Date(Date.now() - 2 * 3_600_000);
+  for (let port = 1; port <= 6; port += 1) {
+    for (const file of await resultFiles(root)) await utimes(file, old, old);
+    const path = join(root, 'fleet', `${CONFIGS}/c00-everywhere.yaml`);
+    await writeFile(path, (await readFile(path, 'utf8')).replace(/"port": \d+/, `"port": ${port}`));
+    await release(await buildIt(await loadFleet(fleet), places), places);
+  }
+  expect(await resultFiles(root)).toHaveLength(4 * SIZE.clusterTypes);
+});
+
+test('two builds at once use one cache', async () => {
+  const { root, loaded, cold } = await setup();
+  await rm(join(root, 'cache'), { recursive: true });
+  await mkdir(join(root, 'cache'));
+  const both = await Promise.all(
+    [openPlaces(root), openPlaces(root)].map(async (it) => buildIt(loaded, await it)),
+  );
+  expect(both.map(saidBy)).toEqual([cold, cold]);
+  expect(await resultFiles(root)).toHaveLength(SIZE.clusterTypes);
+});
