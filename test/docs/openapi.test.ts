@@ -21,6 +21,11 @@ type Document = {
 };
 const document = openApi() as Document;
 
+/** Prefixes of paths that the page lists in tables. */
+const BELOW = /^\/v1\/(?:environments\/\*|values|platform)\//;
+/** Verbs of a rollout, which are one row. */
+const STEPS = /(?<=rollouts\/\*)\/(?:advance|pause|resume|take-back)$/;
+
 describe('the OpenAPI document', () => {
   it('is valid by the official schema of OpenAPI 3.1', () => {
     isOpenApi(document);
@@ -34,6 +39,21 @@ describe('the OpenAPI document', () => {
     ['an unknown field', { path: {} }],
   ])('is refused by that schema with %s', (_, change) => {
     expect(isOpenApi({ ...document, ...change })).toBe(false);
+  });
+
+  it('has no operation that the page about the API does not name', () => {
+    const plain = (text: string): string => text.replaceAll(/\\?[<{][^<>{}]*\\?[>}]/g, '*');
+    const page = plain(readFileSync(new URL('../../docs/hub-api.md', import.meta.url), 'utf8'));
+    const missing = Object.entries(document.paths).flatMap(([path, methods]) => {
+      const whole = plain(path);
+      const rest = whole.replace(BELOW, '').replace(STEPS, '/*');
+      const isRow = (method: string): boolean =>
+        new RegExp(`${method.toUpperCase()} ${RegExp.escape(rest)}(?![\\w-/])`).test(page);
+      return Object.keys(methods)
+        .filter((method) => !page.includes(whole) && !(rest !== whole && isRow(method)))
+        .map((method) => `${method} ${path}`);
+    });
+    expect(missing).toEqual([]);
   });
 
   it('has a unique operationId for each operation', () => {

@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { addDays, formatTime } from '#bundles/time';
+import { loadSigningKey } from '#bundles/trust/keys/key';
+import { signPayload } from '#bundles/trust/statements/sign-payload';
 import { recordLinkStates } from '../../../scheduler/hub/questions/state/link-states.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
@@ -18,9 +22,9 @@ import { signIn } from './sign-in.ts';
 const TERMS = { note: undefined, expires: addDays(NOW, 30), now: NOW };
 
 /** A hub whose prod is promoted from qa, with the built page. */
-const startOffice = async (browser: Browser, page: string) => {
+const startOffice = async (browser: Browser, page: string, files: Readonly<Record<string, string>> = {}) => {
   await using starting = new AsyncDisposableStack();
-  const made = starting.use(await decisionServer({ page }));
+  const made = starting.use(await decisionServer({ page }, files));
   const link = { from: 'qa', to: 'prod', mode: 'manual', state: 'ready', candidate: null };
   await recordLinkStates(made.store, [{ ...link, waitsFor: null, why: null }], formatTime(addDays(NOW, -2)));
   await made.server.listen({ host: '127.0.0.1', port: 0 });
@@ -103,6 +107,41 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     expect(await entries.getByRole('row').nth(1).textContent()).toMatch(/^3.*prodpromotion 1 from qa.*mara/);
     expect(await entries.getByRole('row', { name: /^1 / }).textContent()).toContain(HOSTILE);
     expect(await page.getByRole('main').locator('img, b').count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
+  test('shows an approver the changes and the command for this candidate, until the approval is there', async () => {
+    await using office = await startOffice(browser, built, {
+      'platform/promotion/qa-to-prod.yaml':
+        'apiVersion: fleet-ferry/v1alpha1\nkind: PromotionPolicy\nmetadata:\n  name: qa-to-prod\nspec:\n  from: qa\n  to: prod\n  approvals: {required: 1, notAuthor: false}\n',
+    });
+    await using tab = await office.open();
+    const { page, faults } = tab;
+    await page.getByRole('button', { name: 'Approve qa to prod' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect
+      .poll(() => dialog.textContent())
+      .toMatch(/Changes in prod: 1 added labels on press, added: [^]*\+.*path: \/opt\/labels/);
+    const command = (await dialog.locator('pre').last().textContent()) ?? '';
+    const caller = office.made.callerWith(await office.decider('read:prod', 'approve:prod'));
+    const draft = (await caller.get('prod/approval?person=ann&reason=ok')).json;
+    const { candidate } = (await caller.get('prod/gate')).json;
+    expect(candidate).toMatch(/^sha256:/);
+    expect(command).toBe(
+      `fleet-scheduler approve --to prod --candidate ${String(candidate)} --key your.key --person you --reason "why"`,
+    );
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    const key = loadSigningKey(await readFile(join(office.made.office.folder, 'keys', 'bundle.key'), 'utf8'));
+    const signed = await signPayload(canonicalBytes(draft as Json), key);
+    const answer = await caller.post('prod/approvals', {
+      statement: JSON.parse(signed.toString()) as object,
+    });
+    expect(answer.json).toMatchObject({ outcome: 'appended' });
+    await page.reload();
+    await page.getByRole('button', { name: 'Promote qa to prod' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Approve qa to prod' }).count()).toBe(0);
     expect(faults).toEqual([]);
   });
 
