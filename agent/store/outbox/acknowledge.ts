@@ -5,7 +5,7 @@ import { parseTime } from '#bundles/time';
 import type { Agent } from '../agent.ts';
 import type { Request } from '../../model/request.ts';
 import type { State } from '../state.ts';
-import { appendEvent, readOutbox } from './outbox.ts';
+import { appendEvent, lastEvent, readOutbox } from './outbox.ts';
 
 export type Acknowledged = {
   /** Number of events that were removed from the outbox. */
@@ -46,7 +46,7 @@ const acknowledgeOne = (
   const own = hashAt(state, to);
   if (own !== head && parseTime(time) < enrolledAt(identity)) return 0;
   // Acknowledged before, for example by the same medium; or inside a run that was compacted after it was handed over.
-  if (own === undefined && to < nextSeq(state)) return 0;
+  if (own === undefined && to <= lastEvent(state)) return 0;
   if (own !== head) {
     if (isContradictionReported(state, to, head)) return undefined;
     appendEvent(agent, {
@@ -80,6 +80,3 @@ const hashAt = ({ db }: State, seq: number): Digest | undefined =>
       | { hash: Digest }
       | undefined
   )?.hash;
-
-const nextSeq = ({ db }: State): number =>
-  (db.prepare('SELECT next_seq FROM chain').get() as { next_seq: number }).next_seq;
