@@ -18,15 +18,32 @@ import { readTrustState } from '../../store/trust.ts';
 import { pointerName } from './pointer-name.ts';
 import type { Offer } from './read-offer.ts';
 
+/** Most attempts to read a release and a site statement that the registry has at the same time. */
+const MAX_READS = 3;
+
 /**
  * Reads what a registry offers this agent: the documents of its site tag, and the release and lease of the channel that the
- * judged site statement assigns. Tags only locate documents; apart from the site statement, nothing is verified here.
+ * judged site statement assigns. Tags only locate documents; apart from the site statement, nothing is verified here. The office publishes the values of
+ * sites before the release that takes them: when the site tag moves while the release is read, both are read again.
  * @throws FleetError SITE_MISSING, CHANNEL_MISSING, LAYOUT_INVALID, REGISTRY_*, the error of reading a document, or the code with
  *   which acceptance refuses the site statement
  */
 export const readRegistryOffer = async (agent: Agent, registry: Registry): Promise<Offer> => {
+  const repository = registry.repository(siteRepository(agent.identity.site));
+  for (let reads = 1; ; reads++) {
+    const { offer, site } = await readOffer(agent, registry, repository);
+    if (reads === MAX_READS) return offer;
+    const now = await repository.resolve('site', agent.signal);
+    if (now === undefined || now.digest === site?.digest) return offer;
+  }
+};
+
+const readOffer = async (
+  agent: Agent,
+  registry: Registry,
+  repository: Repository,
+): Promise<{ readonly offer: Offer; readonly site: Artifact | undefined }> => {
   const { site: name } = agent.identity;
-  const repository = registry.repository(siteRepository(name));
   const site = await readArtifact(repository, 'site', SITE_ARTIFACT, agent.signal);
   if (!site && !readTrustState(agent.state).siteStatement) {
     throw new FleetError('SITE_MISSING', `${repository.name} has no statement for this site`, {
@@ -44,11 +61,8 @@ export const readRegistryOffer = async (agent: Agent, registry: Registry): Promi
   const blobs = blobsOf(artifacts, home, registryName(registry), kept);
   const documents = await readChannelDocuments(blobs, documentsOf(artifacts), name, 'registry');
   checkTag(documents.claimedChannels, channel);
-  return {
-    source: { blobs },
-    documents,
-    pointers: new Map(artifacts.map(({ reference, digest }) => [reference, digest])),
-  };
+  const pointers = new Map(artifacts.map((one) => [one.reference, one.digest] as const));
+  return { site, offer: { source: { blobs }, documents, pointers } };
 };
 
 /**

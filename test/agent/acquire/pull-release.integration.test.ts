@@ -71,6 +71,24 @@ describe('a release from a registry', () => {
     expect(told(other)).toEqual(['enrolled']);
   });
 
+  it('is read again with the site statement when that is replaced in between: a release is accepted with the values that were published before it', async () => {
+    await using it = await online();
+    const { world, server } = it;
+    const bundle = packTestBundle(world.fleet, [onePackage('app', 'one')]);
+    const later = await world.medium({ release: { version: 1, bundle } }, 2);
+    await it.offer(1, [onePackage('app', 'one')]);
+    // The office publishes between the two reads of the agent.
+    server.mischief = ({ method, url }) => {
+      if (method === 'GET' && url?.endsWith('/factory-host/manifests/release') === true) {
+        server.mischief = undefined;
+        server.publish(later);
+      }
+      return false;
+    };
+    expect(await it.poll()).toMatchObject({ release: { version: 1 }, siteVersion: 2 });
+    expect(told(world)).toEqual(['enrolled', 'imported']);
+  });
+
   it('costs one HEAD for each tag when nothing is new', async () => {
     await using it = await online();
     await it.offer(1, [onePackage('app', 'one')]);
