@@ -10,17 +10,24 @@ import { siteSigner } from '../sites/site-signer.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Term } from './lead.ts';
 
-export type ComposerOptions = Pick<Term, 'confirm'> & {
+export type ComposerOptions = {
   readonly hub: Hub;
   readonly clock: () => Date;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
 
 /**
- * Composes the values of sites when releases, statements about them, or enrolled agents changed since the last round. Statements that
- * could not be laid out, because a build holds the layout, are laid out in a later round. Each round steps the rollouts of values. The returned function never throws.
+ * A round. @param waitMs how long it waits for another writer of the layout, before it leaves the statements to a later round; by default not at all
+ * @returns the sites that got other values in it and were laid out. Never throws
  */
-export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOptions) => {
+export type LayerComposer = (term: Term, waitMs?: number) => Promise<readonly string[]>;
+
+/**
+ * Composes the values of sites when releases, statements about them, or enrolled agents changed since the last round. Statements that
+ * could not be laid out, because a build holds the layout, are laid out in a later round. Each round steps the rollouts of values. A call during a round
+ * begins its own after it.
+ */
+export const createLayerComposer = ({ hub, clock, log }: ComposerOptions): LayerComposer => {
   let composed: string | undefined;
   let logged: ReadonlySet<string> = new Set();
   const logResult = ({ changed, held, lacking, advice }: ComposedSites): void => {
@@ -46,10 +53,13 @@ export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOption
     }
     logged = now;
   };
-  const round = async (signal: AbortSignal): Promise<void> => {
+  const round = async ({ confirm, signal }: Term, waitMs: number): Promise<readonly string[]> => {
+    const sites: string[] = [];
     if ((await markOf(hub)) !== composed) {
       await confirm();
-      logResult(await composeSites(hub, await siteSigner(hub), { now: clock(), signal }));
+      const result = await composeSites(hub, await siteSigner(hub), { now: clock(), signal });
+      logResult(result);
+      sites.push(...result.changed.map(({ site }) => site));
       composed = await markOf(hub);
     }
     for (const stepped of await stepValues(hub, { now: clock(), signal }))
@@ -57,16 +67,24 @@ export const createLayerComposer = ({ hub, clock, log, confirm }: ComposerOption
         defined(stepped),
         stepped.why === undefined ? 'rollout of values' : 'rollout of values decided',
       );
-    await writeComposed(hub, { now: clock(), command: 'serve', waitMs: 0 });
+    await writeComposed(hub, { now: clock(), command: 'serve', waitMs });
+    return sites;
   };
-  return async (signal: AbortSignal): Promise<void> => {
+  const attempt = async (term: Term, waitMs: number): Promise<readonly string[]> => {
     try {
-      await round(signal);
+      return await round(term, waitMs);
     } catch (error) {
-      if (signal.aborted) return;
+      if (term.signal.aborted) return [];
       if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'composed sites not laid out yet');
       else log.error(faultFields(toFleetError(error, 'composing the values of sites')), 'sites not composed');
+      return [];
     }
+  };
+  let last: Promise<unknown> = Promise.resolve();
+  return (term, waitMs = 0) => {
+    const own = last.then(() => attempt(term, waitMs));
+    last = own;
+    return own;
   };
 };
 

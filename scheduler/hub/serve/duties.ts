@@ -7,15 +7,16 @@ import { noteUnfinishedWrites } from '../changes/note-write.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Hub } from '../hub.ts';
 import { noteVersions } from '../questions/history/note-versions.ts';
+import { LOCK_WAIT_MS } from '../../release/write/wait-for-layout.ts';
 import { applyRetention, retentionDays } from '../upkeep/retention/apply-retention.ts';
 import { sampleCompliance } from '../upkeep/sample-compliance.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { createKeepCurrent } from './keep-current.ts';
-import type { Duty } from './lead.ts';
+import type { Duty, Term } from './lead.ts';
 import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
 import { createLocalAnswerer } from './answer-local-edits.ts';
-import { createLayerComposer } from './compose-layers.ts';
+import { createLayerComposer, type LayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
 import { createMirror } from './mirror-sites.ts';
 import { channelPublisher } from './publish-channels.ts';
@@ -46,10 +47,12 @@ const SAMPLE_MS = 300_000;
 /** Duties of the leader. */
 export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
   const { store } = options.hub;
+  const compose = createLayerComposer(options);
   let watch: Pick<Watch, 'trouble'> | undefined;
   const loop = loopDuty({
     ...options,
     store,
+    beforePublish: composeFirst(options, compose),
     onWatch: (started) => {
       watch = started;
     },
@@ -58,7 +61,7 @@ export const dutiesOf = (options: DutyOptions): readonly Duty[] => {
     ...(options.configuration.platform === undefined ? [] : [loop]),
     keepCurrent(options),
     ...removeOld(options),
-    composeLayers(options),
+    composeLayers(compose),
     answerLocal(options),
     mirrorSites(options),
     appendNotes(options),
@@ -147,15 +150,35 @@ const appendNotes =
 
 /** Composes the values of sites from the layers that releases name. A failure is tried again in the next round. */
 const composeLayers =
-  ({ hub, clock, log }: DutyOptions): Duty =>
+  (compose: LayerComposer): Duty =>
   async ({ confirm }) => {
-    const round = repeat(createLayerComposer({ hub, clock, log, confirm }), COMPOSE_MS);
+    const round = repeat((signal) => compose({ confirm, signal }), COMPOSE_MS);
     return {
       wake: (what) => {
         if (what === 'sites' || what === 'build') round.wake();
       },
       [Symbol.asyncDispose]: () => round[Symbol.asyncDispose](),
     };
+  };
+
+/**
+ * Composes the values of sites by the releases of a build and publishes them before these: an agent that gets a release has the values that its new site
+ * inputs take from layers. What fails here is done by later rounds of the composer and the mirror, which log it.
+ */
+const composeFirst =
+  ({ configuration, clock, env, log }: DutyOptions, compose: LayerComposer) =>
+  async ({ confirm, signal }: Term): Promise<void> => {
+    const sites = await compose({ confirm, signal }, LOCK_WAIT_MS);
+    if (sites.length === 0) return;
+    try {
+      await sitePublisher(configuration, clock, env, confirm)?.(sites, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      log.warn(
+        faultFields(toFleetError(error, 'publishing sites')),
+        'sites not published before their release',
+      );
+    }
   };
 
 /** Answers the values that people at sites set. A failure is tried again in the next round. */

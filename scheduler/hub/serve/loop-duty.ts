@@ -5,7 +5,7 @@ import { recordFreshness } from '../questions/state/freshness-policies.ts';
 import type { Store } from '../store/open-store.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Watch } from '../watch/watch-platform.ts';
-import type { Duty } from './lead.ts';
+import type { Duty, Term } from './lead.ts';
 import { repeat } from './repeat.ts';
 import { limitDutyCycle } from './limit-duty-cycle.ts';
 import { registerLoopMetrics } from './register-loop-metrics.ts';
@@ -16,6 +16,8 @@ export type LoopOptions = {
   readonly log: Logger;
   readonly metrics: Pick<Metrics, 'registry'>;
   readonly store: Store;
+  /** Runs after each build, before its releases are published. Must not throw. */
+  readonly beforePublish: (term: Term) => Promise<void>;
   /** Gets the loop when it has started, and undefined when it ends. */
   readonly onWatch: (watch: Pick<Watch, 'trouble'> | undefined) => void;
 };
@@ -30,7 +32,7 @@ const JUDGE_SHARE = 0.1;
  * Disposal aborts the current steps and waits for them.
  */
 export const loopDuty =
-  ({ configuration, clock, log, metrics, store, onWatch }: LoopOptions): Duty =>
+  ({ configuration, clock, log, metrics, store, beforePublish, onWatch }: LoopOptions): Duty =>
   async (term) => {
     // Imported on demand: a hub without a platform does not load the build modules.
     const { watchPlatform } = await import('../watch/watch-platform.ts');
@@ -86,6 +88,7 @@ export const loopDuty =
         log,
         random: Math.random,
         confirm: term.confirm,
+        beforePublish: (signal) => beforePublish({ confirm: term.confirm, signal }),
         readClusters: () => readClusters(store),
         keepCommits: (commits) => keepTreeCommits(store, commits, clock()),
         keepPolicies: async (promotion) => {

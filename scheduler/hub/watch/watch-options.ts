@@ -15,6 +15,8 @@ export type WatchOptions = {
   readonly confirm?: () => Promise<void>;
   /** Called after each build with the chain and the policies of the platform as the build read them. */
   readonly keepPolicies?: (promotion: Promotion) => Promise<void>;
+  /** Called after each build, before its releases are published. Must not throw. */
+  readonly beforePublish?: (signal: AbortSignal) => Promise<void>;
   /** Clusters that follow by Flux or Argo CD, for folders of their own in the trees. */
   readonly readClusters?: () => Promise<readonly TreeCluster[]>;
   /** Keeps what the clusters find at commits of the trees. */

@@ -103,6 +103,7 @@ export const watchPlatform = (options: WatchOptions, signal: AbortSignal): Watch
       }
       // An error in a file stays until a source changes.
       buildAgain = failure !== undefined && failure.exitCode !== EXIT_INPUT;
+      await options.beforePublish?.(signal);
     }
     // Environments that were built are published even if others failed.
     if (await publish(signal)) counters.published += 1;

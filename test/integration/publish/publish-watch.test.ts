@@ -24,6 +24,8 @@ describeWith(['dockerRegistry'], 'the loop that keeps releases up to date', ({ d
   let watch: Watch;
   const stop = new AbortController();
   const lines: Line[] = [];
+  /** Tags of a channel when the step before the publication ran. */
+  const tagsBefore: (readonly string[])[] = [];
   const at = (...names: readonly string[]): string => join(folder.path, ...names);
   const git = (name: string): string => at('git', `${name}.git`);
 
@@ -75,6 +77,9 @@ poll: 1s
         clock: () => new Date(),
         log: { info: say('info'), warn: say('warn'), error: say('error') } as never,
         random: () => 0.5,
+        beforePublish: async () => {
+          tagsBefore.push(await tagsOf('dev/kiosk').catch(() => []));
+        },
       },
       stop.signal,
     );
@@ -103,6 +108,8 @@ poll: 1s
       published: 1,
       heldAssignments: { dev: 0 },
     });
+    // Values of sites are composed and published first.
+    expect(tagsBefore).toEqual([[]]);
     expect(await tagsOf('dev/kiosk')).toContain('release');
     expect(
       watch

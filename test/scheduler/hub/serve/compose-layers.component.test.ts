@@ -19,10 +19,10 @@ test('serve names a site that lacks a value whenever it composes, and once while
     { base: null },
     { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
-  const round = createLayerComposer({ hub, clock: () => NOW, log, confirm: async () => {} });
+  const round = createLayerComposer({ hub, clock: () => NOW, log });
   const warned = async (): Promise<readonly unknown[]> => {
     lines.length = 0;
-    await round(new AbortController().signal);
+    await round({ confirm: async () => {}, signal: new AbortController().signal });
     return lines
       .filter(({ msg }) => msg === 'package waits for values of the site')
       .map(({ site, code, why }) => [site, code, why]);
