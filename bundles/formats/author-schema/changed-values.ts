@@ -1,5 +1,6 @@
 import { defined } from '../../defined.ts';
 import { compareBytes } from '../../digest.ts';
+import { isRecord } from '../../is-record.ts';
 import { canonicalJson, type Json } from '../../json/canonical.ts';
 import { namesSecretValue } from './names-secret-value.ts';
 
@@ -39,6 +40,18 @@ const textOf = (values: Values, name: string): string | undefined =>
   Object.hasOwn(values, name) ? canonicalJson(values[name] ?? null, 'doubles') : undefined;
 
 const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
+
+/** The values that the detail of an event names as changed. What is not one is left out. */
+export const readChangedValues = (detail: unknown): readonly ChangedValue[] => {
+  const values = isRecord(detail) ? detail['values'] : undefined;
+  if (!Array.isArray(values)) return [];
+  return values.filter(
+    (one: unknown): one is ChangedValue =>
+      isRecord(one) &&
+      typeof one['name'] === 'string' &&
+      [one['old'], one['new']].every((side) => side === undefined || typeof side === 'string'),
+  );
+};
 
 /** 'lineNumber 7 -> 8'. */
 export const formatChangedValue = ({ name, old = 'nothing', new: now = 'nothing' }: ChangedValue): string =>

@@ -1,3 +1,4 @@
+import { readChangedValues } from '#bundles/formats/author-schema/changed-values';
 import type { Audit, Events } from '#bundles/transport/hub/client';
 import { describeEntry } from './describe-entry.ts';
 import type { Tone } from './tone.ts';
@@ -78,8 +79,17 @@ type Event = Events['events'][number]['event'];
 const isQuietCheck = ({ type, outcome, code }: Event): boolean =>
   type === 'check' && outcome === 'unchanged' && code === undefined;
 
+/** The values of the site that a package was applied with since, and what the agent said. */
+const textOfEvent = ({ detail, message }: Event): string | null => {
+  const values = readChangedValues(detail).map(
+    ({ name, old = 'nothing', new: now = 'nothing' }) => `${name} ${old} → ${now}`,
+  );
+  const parts = [...values, ...(message === undefined ? [] : [message])];
+  return parts.length === 0 ? null : parts.join('; ');
+};
+
 const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
-  const { agent, type, assignment, release, outcome, code, message } = event;
+  const { agent, type, assignment, release, outcome, code } = event;
   const [site = '', machine = ''] = agent.split('/');
   const what = [
     assignment ?? machine,
@@ -94,7 +104,7 @@ const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
     by: 'site',
     tone: toneOfEvent(event),
     title: what.filter((part) => part !== '').join(' '),
-    text: message ?? null,
+    text: textOfEvent(event),
     to: assignment === undefined ? `/sites/${site}` : `/sites/${site}/${machine}/${assignment}`,
   };
 };

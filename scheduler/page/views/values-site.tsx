@@ -87,7 +87,7 @@ export const SiteValuesView = () => {
       )}
       {place !== undefined && place.values.length > 0 && (
         <Suspense fallback={<Text>The form is loading.</Text>}>
-          <ValuesForm key={place.agent ?? ''} site={found} place={place} />
+          <ValuesForm key={JSON.stringify([site, place.agent])} site={found} place={place} />
         </Suspense>
       )}
       {untaken.length > 0 && (

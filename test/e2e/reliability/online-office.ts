@@ -42,10 +42,12 @@ export type OnlineOptions = {
   readonly watches?: boolean;
   /** The hub's database; by default a SQLite file. */
   readonly database?: string;
+  /** Runs before the hub starts. @returns further settings of the hub */
+  readonly prepare?: (office: Office) => Promise<Readonly<Record<string, unknown>>>;
 };
 
 export const startOnlineOffice = async (folder: string, options: OnlineOptions): Promise<OnlineOffice> => {
-  const { dockerRegistry, address = '127.0.0.1', watches = false, database } = options;
+  const { dockerRegistry, address = '127.0.0.1', watches = false, database, prepare } = options;
   await using cleanup = new AsyncDisposableStack();
   const office = await openOffice(folder, database);
   const [hubPort, registryPort] = [await freePort(), await freePort()];
@@ -65,6 +67,7 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
   const keys = await openKeyDirectory(join(folder, 'keys'));
   const faultyHub = cleanup.use(await startFaultyHub(await keys.authority(), [address, 'localhost']));
   const straight = `oci://127.0.0.1:${registryPort}/fleet`;
+  const settled = await prepare?.(office);
   await writeFile(
     join(folder, 'hub.yaml'),
     JSON.stringify({
@@ -82,6 +85,7 @@ export const startOnlineOffice = async (folder: string, options: OnlineOptions):
         environments: ['prod'],
         allowRemovals: 9,
       }),
+      ...settled,
     }),
   );
   const serving = [process.execPath, programFile('scheduler'), 'serve', '--config', join(folder, 'hub.yaml')];

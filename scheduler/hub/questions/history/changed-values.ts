@@ -1,4 +1,8 @@
-import { type ChangedValue, changedValues } from '#bundles/formats/author-schema/changed-values';
+import {
+  type ChangedValue,
+  changedValues,
+  readChangedValues,
+} from '#bundles/formats/author-schema/changed-values';
 import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import type { Json } from '#bundles/json/canonical';
@@ -13,15 +17,7 @@ import type { Database } from '../../store/tables.ts';
  */
 export const valuesOfEvent = (line: string): readonly ChangedValue[] | undefined => {
   const { detail } = parseJson(line) as { readonly detail?: unknown };
-  if (!isRecord(detail) || detail['taken'] === undefined) return undefined;
-  const { values = [] } = detail;
-  if (!Array.isArray(values)) return [];
-  return values.filter(
-    (one: unknown): one is ChangedValue =>
-      isRecord(one) &&
-      typeof one['name'] === 'string' &&
-      [one['old'], one['new']].every((side) => side === undefined || typeof side === 'string'),
-  );
+  return isRecord(detail) && detail['taken'] !== undefined ? readChangedValues(detail) : undefined;
 };
 
 /**

@@ -42,6 +42,17 @@ const EVENTS = [
   }),
 ];
 
+test('an event of a package names the values of the site that changed', () => {
+  const values = [{ name: 'beltSpeed', old: '12', new: '14' }, { name: 'gate', new: '"g"' }, 'torn'];
+  const applied = event('2026-11-20T00:00:00Z', {
+    type: 'package',
+    outcome: 'configured',
+    detail: { values },
+  });
+  const [happening] = joinHappenings({ events: [applied], entries: [] }, false);
+  expect(happening?.text).toBe('beltSpeed 12 → 14; gate nothing → "g"');
+});
+
 test('a timeline has events of the site and decisions of the office, the newest first, each with its cause', () => {
   const entries = [entry('2026-11-18T00:00:00Z')];
   expect(
