@@ -12,10 +12,11 @@ const NAME_MODULES = `data:text/javascript,${encodeURIComponent(`
   registerHooks({ load: (url, context, next) => (writeSync(2, url + '\\n'), next(url, context)) });
 `)}`;
 
-const placesOf = ({ path, layout }: TestHub): readonly string[] => [
-  ...['--keys', join(path, 'keys'), '--db', join(path, 'hub.db')],
-  ...['--layout', layout],
-];
+const placesOf = ({ path, layout }: TestHub): readonly string[] =>
+  Object.entries({ keys: join(path, 'keys'), db: join(path, 'hub.db'), layout }).flatMap(([flag, value]) => [
+    `--${flag}`,
+    value,
+  ]);
 
 describe('a command about a hub in a SQLite file', () => {
   let hub: TestHub;
