@@ -8,6 +8,7 @@ import { licencesBeside } from './bundling/licences-beside.ts';
 import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
+import { WITHOUT_MILO } from './bundling/without-milo.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
@@ -59,8 +60,7 @@ export default defineConfig({
   input: 'agent/bundled-main.ts',
   platform: 'node',
   optimization: COMPILED_LATE,
-  // undici leaves out its second HTTP parser, an experiment that UNDICI_USE_MILO turns on, where esbuildDetection is defined.
-  transform: { define: { esbuildDetection: 'true' } },
+  transform: WITHOUT_MILO,
   plugins: [
     sqliteBeside(OUT),
     startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),

@@ -8,6 +8,7 @@ import { licencesBeside } from './bundling/licences-beside.ts';
 import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
+import { WITHOUT_MILO } from './bundling/without-milo.ts';
 import { startFile } from './bundling/start-file.ts';
 
 /**
@@ -26,6 +27,7 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
     input: join(ROOT, folder, 'main.ts'),
     platform: 'node',
     optimization: COMPILED_LATE,
+    transform: WITHOUT_MILO,
     plugins: [
       sqliteBeside(out),
       lazyNodeModules(),

@@ -7,7 +7,7 @@ import type { JsonLimits } from './strict-json.ts';
 /** The schemas of bundles/schemas: documents of any implementation that follows them are read. */
 export type DocumentName = SchemaName;
 
-/** parseAs by the name of a schema. Importing it brings all schemas into a program: modules that the agent runs call parseAs with the schema that they need. */
+/** parseAs by the name of a schema. Importing it brings all schemas into a program: modules that the agent or the exporter runs call parseAs with the schema that they need. */
 export const parseDocument = <Name extends DocumentName>(
   name: Name,
   value: unknown,

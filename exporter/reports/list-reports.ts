@@ -7,7 +7,8 @@ import { verifyReport } from '#bundles/trust/reports/report';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseStatement } from '#bundles/trust/statements/verify-statement';
 import { parsePublicKey } from '#bundles/trust/keys/key';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { REPORT_PREDICATE } from '#bundles/json/schema/validators';
 import { claimedAgent } from '../source/base/report-base.ts';
 import type { AgentsOf } from '../source/base/site-agents.ts';
 import { newestReceipt } from './newest-receipt.ts';
@@ -83,7 +84,7 @@ const listOne = async (
   const agent = claimedAgent(signed.statement, found.path);
   const { payload } = parseEnvelope(signed.statement, found.path);
   const { predicate } = parseStatement(payload, found.path);
-  const { from, to, time } = parseDocument('report-predicate', predicate, found.path);
+  const { from, to, time } = parseAs(REPORT_PREDICATE, predicate, found.path);
   const base = { path: found.path, from, to, time, bytes: signed.events.byteLength };
   if (!agentsOf) return { agent, report: { ...base, signature: 'unchecked' } };
   try {

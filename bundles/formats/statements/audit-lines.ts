@@ -1,6 +1,6 @@
 import { canonicalBytes } from '../../json/canonical.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
-import { enumValuesOf } from '../../json/schema/schema-of.ts';
+import { enumValuesOf } from '../../json/schema/enum-values.ts';
 import { parseAs } from '../../json/parse-as.ts';
 import { AUDIT_ENTRY } from '../../json/schema/validators.js';
 import { type Digest, digestOf } from '../../digest.ts';
@@ -12,7 +12,7 @@ import { readBlob } from '../layout/verified.ts';
 import { MAX_STATEMENT_BYTES } from './envelope.ts';
 
 export type AuditKind = AuditLine['kind'];
-export const AUDIT_KINDS = enumValuesOf('audit-entry', 'kind');
+export const AUDIT_KINDS = enumValuesOf(AUDIT_ENTRY, 'kind');
 
 /** One line of the audit log (docs/bundle-format.md section 18), its statement not verified. */
 export type { AuditEntry as AuditLine } from '../../schemas/types/audit-entry.ts';

@@ -24,5 +24,14 @@ export type PublishedDocument<Name extends SchemaName = SchemaName> = {
   readonly name: Name;
   readonly validate: Validator;
   /** Without its descriptions. */
-  readonly schema: object;
+  readonly schema: PublishedSchema;
+};
+
+/** The keywords of a published schema that the programs look at. */
+export type PublishedSchema = {
+  readonly properties?: { readonly [field: string]: PublishedSchema };
+  readonly items?: PublishedSchema;
+  readonly oneOf?: readonly PublishedSchema[];
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
 };

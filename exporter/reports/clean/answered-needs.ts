@@ -11,7 +11,8 @@ import {
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { Timestamp } from '#bundles/time';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { NEEDS } from '#bundles/json/schema/validators';
 import { newestReports } from '../../source/base/read-bases.ts';
 import { type AgentReport, readReport } from '../../source/base/report-base.ts';
 import type { AgentsOf } from '../../source/base/site-agents.ts';
@@ -40,7 +41,7 @@ export const answeredNeeds = async (medium: OpenMedium, agentsOf: AgentsOf): Pro
 const readOne = async (medium: OpenMedium, path: string): Promise<Needs | undefined> => {
   try {
     const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
-    return parseDocument('needs', json, path);
+    return parseAs(NEEDS, json, path);
   } catch (error) {
     if (isFleetError(error) && error.exitCode !== 6) return undefined;
     throw error;

@@ -8,7 +8,8 @@ import { formatChannel } from '#bundles/names';
 import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { advanceRoot, parseRoot, type TrustRoot } from '#bundles/trust/root/root';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { RELEASE_PREDICATE } from '#bundles/json/schema/validators';
 
 /** A medium of an archive, with the fields that decide which is newer. */
 export type ArchivedMedium = {
@@ -92,7 +93,7 @@ const checkVersion = async (
     roles: { ...root.roles, release: { ...root.roles.release, threshold: 1 } },
   }));
   const { verified } = verifyUnder(envelopes, any, 'release', PREDICATES.release, what);
-  const { audience, version } = parseDocument('release-predicate', verified.predicate, what);
+  const { audience, version } = parseAs(RELEASE_PREDICATE, verified.predicate, what);
   if (formatChannel(audience) === channel && version === said && audience.fleet === newest?.fleet) return;
   throw new FleetError(
     'WRONG_CHANNEL',

@@ -3,7 +3,8 @@ import { isFleetError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { type OpenMedium, REQUESTS_FOLDER } from '#bundles/formats/medium/medium';
 import { parseStrictJson } from '#bundles/json/strict-json';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { NEEDS } from '#bundles/json/schema/validators';
 
 /** Size limit in bytes, enough for more than a hundred thousand digests. */
 const MAX_BYTES = 16 << 20;
@@ -21,7 +22,7 @@ export const readNeeds = async (
     if (!path.endsWith('-needs.json')) continue;
     try {
       const json = parseStrictJson(await medium.readFile(path, MAX_BYTES), { maxBytes: MAX_BYTES }, path);
-      const needs = parseDocument('needs', json, path);
+      const needs = parseAs(NEEDS, json, path);
       for (const digest of needs.missing) asked.set(digest, needs.agent);
       notes.push(`${needs.agent} asks for ${formatCount(needs.missing.length, 'blob')}`);
     } catch (error) {

@@ -10,7 +10,8 @@ import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { readRoot } from '#bundles/trust/root/read-root';
 import type { TrustRoot } from '#bundles/trust/root/root';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { RELEASE_PREDICATE } from '#bundles/json/schema/validators';
 import type { OfferedDocument } from '../offer.ts';
 import { readTagged } from '../read-tagged.ts';
 import type { Source } from '../source.ts';
@@ -52,7 +53,7 @@ export const readReleaseBundles = async (
     PREDICATES.release,
     name,
   );
-  const predicate = parseDocument('release-predicate', verified.predicate, name);
+  const predicate = parseAs(RELEASE_PREDICATE, verified.predicate, name);
   if (!sameChannel(predicate.audience, channel) || predicate.version !== version) {
     const real = `release ${predicate.version} of ${formatChannel(predicate.audience)}`;
     throw new FleetError('WRONG_CHANNEL', `${source.name} has ${real} under the name ${name}`);

@@ -10,7 +10,8 @@ import type { ReportPredicate, SiteAgent } from '#bundles/formats/statements/pre
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parsePublicKey } from '#bundles/trust/keys/key';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { REPORT_PREDICATE } from '#bundles/json/schema/validators';
 import type { Source } from '../source.ts';
 import type { Base } from '#bundles/formats/medium/choose-blobs';
 import { blobsOf } from './blobs-of.ts';
@@ -45,7 +46,7 @@ export const readReport = async (
     );
   const role = { keys: [parsePublicKey(agent.key)], threshold: 1 };
   const { predicate } = verifyStatement([bytes], role, PREDICATES.report, what);
-  const report = parseDocument('report-predicate', predicate, what);
+  const report = parseAs(REPORT_PREDICATE, predicate, what);
   if (report.fleet !== root.fleet) {
     throw new FleetError(
       'WRONG_FLEET',

@@ -4,7 +4,8 @@ import { PREDICATES } from '#bundles/media-types';
 import type { OpenMedium } from '#bundles/formats/medium/medium';
 import { formatChannel } from '#bundles/names';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { RELEASE_PREDICATE } from '#bundles/json/schema/validators';
 import type { Offer } from '../offer.ts';
 
 /**
@@ -44,7 +45,7 @@ const signedVersion = async (
     const envelopes = await documents.release(channel);
     const what = 'the release on the medium';
     const { predicate } = verifyStatement(envelopes, offer.root.roles.release, PREDICATES.release, what);
-    const { audience, version } = parseDocument('release-predicate', predicate, what);
+    const { audience, version } = parseAs(RELEASE_PREDICATE, predicate, what);
     return formatChannel(audience) === formatChannel(channel) ? version : undefined;
   } catch (error) {
     if (isFleetError(error)) return undefined;

@@ -22,7 +22,8 @@ import type { ReceiptPredicate, SitePredicate, SiteValues } from '#bundles/forma
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { readRoot } from '#bundles/trust/root/read-root';
 import type { TrustRoot } from '#bundles/trust/root/root';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { SITE_PREDICATE } from '#bundles/json/schema/validators';
 
 /** Documents of a source or medium, verified as by a new agent. */
 export type Evidence = {
@@ -109,7 +110,7 @@ export const judgeSite = async (
   );
   const what = `the statement of site ${site}`;
   const verified = verifyStatement(documents.site, root.roles.release, PREDICATES.site, what);
-  const predicate = parseDocument('site-predicate', verified.predicate, what);
+  const predicate = parseAs(SITE_PREDICATE, verified.predicate, what);
   if (predicate.audience.fleet !== root.fleet || predicate.audience.site !== site) {
     throw new FleetError(
       'WRONG_SITE',

@@ -10,7 +10,8 @@ import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { verifyStatement } from '#bundles/trust/statements/verify-statement';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import type { PublicKey } from '#bundles/trust/keys/key';
-import { parseDocument } from '#bundles/json/validate';
+import { parseAs } from '#bundles/json/parse-as';
+import { VERIFICATION_CHECK, VERIFICATION_PREDICATE as VERIFICATION } from '#bundles/json/schema/validators';
 import {
   BLOB_LINE,
   CHECKS_FILE,
@@ -77,7 +78,7 @@ export const verifyEvidence = (
   const lines = linesOf(checks, join(folder, CHECKS_FILE));
   return {
     signer: Buffer.from(verified.signers[0] ?? '', 'base64').toString('hex'),
-    predicate: parseDocument('verification-predicate', verified.predicate, what),
+    predicate: parseAs(VERIFICATION, verified.predicate, what),
     lines: lines.filter((line) => line.what !== BLOB_LINE),
     blobLines: lines.filter((line) => line.what === BLOB_LINE),
     mediumDigest: contents && digestOf(contents),
@@ -91,8 +92,8 @@ const linesOf = (bytes: Buffer, file: string): readonly CheckLine[] => {
     .slice(0, -1)
     .map((line, index) => {
       const what = `${file}:${index + 1}`;
-      return parseDocument(
-        'verification-check',
+      return parseAs(
+        VERIFICATION_CHECK,
         parseStrictJson(Buffer.from(line), { maxBytes: MAX_LINE_BYTES }, what),
         what,
       );

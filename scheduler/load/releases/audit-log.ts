@@ -18,7 +18,8 @@ import {
 } from '#bundles/formats/statements/predicates';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { canonicalBytes } from '#bundles/json/canonical';
-import { enumValuesOf } from '#bundles/json/schema/schema-of';
+import { enumValuesOf } from '#bundles/json/schema/enum-values';
+import { DECISION_PREDICATE } from '#bundles/json/schema/validators';
 import { parseDocument } from '#bundles/json/validate';
 import { AUDIT_ARTIFACT, PREDICATES } from '#bundles/media-types';
 import type { Timestamp } from '#bundles/time';
@@ -205,7 +206,7 @@ const parsePredicate = (kind: AuditKind, predicate: unknown, what: string) => {
       return { kind, predicate: parseDocument('approval-predicate', predicate, what) };
     case 'decision':
       checkKnown(
-        enumValuesOf('decision-predicate', 'decision'),
+        enumValuesOf(DECISION_PREDICATE, 'decision'),
         (predicate as { readonly decision?: unknown } | null)?.decision,
         what,
       );

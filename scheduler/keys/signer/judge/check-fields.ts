@@ -1,5 +1,6 @@
 import { FleetError } from '#bundles/errors';
-import { type PublishedSchema, schemaOf } from '#bundles/json/schema/schema-of';
+import type { PublishedSchema } from '#bundles/json/schema/published-document';
+import { schemaOf } from '#bundles/json/schema/schema-of';
 
 type Signed = 'bundle' | 'lease' | 'promotion' | 'receipt' | 'release' | 'site';
 
