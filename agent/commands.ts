@@ -8,6 +8,7 @@ export const COMMANDS = {
   history: () => import('./commands/history.ts'),
   hold: () => import('./commands/hold.ts'),
   import: () => import('./commands/import.ts'),
+  'load-images': () => import('./commands/load-images.ts'),
   'plug-in': () => import('./commands/plug-in.ts'),
   prune: () => import('./commands/prune.ts'),
   release: () => import('./commands/release.ts'),

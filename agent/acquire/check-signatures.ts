@@ -2,7 +2,7 @@ import type { Bundle } from '#bundles/formats/bundle/read-bundle';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { checkImages } from '#bundles/trust/images/check-images';
 import type { Agent } from '../store/agent.ts';
-import { firstOf } from './first-of.ts';
+import { firstOf } from '#bundles/formats/layout/first-of';
 
 /**
  * Checks the images of bundles against the policies of the bundles and of this machine, using only the evidence in the closure.

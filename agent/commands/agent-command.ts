@@ -42,6 +42,7 @@ export type ConfigFlags = {
   readonly namespace?: string | undefined;
   readonly 'health-timeout'?: string | undefined;
   readonly containerd?: string | undefined;
+  readonly 'image-folder'?: string | undefined;
   readonly 'image-registry'?: string | undefined;
   readonly registry?: string | undefined;
   readonly hub?: string | undefined;
@@ -101,6 +102,7 @@ export abstract class AgentCommand extends FleetCommand {
       namespace: flags.namespace,
       healthTimeout: flags['health-timeout'],
       containerd: flags.containerd,
+      imageFolder: flags['image-folder'],
       imageRegistry: flags['image-registry'],
       registry: flags.registry,
       hub: flags.hub,

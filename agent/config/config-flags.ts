@@ -107,6 +107,11 @@ export const CONFIG_FLAGS = {
     env: 'FLEET_AGENT_CONTAINERD',
     helpGroup: 'CONFIGURATION',
   }),
+  'image-folder': Flags.string({
+    description: 'Folder from which the image loaders of the nodes take images [default: none]',
+    env: 'FLEET_AGENT_IMAGE_FOLDER',
+    helpGroup: 'CONFIGURATION',
+  }),
   'image-registry': Flags.string({
     description: 'Registry of the site that images are pushed to [default: none]',
     env: 'FLEET_AGENT_IMAGE_REGISTRY',

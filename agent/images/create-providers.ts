@@ -14,11 +14,15 @@ export const createProviders = async (
   config: Config,
   env: NodeJS.ProcessEnv,
 ): Promise<readonly ImageProvider[]> => {
-  const { containerd, imageRegistry } = config;
+  const { containerd, imageFolder, imageRegistry } = config;
   const providers: ImageProvider[] = [];
   if (containerd !== '') {
     const socket = containerd.replace(/^unix:\/\//, '');
     providers.push(containerdProvider(socket, openCtr(socket, env)));
+  }
+  if (imageFolder !== '') {
+    const { folderProvider } = await import('./folder/folder-provider.ts');
+    providers.push(folderProvider(imageFolder));
   }
   if (imageRegistry !== '') {
     const { openRegistry } = await import('#bundles/transport/registry/open-registry');

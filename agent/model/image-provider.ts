@@ -3,6 +3,17 @@ import type { Digest } from '#bundles/digest';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Examined } from './target.ts';
 
+/** The signed documents of the bundles of an offer, for a provider that verifies images on its own. */
+export type ImageEvidence = {
+  /** Every root that the offer brings. */
+  readonly roots: readonly Uint8Array[];
+  /** Envelopes of the release that names the bundles. */
+  readonly release: readonly Uint8Array[];
+  readonly bundles: readonly { readonly digest: Digest; readonly envelopes: readonly Uint8Array[] }[];
+  /** Has manifests and configurations of the bundles. */
+  readonly blobs: BlobSource;
+};
+
 /** A store of images at the site: the node's containerd or the site's registry. Queries take many images at once. */
 export type ImageProvider = {
   /** For messages: 'containerd /run/containerd/containerd.sock', 'registry edge:5000/images'. */
@@ -20,6 +31,8 @@ export type ImageProvider = {
   ) => Promise<ReadonlySet<Digest>>;
   /** Reads a blob that `has` found, NOT verified, as the base of a patch. Absent or undefined if it cannot be read back. */
   readonly read?: (digest: Digest, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array> | undefined>;
+  /** Takes the documents that prove the images of the next `bring`. The offer was judged before. */
+  readonly prove?: (evidence: ImageEvidence, signal: AbortSignal) => Promise<void>;
   /**
    * Imports an image under every name that manifests use. Copies only missing blobs and verifies each while copying.
    * Names are written last, so a kill leaves no partial image, and a repeated call completes it.

@@ -173,6 +173,12 @@ const FOREIGN_FLAGS = new Set([
   '--offline',
   '--check',
   '--option',
+  // install.sh
+  '--cluster-admin',
+  '--print',
+  // Helm
+  '--reset-then-reuse-values',
+  '--reuse-values',
 ]);
 
 describe('commands in the documentation', () => {

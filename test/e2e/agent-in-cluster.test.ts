@@ -1,6 +1,6 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseMedium } from '#bundles/formats/medium/medium';
 import { EXAMPLE_IMAGES } from '../../examples/make-images.ts';
 import { acceptRequests } from '../harness/fleets/accept-requests.ts';
@@ -24,21 +24,10 @@ const ENROLL =
   'enroll /media/fleet --fleet halden --site plant-7 --name line-1 --channel prod/factory-line --root-sha256'.split(
     ' ',
   );
-/** What a platform engineer writes for such a site: its image, a directory of the node for the state, a configuration. */
-const OVERLAY = `apiVersion: kustomize.config.k8s.io/v1beta1
-kind: Kustomization
-resources: [../../..${WORK_TREE}/deploy/kubernetes/offline]
-components: [../../..${WORK_TREE}/deploy/kubernetes/single-node]
-images: [{ name: fleet-agent, newName: ${IMAGE.split(':')[0]}, newTag: '1' }]
-configMapGenerator:
-  - name: fleet-agent
-    namespace: fleet-agent
-    literals: ['agent.yaml=interval: 10s']
-    options: { disableNameSuffixHash: true }
-`;
+const CHART = `${WORK_TREE}/deploy/chart`;
 
 describeWith(
-  ['nodeBase', 'kube', 'busybox', 'podman'],
+  ['nodeBase', 'kube', 'busybox', 'podman', 'helm'],
   'an agent in the cluster that it manages, behind an air gap',
   (paths) => {
     let office: Office;
@@ -55,11 +44,16 @@ describeWith(
       office = await openOffice(folder.path);
       await makeImages('one\n');
       await buildAgentImage(join(media.path, 'agent/fleet-agent.tar'));
-      await writeFile(join(media.path, 'agent/kustomization.yaml'), OVERLAY);
+      // What a platform engineer puts onto the stick beside the medium: the manifests, the image, a configuration.
+      await cp(join(REPOSITORY, 'deploy/kubernetes'), join(media.path, 'agent'), { recursive: true });
+      await writeFile(join(media.path, 'agent/agent.yaml'), 'interval: 10s\n');
       node = await startNode('agent-in-cluster', {
         ...paths,
         workTree: true,
-        binds: [{ from: media.path, to: '/media/usb' }],
+        binds: [
+          { from: media.path, to: '/media/usb' },
+          { from: paths.helm, to: '/usr/local/bin/helm', readOnly: true },
+        ],
       });
       // As a machine that mounts a stick has it: what is mounted below /media later is seen in pods.
       succeed(
@@ -101,7 +95,16 @@ describeWith(
     const shell = (script: string) => node.exec(['/bin/sh', '-c', script]);
     const inContainer = (...command: readonly string[]) =>
       node.kubectl(['exec', ...IN_AGENT, '--container=agent', '--', ...command]);
-    const agent = (...words: readonly string[]) => inContainer('fleet-agent', ...words);
+    const agent = async (...words: readonly string[]) => {
+      // As a medium that is mounted for this user (uid=65532): all files on it are its own.
+      succeed(await shell('chown -R 65532:65532 /media/usb/fleet'));
+      return inContainer('fleet-agent', ...words);
+    };
+    const loaderPod = async (field: string): Promise<string> => {
+      const selector = ['--namespace=fleet-agent', '--selector=app.kubernetes.io/name=fleet-image-loader'];
+      return (await node.kubectl(['get', 'pods', ...selector, `--output=jsonpath={.items[*].${field}}`]))
+        .stdout;
+    };
     /** What the kubelet runs to learn whether the agent lives. */
     const probe = async () => {
       const field = '{.spec.template.spec.containers[0].livenessProbe.exec.command}';
@@ -149,9 +152,21 @@ describeWith(
         .toMatch(new RegExp(`^(?!${uid}).+`));
     };
 
-    it('starts from an image on a medium, and waits for its enrolment', async () => {
-      succeed(await node.ctr(['images', 'import', '/media/usb/agent/fleet-agent.tar']));
-      succeed(await node.kubectl(['apply', '--kustomize=/media/usb/agent']));
+    const install = () =>
+      shell(
+        `sh /media/usb/agent/install.sh --offline --config /media/usb/agent/agent.yaml --root-sha256 ${office.rootSha256}`,
+      );
+    /** The container of line-control: another one, or one that was started again, reads differently. */
+    const running = async (): Promise<string> => {
+      const selector = ['--all-namespaces', '--selector=app=line-control'];
+      const field = '{range .items[*]}{.metadata.uid} {.status.containerStatuses[*].containerID}{end}';
+      return succeed(await node.kubectl(['get', 'pods', ...selector, `--output=jsonpath=${field}`])).stdout;
+    };
+
+    it('is installed by one command from a medium, and waits for its enrolment', async () => {
+      const installed = succeed(await install());
+      expect(installed.stdout).toContain('The agent has no rights yet');
+      expect(installed.stdout).toContain(`--root-sha256 ${office.rootSha256}`);
       await expect.poll(isRunning, { timeout: 60_000, interval: 500 }).toBe(true);
       await expect.poll(logs).toContain('waiting for the enrolment');
       expect((await agent('status')).stderr).toContain('NOT_ENROLLED');
@@ -174,7 +189,7 @@ describeWith(
       expect(await page()).toBe('one\n');
       const events = await node.kubectl(['get', 'events', '-A', '--output=jsonpath={.items[*].reason}']);
       expect(events.stdout).not.toMatch(/Pulling|BackOff/);
-      // The layers are with containerd, and nowhere a second time.
+      // The layers are with containerd and in the folder of the loaders, and not in the state.
       const used = await shell('du -sk /var/lib/fleet-agent | cut -f1');
       expect(Number(used.stdout)).toBeLessThan(1024);
       const status = succeed(await agent('status'));
@@ -285,7 +300,7 @@ describeWith(
       await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('two\n');
     });
 
-    it('refuses such a medium when the images were removed, and asks for them', async () => {
+    it('imports such a medium when the node lost the images, which the folder of the loaders still has', async () => {
       succeed(await agent('reports', 'export', '/media/fleet'));
       await makeImages('three\n', [LINE_CONTROL]);
       await release('--for', stick);
@@ -297,15 +312,62 @@ describeWith(
       );
       const gone = images.flatMap(([name = '', , digest]) => (needed.has(digest) ? [] : [name]));
       succeed(await node.ctr(['images', 'rm', '--sync', ...gone]));
-      const refused = await agent('import', '/media/fleet');
-      expect(refused.stderr).toContain('MISSING_BASE');
-      expect(refused.code).toBe(5);
-      await office.fill(stick, 'plant-7');
       succeed(await agent('import', '/media/fleet'));
       await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('three\n');
       succeed(await agent('reports', 'export', '/media/fleet'));
       const taken = succeed(await office.scheduler('reports', 'import', stick, '--json'));
       expect(taken.stdout).not.toMatch(/"alarm":\s*"/);
+    });
+
+    it('loads nothing that somebody with the rights of its pod puts into the folder', async () => {
+      const before = (await node.ctr(['images', 'ls', '-q'])).stdout;
+      // A whole offer whose documents nobody of the fleet signed.
+      const forged = `
+        const fs = require('fs'), crypto = require('crypto'), at = process.env.FLEET_AGENT_IMAGE_FOLDER + '/in';
+        const offers = fs.readdirSync(at + '/offers').map((name) => JSON.parse(fs.readFileSync(at + '/offers/' + name)));
+        const put = (bytes) => {
+          const hex = crypto.createHash('sha256').update(bytes).digest('hex');
+          fs.writeFileSync(at + '/blobs/sha256/' + hex, bytes);
+          return 'sha256:' + hex;
+        };
+        const read = (digest) => fs.readFileSync(at + '/blobs/sha256/' + digest.slice(7));
+        const [offer] = offers;
+        const manifest = JSON.parse(read(offer.bundle));
+        const config = JSON.parse(read(manifest.config.digest));
+        for (const image of config.closure) image.names = image.names?.map((name) => name.replace(/^[^/]+/, 'evil.example'));
+        manifest.config.digest = put(JSON.stringify(config));
+        manifest.config.size = JSON.stringify(config).length;
+        const bundle = put(JSON.stringify(manifest));
+        fs.writeFileSync(at + '/offers/' + bundle.slice(7) + '.json', JSON.stringify({ ...offer, bundle }));
+        fs.writeFileSync(at + '/ask.json', JSON.stringify({ id: 'forged' }));
+        console.log(bundle);`;
+      const bundle = succeed(await inContainer('node', '-e', forged)).stdout.trim();
+      const answers = async () => succeed(await shell('cat /var/lib/fleet-images/nodes/*.json')).stdout;
+      await expect
+        .poll(answers, { timeout: 60_000, interval: 500 })
+        .toMatch(/"id":"forged","images".*"isBusy":false/);
+      expect(JSON.parse(await answers())).toMatchObject({
+        refused: [{ digest: bundle, code: 'EXTRA_BUNDLE' }],
+      });
+      expect((await node.ctr(['images', 'ls', '-q'])).stdout).toBe(before);
+      // The next import puts the folder right.
+      succeed(await inContainer('rm', `/var/lib/fleet-images/in/offers/${bundle.slice(7)}.json`));
+    });
+
+    it('reaches neither the node nor its containerd, and the loader has no account and no network of its own', async () => {
+      const can = async (...argv: readonly string[]) => (await inContainer(...argv)).code === 0;
+      expect(await can('ls', '/run/containerd')).toBe(false);
+      expect(await can('sh', '-c', '! id -u | grep -qx 0')).toBe(true);
+      expect(await can('touch', '/opt/x')).toBe(false);
+      const inLoader = (...argv: readonly string[]) =>
+        node.kubectl(['exec', '--namespace=fleet-agent', 'daemonset/fleet-image-loader', '--', ...argv]);
+      expect((await inLoader('ls', '/var/run/secrets/kubernetes.io')).code).not.toBe(0);
+      expect((await inLoader('touch', '/run/containerd/x')).code).not.toBe(0);
+      const label = ['get', 'namespace', 'fleet-agent', '--output=jsonpath={.metadata.labels}'];
+      expect((await node.kubectl(label)).stdout).toContain(
+        '"pod-security.kubernetes.io/enforce":"restricted"',
+      );
+      expect(await loaderPod('status.containerStatuses[*].restartCount')).toBe('0');
     });
 
     // In every run, a node with real pods loses its power in the quickstart, and images-containerd.test.ts kills an import of an image.
@@ -334,5 +396,116 @@ describeWith(
         expect((await node.ctr(['images', 'check'])).stdout).not.toContain('incomplete');
       });
     }
+
+    it('is upgraded by the same command, and what runs stays', async () => {
+      const before = await running();
+      const { stdout } = succeed(await install());
+      expect(stdout).toContain('daemonset.apps/fleet-image-loader unchanged');
+      expect(await running()).toBe(before);
+      expect((await agent('status')).code).toBe(0);
+    });
+
+    describe('by Helm', () => {
+      const helm = (...words: readonly string[]) => node.exec(['env', 'HOME=/root', 'helm', ...words]);
+      const inFleet = '--namespace=fleet-agent';
+      const values = (): readonly string[] =>
+        [
+          `image.repository=${IMAGE.split(':')[0]}`,
+          'image.tag=1',
+          'config.interval=10s',
+          'state.hostPath=/var/lib/fleet-agent',
+          `offline.rootSha256=${office.rootSha256}`,
+        ].flatMap((value) => ['--set-string', value]);
+      const restricted = async (name: string): Promise<void> => {
+        succeed(await node.kubectl(['create', 'namespace', name]));
+        const level = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
+        succeed(await node.kubectl(['label', 'namespace', name, ...level]));
+      };
+      const rolledOut = async (): Promise<void> => {
+        for (const one of ['daemonset/fleet-image-loader', 'deployment/fleet-agent'])
+          succeed(await node.kubectl(['rollout', 'status', inFleet, one, '--timeout=120s']));
+      };
+
+      it('is the same agent after the manifests were removed, and nothing that runs is touched', async () => {
+        const before = await running();
+        expect(before).not.toBe('');
+        succeed(
+          await node.kubectl([
+            'delete',
+            '--kustomize=/media/usb/agent/offline',
+            '--wait',
+            '--ignore-not-found',
+          ]),
+        );
+        await node.kubectl(['delete', 'persistentvolume', 'fleet-agent-state', '--ignore-not-found']);
+        expect(await running()).toBe(before);
+        await restricted('fleet-agent');
+        // A chart from before the latest values: what the new one adds is not in its values.yaml.
+        const older = [
+          `cp -r ${CHART} /tmp/older && cd /tmp/older`,
+          "sed -i 's/^version: .*/version: 0.0.1/' Chart.yaml",
+          "sed -i '/^nodeSelector/d; /imagesClaim/d' values.yaml",
+        ];
+        succeed(await shell(older.join(' && ')));
+        const words = ['upgrade', '--install', 'fleet-agent', '/tmp/older', inFleet, ...values()];
+        const { stdout } = succeed(await helm(...words, '--set', 'offline.enabled=true'));
+        expect(stdout).toContain('fleet-scheduler rights <channel>');
+        await rolledOut();
+        await expect
+          .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+          .toBe(0);
+        expect(await running()).toBe(before);
+      });
+
+      it('is upgraded from the values of an older chart, and nothing that runs is touched', async () => {
+        const before = await running();
+        const words = ['upgrade', 'fleet-agent', CHART, inFleet, '--reset-then-reuse-values'];
+        succeed(await helm(...words, '--set', 'config.interval=11s'));
+        await rolledOut();
+        await expect
+          .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+          .toBe(0);
+        expect(await running()).toBe(before);
+        await makeImages('five\n', [LINE_CONTROL]);
+        await release('--for', stick);
+        succeed(await agent('import', '/media/fleet'));
+        await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('five\n');
+      });
+
+      it('is removed, and neither what runs nor the agent of another release is touched', async () => {
+        succeed(await shell('install -d -o 65532 -g 65532 /var/lib/fleet-agent-edge'));
+        await restricted('edge');
+        const image = [`image.repository=${IMAGE.split(':')[0]}`, 'image.tag=1'];
+        const edge = [...image, 'state.hostPath=/var/lib/fleet-agent-edge'];
+        const words = [
+          'install',
+          'edge',
+          CHART,
+          '--namespace=edge',
+          ...edge.flatMap((value) => ['--set-string', value]),
+        ];
+        const { stdout } = succeed(await helm(...words));
+        expect(stdout).toContain('may do everything');
+        expect(stdout).not.toContain('may apply nothing');
+        const rollout = ['rollout', 'status', '--namespace=edge', 'deployment/fleet-agent', '--timeout=120s'];
+        succeed(await node.kubectl(rollout));
+        const shown = {
+          apiVersion: 'fleet-ferry.internal/v1alpha1',
+          kind: 'FleetAgent',
+          metadata: { name: 'edge' },
+        };
+        const input = JSON.stringify(shown);
+        succeed(await node.kubectl(['apply', '--namespace=edge', '-f', '-'], { input }));
+        const before = await running();
+        succeed(await helm('uninstall', 'fleet-agent', inFleet, '--wait'));
+        expect(await running()).toBe(before);
+        expect(await page()).toBe('five\n');
+        succeed(await node.kubectl(['get', 'fleetagent', 'edge', '--namespace=edge']));
+        // Its class is there, too, without which no pod of it could be made again.
+        succeed(await node.kubectl(['delete', 'pods', '--namespace=edge', '--all', '--wait']));
+        succeed(await node.kubectl(rollout));
+        succeed(await helm('uninstall', 'edge', '--namespace=edge', '--wait'));
+      });
+    });
   },
 );

@@ -6,7 +6,7 @@ import type { Agent } from '../../store/agent.ts';
 import type { ImageTask } from '../../images/plan-images.ts';
 import { isBegun, partialBytes } from '../../store/partial-blobs.ts';
 import { pinForPull } from '../../store/pull.ts';
-import { firstOf } from '../first-of.ts';
+import { firstOf } from '#bundles/formats/layout/first-of';
 import { copyBlob } from './copy-blob.ts';
 import { onDisk, RESERVED_BYTES } from './free-space.ts';
 

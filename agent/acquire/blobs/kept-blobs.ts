@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { chunkedBlobs } from '#bundles/formats/medium/parts/chunked-blobs';
 import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
-import { firstOf } from '../first-of.ts';
+import { firstOf } from '#bundles/formats/layout/first-of';
 
 /**
  * The blobs of a set of parts: on the available volumes, or in the store from earlier volumes. A chunked blob is available

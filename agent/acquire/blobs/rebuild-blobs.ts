@@ -10,7 +10,7 @@ import type { Agent } from '../../store/agent.ts';
 import { imagesOf } from '../../images/plan-images.ts';
 import { wantedImages } from '../../images/wanted-images.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
-import { firstOf } from '../first-of.ts';
+import { firstOf } from '#bundles/formats/layout/first-of';
 import { isStored } from './is-stored.ts';
 import { rebuildBlob } from './rebuild-blob.ts';
 import type { Source } from './source.ts';

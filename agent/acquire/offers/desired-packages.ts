@@ -19,7 +19,7 @@ import { readSiteValues } from '../../store/site-values.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import type { Judged } from './accept-offer.ts';
 import { answerTo, judgeLocal, type LocalVerdict, withLocal } from './local-values.ts';
-import { firstOf } from '../first-of.ts';
+import { firstOf } from '#bundles/formats/layout/first-of';
 
 export type Wanted = {
   /** The desired release from now on; undefined before the first one. */

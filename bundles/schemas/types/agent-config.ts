@@ -105,6 +105,10 @@ export type AgentConfig = {
    */
   readonly containerd?: string;
   /**
+   * Folder from which the image loaders of the nodes take images (fleet-agent load-images). Empty: none.
+   */
+  readonly imageFolder?: string;
+  /**
    * Registry of the site that images are pushed to: oci://host[:port]/prefix. Empty: none.
    */
   readonly imageRegistry?: string;

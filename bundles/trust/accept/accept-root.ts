@@ -27,7 +27,11 @@ export const acceptRoot = (state: TrustState, offered: readonly Uint8Array[], cl
   return root;
 };
 
-const pinnedRoot = (state: TrustState, offered: readonly Uint8Array[]): TrustRoot => {
+/** The root whose SHA-256 was given by hand. @throws FleetError ROOT_UNKNOWN; as parseRoot */
+export const pinnedRoot = (
+  state: Pick<TrustState, 'pinnedRoot'>,
+  offered: readonly Uint8Array[],
+): TrustRoot => {
   const found = offered.find((bytes) => digestOf(bytes) === state.pinnedRoot);
   if (found) return parseRoot(found);
   throw new FleetError(

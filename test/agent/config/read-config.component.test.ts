@@ -32,6 +32,7 @@ const DEFAULTS = {
   deployers: [],
   healthTimeout: '5m',
   containerd: '',
+  imageFolder: '',
   imageRegistry: '',
   registry: '',
   hub: '',

@@ -15,6 +15,8 @@ type Item = {
   readonly metadata: { readonly name: string; readonly namespace?: string; readonly annotations?: object };
 };
 
+const OFFLINE = { enabled: true, rootSha256: '0'.repeat(64) };
+
 /** Variants of the manifests, and the values of the chart that give the same. */
 const VARIANTS = [
   { overlay: 'online', components: [], values: { enrolment: 'fleet-agent-enrolment' } },
@@ -23,12 +25,16 @@ const VARIANTS = [
     components: ['cluster-admin', 'metrics'],
     values: { enrolment: 'fleet-agent-enrolment', clusterAdmin: true, metrics: { enabled: true } },
   },
-  { overlay: 'offline', components: [], values: { offline: { enabled: true } } },
+  { overlay: 'offline', components: [], values: { offline: OFFLINE } },
   {
     overlay: 'offline',
-    components: ['single-node', 'metrics'],
+    components: ['single-node', 'metrics', 'k3s'],
     values: {
-      offline: { enabled: true },
+      offline: {
+        ...OFFLINE,
+        containerd: '/run/k3s/containerd',
+        ctr: '/var/lib/rancher/k3s/data/current/bin/ctr',
+      },
       state: { hostPath: '/var/lib/fleet-agent' },
       metrics: { enabled: true },
     },
@@ -66,19 +72,25 @@ describeOnVersions('helm', ['kustomize'], 'the chart of the agent', ({ helm, kus
     'is what the manifests are: $overlay $components',
     async ({ overlay, components, values }) => {
       const chart = await rendered(values);
-      // Helm makes the namespace of a release, with --create-namespace.
+      // Helm makes the namespace of a release, with --create-namespace. With Kustomize, a person makes the ConfigMap of the loaders.
       const manifests = (await built(overlay, components)).filter(({ kind }) => kind !== 'Namespace');
-      expect(byName(chart)).toEqual(byName(manifests));
+      const own = chart.filter(({ kind }) => kind !== 'ConfigMap');
+      expect(byName(own)).toEqual(byName(manifests));
     },
   );
 
   it('lies in the namespace of its release, and tells the agent so', async () => {
-    const items = await rendered({ enrolment: 'e', clusterAdmin: true, metrics: { enabled: true } }, 'edge');
+    const values = { enrolment: 'e', clusterAdmin: true, metrics: { enabled: true }, offline: OFFLINE };
+    const items = await rendered(values, 'edge');
     const text = JSON.stringify(items);
     expect(text).not.toContain('"namespace":"fleet-agent"');
     expect(text).toContain('{"name":"FLEET_AGENT_NAMESPACE","value":"edge"}');
     const binding = items.find(({ kind }) => kind === 'ClusterRoleBinding');
     expect(binding?.metadata.name).toBe('fleet-agent-edge');
+    const volumes = items
+      .filter(({ kind }) => kind === 'PersistentVolume')
+      .map(({ metadata }) => metadata.name);
+    expect(volumes).toContain('fleet-agent-edge-media');
   });
 
   it('has names as text, also those that YAML reads as numbers or truth values', async () => {
@@ -118,7 +130,8 @@ describeOnVersions('helm', ['kustomize'], 'the chart of the agent', ({ helm, kus
   it.each([
     [{ enrollment: 'x' }, /enrollment/],
     [{ offline: { enabled: 'yes' } }, /offline.*boolean/s],
-    [{ state: { hostPath: '/var/lib/x' } }, /state\.hostPath needs offline\.enabled/],
+    [{ offline: { enabled: true } }, /offline\.rootSha256 is missing/],
+    [{ offline: { ...OFFLINE, rootSha256: 'x' } }, /rootSha256/],
   ])('refuses %j with its name', async (values, message) => {
     const { code, stderr } = await template(values);
     expect(code).not.toBe(0);

@@ -1,5 +1,5 @@
-import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { askFor, missingBlob } from '#bundles/formats/layout/verified';
+import type { BlobSource } from './blobs.ts';
+import { askFor, missingBlob } from './verified.ts';
 
 /** Reads blobs from `one`, and those that it lacks from `other`. @param one the source that messages name */
 export const firstOf = (one: BlobSource, other: BlobSource): BlobSource => ({

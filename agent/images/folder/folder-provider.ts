@@ -1,0 +1,200 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ClosureEntry } from '#bundles/formats/bundle/config';
+import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { compareBytes, type Digest, digestOf } from '#bundles/digest';
+import { FleetError, isFleetError } from '#bundles/errors';
+import { firstOf } from '#bundles/formats/layout/first-of';
+import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
+import { writeFileAtomically } from '#bundles/formats/layout/write-file';
+import { canonicalBytes } from '#bundles/json/canonical';
+import type { ImageProvider } from '../../model/image-provider.ts';
+import { imagesOf } from '../plan-images.ts';
+import {
+  type Answer,
+  askFile,
+  notWritable,
+  type Offer,
+  offerFile,
+  openImageFolder,
+  readAnswers,
+  readAsk,
+  readOffers,
+} from './image-folder.ts';
+
+/** Waits for loaders, in milliseconds. */
+export type LoaderWaits = {
+  /** For the first loader that answers. */
+  readonly any: number;
+  /** For the loaders of further nodes that answered before; a node that is off gets its images when it is back. */
+  readonly others: number;
+  /** For a loader at work that writes nothing: one image of many gigabytes. */
+  readonly silence: number;
+  readonly poll: number;
+};
+
+const WAITS: LoaderWaits = { any: 60_000, others: 20_000, silence: 900_000, poll: 300 };
+
+/**
+ * Hands images to the image loaders of the nodes (load-images.ts), for an agent that is not root. The folder keeps the blobs of all wanted
+ * images, so that a new node, or one whose kubelet collected an image, gets them without a medium.
+ */
+export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageProvider => {
+  const folder = openImageFolder(path);
+  const { blobs } = folder;
+  /** The bundles that `prove` got. A refusal of one of them refuses its images. */
+  let proven: readonly Digest[] = [];
+
+  const has = async (digests: readonly Digest[]): Promise<ReadonlySet<Digest>> => {
+    const there = new Set<Digest>();
+    for (const digest of digests) if ((await blobs.size(digest)) !== undefined) there.add(digest);
+    return there;
+  };
+  const isWhole = async (image: ClosureEntry, signal: AbortSignal): Promise<boolean> => {
+    try {
+      const parts = await imageBlobs(blobs, image, signal);
+      return (await has(parts.map(({ digest }) => digest))).size === parts.length;
+    } catch (error) {
+      if (isFleetError(error, 'MISSING_BLOB')) return false;
+      throw error;
+    }
+  };
+  const orNotWritable = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      throw notWritable(folder, error);
+    }
+  };
+
+  return {
+    name: blobs.name,
+    keeps: async (images, signal) => {
+      const ask = await readAsk(folder);
+      const answers = (await readAnswers(folder)).filter(({ id }) => id !== '' && id === ask?.id);
+      const kept = new Set<Digest>();
+      for (const image of images) {
+        const isLoaded =
+          answers.length > 0 && answers.every((answer) => answer.images.includes(image.digest));
+        if (isLoaded && (await isWhole(image, signal))) kept.add(image.digest);
+      }
+      return kept;
+    },
+    has,
+    read: async (digest, signal) =>
+      (await blobs.size(digest)) === undefined ? undefined : blobs.open(digest, signal),
+    prove: async ({ roots, release, bundles, blobs: source }, signal) => {
+      const keep = async (bytes: Uint8Array): Promise<Digest> => {
+        const digest = digestOf(bytes);
+        await blobs.write(digest, bytes.byteLength, bytes, signal);
+        return digest;
+      };
+      await orNotWritable(async () => {
+        const kept: Digest[] = [];
+        for (const { digest: bundle, envelopes } of bundles) {
+          const { kind, config, manifest, size } = await readBundle(source, bundle, signal);
+          if (kind !== 'kubernetes' || imagesOf([{ kind, config }]).length === 0) continue;
+          for (const part of [{ digest: bundle, size }, manifest.config])
+            await blobs.write(part.digest, part.size, await readBlob(source, part.digest, part.size, signal));
+          const offer: Offer = {
+            bundle,
+            roots: [...new Set(await Promise.all(roots.map(keep)))],
+            release: await Promise.all(release.map(keep)),
+            statements: await Promise.all(envelopes.map(keep)),
+          };
+          await writeFileAtomically(offerFile(folder, bundle), canonicalBytes(offer));
+          kept.push(bundle);
+        }
+        proven = kept;
+      });
+    },
+    bring: async (image, source, signal) => {
+      const parts = await imageBlobs(firstOf(source, blobs), image, signal);
+      await orNotWritable(async () => {
+        for (const { digest, size } of parts) {
+          if ((await blobs.size(digest)) === size) continue;
+          if ((await source.size(digest)) === undefined) throw missingBlob(digest, source.name);
+          await blobs.write(digest, size, await source.open(digest, signal), signal);
+        }
+        await writeFileAtomically(askFile(folder), canonicalBytes({ id: randomUUID() }));
+      });
+      await loaded(image, signal);
+      return 'brought';
+    },
+    letGo: async (wanted, signal) => {
+      const keep = new Set(wanted.map(({ digest }) => digest));
+      const used = new Set<Digest>();
+      const gone: string[] = [];
+      for (const offer of await readOffers(folder)) {
+        const bundle = await readBundle(blobs, offer.bundle, signal).catch(unlessDamaged);
+        const images = bundle ? imagesOf([bundle]) : [];
+        if (!bundle || images.some(({ digest }) => !keep.has(digest))) {
+          await orNotWritable(() => rm(offerFile(folder, offer.bundle), { force: true }));
+          gone.push(...images.flatMap(({ digest, names = [] }) => (keep.has(digest) ? [] : names)));
+          continue;
+        }
+        const documents = [...offer.roots, ...offer.release, ...offer.statements];
+        for (const digest of [offer.bundle, bundle.manifest.config.digest, ...documents]) used.add(digest);
+        for (const image of images) {
+          const parts = await imageBlobs(blobs, image, signal).catch(unlessDamaged);
+          for (const { digest } of parts ?? []) used.add(digest);
+        }
+      }
+      for (const digest of await blobs.list())
+        if (!used.has(digest)) await orNotWritable(() => blobs.remove(digest));
+      return [...new Set(gone)].toSorted(compareBytes);
+    },
+    directory: async () => path,
+  };
+
+  /**
+   * Waits until every node whose loader answers has the image.
+   * @throws FleetError CONTAINERD_UNREACHABLE where no loader answers, IMAGE_REFUSED with the node and its reason
+   */
+  async function loaded(image: ClosureEntry, signal: AbortSignal): Promise<void> {
+    const id = (await readAsk(folder))?.id;
+    const begun = performance.now();
+    const before = new Map((await readAnswers(folder)).map(({ node, count }) => [node, count]));
+    const moved = new Map<string, { readonly count: number; readonly at: number }>();
+    for (;;) {
+      const answers = await readAnswers(folder);
+      // A loader that is at work for an earlier question counts, too.
+      const awake = answers.filter((answer) => answer.id === id || answer.count !== before.get(answer.node));
+      const now = performance.now();
+      for (const { node, count } of awake)
+        if (moved.get(node)?.count !== count) moved.set(node, { count, at: now });
+      for (const answer of awake) if (answer.id === id && !answer.isBusy) refuse(image, answer);
+      const areDone = awake.every((answer) => answer.id === id && answer.images.includes(image.digest));
+      const isAlone = awake.length === answers.length || now - begun >= waits.others;
+      if (awake.length > 0 && areDone && isAlone) return;
+      const silent = Math.max(0, ...awake.map(({ node }) => now - (moved.get(node)?.at ?? now)));
+      if (awake.length === 0 ? now - begun >= waits.any : silent >= waits.silence) throw unanswered(path);
+      await sleep(waits.poll, undefined, { signal });
+    }
+  }
+
+  function refuse(image: ClosureEntry, { node, images, refused }: Answer): void {
+    if (images.includes(image.digest)) return;
+    const why = refused.find(({ digest }) => digest === image.digest || proven.includes(digest));
+    const reason = why ? `${why.code}: ${why.message}` : 'no signed bundle that it accepts names the image';
+    throw new FleetError(
+      'IMAGE_REFUSED',
+      `the image loader of node ${node} did not load ${image.names?.[0] ?? image.digest}: ${reason}`,
+      {
+        subject: image.digest,
+        hint: 'Its log says more: kubectl logs -l app.kubernetes.io/name=fleet-image-loader, in the namespace of the agent',
+      },
+    );
+  }
+};
+
+const unlessDamaged = (error: unknown): undefined => {
+  if (isFleetError(error, 'ABORTED') || !isFleetError(error)) throw error;
+};
+
+const unanswered = (path: string): FleetError =>
+  new FleetError('CONTAINERD_UNREACHABLE', `no image loader takes the images in ${path}`, {
+    hint: 'Does one run on each node, with this folder? kubectl get pods -l app.kubernetes.io/name=fleet-image-loader, in the namespace of the agent',
+  });

@@ -1,0 +1,166 @@
+import { constants } from 'node:fs';
+import { open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { compareBytes, type Digest, digestFromHex, hexOf, isDigest } from '#bundles/digest';
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { isRecord } from '#bundles/is-record';
+import { parseStrictJson } from '#bundles/json/strict-json';
+
+/**
+ * The folder between the agent, which may not reach the nodes, and the image loader of each node, which reaches nothing but its containerd. Every
+ * path has one writer, so that a loader need not trust what the agent's side holds.
+ *
+ *     in/blobs/sha256/<hex>    written by the agent: blobs of images, and signed documents
+ *     in/offers/<hex>.json     written by the agent: the documents that prove one bundle (Offer)
+ *     in/ask.json              written by the agent: what loaders have to answer (Ask)
+ *     nodes/<node>.json        written by the loader of that node (Answer)
+ */
+export type ImageFolder = {
+  readonly path: string;
+  readonly blobs: BlobDirectory;
+};
+
+/** Digests of documents in the folder. */
+export type Offer = {
+  readonly bundle: Digest;
+  readonly roots: readonly Digest[];
+  readonly release: readonly Digest[];
+  readonly statements: readonly Digest[];
+};
+
+export type Ask = { readonly id: string };
+
+export type Refusal = {
+  /** A bundle whose documents do not prove it, or an image that containerd did not take. */
+  readonly digest: Digest;
+  readonly code: string;
+  readonly message: string;
+};
+
+/** The state of one node, as its loader writes it. */
+export type Answer = {
+  readonly node: string;
+  /** The ask that this answers; empty before the first. */
+  readonly id: string;
+  /** Whether the loader is still at it. */
+  readonly isBusy: boolean;
+  /** Rises with each write, so that a reader without a common clock sees that the loader lives. */
+  readonly count: number;
+  /** Version of the newest root that it accepted: it goes back to no older one. */
+  readonly root: number;
+  readonly images: readonly Digest[];
+  readonly refused: readonly Refusal[];
+};
+
+const MAX_FILE_BYTES = 1 << 20;
+const MAX_FILES = 1024;
+
+export const openImageFolder = (path: string): ImageFolder => ({
+  path,
+  blobs: openBlobDirectory(join(path, 'in'), `the image folder ${path}`),
+});
+
+export const offersIn = ({ path }: ImageFolder): string => join(path, 'in', 'offers');
+export const offerFile = (folder: ImageFolder, bundle: Digest): string =>
+  join(offersIn(folder), `${hexOf(bundle)}.json`);
+export const askFile = ({ path }: ImageFolder): string => join(path, 'in', 'ask.json');
+const nodesIn = ({ path }: ImageFolder): string => join(path, 'nodes');
+export const answerFile = (folder: ImageFolder, node: string): string =>
+  join(nodesIn(folder), `${node}.json`);
+
+/** Offers by the bundle that their file is named after. One that cannot be read is left out: the agent writes it again. */
+export const readOffers = async (folder: ImageFolder): Promise<readonly Offer[]> => {
+  const offers: Offer[] = [];
+  for (const name of await filesIn(offersIn(folder))) {
+    const hex = name.slice(0, -'.json'.length);
+    if (!/^[0-9a-f]{64}$/.test(hex)) continue;
+    const value = await readJson(join(offersIn(folder), name));
+    if (!isRecord(value)) continue;
+    offers.push({
+      bundle: digestFromHex(hex),
+      roots: digestsOf(value['roots']),
+      release: digestsOf(value['release']),
+      statements: digestsOf(value['statements']),
+    });
+  }
+  return offers;
+};
+
+/** undefined: nothing was asked yet. */
+export const readAsk = async (folder: ImageFolder): Promise<Ask | undefined> => {
+  const value = await readJson(askFile(folder));
+  return isRecord(value) && typeof value['id'] === 'string' ? { id: value['id'].slice(0, 64) } : undefined;
+};
+
+export const readAnswer = async (folder: ImageFolder, node: string): Promise<Answer | undefined> => {
+  const value = await readJson(answerFile(folder, node));
+  if (!isRecord(value) || typeof value['id'] !== 'string') return undefined;
+  const refused = Array.isArray(value['refused']) ? value['refused'].flatMap(refusalOf) : [];
+  return {
+    node,
+    id: value['id'],
+    isBusy: value['isBusy'] === true,
+    count: numberIn(value['count']),
+    root: numberIn(value['root']),
+    images: digestsOf(value['images']),
+    refused,
+  };
+};
+
+/** The answers of all nodes, sorted by node. */
+export const readAnswers = async (folder: ImageFolder): Promise<readonly Answer[]> => {
+  const names = (await filesIn(nodesIn(folder))).map((name) => name.slice(0, -'.json'.length));
+  const answers = await Promise.all(names.map((node) => readAnswer(folder, node)));
+  return answers.filter((answer) => answer !== undefined);
+};
+
+const filesIn = async (directory: string): Promise<readonly string[]> => {
+  try {
+    const names = (await readdir(directory)).filter((name) => /^[a-z0-9][a-z0-9.-]*\.json$/.test(name));
+    return names.toSorted(compareBytes).slice(0, MAX_FILES);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw toFleetError(error, `listing ${directory}`);
+  }
+};
+
+/** The JSON of a small regular file; undefined if there is none, or it is no JSON. Follows no link and waits for no pipe. */
+const readJson = async (path: string): Promise<unknown> => {
+  try {
+    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const about = await file.stat();
+    if (!about.isFile() || about.size > MAX_FILE_BYTES) return undefined;
+    const bytes = Buffer.alloc(about.size);
+    const { bytesRead } = await file.read(bytes, 0, about.size, 0);
+    return parseStrictJson(bytes.subarray(0, bytesRead), { maxBytes: MAX_FILE_BYTES }, path);
+  } catch (error) {
+    if (isFleetError(error)) return undefined;
+    if (['ENOENT', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw toFleetError(error, `reading ${path}`);
+  }
+};
+
+const digestsOf = (value: unknown): readonly Digest[] =>
+  Array.isArray(value)
+    ? value.filter((item): item is Digest => typeof item === 'string' && isDigest(item))
+    : [];
+
+const numberIn = (value: unknown): number => (Number.isSafeInteger(value) ? (value as number) : 0);
+
+const refusalOf = (value: unknown): readonly Refusal[] => {
+  if (!isRecord(value)) return [];
+  const { digest, code, message } = value;
+  if (typeof digest !== 'string' || !isDigest(digest)) return [];
+  return [{ digest, code: String(code).slice(0, 40), message: String(message).slice(0, 500) }];
+};
+
+/** @throws FleetError PERMISSION, whose usual cause is a folder that belongs to root */
+export const notWritable = (folder: ImageFolder, cause: unknown): FleetError => {
+  const error = toFleetError(cause, `writing to the image folder ${folder.path}`);
+  if (error.code !== 'PERMISSION') return error;
+  return new FleetError('PERMISSION', error.message, {
+    cause,
+    hint: `It has to belong to the user of the agent's pod; on the node: chown -R 65532:65532 ${folder.path}`,
+  });
+};

@@ -1,0 +1,186 @@
+#!/bin/sh
+# Installs the agent on the cluster that kubectl reaches, or upgrades it, with one command. What it applies are the overlays beside it; running it again
+# with other options changes them, and running it again with the same ones changes nothing.
+#
+# A cluster without network, on a node of it, as root, from a stick with this folder and the image (podman save --output fleet-agent.tar <image>):
+#   sh /media/fleet-agent/install.sh --offline --root-sha256 9f2c...e1
+# One that reaches its registry and its hub, from anywhere:
+#   sh install.sh --image registry.example/fleet-agent:0.1 --registry oci://registry.example/fleet --hub https://hub.example:8443 \
+#     --fleet halden --site plant-7 --name line-1 --channel prod/edge --token-file token --root-sha256 9f2c...e1
+#
+#   --config FILE   agent.yaml, instead of --registry and --hub
+#   --image NAME    by default the one in fleet-agent.tar, or the one that runs
+#   --state DIR     the agent's state is this directory of the node, not a volume; by default with --offline where no storage class is the default
+#   --cluster-admin the agent may do everything: for trials
+#   --node          with --offline, on each further node: loads the image and makes the folders, nothing else
+#   --print         prints what would be applied, and changes nothing
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+offline= node= print= admin= image= registry= hub= config= state= token= root=
+fleet= site= name= channel=
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit "${2:-2}"
+}
+
+while [ $# -gt 0 ]; do
+  option=$1
+  shift
+  case $option in
+    --offline) offline=yes ;;
+    --node) node=yes ;;
+    --print) print=yes ;;
+    --cluster-admin) admin=yes ;;
+    --image | --registry | --hub | --config | --state | --token-file | --root-sha256 | --fleet | --site | --name | --channel)
+      [ $# -gt 0 ] || fail "$option needs a value"
+      case $option in
+        --image) image=$1 ;;
+        --registry) registry=$1 ;;
+        --hub) hub=$1 ;;
+        --config) config=$1 ;;
+        --state) state=$1 ;;
+        --token-file) token=$1 ;;
+        --root-sha256) root=${1#sha256:} ;;
+        --fleet) fleet=$1 ;;
+        --site) site=$1 ;;
+        --name) name=$1 ;;
+        --channel) channel=$1 ;;
+      esac
+      shift
+      ;;
+    -h | --help) sed -n '2,/^set -eu/{/^set -eu/d;s/^# \{0,1\}//p}' "$0" && exit 0 ;;
+    *) fail "there is no option $option; --help lists them" ;;
+  esac
+done
+
+case $root in
+  *[!0-9a-f]*) fail "--root-sha256 must be 64 hexadecimal digits, as for fleet-agent enroll" ;;
+esac
+[ ${#root} -eq 64 ] || [ -n "$node" ] || fail "--root-sha256 must be 64 hexadecimal digits, as for fleet-agent enroll"
+if [ -n "$config" ]; then
+  [ -r "$config" ] || fail "there is no file $config to read, which --config names"
+  [ -z "$registry$hub" ] || fail "--config has registry and hub: leave out --registry and --hub"
+fi
+if [ -z "$offline" ]; then
+  [ -z "$node" ] || fail "--node is for --offline: nodes of other clusters pull the image"
+  [ -n "$image" ] || fail "--image is missing: the image of the agent in a registry that the cluster reaches"
+  for given in "$fleet" "$site" "$name" "$channel" "$token"; do
+    [ -n "$given" ] || fail "--fleet, --site, --name, --channel and --token-file are needed for the enrolment; with --offline a stick enrols"
+  done
+  [ -r "$token" ] || fail "there is no file $token to read, which --token-file names"
+fi
+
+# k3s and RKE2 bring a containerd and a kubectl of their own.
+ctr=$(command -v ctr || true) containerd=/run/containerd
+if [ -S /run/k3s/containerd/containerd.sock ]; then
+  containerd=/run/k3s/containerd
+  for ctr in /var/lib/rancher/k3s/data/current/bin/ctr /var/lib/rancher/rke2/bin/ctr; do
+    [ -x "$ctr" ] && break
+  done
+fi
+kubectl() {
+  if command -v k3s > /dev/null && [ -z "${KUBECONFIG:-}" ]; then
+    k3s kubectl "$@"
+  else
+    command kubectl "$@"
+  fi
+}
+
+if [ -n "$offline" ] && [ -z "$print" ]; then
+  [ "$(id -u)" -eq 0 ] || fail "--offline loads the image into containerd and makes folders of the node: run it as root on the node"
+  [ -n "$ctr" ] && [ -x "$ctr" ] || fail "there is no ctr on this node, which loads images into containerd"
+  if [ -r "$here/fleet-agent.tar" ]; then
+    "$ctr" --address "$containerd/containerd.sock" --namespace k8s.io images import "$here/fleet-agent.tar" > /dev/null ||
+      fail "$here/fleet-agent.tar could not be loaded into containerd" 1
+    # The archives of docker and podman name the image in manifest.json.
+    image=${image:-$(tar -xOf "$here/fleet-agent.tar" manifest.json 2> /dev/null | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')}
+  fi
+  install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}" /var/lib/fleet-images
+  mkdir -p /media/fleet
+  [ -z "$node" ] || { echo "This node is ready for the images of the agent."; exit 0; }
+fi
+
+if [ -z "$image" ]; then
+  image=$(kubectl --namespace fleet-agent get deployment fleet-agent --output 'jsonpath={.spec.template.spec.containers[0].image}' 2> /dev/null || true)
+  [ -n "$image" ] || fail "--image is missing, and $here/fleet-agent.tar is not there"
+fi
+# The state stays where it is. A new agent without a volume for it gets a directory of the node.
+if [ -z "$state" ] && [ -z "$print" ]; then
+  state=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.hostPath.path}' 2> /dev/null || true)
+  if [ -z "$state" ] && [ -n "$offline" ] &&
+    ! kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state > /dev/null 2>&1 &&
+    ! kubectl get storageclass --output yaml | grep -q 'is-default-class: "true"'; then
+    state=/var/lib/fleet-agent
+  fi
+fi
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+if [ -n "$config" ]; then
+  cp "$config" "$work/agent.yaml"
+else
+  : > "$work/agent.yaml"
+  [ -z "$registry" ] || echo "registry: '$registry'" >> "$work/agent.yaml"
+  [ -z "$hub" ] || echo "hub: '$hub'" >> "$work/agent.yaml"
+fi
+# Kustomize takes no absolute paths.
+to=$(printf '%s' "$work" | sed 's#/[^/]*#../#g')
+from=$to${here#/}
+variant=online components= patches=
+patch() {
+  patches="$patches
+  - target: { kind: PersistentVolume, name: $1 }
+    patch: |
+      - { op: replace, path: /spec/hostPath/path, value: '$2' }"
+}
+if [ -n "$state" ]; then
+  components="$components '$from/single-node',"
+  patch fleet-agent-state "$state"
+fi
+if [ -n "$offline" ]; then
+  variant=offline
+  patch fleet-agent-containerd "$containerd"
+  patch fleet-agent-ctr "${ctr:-/usr/bin/ctr}"
+fi
+[ -z "$admin" ] || components="$components '$from/cluster-admin',"
+{
+  echo "apiVersion: kustomize.config.k8s.io/v1beta1
+kind: Kustomization
+resources: ['$from/$variant']
+components: [$components]
+images: [{ name: fleet-agent, newName: '${image%:*}', newTag: '${image##*:}' }]
+generatorOptions: { disableNameSuffixHash: true }
+patches: ${patches:-[]}
+configMapGenerator:"
+  # Without one the ConfigMap that is there, if any, stays.
+  [ ! -s "$work/agent.yaml" ] || echo "  - { name: fleet-agent, namespace: fleet-agent, files: [agent.yaml] }"
+  if [ -n "$offline" ]; then
+    echo "  - { name: fleet-image-loader, namespace: fleet-agent, literals: ['rootSha256=$root'] }"
+  else
+    cp "$token" "$work/token"
+    echo "secretGenerator:
+  - name: fleet-agent-enrolment
+    namespace: fleet-agent
+    files: [token]
+    literals: ['fleet=$fleet', 'site=$site', 'name=$name', 'channel=$channel', 'rootSha256=$root']"
+  fi
+} > "$work/kustomization.yaml"
+
+if [ -n "$print" ]; then
+  kubectl kustomize "$work"
+  exit 0
+fi
+kubectl apply --kustomize "$work"
+[ -z "$offline" ] || kubectl --namespace fleet-agent rollout status daemonset/fleet-image-loader --timeout=300s
+kubectl --namespace fleet-agent rollout status deployment/fleet-agent --timeout=300s || fail "the agent does not start; this says more:
+  kubectl --namespace fleet-agent describe pods
+  kubectl --namespace fleet-agent logs deployment/fleet-agent --all-containers" 1
+
+echo
+[ -n "$admin" ] || echo "The agent has no rights yet: fleet-scheduler rights <channel> > rights.yaml, at the office, then kubectl apply -f rights.yaml"
+if [ -n "$offline" ]; then
+  echo "Enrol it, with the stick at /media/fleet that the agent's user may write to (mount -o uid=65532 for FAT and exFAT):"
+  echo "  kubectl -n fleet-agent exec deploy/fleet-agent -- fleet-agent enroll /media/fleet --fleet ... --site ... --name ... --channel ... --root-sha256 $root"
+fi
