@@ -482,6 +482,7 @@ describeWith(
           'edge',
           CHART,
           '--namespace=edge',
+          '--set=clusterAdmin=true',
           ...edge.flatMap((value) => ['--set-string', value]),
         ];
         const { stdout } = succeed(await helm(...words));

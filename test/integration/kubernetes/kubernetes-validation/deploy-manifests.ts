@@ -3,6 +3,7 @@ import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import Enroll from '../../../../agent/commands/enroll.ts';
+import LoadImages from '../../../../agent/commands/load-images.ts';
 import { CONFIG_FLAGS } from '../../../../agent/config/config-flags.ts';
 import Serve from '../../../../scheduler/commands/serve.ts';
 import type { Cluster } from '../../../harness/kubernetes/cluster.ts';
@@ -20,7 +21,7 @@ type Container = {
 };
 type Manifest = {
   readonly kind: string;
-  readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata?: { readonly name: string; readonly labels?: Readonly<Record<string, string>> };
   readonly spec?: {
     readonly template: {
       readonly spec: {
@@ -42,6 +43,7 @@ const OVERLAYS = {
   'online with all rights': { resources: ['online'], components: ['cluster-admin'] },
   offline: { resources: ['offline'], components: [] },
   'offline on a single node': { resources: ['offline'], components: ['single-node'] },
+  'offline on k3s': { resources: ['offline'], components: ['single-node', 'k3s'] },
   'online with metrics': { resources: ['online'], components: ['metrics'] },
 } satisfies Record<string, Overlay>;
 
@@ -108,15 +110,37 @@ export const deployManifests = (cluster: () => Cluster): void => {
       },
     );
 
-    it('of the agent keep the state on a single node, and claim a volume otherwise', async () => {
-      const kinds = async (name: keyof typeof OVERLAYS) =>
-        podOf(await render(OVERLAYS[name])).manifests.map(({ kind }) => kind);
-      expect(await kinds('offline')).toContain('PersistentVolumeClaim');
-      expect(await kinds('offline on a single node')).not.toContain('PersistentVolumeClaim');
+    it('of the agent keep the state on a single node, and claim any volume otherwise', async () => {
+      const claim = async (name: keyof typeof OVERLAYS) =>
+        podOf(await render(OVERLAYS[name])).manifests.find(
+          ({ kind, metadata }) => kind === 'PersistentVolumeClaim' && metadata?.name === 'fleet-agent-state',
+        )?.spec;
+      expect(await claim('offline')).not.toHaveProperty('volumeName');
+      expect(await claim('offline on a single node')).toHaveProperty('volumeName', 'fleet-agent-state');
     });
 
-    it('of the agent give no right beyond its lease, its object and events, and its pod fits into a restricted namespace', async () => {
-      const { pod, manifests } = podOf(await render(OVERLAYS.online));
+    it('of the image loader give it a flag for each variable, no account, and no network', async () => {
+      const { manifests } = podOf(await render(OVERLAYS.offline));
+      const of = (wanted: string) =>
+        manifests.find(({ kind, metadata }) => kind === wanted && metadata?.name === 'fleet-image-loader');
+      const pod = of('DaemonSet')?.spec?.template.spec;
+      const [container] = pod?.containers ?? [];
+      expect(container?.args).toEqual(['load-images']);
+      const known = Object.values(LoadImages.flags).map((flag) => ('env' in flag ? flag.env : undefined));
+      const given = (container?.env ?? []).map(({ name }) => name);
+      expect(known).toEqual(expect.arrayContaining(given.filter((name) => name !== 'ALIVE_FILE')));
+      expect(pod).toMatchObject({ automountServiceAccountToken: false });
+      expect(of('ServiceAccount')).toMatchObject({ automountServiceAccountToken: false });
+      expect(of('NetworkPolicy')?.spec).toMatchObject({ policyTypes: ['Ingress', 'Egress'] });
+      expect(of('NetworkPolicy')?.spec).not.toHaveProperty('egress');
+    });
+
+    it('of the agent give no right beyond its lease, its object and events, and its pods fit into a restricted namespace', async () => {
+      const { manifests } = podOf(await render(OVERLAYS.offline));
+      const pods = [...manifests, ...podOf(await render(OVERLAYS.online)).manifests].flatMap(
+        ({ kind, spec }) => (['Deployment', 'DaemonSet'].includes(kind) && spec ? [spec.template.spec] : []),
+      );
+      expect(pods).toHaveLength(3);
       const kinds = manifests.map(({ kind }) => kind);
       expect(kinds).not.toContain('ClusterRoleBinding');
       const roles = manifests.filter(({ kind }) => kind === 'Role') as readonly {
@@ -135,23 +159,25 @@ export const deployManifests = (cluster: () => Cluster): void => {
       const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
       const name = 'restricted-agent';
       await cluster().request('POST', '/api/v1/namespaces', { metadata: { name, labels } });
-      const {
-        serviceAccountName: _account,
-        priorityClassName: _class,
-        ...spec
-      } = pod as Record<string, unknown>;
       const create = (of: object) =>
         cluster().request('POST', `/api/v1/namespaces/${name}/pods?dryRun=All`, {
           metadata: { name },
           spec: of,
         });
-      // The account of a new namespace takes a moment.
-      const answer = async (): Promise<unknown> => {
-        const { status, body } = await create({ ...spec, serviceAccountName: 'default' });
-        return status === 201 ? 201 : body;
-      };
-      await expect.poll(answer, { timeout: 20_000, interval: 200 }).toBe(201);
-      expect((await create({ ...spec, hostNetwork: true })).status).toBe(403);
+      for (const pod of pods) {
+        const {
+          serviceAccountName: _account,
+          priorityClassName: _class,
+          ...spec
+        } = pod as Record<string, unknown>;
+        // The account of a new namespace takes a moment.
+        const answer = async (): Promise<unknown> => {
+          const { status, body } = await create({ ...spec, serviceAccountName: 'default' });
+          return status === 201 ? 201 : body;
+        };
+        await expect.poll(answer, { timeout: 20_000, interval: 200 }).toBe(201);
+        expect((await create({ ...spec, hostNetwork: true })).status).toBe(403);
+      }
     });
 
     it('of the agent enrol with flags that the command has', async () => {
@@ -165,7 +191,15 @@ export const deployManifests = (cluster: () => Cluster): void => {
     });
 
     it('of the agent begin with a comment on their use', async () => {
-      for (const folderName of ['base', 'online', 'offline', 'single-node', 'cluster-admin', 'metrics'])
+      for (const folderName of [
+        'base',
+        'online',
+        'offline',
+        'single-node',
+        'k3s',
+        'cluster-admin',
+        'metrics',
+      ])
         expect(await readFile(join(AGENT, folderName, 'kustomization.yaml'), 'utf8')).toMatch(/^# /);
     });
 
