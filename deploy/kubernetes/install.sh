@@ -96,6 +96,8 @@ if [ -n "$offline" ] && [ -z "$print" ]; then
       fail "$here/fleet-agent.tar could not be loaded into containerd" 1
     # The archives of docker and podman name the image in manifest.json.
     image=${image:-$(tar -xOf "$here/fleet-agent.tar" manifest.json 2> /dev/null | sed -n 's/.*"RepoTags":\["\([^"]*\)".*/\1/p')}
+  elif [ -n "$node" ]; then
+    fail "there is no $here/fleet-agent.tar: write it beside this script with podman save"
   fi
   install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}" /var/lib/fleet-images
   mkdir -p /media/fleet

@@ -116,4 +116,18 @@ export const LOCAL_USERS: readonly AttackRow[] = [
     'changing a folder or file that the agent makes, for a moment or for good, where root imports with the umask 0',
     'ACCEPT',
   ),
+  rowOf(
+    'L20',
+    'forged images',
+    "with the rights of the agent's pod: a bundle or an image that no release of the fleet names, changed blobs or an older root in the folder of the image loaders",
+    '`UNKNOWN_KEY`, `WRONG_FLEET`, `ROOT_VERSION`, `DIGEST_MISMATCH`, `EXTRA_BUNDLE`; nothing is loaded',
+    [
+      ['UNKNOWN_KEY', 'another key built'],
+      ['UNKNOWN_KEY', 'another key released'],
+      ['WRONG_FLEET', 'another fleet'],
+      ['ROOT_VERSION', 'an older one'],
+      ['DIGEST_MISMATCH', 'blobs that were changed'],
+      ['EXTRA_BUNDLE', 'the rights of its pod'],
+    ],
+  ),
 ];

@@ -319,7 +319,7 @@ describeWith(
       expect(taken.stdout).not.toMatch(/"alarm":\s*"/);
     });
 
-    it('loads nothing that somebody with the rights of its pod puts into the folder', async () => {
+    it('L20: loads nothing that somebody with the rights of its pod puts into the folder', async () => {
       const before = (await node.ctr(['images', 'ls', '-q'])).stdout;
       // A whole offer whose documents nobody of the fleet signed.
       const forged = `
@@ -346,9 +346,11 @@ describeWith(
       await expect
         .poll(answers, { timeout: 60_000, interval: 500 })
         .toMatch(/"id":"forged","images".*"isBusy":false/);
-      expect(JSON.parse(await answers())).toMatchObject({
-        refused: [{ digest: bundle, code: 'EXTRA_BUNDLE' }],
-      });
+      const { refused } = JSON.parse(await answers()) as {
+        readonly refused: readonly { readonly digest: string; readonly code: string }[];
+      };
+      expect(refused.map(({ code }) => code)).toEqual(['EXTRA_BUNDLE']);
+      expect(refused[0]?.digest).toBe(bundle);
       expect((await node.ctr(['images', 'ls', '-q'])).stdout).toBe(before);
       // The next import puts the folder right.
       succeed(await inContainer('rm', `/var/lib/fleet-images/in/offers/${bundle.slice(7)}.json`));
@@ -403,6 +405,8 @@ describeWith(
       expect(stdout).toContain('daemonset.apps/fleet-image-loader unchanged');
       expect(await running()).toBe(before);
       expect((await agent('status')).code).toBe(0);
+      const further = succeed(await shell('sh /media/usb/agent/install.sh --offline --node'));
+      expect(further.stdout).toBe('This node is ready for the images of the agent.\n');
     });
 
     describe('by Helm', () => {
@@ -507,6 +511,37 @@ describeWith(
         succeed(await node.kubectl(rollout));
         succeed(await helm('uninstall', 'edge', '--namespace=edge', '--wait'));
       });
+    });
+
+    it('is installed by the same command on the paths of k3s, whose ctr is a link to a program of many names', async () => {
+      const paths = [
+        'install -d /run/k3s/containerd /var/lib/rancher/k3s/data/1/bin',
+        'mount --bind /run/containerd /run/k3s/containerd',
+        'cp /usr/bin/ctr /var/lib/rancher/k3s/data/1/bin/k3s',
+        'ln -s k3s /var/lib/rancher/k3s/data/1/bin/ctr',
+        'ln -s 1 /var/lib/rancher/k3s/data/current',
+      ];
+      succeed(await shell(paths.join(' && ')));
+      const before = await running();
+      succeed(await install());
+      const volumes = ['get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.hostPath.path}'];
+      expect((await node.kubectl(volumes)).stdout.split(' ').toSorted()).toEqual([
+        '/media',
+        '/run/k3s/containerd',
+        '/var/lib/fleet-agent',
+        '/var/lib/fleet-images',
+        '/var/lib/rancher/k3s/data/current/bin/ctr',
+      ]);
+      await makeImages('six\n', [LINE_CONTROL]);
+      await release('--for', stick);
+      expect(await running()).toBe(before);
+      succeed(await agent('import', '/media/fleet'));
+      await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('six\n');
+      const examined = JSON.parse((await agent('doctor', '--json')).stdout) as {
+        readonly findings: readonly { readonly name: string; readonly verdict: string }[];
+      };
+      const loader = examined.findings.find(({ name }) => name.startsWith('image loader'));
+      expect(loader).toMatchObject({ name: 'image loader of node agent-in-cluster', verdict: 'good' });
     });
   },
 );

@@ -6,11 +6,13 @@ import { imageBlobs } from '#bundles/formats/bundle/image-blobs';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { formatCount } from '#bundles/format-count';
 import { firstOf } from '#bundles/formats/layout/first-of';
 import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { ImageProvider } from '../../model/image-provider.ts';
+import type { Examined } from '../../model/target.ts';
 import { imagesOf } from '../plan-images.ts';
 import {
   type Answer,
@@ -46,6 +48,8 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
   const { blobs } = folder;
   /** The bundles that `prove` got. A refusal of one of them refuses its images. */
   let proven: readonly Digest[] = [];
+  /** Nodes whose loaders did not answer: only the first image waits for them. */
+  const silent = new Set<string>();
 
   const has = async (digests: readonly Digest[]): Promise<ReadonlySet<Digest>> => {
     const there = new Set<Digest>();
@@ -147,6 +151,12 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       return [...new Set(gone)].toSorted(compareBytes);
     },
     directory: async () => path,
+    examine: async () => {
+      const id = (await readAsk(folder))?.id;
+      const answers = await readAnswers(folder);
+      if (answers.length > 0) return answers.map((answer) => examined(answer, id));
+      return [{ name: 'image loaders', verdict: 'warning', message: unanswered(path).message }];
+    },
   };
 
   /**
@@ -167,10 +177,14 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         if (moved.get(node)?.count !== count) moved.set(node, { count, at: now });
       for (const answer of awake) if (answer.id === id && !answer.isBusy) refuse(image, answer);
       const areDone = awake.every((answer) => answer.id === id && answer.images.includes(image.digest));
-      const isAlone = awake.length === answers.length || now - begun >= waits.others;
-      if (awake.length > 0 && areDone && isAlone) return;
-      const silent = Math.max(0, ...awake.map(({ node }) => now - (moved.get(node)?.at ?? now)));
-      if (awake.length === 0 ? now - begun >= waits.any : silent >= waits.silence) throw unanswered(path);
+      const others = answers.filter(({ node }) => !awake.some((one) => one.node === node));
+      const isAlone = others.every(({ node }) => silent.has(node)) || now - begun >= waits.others;
+      if (awake.length > 0 && areDone && isAlone) {
+        for (const { node } of others) silent.add(node);
+        return;
+      }
+      const quiet = Math.max(0, ...awake.map(({ node }) => now - (moved.get(node)?.at ?? now)));
+      if (awake.length === 0 ? now - begun >= waits.any : quiet >= waits.silence) throw unanswered(path);
       await sleep(waits.poll, undefined, { signal });
     }
   }
@@ -188,6 +202,23 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       },
     );
   }
+};
+
+/** @param id what the agent asked last */
+const examined = (
+  { node, id: answered, isBusy, images, refused }: Answer,
+  id: string | undefined,
+): Examined => {
+  const name = `image loader of node ${node}`;
+  const [first] = refused;
+  if (first) return { name, verdict: 'bad', message: `refused: ${first.code}: ${first.message}` };
+  if (id !== undefined && answered !== id && !isBusy)
+    return {
+      name,
+      verdict: 'warning',
+      message: `has not answered since the last import; if the node is gone, delete nodes/${node}.json in the folder`,
+    };
+  return { name, verdict: 'good', message: `${formatCount(images.length, 'image')} loaded` };
 };
 
 const unlessDamaged = (error: unknown): undefined => {
