@@ -53,7 +53,7 @@ export const keepCertificate = async (
 };
 
 /** True after two thirds of the validity, which leaves one month of three for the renewal. */
-export const isDueForRenewal = ({ from, to }: OwnCertificate, now: Date): boolean =>
+export const isDueForRenewal = ({ from, to }: Pick<OwnCertificate, 'from' | 'to'>, now: Date): boolean =>
   now.getTime() >= from.getTime() + ((to.getTime() - from.getTime()) * 2) / 3;
 
 const parse = (pem: string, what: string): X509Certificate => {

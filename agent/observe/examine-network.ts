@@ -6,7 +6,7 @@ import type { Agent } from '../store/agent.ts';
 import type { Examined } from '../model/target.ts';
 import type { Config } from '../config/config.ts';
 import { registryOf } from '../config/registry-of.ts';
-import { findCertificate, isDueForRenewal } from '../hub/certificate.ts';
+import { findCertificate, isDueForRenewal, type OwnCertificate } from '../hub/certificate.ts';
 import { openHub } from '../hub/hub-client.ts';
 import { readRoot } from '../store/trust.ts';
 
@@ -55,6 +55,25 @@ const hub = async ({ state, signal }: Agent, config: Config, env: NodeJS.Process
   }
 };
 
+export const judgeCertificate = (
+  own: Pick<OwnCertificate, 'from' | 'to'>,
+  now: Date,
+): Omit<Examined, 'name'> => {
+  const { from, to } = own;
+  if (from > now) {
+    const message = `is valid from ${formatTime(from)} on, and the clock of this machine says ${formatTime(now)}: set the clock`;
+    return { verdict: 'bad', message };
+  }
+  if (to <= now) {
+    const message = `ended on ${formatTime(to)}; the service asks for the next one when the hub answers`;
+    return { verdict: 'bad', message };
+  }
+  const due = isDueForRenewal(own, now);
+  const days = Math.floor((to.getTime() - now.getTime()) / DAY_MS);
+  const message = `ends in ${days} days, on ${formatTime(to)}${due ? ': its renewal is due' : ''}`;
+  return { verdict: due ? 'warning' : 'good', message };
+};
+
 const certificate = async ({ state, edge }: Agent): Promise<Examined> => {
   const name = 'certificate';
   try {
@@ -63,15 +82,7 @@ const certificate = async ({ state, edge }: Agent): Promise<Examined> => {
       const message = 'none: enrol again with --hub and a token, or reports wait for a medium';
       return { name, verdict: 'bad', message };
     }
-    const now = edge.now();
-    const days = Math.floor((own.to.getTime() - now.getTime()) / DAY_MS);
-    if (own.to <= now) {
-      const message = `ended on ${formatTime(own.to)}; the service asks for the next one when the hub answers`;
-      return { name, verdict: 'bad', message };
-    }
-    const due = isDueForRenewal(own, now);
-    const message = `ends in ${days} days, on ${formatTime(own.to)}${due ? ': its renewal is due' : ''}`;
-    return { name, verdict: due ? 'warning' : 'good', message };
+    return { name, ...judgeCertificate(own, edge.now()) };
   } catch (error) {
     return { name, verdict: 'bad', message: toFleetError(error).message };
   }

@@ -35,8 +35,21 @@ describe('the time of the state that a report describes', () => {
     });
   });
 
-  it('is at the latest the time of the report, for a clock that was set back after the look', () => {
-    expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('11:00:00') }, WRITTEN).said_at).toBe(
+  it('is unknown when the clock was set back after the look, until the agent looks again', () => {
+    const back = { time: clock('10:00:00'), lookedAt: clock('11:00:00') };
+    expect(describedTimes(back, WRITTEN)).toEqual({ looks: null, service: null });
+    const looks = { packages: { db: clock('09:00:00') } };
+    expect(describedTimes({ ...back, looks }, WRITTEN)).toEqual({
+      looks: '{"at":null,"packages":{"db":"2026-11-21T07:00:00Z"}}',
+      service: null,
+    });
+    expect(describedTimes({ time: clock('10:05:00'), lookedAt: clock('10:04:00') }, WRITTEN).said_at).toBe(
+      '2026-11-21T07:59:00Z',
+    );
+  });
+
+  it('is at the latest the time of the report, for a clock that a time server corrected after the look', () => {
+    expect(describedTimes({ time: clock('10:00:00'), lookedAt: clock('10:00:40') }, WRITTEN).said_at).toBe(
       WRITTEN,
     );
   });
