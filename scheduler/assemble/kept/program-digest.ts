@@ -5,11 +5,14 @@ import { compareBytes, type Digest } from '#bundles/digest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
-/** The installed program as one file, beside the files that it reads. */
-const BUILT = 'main.cjs';
+/** Only a checkout has it. */
+const LOCK = 'package-lock.json';
 
 /** Files that decide the output of a build that runs from a checkout. */
-const SOURCES = ['bundles', 'cli', 'scheduler', 'package-lock.json'];
+const SOURCES = ['bundles', 'cli', 'scheduler', LOCK];
+
+/** A bundled program: one file or several, beside the files that it reads. */
+const BUNDLED = /\.[cm]js$/;
 
 let known: Digest | undefined;
 
@@ -19,7 +22,9 @@ export const programDigest = (): Digest => {
   const hash = createHash('sha256');
   const { node, v8, zlib } = process.versions;
   hash.update(`${node} ${v8} ${zlib}\n`);
-  const files = existsSync(join(ROOT, BUILT)) ? [BUILT, ...filesIn('scheduler')] : SOURCES.flatMap(filesIn);
+  const files = existsSync(join(ROOT, LOCK))
+    ? SOURCES.flatMap(filesIn)
+    : [...readdirSync(ROOT).filter((name) => BUNDLED.test(name)), ...filesIn('scheduler')];
   for (const file of files.toSorted(compareBytes)) {
     const bytes = readFileSync(join(ROOT, file));
     hash.update(`${file} ${bytes.byteLength}\n`).update(bytes);
