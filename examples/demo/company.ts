@@ -31,13 +31,51 @@ const application = (name: string, place: string): Readonly<Record<string, strin
   ...versionOf(name, 1),
 });
 
+/** Values that differ by site, and the file that they go into. */
+const inputs = (name: string, limit: string): string =>
+  [
+    '  files:',
+    `    - {path: /etc/${name}/settings.json, source: settings.json, format: json}`,
+    '  siteInputs:',
+    `    - name: ${name === 'oven-control' ? 'maxCelsius' : 'maxKilograms'}`,
+    limit,
+    `      file: /etc/${name}/settings.json`,
+    '      pointer: /limit',
+    '    - name: gateway',
+    '      title: Gateway of the site',
+    '      editableBy: network',
+    '      schema: {type: string, maxLength: 253, description: Host that readings are sent to.}',
+    '      default: gateway.halden.example',
+    `      file: /etc/${name}/settings.json`,
+    '      pointer: /gateway',
+    '',
+  ].join('\n');
+
+const INPUTS: Readonly<Record<string, string>> = {
+  'oven-control': inputs(
+    'oven-control',
+    '      title: Highest temperature\n      unit: °C\n      editableBy: site\n      schema: {type: integer, minimum: 100, maximum: 400, description: The ovens stop above it.}\n      default: 240',
+  ),
+  'scale-reader': inputs(
+    'scale-reader',
+    '      title: Heaviest load\n      unit: kg\n      editableBy: site\n      schema: {type: integer, minimum: 1, maximum: 60, description: The scale reports an error above it.}\n      default: 15',
+  ),
+};
+
+/** The file of an application whose values differ by site. */
+const settingsOf = (name: string): Readonly<Record<string, string>> =>
+  INPUTS[name] === undefined
+    ? {}
+    : { [`apps/${name}/host/settings.json`]: `${JSON.stringify({ limit: 0, gateway: '' })}\n` };
+
 /** Files of an application at a version. */
 export const versionOf = (name: string, version: number): Readonly<Record<string, string>> => ({
   [`apps/${name}/host/package.yaml`]: ours(
     'HostPackage',
     'files',
-    `spec:\n  directories: [{path: /opt/${name}/${version}}]\n`,
+    `spec:\n  directories: [{path: /opt/${name}/${version}}]\n${INPUTS[name] ?? ''}`,
   ),
+  ...settingsOf(name),
   // The team's delivery says which version this is.
   [`apps/${name}/host/descriptor.yaml`]: [
     'apiVersion: hub.kalypso.io/v1alpha1',
@@ -70,6 +108,19 @@ export const COMPANY: Readonly<Record<string, string>> = {
     'till',
     '  labels: {place: shop, all: "yes"}\nspec: {target: host}\n',
   ),
+  'platform/base/sites.yaml': [
+    ours('Config', 'company', 'spec:\n  siteSelector: {}\n  values: {maxCelsius: 220}\n'),
+    ours(
+      'Config',
+      'north',
+      'spec:\n  siteSelector: {region: north}\n  values: {gateway: gateway.north.halden.example}\n',
+    ),
+    ours(
+      'Config',
+      'north-line-1',
+      'spec:\n  siteSelector: {region: north, line: line-1}\n  values: {maxCelsius: 260}\n',
+    ),
+  ].join('---\n'),
   ...application('label-printer', 'all: "yes"'),
   ...application('oven-control', 'place: hall'),
   ...application('scale-reader', 'place: shop'),

@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { type Channel, formatChannel } from '#bundles/names';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
+import { openAuthoring } from '../../scheduler/author/serve/open-authoring.ts';
 import { promoteTo } from '../../scheduler/hub/promote/decide/promote-to.ts';
 import { readPromotion } from '../../scheduler/hub/promote/facts/link.ts';
 import { openChanges } from '../../scheduler/hub/promote/facts/read-changes.ts';
@@ -21,6 +22,7 @@ import { readDesired } from '../../scheduler/hub/questions/state/read-desired.ts
 import { decideStep } from '../../scheduler/hub/promote/rollout/decide-step.ts';
 import { openStore } from '../../scheduler/hub/store/open-store.ts';
 import { sampleCompliance } from '../../scheduler/hub/upkeep/sample-compliance.ts';
+import { parseAllowance } from '../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken, type TokenRequest } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
@@ -73,6 +75,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     { platform: platform.platform, keys: keysFolder, layout, cache: platform.cacheDirectory },
     folder,
   );
+  const review = {
+    approvals: { required: 1, from: [], notAuthor: true },
+    roles: { network: { required: 0, from: [], notAuthor: true } },
+  };
   const server = await createServer({
     context: {
       hub,
@@ -88,6 +94,8 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     log: silent,
     page,
     enrolmentsPerMinute: 1_000_000,
+    authoring: openAuthoring({ configuration, env: {}, cwd: process.cwd(), clock: () => clock(), signal }),
+    values: { review, readKeys },
     decisions: {
       readKeys,
       readPromotion: readChain,
@@ -153,6 +161,13 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     clock = () => next;
   };
 
+  const setValues = async (person: string, change: object): Promise<void> => {
+    const order = { scope: 'decide', person, allowances: [parseAllowance('values:*')] } as const;
+    const headers = { authorization: `Bearer ${await token(order)}` };
+    const url = '/v1/values/changes';
+    const answer = await server.inject({ method: 'POST', url, headers, payload: change });
+    if (answer.statusCode !== 200) throw new Error(`values of the demo: ${answer.body}`);
+  };
   const office = { server, token, now: () => clock() };
   await buildIn('dev');
   await promote('qa', 'first version');
@@ -209,6 +224,13 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await buildIn('dev');
   await promote('qa', 'ovens save energy');
   await send('press', 4);
+  await setValues('ines', {
+    site: 'plant-005',
+    set: { gateway: '10.5.0.1' },
+    reason: 'the site has a gateway of its own',
+  });
+  await setValues('jon', { site: 'plant-005', set: { maxCelsius: 250 }, reason: 'rye bread since Monday' });
+  await setValues('jon', { site: 'shop-002', set: { maxKilograms: 30 }, reason: 'a scale for crates' });
   await passTo(addDays(now, -1));
   await applied(({ environment }) => environment !== 'prod');
   const promotion = await readChain();
@@ -233,7 +255,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   clock = () => new Date(Date.now() + offset);
   await server.listen({ host: '127.0.0.1', port });
   const verbs = ['promote', 'reject', 'pause', 'resume', 'rollback', 'rollout'] as const;
-  const allowances = verbs.map((verb) => ({ verb, environment: '*' }));
+  const allowances = [
+    ...verbs.map((verb) => ({ verb, environment: '*' })),
+    ...['read:*', 'values:*', 'author:*', 'alarms:*'].map(parseAllowance),
+  ];
   const demo = {
     url: `http://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
     reader: await token({ scope: 'reader' }),
