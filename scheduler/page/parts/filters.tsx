@@ -44,7 +44,7 @@ export const Filters = <T,>({
   return (
     <>
       <Text role="status">
-        {count === total ? `${total} ${noun}` : `${count} of ${total} ${noun}`}
+        {count === total ? counted(total, noun) : `${count} of ${counted(total, noun)}`}
         {hasMore && '; there are more, on the next page'}
       </Text>
       <Group align="end" gap="sm" my="sm" component="search" className="filters" aria-label={label}>
@@ -77,6 +77,10 @@ export const Filters = <T,>({
     </>
   );
 };
+
+/** '1 site', '2 sites'. */
+const counted = (count: number, noun: string): string =>
+  `${count} ${count === 1 ? noun.replace(/ies$/, 'y').replace(/s$/, '') : noun}`;
 
 type FieldProps = {
   readonly facet: { readonly key: string; readonly label: string };

@@ -5,6 +5,7 @@ import { type Compare, compare } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { Change } from '../parts/change.tsx';
 import { Pages } from '../parts/pages.tsx';
+import { useEnvironments } from '../parts/shell/scope.tsx';
 import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -47,8 +48,25 @@ export const CompareView = () => {
           <Button type="submit">Compare</Button>
         </Group>
       </Form>
-      {answer !== null && <Differences answer={answer} />}
+      {answer === null ? <Neighbours /> : <Differences answer={answer} />}
     </>
+  );
+};
+
+/** Environments that follow each other in the chain, to compare by one click. */
+const Neighbours = () => {
+  const environments = useEnvironments();
+  return (
+    <Group gap="md">
+      {environments.slice(1).map((right, at) => {
+        const left = environments[at] ?? '';
+        return (
+          <Anchor key={right} component={Link} to={`?${new URLSearchParams({ left, right })}`}>
+            {left} and {right}
+          </Anchor>
+        );
+      })}
+    </Group>
   );
 };
 

@@ -3,7 +3,7 @@ import type { ApiResponse } from '@oazapfts/runtime';
 import { type ReactNode, useState } from 'react';
 import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, mayInWorkspace, useMe } from '../api/me.ts';
-import { dropDecider, keepDecider, readDecider } from '../api/session.ts';
+import { dropDecider, keepDecider, readDecider, readToken } from '../api/session.ts';
 import { ReasonDialog, ReasonForm, textOf } from '../parts/with-reason.tsx';
 
 /** A decision: one POST to the hub. */
@@ -68,10 +68,14 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   const { title, allowance, choices, preview } = decision;
   const [kept, setKept] = useState(readDecider);
   const [chosen, setChosen] = useState(choices?.options[0]?.value ?? '');
-  const isPerson = useMe()?.kind !== 'token';
+  const me = useMe();
+  const isPerson = me?.kind !== 'token';
+  // The tab's own token may be one that decides.
+  const isOwn = me?.kind === 'token' && me.person !== null && mayDo(me, allowance);
 
   const decide = async (reason: string, fields: FormData): Promise<void> => {
-    const token = isPerson ? null : (kept ?? textOf(fields, 'token'));
+    const typed = isPerson || isOwn ? null : (kept ?? textOf(fields, 'token'));
+    const token = isOwn ? readToken() : typed;
     const choice = textOf(fields, 'choice');
     try {
       await send((options) => decision.decide(reason, options, choice), { token, key: idempotencyKey });
@@ -82,7 +86,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
       }
       throw error;
     }
-    if (token !== null) keepDecider(token);
+    if (typed !== null) keepDecider(typed);
   };
 
   return (
@@ -108,6 +112,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
       }
       below={
         !isPerson &&
+        !isOwn &&
         kept === null && (
           <PasswordInput
             name="token"
@@ -117,7 +122,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
             autoComplete="off"
             required
             withAsterisk={false}
-            visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
           />
         )
       }

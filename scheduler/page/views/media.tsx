@@ -1,5 +1,6 @@
 import { Anchor, Code, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
+import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
 import { type Media, media } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
@@ -38,8 +39,9 @@ export const MediaView = () => {
       <title>Media - Fleet Ferry</title>
       <Title order={1}>Media</Title>
       <Text>
-        {counted === null ? `${awaited} agents have` : `Of ${counted}, ${awaited} have`} not said that they
-        imported the newest release, and at {overdue} the next visit is overdue.
+        {counted === null ? formatCount(awaited, 'agent') : `Of ${counted}, ${awaited}`}{' '}
+        {awaited === 1 ? 'has not said that it' : 'have not said that they'} imported the newest release, and
+        at {overdue} the next visit is overdue.
       </Text>
       <Underway media={underway} agents={agents} counted={counted} now={at} />
       <Next media={nextMedia(agents)} counted={counted} site={query.get('site') || undefined} />
@@ -268,6 +270,7 @@ const Underway = ({ media, agents, counted, now }: UnderwayProps) => (
       <Code>fleet-export create --hub</Code> records a medium that leaves, and so does{' '}
       <Code>fleet-scheduler media record</Code> at a machine of the hub.
     </Text>
+    {media.length === 0 && <Text>No recorded medium is on its way.</Text>}
     {media.map((one) => {
       const label = firstOf(one.releases);
       return (

@@ -304,6 +304,44 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('a token that may decide asks for no other, and environments that follow each other are compared by a click', async () => {
+    await using tab = await signIn(browser, { url: demo.url, token: demo.decider, path: '/alarms' }, {});
+    const { page, faults } = tab;
+    await page
+      .getByRole('button', { name: /^Acknowledge PACKAGE_FAILED/ })
+      .first()
+      .click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('the programs get their limits today');
+    expect(await dialog.getByLabel('Token of a person').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Acknowledge', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByText(/Acknowledged by visitor.*the programs get their limits today/).waitFor();
+    await page.getByLabel('Handled').selectOption('acknowledged (1)');
+    await page
+      .getByRole('status')
+      .getByText(/^1 of \d+ causes/)
+      .waitFor();
+
+    await page.getByRole('link', { name: 'Compare' }).click();
+    await page.getByRole('link', { name: 'qa and prod' }).click();
+    await page.getByRole('row', { name: /^press\/oven-control-host/ }).waitFor();
+    expect(faults).toEqual([]);
+  });
+
+  test('has values of sites by region and line, one that a person gave, and changes that wait for review', async () => {
+    await using tab = await open({}, '/values');
+    const { page, faults } = tab;
+    const main = page.getByRole('main');
+    await page.getByText('jon', { exact: false }).first().waitFor();
+    expect(await main.textContent()).toMatch(/rye bread since Monday[^]*plant-005[^]*maxCelsius/);
+    await page.goto(`${demo.url}/ui/values/plant-005`);
+    await expect
+      .poll(() => main.textContent())
+      .toMatch(/Gateway of the site[^]*by ines[^]*Highest temperature \(°C\)[^]*Inherited: 260/);
+    expect(faults).toEqual([]);
+  });
+
   test('compares two environments, and links to the past', async () => {
     await using tab = await open();
     const main = tab.page.getByRole('main');

@@ -8,7 +8,8 @@ import { keepDecider } from '../../api/session.ts';
 export const NotAuthor = ({ why }: { readonly why: NoAuthor }) =>
   why === NO_PLATFORM ? (
     <Text>
-      This hub has no platform. Set platform: in fleet-scheduler.yaml to the Git URL of its repository.
+      This hub has no platform. Run fleet-scheduler setup forge at the hub, or set platform: in
+      fleet-scheduler.yaml to the Git URL of its repository.
     </Text>
   ) : (
     <AuthorToken />
@@ -35,7 +36,7 @@ const AuthorToken = () => {
         autoComplete="off"
         required
         withAsterisk={false}
-        visibilityToggleButtonProps={{ 'aria-label': 'Show the token' }}
+        visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
       />
       <Button type="submit" mt="md">
         Continue

@@ -6,7 +6,7 @@ import { send } from '../../api/ask.ts';
 import { placeOf } from './places.ts';
 
 /** The environments of the hub, in the order of the chain; none until the hub answers. */
-const useEnvironments = (): readonly string[] => {
+export const useEnvironments = (): readonly string[] => {
   const [names, setNames] = useState<readonly string[]>([]);
   useEffect(() => {
     const stop = new AbortController();
