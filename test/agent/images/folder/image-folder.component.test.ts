@@ -4,11 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import { type Digest, digestOf } from '#bundles/digest';
 import { isFleetError } from '#bundles/errors';
-import { PREDICATES } from '#bundles/media-types';
-import { formatTime } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
-import { signPayload } from '#bundles/trust/statements/sign-payload';
-import { encodeStatement } from '#bundles/trust/statements/verify-statement';
 import { folderProvider } from '../../../../agent/images/folder/folder-provider.ts';
 import {
   answerFile,
@@ -24,10 +20,10 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/ru
 import { type Blobs, closureEntry, putImage, putLayer, sourceOf } from '../image-fixture.ts';
 import { kubernetesBundle } from '../kubernetes-bundle.ts';
 import { type MemoryProvider, memoryProvider } from '../memory-provider.ts';
+import { type Signers, signedEvidence } from './signed-evidence.ts';
 
 const never = new AbortController().signal;
 const WAITS = { any: 2000, others: 1500, silence: 20_000, poll: 20 };
-const CHANNEL = { environment: 'prod', clusterType: 'edge' };
 const quiet = { info: () => {}, warn: () => {}, error: () => {} };
 
 let directory: TemporaryDirectory;
@@ -68,50 +64,8 @@ const startLoader = (node: string): MemoryProvider => {
 const imageOf = async (app: string): Promise<ClosureEntry> =>
   closureEntry(putImage(blobs, { layers: [await putLayer(blobs, { app })] }), `edge.example/${app}`);
 
-type Signers = { readonly bundle?: SigningKey; readonly release?: SigningKey; readonly of?: string };
-
-/** What an agent hands over of a release with these images. */
-const evidenceOf = async (
-  images: readonly ClosureEntry[],
-  {
-    bundle: bundleKey = fleet.keys.bundle,
-    release: releaseKey = fleet.keys.release,
-    of = 'halden',
-  }: Signers = {},
-): Promise<ImageEvidence> => {
-  const { digest } = await kubernetesBundle(blobs, images);
-  const built = {
-    fleet: of,
-    ...CHANNEL,
-    kind: 'kubernetes',
-    candidate: digest,
-    sources: [],
-    held: [],
-    builder: 'test',
-    builtAt: formatTime(new Date(0)),
-  };
-  const released = {
-    audience: { fleet: of, ...CHANNEL },
-    version: 1,
-    rollout: { percent: 100 },
-    rootVersion: 1,
-    issuedAt: formatTime(new Date(0)),
-    expires: formatTime(new Date(1000)),
-    previous: null,
-    minAgent: null,
-    minSiteVersion: 0,
-    auditHead: null,
-    critical: [],
-  };
-  const statement = encodeStatement([{ name: 'bundle', digest }], PREDICATES.bundle, built);
-  const release = encodeStatement([{ name: 'bundle/kubernetes', digest }], PREDICATES.release, released);
-  return {
-    roots: fleet.roots,
-    release: [await signPayload(release, releaseKey)],
-    bundles: [{ digest, envelopes: [await signPayload(statement, bundleKey)] }],
-    blobs: sourceOf(blobs),
-  };
-};
+const evidenceOf = (images: readonly ClosureEntry[], signers: Signers = {}): Promise<ImageEvidence> =>
+  signedEvidence(fleet, blobs, images, signers);
 const messageOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'done',
