@@ -409,139 +409,148 @@ describeWith(
       expect(further.stdout).toBe('This node is ready for the images of the agent.\n');
     });
 
-    describe('by Helm', () => {
-      const helm = (...words: readonly string[]) => node.exec(['env', 'HOME=/root', 'helm', ...words]);
-      const inFleet = '--namespace=fleet-agent';
-      const values = (): readonly string[] =>
-        [
-          `image.repository=${IMAGE.split(':')[0]}`,
-          'image.tag=1',
-          'config.interval=10s',
-          'state.hostPath=/var/lib/fleet-agent',
-          `offline.rootSha256=${office.rootSha256}`,
-        ].flatMap((value) => ['--set-string', value]);
-      const restricted = async (name: string): Promise<void> => {
-        succeed(await node.kubectl(['create', 'namespace', name]));
-        const level = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
-        succeed(await node.kubectl(['label', 'namespace', name, ...level]));
-      };
-      const rolledOut = async (): Promise<void> => {
-        for (const one of ['daemonset/fleet-image-loader', 'deployment/fleet-agent'])
-          succeed(await node.kubectl(['rollout', 'status', inFleet, one, '--timeout=120s']));
-      };
-
-      it('is the same agent after the manifests were removed, and nothing that runs is touched', async () => {
-        const before = await running();
-        expect(before).not.toBe('');
-        succeed(
-          await node.kubectl([
-            'delete',
-            '--kustomize=/media/usb/agent/offline',
-            '--wait',
-            '--ignore-not-found',
-          ]),
-        );
-        await node.kubectl(['delete', 'persistentvolume', 'fleet-agent-state', '--ignore-not-found']);
-        expect(await running()).toBe(before);
-        await restricted('fleet-agent');
-        // A chart from before the latest values: what the new one adds is not in its values.yaml.
-        const older = [
-          `cp -r ${CHART} /tmp/older && cd /tmp/older`,
-          "sed -i 's/^version: .*/version: 0.0.1/' Chart.yaml",
-          "sed -i '/^nodeSelector/d; /imagesClaim/d' values.yaml",
-        ];
-        succeed(await shell(older.join(' && ')));
-        const words = ['upgrade', '--install', 'fleet-agent', '/tmp/older', inFleet, ...values()];
-        const { stdout } = succeed(await helm(...words, '--set', 'offline.enabled=true'));
-        expect(stdout).toContain('fleet-scheduler rights <channel>');
-        await rolledOut();
-        await expect
-          .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
-          .toBe(0);
-        expect(await running()).toBe(before);
-      });
-
-      it('is upgraded from the values of an older chart, and nothing that runs is touched', async () => {
-        const before = await running();
-        const words = ['upgrade', 'fleet-agent', CHART, inFleet, '--reset-then-reuse-values'];
-        succeed(await helm(...words, '--set', 'config.interval=11s'));
-        await rolledOut();
-        await expect
-          .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
-          .toBe(0);
-        expect(await running()).toBe(before);
-        await makeImages('five\n', [LINE_CONTROL]);
-        await release('--for', stick);
-        succeed(await agent('import', '/media/fleet'));
-        await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('five\n');
-      });
-
-      it('is removed, and neither what runs nor the agent of another release is touched', async () => {
-        succeed(await shell('install -d -o 65532 -g 65532 /var/lib/fleet-agent-edge'));
-        await restricted('edge');
-        const image = [`image.repository=${IMAGE.split(':')[0]}`, 'image.tag=1'];
-        const edge = [...image, 'state.hostPath=/var/lib/fleet-agent-edge'];
-        const words = [
-          'install',
-          'edge',
-          CHART,
-          '--namespace=edge',
-          '--set=clusterAdmin=true',
-          ...edge.flatMap((value) => ['--set-string', value]),
-        ];
-        const { stdout } = succeed(await helm(...words));
-        expect(stdout).toContain('may do everything');
-        expect(stdout).not.toContain('may apply nothing');
-        const rollout = ['rollout', 'status', '--namespace=edge', 'deployment/fleet-agent', '--timeout=120s'];
-        succeed(await node.kubectl(rollout));
-        const shown = {
-          apiVersion: 'fleet-ferry.internal/v1alpha1',
-          kind: 'FleetAgent',
-          metadata: { name: 'edge' },
+    // The chart has the same objects (integration/kubernetes/chart.test.ts); on a node it and the paths of k3s are tried in the long run.
+    if (LONG) {
+      describe('by Helm', () => {
+        const helm = (...words: readonly string[]) => node.exec(['env', 'HOME=/root', 'helm', ...words]);
+        const inFleet = '--namespace=fleet-agent';
+        const values = (): readonly string[] =>
+          [
+            `image.repository=${IMAGE.split(':')[0]}`,
+            'image.tag=1',
+            'config.interval=10s',
+            'state.hostPath=/var/lib/fleet-agent',
+            `offline.rootSha256=${office.rootSha256}`,
+          ].flatMap((value) => ['--set-string', value]);
+        const restricted = async (name: string): Promise<void> => {
+          succeed(await node.kubectl(['create', 'namespace', name]));
+          const level = ['enforce', 'warn'].map((mode) => `pod-security.kubernetes.io/${mode}=restricted`);
+          succeed(await node.kubectl(['label', 'namespace', name, ...level]));
         };
-        const input = JSON.stringify(shown);
-        succeed(await node.kubectl(['apply', '--namespace=edge', '-f', '-'], { input }));
-        const before = await running();
-        succeed(await helm('uninstall', 'fleet-agent', inFleet, '--wait'));
-        expect(await running()).toBe(before);
-        expect(await page()).toBe('five\n');
-        succeed(await node.kubectl(['get', 'fleetagent', 'edge', '--namespace=edge']));
-        // Its class is there, too, without which no pod of it could be made again.
-        succeed(await node.kubectl(['delete', 'pods', '--namespace=edge', '--all', '--wait']));
-        succeed(await node.kubectl(rollout));
-        succeed(await helm('uninstall', 'edge', '--namespace=edge', '--wait'));
-      });
-    });
+        const rolledOut = async (): Promise<void> => {
+          for (const one of ['daemonset/fleet-image-loader', 'deployment/fleet-agent'])
+            succeed(await node.kubectl(['rollout', 'status', inFleet, one, '--timeout=120s']));
+        };
 
-    it('is installed by the same command on the paths of k3s, whose ctr is a link to a program of many names', async () => {
-      const paths = [
-        'install -d /run/k3s/containerd /var/lib/rancher/k3s/data/1/bin',
-        'mount --bind /run/containerd /run/k3s/containerd',
-        'cp /usr/bin/ctr /var/lib/rancher/k3s/data/1/bin/k3s',
-        'ln -s k3s /var/lib/rancher/k3s/data/1/bin/ctr',
-        'ln -s 1 /var/lib/rancher/k3s/data/current',
-      ];
-      succeed(await shell(paths.join(' && ')));
-      const before = await running();
-      succeed(await install());
-      const volumes = ['get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.hostPath.path}'];
-      expect((await node.kubectl(volumes)).stdout.split(' ').toSorted()).toEqual([
-        '/media',
-        '/run/k3s/containerd',
-        '/var/lib/fleet-agent',
-        '/var/lib/fleet-images',
-        '/var/lib/rancher/k3s/data/current/bin/ctr',
-      ]);
-      await makeImages('six\n', [LINE_CONTROL]);
-      await release('--for', stick);
-      expect(await running()).toBe(before);
-      succeed(await agent('import', '/media/fleet'));
-      await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('six\n');
-      const examined = JSON.parse((await agent('doctor', '--json')).stdout) as {
-        readonly findings: readonly { readonly name: string; readonly verdict: string }[];
-      };
-      const loader = examined.findings.find(({ name }) => name.startsWith('image loader'));
-      expect(loader).toMatchObject({ name: 'image loader of node agent-in-cluster', verdict: 'good' });
-    });
+        it('is the same agent after the manifests were removed, and nothing that runs is touched', async () => {
+          const before = await running();
+          expect(before).not.toBe('');
+          succeed(
+            await node.kubectl([
+              'delete',
+              '--kustomize=/media/usb/agent/offline',
+              '--wait',
+              '--ignore-not-found',
+            ]),
+          );
+          await node.kubectl(['delete', 'persistentvolume', 'fleet-agent-state', '--ignore-not-found']);
+          expect(await running()).toBe(before);
+          await restricted('fleet-agent');
+          // A chart from before the latest values: what the new one adds is not in its values.yaml.
+          const older = [
+            `cp -r ${CHART} /tmp/older && cd /tmp/older`,
+            "sed -i 's/^version: .*/version: 0.0.1/' Chart.yaml",
+            "sed -i '/^nodeSelector/d; /imagesClaim/d' values.yaml",
+          ];
+          succeed(await shell(older.join(' && ')));
+          const words = ['upgrade', '--install', 'fleet-agent', '/tmp/older', inFleet, ...values()];
+          const { stdout } = succeed(await helm(...words, '--set', 'offline.enabled=true'));
+          expect(stdout).toContain('fleet-scheduler rights <channel>');
+          await rolledOut();
+          await expect
+            .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+            .toBe(0);
+          expect(await running()).toBe(before);
+        });
+
+        it('is upgraded from the values of an older chart, and nothing that runs is touched', async () => {
+          const before = await running();
+          const words = ['upgrade', 'fleet-agent', CHART, inFleet, '--reset-then-reuse-values'];
+          succeed(await helm(...words, '--set', 'config.interval=11s'));
+          await rolledOut();
+          await expect
+            .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+            .toBe(0);
+          expect(await running()).toBe(before);
+          await makeImages('five\n', [LINE_CONTROL]);
+          await release('--for', stick);
+          succeed(await agent('import', '/media/fleet'));
+          await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('five\n');
+        });
+
+        it('is removed, and neither what runs nor the agent of another release is touched', async () => {
+          succeed(await shell('install -d -o 65532 -g 65532 /var/lib/fleet-agent-edge'));
+          await restricted('edge');
+          const image = [`image.repository=${IMAGE.split(':')[0]}`, 'image.tag=1'];
+          const edge = [...image, 'state.hostPath=/var/lib/fleet-agent-edge'];
+          const words = [
+            'install',
+            'edge',
+            CHART,
+            '--namespace=edge',
+            '--set=clusterAdmin=true',
+            ...edge.flatMap((value) => ['--set-string', value]),
+          ];
+          const { stdout } = succeed(await helm(...words));
+          expect(stdout).toContain('may do everything');
+          expect(stdout).not.toContain('may apply nothing');
+          const rollout = [
+            'rollout',
+            'status',
+            '--namespace=edge',
+            'deployment/fleet-agent',
+            '--timeout=120s',
+          ];
+          succeed(await node.kubectl(rollout));
+          const shown = {
+            apiVersion: 'fleet-ferry.internal/v1alpha1',
+            kind: 'FleetAgent',
+            metadata: { name: 'edge' },
+          };
+          const input = JSON.stringify(shown);
+          succeed(await node.kubectl(['apply', '--namespace=edge', '-f', '-'], { input }));
+          const before = await running();
+          succeed(await helm('uninstall', 'fleet-agent', inFleet, '--wait'));
+          expect(await running()).toBe(before);
+          expect(await page()).toBe('five\n');
+          succeed(await node.kubectl(['get', 'fleetagent', 'edge', '--namespace=edge']));
+          // Its class is there, too, without which no pod of it could be made again.
+          succeed(await node.kubectl(['delete', 'pods', '--namespace=edge', '--all', '--wait']));
+          succeed(await node.kubectl(rollout));
+          succeed(await helm('uninstall', 'edge', '--namespace=edge', '--wait'));
+        });
+      });
+
+      it('is installed by the same command on the paths of k3s, whose ctr is a link to a program of many names', async () => {
+        const paths = [
+          'install -d /run/k3s/containerd /var/lib/rancher/k3s/data/1/bin',
+          'mount --bind /run/containerd /run/k3s/containerd',
+          'cp /usr/bin/ctr /var/lib/rancher/k3s/data/1/bin/k3s',
+          'ln -s k3s /var/lib/rancher/k3s/data/1/bin/ctr',
+          'ln -s 1 /var/lib/rancher/k3s/data/current',
+        ];
+        succeed(await shell(paths.join(' && ')));
+        const before = await running();
+        succeed(await install());
+        const volumes = ['get', 'persistentvolumes', '--output=jsonpath={.items[*].spec.hostPath.path}'];
+        expect((await node.kubectl(volumes)).stdout.split(' ').toSorted()).toEqual([
+          '/media',
+          '/run/k3s/containerd',
+          '/var/lib/fleet-agent',
+          '/var/lib/fleet-images',
+          '/var/lib/rancher/k3s/data/current/bin/ctr',
+        ]);
+        await makeImages('six\n', [LINE_CONTROL]);
+        await release('--for', stick);
+        expect(await running()).toBe(before);
+        succeed(await agent('import', '/media/fleet'));
+        await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('six\n');
+        const examined = JSON.parse((await agent('doctor', '--json')).stdout) as {
+          readonly findings: readonly { readonly name: string; readonly verdict: string }[];
+        };
+        const loader = examined.findings.find(({ name }) => name.startsWith('image loader'));
+        expect(loader).toMatchObject({ name: 'image loader of node agent-in-cluster', verdict: 'good' });
+      });
+    }
   },
 );
