@@ -44,6 +44,30 @@ export const readItems = (
   return items;
 };
 
+/** A name that YAML reads as text wherever it stands, so that another one in its place leaves the structure as it is. */
+const PLAIN_NAME = /^[a-z][a-z0-9]*-[a-z0-9-]*$/;
+
+/**
+ * The items of a package that does not differ, for counting and for what they have beside their names: packages of many cluster types have
+ * the same files but for the namespace, and are read once. Their keys and namespaces may be those of another such package.
+ * @param parsed filled and used
+ */
+export const readAlikeItems = (
+  files: ReadonlyMap<string, Buffer>,
+  namespace: string | undefined,
+  parsed: ParsedFiles,
+): readonly Item[] => {
+  if (namespace === undefined || !PLAIN_NAME.test(namespace) || unshownFiles(files).size > 0)
+    return [...readItems(files, parsed).values()];
+  return [...files].flatMap(([path, bytes]) => {
+    const text = bytes.toString('latin1').replaceAll(namespace, '\0');
+    const key = `${path} alike ${digestOf(text)}`;
+    const items = parsed.get(key) ?? itemsOf(path, bytes);
+    parsed.set(key, items);
+    return items;
+  });
+};
+
 const parsedOnce = (path: string, bytes: Buffer, parsed: ParsedFiles | undefined): readonly Item[] => {
   if (!parsed) return itemsOf(path, bytes);
   const key = `${path} ${digestOf(bytes)}`;

@@ -22,11 +22,20 @@ export const changedImages = (before: Iterable<Item>, after: Iterable<Item>): re
     .filter(({ from, to }) => from.join(' ') !== to.join(' '));
 };
 
+/** Cluster types share the objects of packages that do not differ. */
+const known = new WeakMap<object, readonly string[]>();
+const imagesOnce = (object: Item['object']): readonly string[] => {
+  if (!object) return [];
+  const images = known.get(object) ?? [...imagesIn(object)];
+  known.set(object, images);
+  return images;
+};
+
 const versionsIn = (items: Iterable<Item>): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>();
   // Cluster types share most objects.
   for (const object of new Set([...items].map((item) => item.object))) {
-    for (const image of imagesIn(object)) {
+    for (const image of imagesOnce(object)) {
       const [, name = image, version = ''] = /^(.*?)((?:@|:(?!.*\/)).*)?$/.exec(image) ?? [];
       const versions = found.get(name) ?? new Set<string>();
       found.set(name, versions.add(version === '' ? ':latest' : version));

@@ -1,5 +1,5 @@
 import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
-import { type Item, type ParsedFiles, readItems } from '#bundles/formats/diff/read-items';
+import { type Item, type ParsedFiles, readAlikeItems, readItems } from '#bundles/formats/diff/read-items';
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import { changedImages, type ImageChange } from './changed-images.ts';
@@ -72,8 +72,18 @@ const compareTypes = (
   const [left, right] = [before ?? NO_TYPE, after ?? NO_TYPE];
   const all = { created: 0, configured: 0, deleted: 0, unchanged: 0 };
   const [itemsBefore, itemsAfter]: [Item[], Item[]] = [[], []];
-  const assignments = keysOf(left.assignments, right.assignments, left.held, right.held).flatMap((name) => {
-    const [old, now] = [left.assignments.get(name), right.assignments.get(name)];
+  const newPackages = right.assignments;
+  const isSameBundle = left.bundle !== undefined && left.bundle === right.bundle;
+  const oldPackages = isSameBundle ? newPackages : left.assignments;
+  const assignments = keysOf(oldPackages, newPackages, left.held, right.held).flatMap((name) => {
+    const [old, now] = [oldPackages.get(name), newPackages.get(name)];
+    if (old && now && !left.held.has(name) && !right.held.has(name) && hasSameFiles(old, now)) {
+      const items = readAlikeItems(old, left.namespaces?.get(name), parsed);
+      itemsBefore.push(...items);
+      itemsAfter.push(...items);
+      all.unchanged += items.length;
+      return [];
+    }
     const oldItems = readItems(old ?? NO_FILES, parsed);
     itemsBefore.push(...oldItems.values());
     const stays = right.held.has(name) || (!now && isKept(`${clusterType}/${name}`));
@@ -124,7 +134,8 @@ const isHeldAlike = (name: string, before: TypeView, after: TypeView): boolean =
   before.held.has(name) && before.held.get(name)?.message === after.held.get(name)?.message;
 
 const hasSameFiles = (before: Files, after: Files): boolean =>
-  before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));
+  before === after ||
+  (before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes)));
 
 const heldDiff = (assignment: string, unchanged: number, error: FleetError | undefined): AssignmentDiff => ({
   assignment,

@@ -26,4 +26,4 @@ export const compareViews = (environment: string, before: Viewed, after: Viewed)
     : { environment, files: [], clusterTypes: [], problems, unread: [] };
 };
 
-const isView = (side: Viewed): side is EnvironmentView | undefined => !Array.isArray(side);
+export const isView = (side: Viewed): side is EnvironmentView | undefined => !Array.isArray(side);

@@ -13,7 +13,7 @@ import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
 import type { TreeTarget } from '../../deliver/tree/tree-target.ts';
 import { renderEnvironment } from '../../render/render-environment.ts';
 import type { EnvironmentDiff } from './compare-environments.ts';
-import { compareViews, viewOrProblems } from './compare-views.ts';
+import { compareViews, isView, viewOrProblems } from './compare-views.ts';
 import type { DiffOptions } from './diff-platform.ts';
 import { type EnvironmentView, viewEnvironment } from './view-environment.ts';
 import { viewReleases } from './view-releases.ts';
@@ -50,7 +50,7 @@ export const diffDelivered = async (
       return await viewNow(platform, sources, { options, delivered });
     });
     const before = await viewOrProblems(environment, () =>
-      viewBefore(environment, sources, { options, delivered }),
+      viewBefore(environment, sources, { options, delivered, now: isView(now) ? now : undefined }),
     );
     diffs.push(compareViews(environment, before, now));
   }
@@ -72,7 +72,12 @@ const chooseEnvironments = async (
   });
 };
 
-type Comparison = { readonly options: DeliveredDiffOptions; readonly delivered: Delivered };
+type Comparison = {
+  readonly options: DeliveredDiffOptions;
+  readonly delivered: Delivered;
+  /** The current state, as far as it can be read. */
+  readonly now?: EnvironmentView | undefined;
+};
 
 /** The part of the current state that the delivered one can have. */
 const viewNow = async (
@@ -92,13 +97,13 @@ const viewNow = async (
 const viewBefore = async (
   environment: string,
   sources: Sources,
-  { options, delivered }: Comparison,
+  { options, delivered, now }: Comparison,
 ): Promise<EnvironmentView | undefined> => {
   const load = (platform: string, from: Sources): Promise<Platform> =>
     loadPlatform({ ...options, platform, sources: from, environment, holdWorkloads: true });
   switch (delivered.kind) {
     case 'release':
-      return await viewReleases(delivered.layout, environment, options.signal);
+      return await viewReleases(delivered.layout, environment, options.signal, now);
     case 'candidate': {
       const { candidate } = delivered;
       const locked = lockedSources(unmapped(sources, candidate), candidate, environment);

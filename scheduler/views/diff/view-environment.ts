@@ -1,3 +1,5 @@
+import type { Digest } from '#bundles/digest';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
 import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
 import type { FleetError } from '#bundles/errors';
 import { bundlesApplication } from '../../load/applications/read-application.ts';
@@ -23,7 +25,11 @@ export type EnvironmentView = {
 export type Files = ReadonlyMap<string, Buffer>;
 
 export type TypeView = {
-  /** By assignment; the GitOps tree's files, and the application's own where our bundle carries them. */
+  /** The bundle that has all of them. */
+  readonly bundle?: Digest;
+  /** Namespaces by assignment, as far as they are known. */
+  readonly namespaces?: ReadonlyMap<string, string>;
+  /** By assignment; the GitOps tree's files, and the application's own where our bundle carries them. Those of a bundle are unpacked at each access. */
   readonly assignments: ReadonlyMap<string, Files>;
   readonly held: ReadonlyMap<string, FleetError>;
 };
@@ -60,8 +66,8 @@ export const viewBuilt = (
   if (onlyBundles) {
     // A channel without packages has no release.
     const clusterTypes = bundles
-      .map(viewBundle)
-      .filter(([, { assignments, held }]) => assignments.size + held.size > 0);
+      .filter(({ bundle, held }) => bundle.config.assignments.length + held.length > 0)
+      .map(viewBundle);
     return { files: new Map(), isKept, unread, clusterTypes: new Map(clusterTypes) };
   }
   const files = [...renderTree(platform, result)].filter(([path]) => path.startsWith('.'));
@@ -94,8 +100,20 @@ const carriesApplications = ({ clusterType }: BuiltBundle): boolean => bundlesAp
 
 const viewBundle = (built: BuiltBundle): readonly [string, TypeView] => {
   const held = built.held.map(({ assignment, error }) => [assignment.target.name, error] as const);
-  return [built.clusterType.name, { assignments: packageFiles(built), held: new Map(held) }];
+  const { digest: bundle, config } = built.bundle;
+  const view = {
+    bundle,
+    namespaces: namespacesIn(config),
+    get assignments() {
+      return packageFiles(built);
+    },
+    held: new Map(held),
+  };
+  return [built.clusterType.name, view];
 };
+
+export const namespacesIn = ({ assignments }: BundleConfig): ReadonlyMap<string, string> =>
+  new Map(assignments.flatMap(({ id, namespace }) => (namespace === undefined ? [] : [[id, namespace]])));
 
 const packageFiles = ({ bundle: { config, blobs } }: BuiltBundle): ReadonlyMap<string, Files> => {
   const layers = new Set(config.assignments.map(({ layer }) => layer));

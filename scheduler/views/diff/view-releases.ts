@@ -5,11 +5,12 @@ import { channelsIn } from '#bundles/transport/publish/choose-pointers';
 import { readFleetChain } from '#bundles/transport/publish/read-fleet-chain';
 import { bundlesOf, readRelease } from '../../load/releases/read-release.ts';
 import { unpackBundle } from '../../load/releases/unpack-bundle.ts';
-import type { EnvironmentView, TypeView } from './view-environment.ts';
+import { type EnvironmentView, namespacesIn, type TypeView } from './view-environment.ts';
 
 /**
  * Returns the packages of the newest release of each channel of an environment. Signatures are checked with the roots in the
  * layout.
+ * @param known another state of the environment: packages of a bundle that it has, too, are taken from it
  * @returns undefined if nothing was released yet
  * @throws FleetError UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD, WRONG_CHANNEL, SCHEMA, MISSING_BLOB, DIGEST_MISMATCH
  */
@@ -17,6 +18,7 @@ export const viewReleases = async (
   layout: Layout,
   environment: string,
   signal: AbortSignal,
+  known?: EnvironmentView,
 ): Promise<EnvironmentView | undefined> => {
   const roots = await readFleetChain(layout);
   const clusterTypes = new Map<string, TypeView>();
@@ -24,11 +26,20 @@ export const viewReleases = async (
     if (channel.environment !== environment) continue;
     const release = await readRelease(layout, channel, roots);
     const assignments = new Map<string, ReadonlyMap<string, Buffer>>();
-    for (const digest of release ? bundlesOf(release) : []) {
+    const namespaces = new Map<string, string>();
+    const digests = release ? bundlesOf(release) : [];
+    const same = known?.clusterTypes.get(channel.clusterType);
+    if (digests.length === 1 && same?.bundle !== undefined && same.bundle === digests[0]) {
+      // A copy of the members would unpack it.
+      clusterTypes.set(channel.clusterType, Object.create(same, { held: { value: new Map() } }) as TypeView);
+      continue;
+    }
+    for (const digest of digests) {
       const bundle = await readBundle(layout.blobs, digest, signal);
       for (const [id, files] of await unpackBundle(layout.blobs, bundle, signal)) assignments.set(id, files);
+      for (const [id, namespace] of namespacesIn(bundle.config)) namespaces.set(id, namespace);
     }
-    clusterTypes.set(channel.clusterType, { assignments, held: new Map() });
+    clusterTypes.set(channel.clusterType, { assignments, namespaces, held: new Map() });
   }
   return clusterTypes.size === 0 ? undefined : { files: new Map(), clusterTypes, isKept: () => false };
 };

@@ -176,3 +176,32 @@ test('binary files, expanding aliases and unrelated texts are reported briefly',
   expect(one?.objects[0]?.diff).toMatch(/^-binary, 3 bytes, sha256:[0-9a-f]{12}$/m);
   expect(one?.objects[2]?.diff).toBe('@@ more than 1000 lines differ @@\n');
 });
+
+test('packages that do not differ are counted by objects, also where they are read once for many namespaces', () => {
+  const shop = (namespace: string, image: string) => ({
+    'all.yaml': `${deployment('one', image, namespace)}---\n${deployment('two', 'nginx:1', namespace)}`,
+    'notes.txt': `of ${namespace}\n`,
+  });
+  const before = view({
+    edge: { shop: shop('edge-shop', 'nginx:1'), cafe: shop('edge-cafe', 'nginx:1') },
+    press: { shop: shop('press-shop', 'nginx:1'), cafe: shop('press-cafe', 'nginx:1') },
+  });
+  const after = view({
+    edge: { shop: shop('edge-shop', 'nginx:1'), cafe: shop('edge-cafe', 'nginx:2') },
+    press: { shop: shop('press-shop', 'nginx:1'), cafe: shop('press-cafe', 'nginx:1') },
+  });
+  const namesOf = (type: string) => new Map(['shop', 'cafe'].map((name) => [name, `${type}-${name}`]));
+  const named = (one: EnvironmentView): EnvironmentView => ({
+    ...one,
+    clusterTypes: new Map(
+      [...one.clusterTypes].map(([type, types]) => [type, { ...types, namespaces: namesOf(type) }]),
+    ),
+  });
+  const { clusterTypes } = compareEnvironments('dev', named(before), named(after));
+  expect(clusterTypes).toEqual(compareEnvironments('dev', before, after).clusterTypes);
+  expect(clusterTypes.map(({ counts }) => counts)).toEqual([
+    { created: 0, configured: 1, deleted: 0, unchanged: 5 },
+    { created: 0, configured: 0, deleted: 0, unchanged: 6 },
+  ]);
+  expect(clusterTypes[0]?.images).toEqual([{ image: 'nginx', from: [':1'], to: [':1', ':2'] }]);
+});
