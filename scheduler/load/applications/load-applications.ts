@@ -47,8 +47,8 @@ export type ApplicationsInput = {
   readonly charts: Charts;
 };
 
-/** Number of folders read at the same time. Those of one repository are checked out together. */
-const WIDTH = 64;
+/** Number of folders read at the same time. Those of one repository are checked out together, with the same few processes for all. */
+const WIDTH = 2048;
 
 /**
  * Reads each deployment target's files once, and renders them once for each distinct input. An application that cannot be

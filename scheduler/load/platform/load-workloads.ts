@@ -30,7 +30,7 @@ export type LoadedWorkloads = {
 };
 
 /** Number of folders read at the same time. Those of one repository are checked out together. */
-const WIDTH = 64;
+const WIDTH = 2048;
 
 /** Reads the applications' repositories. A mistake in one holds only that application. */
 export const loadWorkloads = async (

@@ -1,6 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
+
+/** Lets everything that waits for nothing else come first. */
+const waitForOthers = (): Promise<void> => setImmediate();
+
 /**
- * Runs one batch of jobs at a time. Jobs that arrive during a run are the next batch, so that many small jobs cost few runs, and a
- * single job starts without a delay.
+ * Runs one batch of jobs at a time. Jobs that arrive together, or during a run, are one batch, so that many small jobs cost few runs.
  * @param run resolves to one result for each job, in order
  */
 export const batched = <Job, Result>(
@@ -11,7 +15,7 @@ export const batched = <Job, Result>(
   let last: Promise<unknown> = Promise.resolve();
   return async (job) => {
     const at = waiting.push(job) - 1;
-    next ??= last.then(() => {
+    next ??= last.then(waitForOthers).then(() => {
       const jobs = waiting;
       waiting = [];
       next = undefined;

@@ -16,7 +16,15 @@ import {
   unreachable,
   withCache,
 } from './git-cache.ts';
-import { blobsOf, isInside, isRules, listCommit, type TreeEntry, treeName } from './list-commit.ts';
+import {
+  blobsOf,
+  entriesAt,
+  type Listing,
+  listCommit,
+  rulesAbove,
+  type TreeEntry,
+  treeName,
+} from './list-commit.ts';
 import { pruneTrees } from './prune-cache.ts';
 import { type Git, runGit, withRemote } from './run-git.ts';
 
@@ -94,10 +102,10 @@ const addTrees = async (source: Source, trees: CommitTrees, wanted: readonly Wan
   await dropStaleRepository(repository.gitDirectory, new Date());
   await prepare(git, repository);
   await fetchCommit(git, repository, commit);
-  const entries = await listCommit(git, repository, commit);
+  const listing = await listCommit(git, repository, commit);
   const folders = new Map<string, Folder>();
   for (const { path, bound } of wanted)
-    folders.set(path, toFolder(repository, commit, entries, { path, bound }));
+    folders.set(path, toFolder(repository, commit, listing, { path, bound }));
   const absent: Folder[] = [];
   for (const folder of folders.values())
     if (!(await markUsed(cacheDirectory, folder.root))) absent.push(folder);
@@ -127,11 +135,11 @@ type Folder = Wanted & {
 const toFolder = (
   { gitDirectory, cacheDirectory }: GitRepository,
   commit: string,
-  entries: readonly TreeEntry[],
+  listing: Listing,
   wanted: Wanted,
 ): Folder => {
-  const inside = entries.filter((entry) => isInside(entry, wanted.path));
-  const rules = entries.filter((entry) => isRules(entry, wanted.path));
+  const inside = entriesAt(listing, wanted.path);
+  const rules = rulesAbove(listing, wanted.path);
   const name = treeName(gitDirectory, { commit, path: wanted.path, entries: inside, rules });
   return {
     ...wanted,
@@ -170,18 +178,38 @@ const populate = async (
 
 /** No group has two folders that overlap, nor a tenant's folder beside one without limits. */
 const groupsOf = (folders: readonly Folder[]): readonly (readonly Folder[])[] => {
-  const groups: Folder[][] = [];
+  const groups: Group[] = [];
   for (const folder of folders) {
-    const fits = groups.find((group) =>
-      group.every((other) => !overlap(other.path, folder.path) && !other.bound === !folder.bound),
+    const above = foldersAbove(folder.path);
+    const fits = groups.find(
+      (group) =>
+        group.isBound === Boolean(folder.bound) &&
+        !group.above.has(folder.path) &&
+        !above.some((path) => group.paths.has(path)),
     );
-    if (fits) fits.push(folder);
-    else groups.push([folder]);
+    const group = fits ?? { isBound: Boolean(folder.bound), folders: [], paths: new Set(), above: new Set() };
+    if (!fits) groups.push(group);
+    group.folders.push(folder);
+    group.paths.add(folder.path);
+    for (const path of above) group.above.add(path);
   }
-  return groups;
+  return groups.map((group) => group.folders);
 };
 
-const overlap = (a: string, b: string): boolean => isInside({ path: a }, b) || isInside({ path: b }, a);
+type Group = {
+  readonly isBound: boolean;
+  readonly folders: Folder[];
+  readonly paths: Set<string>;
+  /** Its paths, and all folders above them. */
+  readonly above: Set<string>;
+};
+
+/** A path and all folders above it: 'a/b', 'a', '.'. */
+const foldersAbove = (path: string): readonly string[] => {
+  if (path === '.') return [path];
+  const names = path.split('/');
+  return ['.', ...names.map((_, end) => names.slice(0, end + 1).join('/'))];
+};
 
 const tryTogether = async (
   source: Source,

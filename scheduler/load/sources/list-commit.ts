@@ -12,17 +12,26 @@ export type TreeEntry = {
   readonly path: string;
 };
 
+/** The entries of a commit, as each folder finds its own without a search. */
+export type Listing = {
+  /** In the order of git, in which the entries of a folder follow it. */
+  readonly entries: readonly TreeEntry[];
+  readonly places: ReadonlyMap<string, number>;
+  /** All .sourceignore files. */
+  readonly rules: readonly TreeEntry[];
+};
+
 /** All entries of a commit, folders included. @throws FleetError SOURCE_UNREACHABLE */
 export const listCommit = async (
   git: Git,
   { gitDirectory, url }: GitRepository,
   commit: string,
-): Promise<readonly TreeEntry[]> => {
+): Promise<Listing> => {
   const command = ['--git-dir', gitDirectory, 'ls-tree', '-r', '-t', '-z', '--full-tree', commit];
   const listed = await runGit(git, command);
   if (listed.code !== 0) throw unreachable(url, listed.lastLine);
   // '<mode> <type> <id>\t<path>'
-  return listed.out
+  const entries = listed.out
     .split('\0')
     .filter((line) => line !== '')
     .map((line) => {
@@ -30,19 +39,32 @@ export const listCommit = async (
       const [mode = '', , id = ''] = line.slice(0, tab).split(' ');
       return { mode, id, path: line.slice(tab + 1) };
     });
+  return {
+    entries,
+    places: new Map(entries.map(({ path }, at) => [path, at])),
+    rules: entries.filter(
+      ({ mode, path }) => basename(path) === IGNORE && mode.startsWith('1') && mode !== SUBMODULE,
+    ),
+  };
 };
 
-/** The entry is the folder `path`, or in it. */
-export const isInside = (entry: { readonly path: string }, path: string): boolean =>
-  path === '.' || entry.path === path || entry.path.startsWith(`${path}/`);
+/** The folder or file `path` and all that is in it; empty if the commit does not have it. */
+export const entriesAt = ({ entries, places }: Listing, path: string): readonly TreeEntry[] => {
+  if (path === '.') return entries;
+  const start = places.get(path);
+  if (start === undefined) return [];
+  let end = start + 1;
+  while (entries[end]?.path.startsWith(`${path}/`)) end += 1;
+  return entries.slice(start, end);
+};
 
 const IGNORE = '.sourceignore';
 
-/** A .sourceignore file of a folder above `path`. */
-export const isRules = ({ mode, path: file }: TreeEntry, path: string): boolean => {
-  if (path === '.' || basename(file) !== IGNORE || !mode.startsWith('1') || mode === SUBMODULE) return false;
-  return file === IGNORE || path.startsWith(file.slice(0, -IGNORE.length));
-};
+/** The .sourceignore files of the folders above `path`. */
+export const rulesAbove = ({ rules }: Listing, path: string): readonly TreeEntry[] =>
+  path === '.'
+    ? []
+    : rules.filter(({ path: file }) => file === IGNORE || path.startsWith(file.slice(0, -IGNORE.length)));
 
 const SUBMODULE = '160000';
 

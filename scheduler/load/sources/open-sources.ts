@@ -5,6 +5,7 @@ import { FleetError, formatError, isFleetError, toFleetError } from '#bundles/er
 import { formatTime } from '#bundles/time';
 import type { Bound } from '../../model/limits.ts';
 import type { SourceSnapshot } from '../../model/model.ts';
+import { atMost } from './at-most.ts';
 import { batched } from './batched.ts';
 import { type CheckedOut, checkOut, type Wanted } from './check-out.ts';
 import { type FileMemory, internFiles, turnFileMemory } from './file-memory.ts';
@@ -72,17 +73,22 @@ export type SourceOptions = {
   readonly files?: FileMemory | undefined;
 };
 
+/** Number of repositories that Git works in at the same time. */
+const MAX_REPOSITORIES = 64;
+
 type GitLocation = Location & { readonly kind: 'git' };
 
 export const openSources = (options: SourceOptions): Sources => {
   if (options.files) turnFileMemory(options.files);
   const git = { env: withoutRepository(options.env), signal: options.signal };
   const repositories = new Map<string, Promise<GitRepository>>();
+  const withGit = atMost(MAX_REPOSITORIES);
   const gitFor = ({ redirects }: GitLocation) => (redirects === 'refused' ? withoutRedirects(git) : git);
   const open = (location: GitLocation): Promise<GitRepository> => {
     const { repo, redirects = 'followed' } = location;
     const key = `${redirects} ${repositoryKey(repo)}`;
-    const opened = repositories.get(key) ?? openRepository(gitFor(location), repo, options.cacheDirectory);
+    const opened =
+      repositories.get(key) ?? withGit(() => openRepository(gitFor(location), repo, options.cacheDirectory));
     repositories.set(key, opened);
     return opened;
   };
@@ -110,10 +116,19 @@ export const openSources = (options: SourceOptions): Sources => {
       return { repository, commit: known.commit };
     }
   };
+  const remembered = new Map<string, Promise<void>>();
+  /** Once, for all folders of a branch. */
+  const remember: typeof rememberCommit = (repository, revision, commit) => {
+    const key = `${repository.gitDirectory} ${refName(revision) ?? ''}`;
+    const known = remembered.get(key) ?? rememberCommit(repository, revision, commit);
+    remembered.set(key, known);
+    return known;
+  };
   const checkouts = new Map<string, (job: Checkout) => Promise<CheckedOut | FleetError>>();
   const checkoutsOf = (repo: string) => {
     const key = repositoryKey(repo);
-    const known = checkouts.get(key) ?? batched(checkOutJobs);
+    const known =
+      checkouts.get(key) ?? batched((jobs: readonly Checkout[]) => withGit(() => checkOutJobs(jobs)));
     checkouts.set(key, known);
     return known;
   };
@@ -129,7 +144,7 @@ export const openSources = (options: SourceOptions): Sources => {
     const taken = await checkoutsOf(repo)(job);
     if (taken instanceof FleetError) throw taken;
     // Only a commit that is in the cache can be a fallback.
-    if (repository.refs.size > 0) await rememberCommit(repository, location.revision, commit);
+    if (repository.refs.size > 0) await remember(repository, location.revision, commit);
     for (const submodule of taken.submodules) remark(skippedSubmodule(submodule, repo));
     return { root: taken.root, commit };
   };

@@ -3,15 +3,24 @@ import { batched } from '../../../../scheduler/load/sources/batched.ts';
 
 it('batched collects jobs during a run into the next one, and gives each job its own result', async () => {
   const runs: (readonly number[])[] = [];
+  const started = Promise.withResolvers<void>();
+  const others = Promise.withResolvers<void>();
   const double = batched(async (jobs: readonly number[]) => {
     runs.push(jobs);
-    await Promise.resolve();
+    started.resolve();
+    await others.promise;
     return jobs.map((job) => 2 * job);
   });
-  const first = double(1);
-  await Promise.resolve();
-  expect(await Promise.all([first, double(2), double(3), double(4)])).toEqual([2, 4, 6, 8]);
-  expect(runs).toEqual([[1], [2, 3, 4]]);
+  const first = Promise.all([double(1), double(2)]);
+  await started.promise;
+  const next = Promise.all([double(3), double(4), double(5)]);
+  others.resolve();
+  expect(await first).toEqual([2, 4]);
+  expect(await next).toEqual([6, 8, 10]);
+  expect(runs).toEqual([
+    [1, 2],
+    [3, 4, 5],
+  ]);
 });
 
 it('batched runs the next jobs after a failed run', async () => {
