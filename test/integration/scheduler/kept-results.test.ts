@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type GeneratedFleet, makeFleet } from '../../../bench/fleet/make-fleet.ts';
 import { digestOf } from '../../../bundles/digest.ts';
 import { formatError } from '../../../bundles/errors.ts';
@@ -232,4 +234,33 @@ test('two builds at once use one cache', async () => {
   );
   expect(both.map(saidBy)).toEqual([cold, cold]);
   expect(await resultFiles(root)).toHaveLength(SIZE.clusterTypes);
+});
+
+test('what a process that is killed was writing is found whole or not at all', async () => {
+  const root = await temporaryDirectory();
+  const script = join(import.meta.dirname, 'kept-results/keep-results.ts');
+  const { bundles } = await openPlaces(root);
+  let whole = 0;
+  for (let round = 0; round < 5; round += 1) {
+    const first = round * 1000;
+    const argv = [script, join(root, 'cache'), SECRET.toString('hex'), `${first}`];
+    const child = spawn(process.execPath, argv, { stdio: 'ignore' });
+    const ended = once(child, 'exit');
+    const has = (count: number) => async () =>
+      expect((await resultFiles(root)).length).toBeGreaterThan(count);
+    await vi.waitFor(has(whole + round + 1), { timeout: 60_000, interval: 5 });
+    child.kill('SIGKILL');
+    await ended;
+    for (let number = first; number < first + 1000; number += 1) {
+      const channel = { environment: 'prod', clusterType: `type-${number}` };
+      const found = await bundles.find(channel, digestOf(`${number}`));
+      if (found === undefined) break;
+      expect(found).toEqual({ number, text: 'x'.repeat(4_000_000) });
+      whole += 1;
+    }
+  }
+  expect(whole).toBeGreaterThan(5);
+  // Drafts count for nothing, and the next build works.
+  const loaded = await loadFleet(await makeFleet(join(root, 'fleet'), 'fleet', SIZE));
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
 });
