@@ -53,9 +53,10 @@ export const entriesAt = ({ entries, places }: Listing, path: string): readonly 
   if (path === '.') return entries;
   const start = places.get(path);
   if (start === undefined) return [];
-  let end = start + 1;
-  while (entries[end]?.path.startsWith(`${path}/`)) end += 1;
-  return entries.slice(start, end);
+  const inside = `${path}/`;
+  for (let end = start + 1; end < entries.length; end += 1)
+    if (entries[end]?.path.startsWith(inside) !== true) return entries.slice(start, end);
+  return entries.slice(start);
 };
 
 const IGNORE = '.sourceignore';

@@ -77,7 +77,7 @@ const compareTypes = (
   const oldPackages = isSameBundle ? newPackages : left.assignments;
   const assignments = keysOf(oldPackages, newPackages, left.held, right.held).flatMap((name) => {
     const [old, now] = [oldPackages.get(name), newPackages.get(name)];
-    if (old && now && !left.held.has(name) && !right.held.has(name) && hasSameFiles(old, now)) {
+    if (old && isSamePackage(name, [left, right], [old, now])) {
       const items = readAlikeItems(old, left.namespaces?.get(name), parsed);
       itemsBefore.push(...items);
       itemsAfter.push(...items);
@@ -92,7 +92,7 @@ const compareTypes = (
       all.unchanged += oldItems.size;
       return isHeldAlike(name, left, right) ? [] : [heldDiff(name, oldItems.size, right.held.get(name))];
     }
-    const newItems = old && now && hasSameFiles(old, now) ? oldItems : readItems(now ?? NO_FILES, parsed);
+    const newItems = hasSameFiles(old, now) ? oldItems : readItems(now ?? NO_FILES, parsed);
     itemsAfter.push(...newItems.values());
     const healed = left.held.has(name) && now !== undefined;
     const diff = compareAssignment(name, [old, now], [oldItems, newItems], healed);
@@ -133,9 +133,17 @@ const compareAssignment = (
 const isHeldAlike = (name: string, before: TypeView, after: TypeView): boolean =>
   before.held.has(name) && before.held.get(name)?.message === after.held.get(name)?.message;
 
-const hasSameFiles = (before: Files, after: Files): boolean =>
-  before === after ||
-  (before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes)));
+const isSamePackage = (
+  name: string,
+  types: readonly TypeView[],
+  [old, now]: readonly [Files | undefined, Files | undefined],
+): boolean => !types.some(({ held }) => held.has(name)) && hasSameFiles(old, now);
+
+const hasSameFiles = (before: Files | undefined, after: Files | undefined): boolean => {
+  if (!before || !after) return false;
+  if (before === after) return true;
+  return before.size === after.size && [...before].every(([path, bytes]) => after.get(path)?.equals(bytes));
+};
 
 const heldDiff = (assignment: string, unchanged: number, error: FleetError | undefined): AssignmentDiff => ({
   assignment,
