@@ -137,4 +137,11 @@ export const INSIDER: readonly AttackRow[] = [
     'several commands open a new database, or one of an earlier version, at the same moment; or the one that migrates it is killed in the middle',
     'ACCEPT',
   ),
+  rowOf(
+    'I22',
+    'planted result in the cache',
+    'a process of another user or job writes a result into the cache of a build, of its own, of other inputs or of another key, or changes or cuts one short, so that a bundle that nobody built is signed',
+    'ACCEPT; the result counts as none, and the bundle is built ([kept results](security.md#kept-results))',
+    [['ACCEPT']],
+  ),
 ];

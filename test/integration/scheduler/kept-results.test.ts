@@ -15,6 +15,7 @@ import type { KeptPlaces } from '../../../scheduler/assemble/kept/recall-bundle.
 import { buildLoaded } from '../../../scheduler/build/pipeline.ts';
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
 import { LONG } from '../../harness/run/long.ts';
+import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
 
 const SIZE = { workloads: 3, clusterTypes: 2, configs: 11, share: 1 };
@@ -161,7 +162,7 @@ test.each<[string, (text: string) => string]>([
   ['has a changed byte', (text) => text.replace('"manifest"', '"Manifest"')],
   ['has another code', (text) => `${'0'.repeat(64)}${text.slice(64)}`],
   ['has no code', (text) => text.slice(65)],
-])('a kept result that %s is not used, and is replaced', async (_, damage) => {
+])('I22: a kept result that %s is not used, and is replaced', async (_, damage) => {
   const { root, loaded, places, cold } = await setup();
   const before = new Map<string, string>();
   for (const file of await resultFiles(root)) {
@@ -172,9 +173,10 @@ test.each<[string, (text: string) => string]>([
   expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
   expect(found()).toBe(0);
   for (const [file, text] of before) expect(await readFile(file, 'utf8')).toBe(text);
+  expect(await verdict(() => buildIt(loaded, counted))).toBe('ACCEPT');
 });
 
-test('a result under the name of other inputs is not used', async () => {
+test('I22: a result under the name of other inputs is not used', async () => {
   const { root, fleet, loaded, places } = await setup();
   const [one] = (await resultFiles(root)).map((file) => readFile(file, 'utf8'));
   const foreign = await one;
@@ -186,13 +188,15 @@ test('a result under the name of other inputs is not used', async () => {
   expect(saidBy(await buildIt(changed, counted))).toEqual(cold);
   expect(found()).toBe(0);
   expect(saidBy(await buildIt(loaded, places)).bundles.length).toBe(SIZE.clusterTypes);
+  expect(await verdict(() => buildIt(changed, counted))).toBe('ACCEPT');
 });
 
-test('a result that another bundle key made is not used', async () => {
+test('I22: a result that another bundle key made is not used', async () => {
   const { root, loaded, cold } = await setup();
   const { places, found } = counting(await openPlaces(root, Buffer.alloc(32, 8)));
   expect(saidBy(await buildIt(loaded, places))).toEqual(cold);
   expect(found()).toBe(0);
+  expect(await verdict(() => buildIt(loaded, places))).toBe('ACCEPT');
 });
 
 test('a bundle whose blobs are missing or damaged in the layout is built again', async () => {
