@@ -1,19 +1,16 @@
 /**
- * `npm run bench apply-objects`: 1,000 objects, in ten packages and in fifty, onto an API server: cold, and again when nothing has
- * changed; the bundled agent beside `kubectl apply --server-side`, in turn in the same run, whole processes. The agent verifies a
- * medium, journals, dry-runs, waits for health and reports meanwhile; kubectl does not. FLEET_BENCH_ROUNDS (5).
+ * `npm run bench apply-objects`: 1,000 objects, in ten packages and in fifty, onto an API server: cold, with one object changed, and again
+ * when nothing has changed; the bundled agent beside `kubectl apply --server-side`, in turn in the same run, whole processes. The agent
+ * verifies a medium, journals, dry-runs, waits for health and reports meanwhile; kubectl does not. FLEET_BENCH_ROUNDS (5).
  */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
-import { digestOf, hexOf } from '../bundles/digest.ts';
-import { createCertifiedFleet, startHubServer } from '../test/agent/hub-server.ts';
 import { bundleAgent } from '../test/harness/run/bundle-agent.ts';
 import { startOwnCluster } from '../test/harness/kubernetes/own-cluster.ts';
 import { kubectlOf } from '../test/harness/parts/kube.ts';
-import { packKubernetesBundle } from '../test/harness/fleets/kubernetes-bundle.ts';
-import { writeTestMedium } from '../test/harness/fleets/signed-medium.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
+import { withAgentOnCluster } from './apply-objects/agent-on-cluster.ts';
 import { gatherPart } from './gather-part.ts';
 import { FIFTY, type Shape, TEN, thousandObjects } from './idle-agent/packages.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
@@ -30,64 +27,58 @@ await using cluster = await startOwnCluster({ kube, kwok });
 type Run = { readonly round: number; readonly shape: Shape };
 const prefixOf = (tool: string, { round, shape }: Run): string => `${tool}-${shape.packages}-${round}`;
 
-const kubectl = async (which: Run): Promise<readonly [Measured, Measured]> => {
-  const file = join(folder.path, `${prefixOf('kubectl', which)}.yaml`);
-  await writeFile(
-    file,
-    Object.values(thousandObjects(prefixOf('kubectl', which), which.shape)).join('\n---\n'),
+/** Cold, one object changed, nothing changed. */
+const WHAT = ['cold', 'one object changed', 'nothing changed'] as const;
+type Three = readonly [Measured, Measured, Measured];
+
+/** Another value in one ConfigMap of one package. */
+const withChange = (packages: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(packages).map(([name, text], index) => [
+      name,
+      index === 0 ? text.replace('number = ', 'changed = ') : text,
+    ]),
   );
+
+const kubectl = async (which: Run): Promise<Three> => {
+  const file = join(folder.path, `${prefixOf('kubectl', which)}.yaml`);
   const argv = [kubectlOf(kube), '--kubeconfig', cluster.kubeconfig, 'apply', '--server-side', '-f', file];
-  return [await measure(argv), await measure(argv)];
+  const packages = thousandObjects(prefixOf('kubectl', which), which.shape);
+  const apply = async (given: Readonly<Record<string, string>>): Promise<Measured> => {
+    await writeFile(file, Object.values(given).join('\n---\n'));
+    return measure(argv);
+  };
+  return [await apply(packages), await apply(withChange(packages)), await apply(withChange(packages))];
 };
 
-/** Enrols the agent and imports its medium, before the measurement. */
-const agent = async (which: Run): Promise<readonly [Measured, Measured]> => {
+/** Enrols the agent before the measurement. */
+const agent = (which: Run): Promise<Three> => {
   const home = join(folder.path, prefixOf('agent', which));
-  await mkdir(home);
-  const fleet = await createCertifiedFleet();
-  await using hub = await startHubServer(fleet, home);
-  const token = join(home, 'token');
-  await writeFile(token, 'token-1\n');
-  const env = {
-    FLEET_AGENT_STATE: join(home, 'state'),
-    FLEET_AGENT_HUB: hub.url,
-    FLEET_AGENT_TARGETS: 'kubernetes',
-    FLEET_AGENT_KUBECONFIG: cluster.kubeconfig,
-    NODE_OPTIONS: '--max-semi-space-size=2',
-  };
-  const run = (words: readonly string[]): Promise<Measured> =>
-    measure([process.execPath, program, ...words], { env });
-  await run([
-    'enroll',
-    '--site=plant-7',
-    '--name=kiosk-1',
-    '--channel=prod/factory-host',
-    `--token-file=${token}`,
-    `--root-sha256=${hexOf(digestOf(fleet.roots[0] ?? ''))}`,
-  ]);
-  const bundle = packKubernetesBundle(fleet, thousandObjects(prefixOf('agent', which), which.shape));
-  const medium = await writeTestMedium(join(home, 'medium'), fleet, { release: { version: 1, bundle } });
-  return [await run(['import', medium]), await run(['run', '--once'])];
+  return withAgentOnCluster({ program, kubeconfig: cluster.kubeconfig, home }, async ({ release, run }) => {
+    const packages = thousandObjects(prefixOf('agent', which), which.shape);
+    return [
+      await run('import', await release(packages)),
+      await run('import', await release(withChange(packages))),
+      await run('run', '--once'),
+    ];
+  });
 };
 
 const TOOLS = { kubectl, 'fleet-agent': agent } as const;
 const SHAPES = [TEN, FIFTY];
 
 const rowsOf = async (shape: Shape): Promise<readonly (readonly string[])[]> => {
-  const cold: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
-  const again: Record<string, Measured[]> = { kubectl: [], 'fleet-agent': [] };
-  for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, apply] of Object.entries(TOOLS)) {
-      const [first, second] = await apply({ round, shape });
-      cold[name]?.push(first);
-      again[name]?.push(second);
-    }
-  }
-  return Object.entries({ cold, 'nothing changed': again }).flatMap(([what, runs]) =>
+  const runs: Record<string, Three[]> = { kubectl: [], 'fleet-agent': [] };
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [name, apply] of Object.entries(TOOLS)) runs[name]?.push(await apply({ round, shape }));
+  return WHAT.flatMap((what, index) =>
     Object.entries(runs).map(([name, list]) => {
-      const { wallSeconds, cpuSeconds, peakMiB } = medianOf(list);
+      const measured = list.map((three) => three[index] as Measured);
+      const { wallSeconds, cpuSeconds, peakMiB } = medianOf(measured);
       const ratio = median(
-        list.map((run, round) => run.wallSeconds / (runs['kubectl']?.[round]?.wallSeconds ?? Number.NaN)),
+        measured.map(
+          (one, round) => one.wallSeconds / (runs['kubectl']?.[round]?.[index]?.wallSeconds ?? Number.NaN),
+        ),
       );
       const figures = [wallSeconds, ratio, cpuSeconds, peakMiB].map(figure);
       return [`${what}, ${shape.packages} packages`, name, ...figures];

@@ -33,13 +33,15 @@ export type ApplyDetail = {
 export type RemovalDetail = {
   readonly apiVersion: string;
   readonly uid: string;
+  /** resourceVersion at the time of the plan, if the object may be deleted in that version without another read. */
+  readonly resourceVersion?: string;
   /** The owner mark that the object must have; otherwise the step leaves it alone. */
   readonly assignment: string;
   /** OwnedState. */
   readonly by?: string;
 };
 
-export type PutBackDetail = Omit<RemovalDetail, 'uid'> & { readonly copy: Digest };
+export type PutBackDetail = Omit<RemovalDetail, 'uid' | 'resourceVersion'> & { readonly copy: Digest };
 
 /** All kinds of steps of this target. 'note' is listed and does nothing. Steps never hold content. */
 export type KubernetesStep =

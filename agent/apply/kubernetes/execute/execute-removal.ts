@@ -14,20 +14,47 @@ const MAX_WAIT_MS = 35_000;
 
 /**
  * Deletes the planned object if it still has our mark, and waits until it is gone. Only then it is removed from the inventory
- * (checklist I1, I3). An object held by a finalizer is not a failure: its state says `leaving`, and a later step continues.
+ * (checklist I1, I3). An object held by a finalizer is not a failure: its state says `leaving`, and a later step continues. An object that
+ * nobody has written since the plan costs one request: the server compares the version.
  * @throws FleetError API_*
  */
 export const executeRemoval = async (
-  { fleet, stepTimeoutMs }: KubernetesTargetOptions,
+  options: KubernetesTargetOptions,
   api: KubernetesApi,
-  { key, outcome, reason }: Step,
-  { apiVersion, uid, assignment }: RemovalDetail,
+  step: Step,
+  detail: RemovalDetail,
   signal: AbortSignal,
 ): Promise<StepResult> => {
+  const { uid, resourceVersion } = detail;
+  if (resourceVersion === undefined) return removeAsRead(options, api, step, detail, signal);
+  const ref = refOf(step.key, detail.apiVersion);
+  const answer = await api.remove(ref, { uid, resourceVersion, propagation: 'Background' }, signal);
+  switch (answer) {
+    case 'gone':
+    case 'deleted':
+      return removed(step);
+    case 'deleting':
+      return awaitRemoval(options, api, { step, detail, begun: false }, signal);
+    case 'other':
+      return removeAsRead(options, api, step, detail, signal);
+  }
+};
+
+const removed = ({ key, outcome, reason }: Step): StepResult => ({ key, outcome, reason });
+
+const removeAsRead = async (
+  options: KubernetesTargetOptions,
+  api: KubernetesApi,
+  step: Step,
+  detail: RemovalDetail,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const { key } = step;
+  const { apiVersion, uid, assignment } = detail;
   const ref = refOf(key, apiVersion);
-  const owner = { fleet, assignment };
+  const owner = { fleet: options.fleet, assignment };
   const live = await api.read(ref, signal);
-  if (!live) return { key, outcome, reason };
+  if (!live) return removed(step);
   if (live.metadata.uid !== uid)
     return { key, outcome: 'skipped', reason: 'another object has its name now: it stays' };
   if (!isOwner(live, owner, uid))
@@ -50,12 +77,27 @@ export const executeRemoval = async (
     }
     await api.remove(ref, { uid, propagation: 'Background' }, signal);
   }
-  // An earlier step requested the deletion and has waited for it.
+  return awaitRemoval(options, api, { step, detail, begun }, signal);
+};
+
+type Removing = {
+  readonly step: Step;
+  readonly detail: RemovalDetail;
+  /** True if an earlier step requested the deletion. */
+  readonly begun: boolean;
+};
+
+const awaitRemoval = async (
+  { stepTimeoutMs }: KubernetesTargetOptions,
+  api: KubernetesApi,
+  { step, detail: { apiVersion, uid }, begun }: Removing,
+  signal: AbortSignal,
+): Promise<StepResult> => {
+  const { key } = step;
+  // An earlier step has waited for it.
   const waitMs = begun ? 0 : Math.min(stepTimeoutMs, MAX_WAIT_MS);
-  const leaving = await awaitGone(api, ref, uid, waitMs, signal);
-  return leaving
-    ? { key, outcome: 'skipped', reason: leaving.message, state: { leaving } }
-    : { key, outcome, reason };
+  const leaving = await awaitGone(api, refOf(key, apiVersion), uid, waitMs, signal);
+  return leaving ? { key, outcome: 'skipped', reason: leaving.message, state: { leaving } } : removed(step);
 };
 
 /** Removes our marks from an object that stays (checklist I6). */

@@ -1,5 +1,5 @@
 import { type FleetError, isFleetError } from '#bundles/errors';
-import type { KubernetesApi, LiveObject, ObjectRef } from '../api/kubernetes-api.ts';
+import type { KubernetesApi, LiveObject, ObjectRef, TypeRef } from '../api/kubernetes-api.ts';
 import { groupOf, keyOf } from '../desired/object-key.ts';
 import { inParallel } from '../api/in-parallel.ts';
 
@@ -8,17 +8,23 @@ const LIST_FROM = 5;
 
 const UNREAD: ReadonlySet<string> = new Set(['WEBHOOK_UNREACHABLE', 'API_FAILED']);
 
+export type ReadOptions = {
+  /** Receives objects that cannot be read because a webhook or API service behind them does not answer; without it that is an error. */
+  readonly onUnread?: (key: string, error: FleetError) => void;
+  /** Kinds of which a list needs to have the metadata alone. Default: none. */
+  readonly metadataOnly?: (type: TypeRef) => boolean;
+};
+
 /**
  * Reads the live objects of references; missing objects are not in the map. Many of one kind and namespace are read by one list, Secrets
  * always one by one, so that the agent never reads secrets of other teams.
- * @param onUnread receives objects that cannot be read because a webhook or API service behind them does not answer; without it that is an error
  * @throws FleetError API_*, ABORTED
  */
 export const readLive = async (
   api: KubernetesApi,
   refs: readonly ObjectRef[],
   signal: AbortSignal,
-  onUnread?: (key: string, error: FleetError) => void,
+  { onUnread, metadataOnly = () => false }: ReadOptions = {},
 ): Promise<ReadonlyMap<string, LiveObject>> => {
   const places = Map.groupBy(refs, ({ apiVersion, kind, namespace = '' }) =>
     JSON.stringify([apiVersion, kind, namespace]),
@@ -46,7 +52,8 @@ export const readLive = async (
     return [
       orUnread(of, async () => {
         const keep = (live: LiveObject) => (names.has(live.metadata.name) ? live : undefined);
-        return (await api.list(first, { namespace: first.namespace, keep }, signal)).items;
+        const options = { namespace: first.namespace, keep, metadataOnly: metadataOnly(first) };
+        return (await api.list(first, options, signal)).items;
       }),
     ];
   });

@@ -62,7 +62,7 @@ export const openPlan = async ({
   const live =
     owned.length === 0
       ? await readLiveOfNew(api, compared, signal)
-      : await readLive(api, compared, signal, (key, error) => unread.set(key, error));
+      : await readLive(api, compared, signal, { onUnread: (key, error) => unread.set(key, error) });
   return {
     options,
     api,

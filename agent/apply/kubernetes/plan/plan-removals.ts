@@ -35,7 +35,10 @@ export const planRemovals = async (context: PlanContext): Promise<readonly Step[
     if (ref) found.push({ ...ref, namespace: ref.namespace, key, group: groupOf(ref.apiVersion), own });
   }
   const unread = new Map<string, FleetError>();
-  const alive = await readLive(api, found, signal, (key, error) => unread.set(key, error));
+  const alive = await readLive(api, found, signal, {
+    onUnread: (key, error) => unread.set(key, error),
+    metadataOnly: ({ apiVersion, kind }) => !isHolder({ group: groupOf(apiVersion), kind }),
+  });
   const kept = new Set((wanted?.objects ?? []).flatMap(({ key }) => live.get(key)?.metadata.uid ?? []));
   const last = inKindOrder(found)
     .toReversed()
@@ -44,8 +47,9 @@ export const planRemovals = async (context: PlanContext): Promise<readonly Step[
     const error = unread.get(one.key);
     return error ? planUnread(context, one, error) : planRemoval(context, one, alive.get(one.key), kept);
   });
+  const served = new Set(found.map(({ key }) => key));
   const gone = leaving
-    .filter(([key]) => !found.some((one) => one.key === key))
+    .filter(([key]) => !served.has(key))
     .map(([key]) => note(key, 'unchanged', 'the cluster no longer has its kind', groupOfRemoval(0, 0)));
   return [...steps, ...gone];
 };
@@ -94,7 +98,10 @@ const planRemoval = async (
     return toStep(key, 'skipped', reason, { kind: 'detach', detail }, group);
   }
   const reason = context.wanted ? 'no longer in the package' : 'the package goes';
-  return toStep(key, 'deleted', reason, { kind: 'remove', detail }, group);
+  // What holds others may have got content since; what is being deleted already has been waited for.
+  const isPlain = !isHolder(one) && live.metadata.deletionTimestamp === undefined;
+  const known = defined({ resourceVersion: isPlain ? live.metadata.resourceVersion : undefined });
+  return toStep(key, 'deleted', reason, { kind: 'remove', detail: { ...detail, ...known } }, group);
 };
 
 /** An object without a mark is restored already, or was never written. */

@@ -201,6 +201,39 @@ export const stepsOnCluster = (cluster: () => OwnCluster): void => {
       expect([await mapsNamed('tenth-'), await mapsNamed('wide-')]).toEqual([3, 0]);
     });
 
+    it.concurrent('delete an object that nobody changed by one request, and look again at one that somebody did', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const named = (count: number) =>
+        pack('plain', Array.from({ length: count }, (_, index) => configMap(`plain-${index}`)).join(''));
+      await site.release([named(8)]);
+      const { target: real } = { target: site.agent.targets[0] as Target };
+      const changing: Target = {
+        ...real,
+        plan: async (...given) => {
+          const plan = await real.plan(...given);
+          // Between the plan and its steps.
+          await cluster().request('PATCH', `${maps}/plain-1`, { data: { more: 'by hand' } });
+          await cluster().request('PATCH', `${maps}/plain-2`, {
+            metadata: { annotations: { 'fleet-ferry/assignment': null, 'fleet-ferry/fleet': null } },
+          });
+          return plan;
+        },
+      };
+      const begin = (await cluster().readAudit()).length;
+      Object.assign(site.agent, { targets: [changing] });
+      await site.release([named(1)]);
+      for (const [index, isLeft] of [true, false, true, false].entries())
+        expect(await isThere(`${maps}/plain-${index}`), `plain-${index}`).toBe(isLeft);
+      const asked = (await cluster().readAudit())
+        .slice(begin)
+        .filter(({ userAgent = '' }) => userAgent.startsWith('fleet-agent'))
+        .filter(({ objectRef }) => /^plain-[3-7]$/.test(objectRef?.name ?? ''))
+        .map(({ verb, objectRef }) => `${verb} ${objectRef?.name}`);
+      expect(asked.toSorted()).toEqual([3, 4, 5, 6, 7].map((index) => `delete plain-${index}`));
+    });
+
     it.concurrent('that a finalizer holds continue with the command in their message, also after a hold', async ({
       expect,
     }) => {
