@@ -36,6 +36,21 @@ const senderFor = (
   credentials = async () => ({ tls: {}, headers: {} }),
 ) => createSender({ server, credentials }, { patienceMs, requestMs: 5000 });
 
+it('a sender keeps its connections when it deletes objects one after the other', async () => {
+  const ports = new Set<number | undefined>();
+  await using server = await serve((request, response) => {
+    ports.add(request.socket.remotePort);
+    request.resume().on('end', () => response.end('{}'));
+  });
+  const sender = senderFor(server.origin, 1000);
+  for (let count = 0; count < 20; count++)
+    await sender.send({ ...GET, method: 'DELETE', body: '{"kind":"DeleteOptions"}' }, signal);
+  await sender.close();
+  expect(server.asked).toHaveLength(20);
+  // A second one may open before the first is seen to be free.
+  expect(ports.size).toBeLessThan(10);
+});
+
 describe('a kind that the discovery of an API server lacks', () => {
   const LATE = { apiVersion: 'late.example/v1', kind: 'Late' };
   const group = {

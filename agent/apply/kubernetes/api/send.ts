@@ -158,6 +158,8 @@ export const createSender = (access: ClusterAccess, { patienceMs, requestMs }: R
         body,
         bodyTimeout,
         signal,
+        // Otherwise undici closes the connection behind each DELETE with a body.
+        reset: false,
       }),
     );
   };
