@@ -5,11 +5,11 @@
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { bundleAgent } from '../test/harness/run/bundle-agent.ts';
+import { enrolOnCluster } from '../test/e2e/reliability/agent-on-cluster.ts';
 import { startOwnCluster } from '../test/harness/kubernetes/own-cluster.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
-import { withAgentOnCluster } from './apply-objects/agent-on-cluster.ts';
 import { gatherPart } from './gather-part.ts';
-import type { Measured } from './measure.ts';
+import { type Measured, measure } from './measure.ts';
 import { figure, formatTable } from './table.ts';
 
 const OBJECTS = Number(process.env['FLEET_BENCH_OBJECTS'] ?? 10_000);
@@ -39,28 +39,28 @@ const left = async (): Promise<number> => {
 };
 
 const other = { other: mapsIn('other', 1) };
-const rows = await withAgentOnCluster(
-  { program, kubeconfig: cluster.kubeconfig, home: join(folder.path, 'agent') },
-  async ({ release, run }): Promise<readonly (readonly string[])[]> => {
-    const measured: (readonly [string, Measured])[] = [];
-    const many = { ...other, large: mapsIn('large', OBJECTS) };
-    measured.push(['created', await run('import', await release(many))]);
-    measured.push(['looked at', await run('run', '--once')]);
-    const changed = { ...other, large: mapsIn('large', OBJECTS, 'two') };
-    measured.push(['one changed', await run('import', await release(changed))]);
-    // All but the namespace: a removal of a namespace deletes what is in it.
-    const few = { ...other, large: mapsIn('large', 1, 'two') };
-    // Ends with an error: so many removals wait for a confirmation.
-    await run('import', await release(few)).catch(() => {});
-    measured.push(['all but one removed', await run('prune')]);
-    const count = await left();
-    if (count > 2) throw new Error(`${count} objects are left`);
-    return measured.map(([what, { wallSeconds, cpuSeconds, peakMiB }]) => [
-      what,
-      ...[wallSeconds, cpuSeconds, peakMiB].map(figure),
-    ]);
-  },
-);
+await using agent = await enrolOnCluster({
+  program,
+  kubeconfig: cluster.kubeconfig,
+  home: join(folder.path, 'agent'),
+});
+const run = (...words: string[]): Promise<Measured> =>
+  measure([process.execPath, program, ...words], { env: agent.env });
+
+const measured: (readonly [string, Measured])[] = [];
+const of = (count: number, text: string) => ({ ...other, large: mapsIn('large', count, text) });
+measured.push(['created', await run('import', await agent.release(of(OBJECTS, 'one')))]);
+measured.push(['looked at', await run('run', '--once')]);
+measured.push(['one changed', await run('import', await agent.release(of(OBJECTS, 'two')))]);
+// All but one, and not the namespace, whose deletion would delete what is in it. So many removals wait for a confirmation, with an error.
+await run('import', await agent.release(of(1, 'two'))).catch(() => {});
+measured.push(['all but one removed', await run('prune')]);
+const count = await left();
+if (count > 2) throw new Error(`${count} objects are left`);
+const rows = measured.map(([what, { wallSeconds, cpuSeconds, peakMiB }]) => [
+  what,
+  ...[wallSeconds, cpuSeconds, peakMiB].map(figure),
+]);
 process.stdout.write(
   `\n${OBJECTS} ConfigMaps in one package, load ${loadavg()[0]?.toFixed(1)} at the end.\n\n${formatTable(
     ['what', 'wall s', 'cpu s', 'peak MiB'],

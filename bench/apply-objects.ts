@@ -8,9 +8,9 @@ import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { bundleAgent } from '../test/harness/run/bundle-agent.ts';
 import { startOwnCluster } from '../test/harness/kubernetes/own-cluster.ts';
+import { enrolOnCluster } from '../test/e2e/reliability/agent-on-cluster.ts';
 import { kubectlOf } from '../test/harness/parts/kube.ts';
 import { temporaryDirectory } from '../test/harness/run/temporary-directory.ts';
-import { withAgentOnCluster } from './apply-objects/agent-on-cluster.ts';
 import { gatherPart } from './gather-part.ts';
 import { FIFTY, type Shape, TEN, thousandObjects } from './idle-agent/packages.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
@@ -52,16 +52,17 @@ const kubectl = async (which: Run): Promise<Three> => {
 };
 
 /** Enrols the agent before the measurement. */
-const agent = (which: Run): Promise<Three> => {
+const agent = async (which: Run): Promise<Three> => {
   const home = join(folder.path, prefixOf('agent', which));
-  return withAgentOnCluster({ program, kubeconfig: cluster.kubeconfig, home }, async ({ release, run }) => {
-    const packages = thousandObjects(prefixOf('agent', which), which.shape);
-    return [
-      await run('import', await release(packages)),
-      await run('import', await release(withChange(packages))),
-      await run('run', '--once'),
-    ];
-  });
+  await using enrolled = await enrolOnCluster({ program, kubeconfig: cluster.kubeconfig, home });
+  const run = (...words: string[]): Promise<Measured> =>
+    measure([process.execPath, program, ...words], { env: enrolled.env });
+  const packages = thousandObjects(prefixOf('agent', which), which.shape);
+  return [
+    await run('import', await enrolled.release(packages)),
+    await run('import', await enrolled.release(withChange(packages))),
+    await run('run', '--once'),
+  ];
 };
 
 const TOOLS = { kubectl, 'fleet-agent': agent } as const;
