@@ -2,7 +2,7 @@ import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 import { ADOPTS } from './adopt.ts';
 import { ADOPT, CONFLICTS, DRIFT, IGNORE, TIMEOUT, TIMEOUT_FORM } from './marks.ts';
-import { HOOK } from './order-of.ts';
+import { HOOK, HOOK_DELETE } from './order-of.ts';
 import { asText } from './words.ts';
 
 /** Allowed values of the annotations whose invalid values `policyOf` would silently replace by the default. */
@@ -11,11 +11,13 @@ const RULES: Readonly<Record<string, readonly string[] | RegExp>> = {
   [CONFLICTS]: ['force', 'report'],
   [DRIFT]: ['correct', 'report', 'ignore'],
   [HOOK]: ['before', 'after'],
+  [HOOK_DELETE]: /^(?:before|succeeded)(?:,\s*(?:before|succeeded))*$/,
   [IGNORE]: /^\/[^,]+(?:,\s*\/[^,]+)*$/,
   [TIMEOUT]: TIMEOUT_FORM,
 };
 
 const FORMS: Readonly<Record<string, string>> = {
+  [HOOK_DELETE]: 'Write before (the default), or succeeded',
   [IGNORE]: 'Write JSON pointers with commas between them: /spec/replicas,/data/key',
   [TIMEOUT]: 'Write a number and s, m or h: 20m',
 };

@@ -9,6 +9,8 @@ export type ObjectOrder = {
   readonly dependsOn: readonly string[];
   /** True for a Job or Pod that runs once with each version of the package. */
   readonly isHook: boolean;
+  /** True for a hook whose object the agent deletes once it is complete. */
+  readonly isDeletedAfter: boolean;
 };
 
 /** Hooks before, all other objects, hooks after; in their order. */
@@ -18,6 +20,9 @@ type Phase = (typeof PHASES)[number];
 type Annotations = Readonly<Record<string, unknown>>;
 
 export const HOOK = 'fleet-ferry/hook';
+export const HOOK_DELETE = 'fleet-ferry/hook-delete';
+/** Ours, and those of Helm and Argo CD in a hook of ours. */
+const DELETES = [HOOK_DELETE, 'helm.sh/hook-delete-policy', 'argocd.argoproj.io/hook-delete-policy'];
 const WAVES = ['fleet-ferry/wave', 'argocd.argoproj.io/sync-wave'];
 const DEPENDS_ON = ['fleet-ferry/depends-on', 'config.kubernetes.io/depends-on'];
 
@@ -45,5 +50,13 @@ export const orderOf = (annotations: Annotations): ObjectOrder => {
     wave: asText(wave).trim(),
     dependsOn: listIn(asText(needed)),
     isHook: phase !== 'main' && own !== undefined,
+    isDeletedAfter: isDeletedAfter(annotations),
   };
 };
+
+/** 'hook-succeeded' of Helm and 'HookSucceeded' of Argo CD mean the same. */
+const isDeletedAfter = (annotations: Annotations): boolean =>
+  isWord(
+    DELETES.map((key) => annotations[key]).find((value) => value !== undefined),
+    /^(?:hook-?)?succeeded$/,
+  );

@@ -4,6 +4,8 @@ import { describeFailedChecks } from '../../../store/outbox/record-checks.ts';
 import type { KubernetesApi } from '../api/kubernetes-api.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
 import { currentAsApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';
+import type { Owner } from '../desired/marks.ts';
+import { deleteHooks } from './delete-hooks.ts';
 import { settleKubernetes } from '../health/settle-kubernetes.ts';
 
 type Waiting = {
@@ -11,6 +13,7 @@ type Waiting = {
   readonly desired: DesiredPackage;
   /** The objects to wait for, of `desired`. */
   readonly objects: readonly WantedObject[];
+  readonly owner: Owner;
   readonly timeoutMs: number;
 };
 
@@ -20,11 +23,12 @@ type Waiting = {
  */
 export const executeAwait = async (
   api: KubernetesApi,
-  { step, desired, objects, timeoutMs }: Waiting,
+  { step, desired, objects, owner, timeoutMs }: Waiting,
   signal: AbortSignal,
 ): Promise<StepResult> => {
   const noted = { current: currentAsApplied(desired), changed: versionsAsApplied(desired) };
   const checks = await settleKubernetes(api, objects, timeoutMs, signal, noted);
+  await deleteHooks(api, objects, owner, signal);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length === 0) return { key: step.key, outcome: 'unchanged', reason: step.reason };
   throw new FleetError(

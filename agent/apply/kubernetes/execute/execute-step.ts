@@ -31,7 +31,9 @@ export const executeStep = async (
       if (!desired) return { key: step.key, outcome: 'unchanged', reason: step.reason };
       const { byKey } = await resolveWanted(api, options.fleet, desired, signal);
       const objects = own.detail.keys.flatMap((key) => byKey.get(key) ?? []);
-      return executeAwait(api, { step, desired, objects, timeoutMs: options.healthTimeoutMs }, signal);
+      const owner = { fleet: options.fleet, assignment: desired.assignment };
+      const timeoutMs = options.healthTimeoutMs;
+      return executeAwait(api, { step, desired, objects, owner, timeoutMs }, signal);
     }
     case 'remove':
       return executeRemoval(options, api, step, own.detail, signal);

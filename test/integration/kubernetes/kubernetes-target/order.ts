@@ -177,5 +177,48 @@ export const orderOnCluster = (cluster: () => OwnCluster): void => {
       const second = [await uidOf('migrate'), await uidOf('report')];
       expect(second.every((uid, index) => uid !== undefined && uid !== first[index])).toBe(true);
     });
+
+    it.concurrent('deletes a complete hook whose author wants that, and runs it again with the next version only', async ({
+      expect,
+    }) => {
+      await using site = await createSite(target());
+      const gone = { 'fleet-ferry/hook-delete': 'succeeded' };
+      const all = (text: string) =>
+        pack(
+          'brief-hooks',
+          [
+            hook('brief-after', { 'fleet-ferry/hook': 'after', ...gone }),
+            map('brief-hooked', {}, text),
+            hook('brief-before', { 'fleet-ferry/hook': 'before', ...gone }),
+          ].join(''),
+        );
+      const begin = (await cluster().readAudit()).length;
+      const made = async (name: string): Promise<number> =>
+        (await cluster().readAudit()).slice(begin).filter(({ verb, objectRef, requestURI }) => {
+          const isTrial = requestURI.includes('dryRun');
+          return (
+            verb === 'patch' && objectRef?.name === name && objectRef.subresource === undefined && !isTrial
+          );
+        }).length;
+      for (const [index, text] of ['one', 'two'].entries()) {
+        const [result] = await site.release([all(text)]);
+        expect(result?.outcome).toBe(index === 0 ? 'created' : 'configured');
+        for (const name of ['brief-before', 'brief-after']) {
+          expect(await uidOf(name)).toBeUndefined();
+          expect(await made(name)).toBe(index + 1);
+        }
+        expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+        await reconcile(site.agent);
+        expect(await made('brief-before')).toBe(index + 1);
+      }
+    });
+
+    it.concurrent('refuses a delete policy of a hook that it does not know', async ({ expect }) => {
+      await using site = await createSite(target());
+      const never = hook('never', { 'fleet-ferry/hook': 'before', 'fleet-ferry/hook-delete': 'failed' });
+      expect(await site.release([pack('never-hook', never)])).toMatchObject([
+        { code: 'OBJECT_INVALID', message: expect.stringContaining('fleet-ferry/hook-delete: "failed"') },
+      ]);
+    });
   });
 };
