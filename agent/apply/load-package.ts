@@ -4,7 +4,7 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
-import type { BundleAssignment } from '#bundles/formats/bundle/config';
+import type { BundleAssignment, BundleConfig, ObjectRule } from '#bundles/formats/bundle/config';
 import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readIdentity } from '../store/identity.ts';
@@ -52,10 +52,16 @@ export const loadPackage = async (
     secrets: opened.secrets,
     bounds: boundsOf(known),
     rules: known?.rules,
+    objectRules: objectRulesOf(bundle.config, known),
     tenant: tenantOf(known, bundle.config.assignments),
     siteInputs,
   });
 };
+
+const objectRulesOf = (
+  { objectRules = [] }: BundleConfig,
+  known: BundleAssignment | undefined,
+): readonly ObjectRule[] | undefined => known?.rules?.objects?.flatMap((index) => objectRules[index] ?? []);
 
 const tenantOf = (
   known: BundleAssignment | undefined,

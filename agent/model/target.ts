@@ -1,5 +1,5 @@
 import type { Bounds } from '#bundles/formats/bounds/bounds-of';
-import type { ApplyRules, SiteInputField } from '#bundles/formats/bundle/config';
+import type { ApplyRules, ObjectRule, SiteInputField } from '#bundles/formats/bundle/config';
 import type { BundleKind } from '#bundles/names';
 import type { Json } from '#bundles/json/canonical';
 import type { Digest } from '#bundles/digest';
@@ -29,7 +29,9 @@ export type DesiredPackage = {
   /** Names that the package may use on the host; absent for a package of the platform team. */
   readonly bounds?: Bounds;
   /** The platform's rules for applying the package; absent: the defaults. Kubernetes. */
-  readonly rules?: ApplyRules;
+  readonly rules?: Pick<ApplyRules, 'adopt'>;
+  /** The platform's rules for objects of the package; absent: none. Kubernetes. */
+  readonly objectRules?: readonly ObjectRule[];
   /** The workspace of a package on a cluster; absent for a package of the platform team. */
   readonly tenant?: Tenant;
   /** The opened secrets of the package; absent if it has none. */

@@ -16,6 +16,7 @@ const KNOWN_CRITICAL: ReadonlySet<unknown> = new Set([
   'deltas',
   'imagePolicy',
   'images',
+  'objectRules',
   'playbooks',
   'probes',
   'secrets',

@@ -3,6 +3,7 @@ import { parseName } from '#bundles/names';
 import { findFleet, type PlatformRoot } from './platform/find-fleet.ts';
 import { loadFleet } from './fleet/load-fleet.ts';
 import { findEnvironments, type KalypsoRoot } from './kalypso/find-environments.ts';
+import { checkExpressions } from './platform/check-expressions.ts';
 import { withKustomizations } from './kalypso/kustomized-sources.ts';
 import { loadKalypso } from './kalypso/load-kalypso.ts';
 import type { LoadPlatformOptions, PlatformOptions } from './platform/load-options.ts';
@@ -42,6 +43,7 @@ export const loadPlatform = async (options: LoadPlatformOptions): Promise<Platfo
     root.form === 'fleet'
       ? await loadFleet(loading, sources, root, problems)
       : await loadKalypso(loading, withKustomizations(sources), root.kalypso, problems);
+  await checkExpressions(platform?.clusterTypes ?? [], problems);
   throwProblems(problems.found, `environment ${options.environment}`);
   if (!platform) throw new FleetError('INTERNAL', 'the platform was not loaded, and no problem was reported');
   const remarks = sources.remarks?.() ?? [];

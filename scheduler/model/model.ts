@@ -1,4 +1,4 @@
-import type { ApplyRules } from '#bundles/formats/bundle/config';
+import type { ApplyRules, ObjectRule } from '#bundles/formats/bundle/config';
 import type { FleetError, Place } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
 import type { Declared } from '#bundles/formats/candidate';
@@ -67,6 +67,18 @@ export type Target = 'kubernetes' | 'host';
 
 export type Adopt = NonNullable<ApplyRules['adopt']>;
 
+/** An object rule with the places of its expressions. */
+export type PlacedObjectRule = {
+  readonly [Key in keyof Omit<ObjectRule, 'health'>]: ObjectRule[Key] | undefined;
+} & {
+  readonly kinds: readonly string[];
+  readonly health?:
+    | { readonly [Key in keyof Required<NonNullable<ObjectRule['health']>>]: PlacedText | undefined }
+    | undefined;
+};
+
+type PlacedText = { readonly value: string; readonly at: Place };
+
 export type ClusterType = {
   readonly name: string;
   readonly labels: Labels;
@@ -89,6 +101,8 @@ export type ClusterType = {
   };
   /** Which existing objects its packages may take over; absent: as each agent is configured. */
   readonly adopt?: Adopt | undefined;
+  /** Rules for objects on its clusters. */
+  readonly objectRules?: readonly PlacedObjectRule[] | undefined;
   /** Lets agents reboot their hosts. */
   readonly reboot?: { readonly windows: readonly string[] } | undefined;
   readonly at: Place;

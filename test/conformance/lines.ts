@@ -119,8 +119,8 @@ export const LINES: readonly Line[] = [
     tests: [
       [COMPARE, 'ignored fields (checklist S6)'],
       [TARGET, 'leaves replicas to an autoscaler, also in releases, and takes them back without one'],
+      [COMPARE, 'leave fields of all Deployments to others, from the release with the rule on and no longer'],
     ],
-    miss: 'Rules are annotations of the object; the platform cannot give one for all objects of a kind',
   },
   {
     id: 'S7',
@@ -210,8 +210,14 @@ export const LINES: readonly Line[] = [
   {
     id: 'O4',
     what: 'Hooks before and after run once with each version',
-    tests: [[TARGET, 'runs hooks before and after, once with each version of the package']],
-    miss: 'No hook after a failure, and no delete policy of its own: the next run deletes the Job before, and `ttlSecondsAfterFinished` deletes it earlier',
+    tests: [
+      [TARGET, 'runs hooks before and after, once with each version of the package'],
+      [
+        TARGET,
+        'deletes a complete hook whose author wants that, and runs it again with the next version only',
+      ],
+    ],
+    miss: 'No hook after a failure; a failed hook is deleted by its next run or a rollback, not at once',
   },
   {
     id: 'O5',
@@ -227,8 +233,8 @@ export const LINES: readonly Line[] = [
       ),
       [TARGET, 'waits for a Deployment to be available, and counts objects without a status as healthy'],
       [TARGET, 'fails a Job when it failed, and passes with one that its TTL removed'],
+      [COMPARE, 'judge health by an expression, and name it with the reason when the time is over'],
     ],
-    miss: 'No rules of authors in CEL',
   },
   {
     id: 'W1',
@@ -328,6 +334,7 @@ export const LINES: readonly Line[] = [
         TARGET,
         'restores what it took over: content, labels and managers, after a rollback, an update and the removal (A1)',
       ],
+      [COMPARE, 'let objects of a kind be taken over or not, before the rule of the package'],
     ],
   },
   {
@@ -392,7 +399,10 @@ export const LINES: readonly Line[] = [
   {
     id: 'D2',
     what: 'Rules of drift for each object',
-    tests: [[COMPARE, 'the drift rule of an object (checklist D2)']],
+    tests: [
+      [COMPARE, 'the drift rule of an object (checklist D2)'],
+      [COMPARE, 'report, ignore or correct drift by name and namespace, behind an annotation of the object'],
+    ],
     miss: 'No `stopIfDrifted`',
   },
   {

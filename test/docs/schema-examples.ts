@@ -65,6 +65,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       },
     ],
     imagePolicy: [{ name: 'ours', match: ['registry.example/**'], except: [], keys: ['PEM'] }],
+    objectRules: [{ kinds: ['Deployment.apps'], ignore: ['/spec/replicas'] }],
     reboot: { windows: ['0 2 * * 6 for 2h'] },
     critical: [],
   },

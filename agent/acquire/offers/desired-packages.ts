@@ -155,6 +155,7 @@ const packagesOf = async (
           (inputs.get(it.id) ?? []).map(({ assignment: _, value: __, ...field }) => field as Json),
         ),
       ),
+      objectRules: digestOfRules(config, it),
       taken: takenOf(inputs.get(it.id) ?? [], writeOnly),
       local: localOf(it.id),
       kind,
@@ -168,6 +169,14 @@ const packagesOf = async (
     }),
   );
 };
+
+/** Of the rules for objects of a package; undefined without any. */
+export const digestOfRules = (
+  { objectRules = [] }: Pick<BundleConfig, 'objectRules'>,
+  { rules }: BundleConfig['assignments'][number],
+): Digest | undefined =>
+  rules?.objects &&
+  digestOf(canonicalBytes(rules.objects.map((index) => (objectRules[index] ?? {}) as Json)));
 
 const takenOf = (inputs: readonly ResolvedInput[], writeOnly: ReadonlySet<string>): TakenValues => {
   const values = Object.fromEntries(inputs.map(({ input, value }) => [input, value]));

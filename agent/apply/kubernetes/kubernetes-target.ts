@@ -1,11 +1,12 @@
 import { defined } from '#bundles/defined';
 import { pruneBackups } from '../host/backups/ensure-room.ts';
 import type { DesiredPackage, OwnedObject, Target } from '../../model/target.ts';
-import type { KubernetesApi } from './api/kubernetes-api.ts';
+import type { KubernetesApi, LiveObject } from './api/kubernetes-api.ts';
 import { keyOf, refOf } from './desired/object-key.ts';
 import { checkReach, inRealScope } from './desired/check-reach.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
+import { deleteHooks } from './execute/delete-hooks.ts';
 import { executeStep } from './execute/execute-step.ts';
 import { currentAsApplied, versionsAsApplied } from './health/settle/current-as-applied.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
@@ -21,8 +22,7 @@ import { planAdoptions } from './plan/plan-adoptions.ts';
 import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
 import { accountsOf, throughAccounts } from './through-accounts.ts';
 import { watchOwned } from './watch/watch-owned.ts';
-import { policyOf } from './desired/marks.ts';
-import { annotationsOf, type Manifest, readManifests } from './desired/read-wanted.ts';
+import { type Manifest, readManifests } from './desired/read-wanted.ts';
 import { allCurrent } from './health/all-current.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
@@ -85,13 +85,28 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
       const current = currentAsApplied(desired);
       const changed = versionsAsApplied(desired);
-      return settleKubernetes(open, waited, options.healthTimeoutMs, signal, { current, changed });
+      const checks = await settleKubernetes(open, waited, options.healthTimeoutMs, signal, {
+        current,
+        changed,
+      });
+      await deleteHooks(open, waited, { fleet: options.fleet, assignment: desired.assignment }, signal);
+      return checks;
     },
     observe: async (desired, owned, signal) => {
       wellness.delete(desired.assignment);
-      return observeKubernetes(options, await apiFor(desired, owned), desired, owned, signal, (live) => {
-        wellness.set(desired.assignment, allCurrent(live.values()));
-      });
+      let seen: ReadonlyMap<string, LiveObject> = new Map();
+      const drift = await observeKubernetes(
+        options,
+        await apiFor(desired, owned),
+        desired,
+        owned,
+        signal,
+        (live) => {
+          seen = live;
+        },
+      );
+      wellness.set(desired.assignment, await allCurrent(seen.values(), desired.objectRules));
+      return drift;
     },
     leavesOpen: ({ assignment }) => wellness.get(assignment) === false,
     pruneCopies: (which) => pruneBackups(options.copies, which),
@@ -137,9 +152,10 @@ const keysWanted = (desired: DesiredPackage): ReadonlySet<string> =>
 
 /** The longest time that the waits of a package may take together: one for each wave, hook and dependency, and one at the end. */
 const longestMs = (desired: DesiredPackage, healthTimeoutMs: number): number => {
-  if (![...desired.files.values()].some((bytes) => MAY_WAIT.test(bytes.toString('latin1'))))
+  const isRuled = desired.objectRules?.some(({ timeout }) => timeout !== undefined) === true;
+  if (!isRuled && ![...desired.files.values()].some((bytes) => MAY_WAIT.test(bytes.toString('latin1'))))
     return healthTimeoutMs;
-  const policies = readManifests(desired).map(({ fields }) => policyOf(annotationsOf(fields)));
+  const policies = readManifests(desired).map(({ policy }) => policy);
   const places = new Set(policies.map(({ order }) => `${order.phase} ${order.wave}`)).size;
   const dependent = policies.filter(({ order }) => order.dependsOn.length > 0).length;
   const each = Math.max(...policies.map(({ timeoutMs }) => timeoutMs ?? 0), healthTimeoutMs);
@@ -150,4 +166,4 @@ const longestMs = (desired: DesiredPackage, healthTimeoutMs: number): number => 
 const MAY_WAIT =
   /fleet-ferry\/(?:timeout|wave|hook|depends-on)|sync-wave|argoproj\.io\/hook|helm\.sh\/hook|io\/depends-on/;
 
-const isOverriding = ({ fields }: Manifest): boolean => policyOf(annotationsOf(fields)).apply === 'override';
+const isOverriding = ({ policy }: Manifest): boolean => policy.apply === 'override';

@@ -21,6 +21,8 @@ export type PackageRef = {
   readonly siteValues: Digest;
   /** Digest of the fields that take site values; the bundle's config names them, not the package. */
   readonly inputs: Digest;
+  /** Digest of the platform's rules for its objects; absent if there are none. */
+  readonly objectRules?: Digest;
   /** The values that the package takes from the site values document; absent in references of agents that compared the whole document. */
   readonly taken?: TakenValues;
   /** The local values that the package takes: a person at the site set each, and the agent signed it. Absent if it takes none. */
@@ -42,7 +44,13 @@ export type PackageRef = {
 export const identityOf = (ref: PackageRef): string => identityBy(ref, ref.taken?.digest ?? ref.siteValues);
 
 const identityBy = (ref: PackageRef, values: Digest): string =>
-  canonicalJson([ref.package, values, ref.inputs, ...(ref.secrets ? [ref.secrets] : [])]);
+  canonicalJson([
+    ref.package,
+    values,
+    ref.inputs,
+    ...(ref.secrets ? [ref.secrets] : []),
+    ...(ref.objectRules ? [{ objectRules: ref.objectRules }] : []),
+  ]);
 
 /** A value that a package does not take makes no difference, unless one reference does not say what it takes. */
 export const isSamePackage = (a: PackageRef | undefined, b: PackageRef | undefined): boolean => {

@@ -14,6 +14,12 @@ export type PackageBounds = NonNullable<BundleAssignment['bounds']>;
 /** The platform's rules for applying a package on a cluster. Agents that do not know it use their defaults. */
 export type ApplyRules = NonNullable<BundleAssignment['rules']>;
 
+/** A rule of the platform for objects of packages, selected by kind, name and namespace. */
+export type ObjectRule = NonNullable<BundleConfig['objectRules']>[number];
+
+/** Entry of `critical` in bundles with such rules: older agents would correct fields that belong to others. */
+export const OBJECT_RULES_CRITICAL = 'objectRules';
+
 /** Maps a site value to the one field that takes it. The substitution is typed, never textual. */
 export type SiteInputField = BundleConfig['siteInputs']['fields'][number];
 

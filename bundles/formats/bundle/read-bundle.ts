@@ -44,6 +44,7 @@ export const readBundle = async (
     throw new FleetError('LAYOUT_INVALID', `${what} is of kind ${kind}, its config says ${config.kind}`);
   checkLayers(manifest, config, LAYER_TYPES[kind], what);
   checkBlobs(config, what);
+  checkObjectRules(config, what);
   return { digest, size: bytes.byteLength, kind, manifest, config };
 };
 
@@ -63,6 +64,12 @@ const checkLayers = (manifest: Manifest, config: BundleConfig, mediaType: string
     );
   const absent = config.assignments.find((assignment) => !layers.has(assignment.layer));
   if (absent) throw new FleetError('LAYOUT_INVALID', `${what} has no layer for assignment ${absent.id}`);
+};
+
+const checkObjectRules = ({ assignments, objectRules = [] }: BundleConfig, what: string): void => {
+  const wrong = assignments.find(({ rules }) => rules?.objects?.some((index) => index >= objectRules.length));
+  if (wrong)
+    throw new FleetError('LAYOUT_INVALID', `${what} lacks an object rule that assignment ${wrong.id} names`);
 };
 
 /** Every blob of an assignment must be in the closure: a store keeps and delivers only blobs of the closure. */

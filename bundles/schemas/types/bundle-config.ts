@@ -77,6 +77,10 @@ export type BundleConfig = {
        * Which existing objects the package may take over; absent: as the agent is configured.
        */
       readonly adopt?: 'never' | 'ifUnowned' | 'ifEqual' | 'always';
+      /**
+       * Indices of the objectRules that select objects of the package, in their order.
+       */
+      readonly objects?: readonly number[];
     };
     readonly dependsOn: readonly string[];
     readonly critical: boolean;
@@ -84,6 +88,45 @@ export type BundleConfig = {
     readonly workload?: string;
     readonly deploymentTarget?: string;
     readonly namespace?: string;
+  }[];
+  /**
+   * Rules of the platform for objects, the first that says something wins. Kubernetes.
+   */
+  readonly objectRules?: readonly {
+    /**
+     * Kind, Kind.group, or *.
+     */
+    readonly kinds: readonly string[];
+    /**
+     * Patterns, * for any characters; absent: any.
+     */
+    readonly names?: readonly string[];
+    /**
+     * Patterns, * for any characters; absent: any, and objects without a namespace.
+     */
+    readonly namespaces?: readonly string[];
+    readonly adopt?: 'never' | 'ifUnowned' | 'ifEqual' | 'always';
+    readonly apply?: 'override' | 'ifNotPresent' | 'ignore';
+    readonly conflicts?: 'force' | 'report';
+    readonly drift?: 'correct' | 'report' | 'ignore';
+    /**
+     * JSON pointers of fields that keep their live values.
+     */
+    readonly ignore?: readonly string[];
+    /**
+     * Field managers whose fields keep their live values.
+     */
+    readonly ignoreManagers?: readonly string[];
+    readonly timeout?: string;
+    readonly wait?: boolean;
+    /**
+     * CEL over the fields of the object, in the order inProgress, failed, current.
+     */
+    readonly health?: {
+      readonly current: string;
+      readonly inProgress?: string;
+      readonly failed?: string;
+    };
   }[];
   readonly siteInputs: {
     readonly schema: { readonly [key: string]: Json };

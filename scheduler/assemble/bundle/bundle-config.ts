@@ -1,5 +1,10 @@
 import { defined } from '#bundles/defined';
-import type { BundleAssignment, BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import {
+  type BundleAssignment,
+  type BundleConfig,
+  type ClosureEntry,
+  OBJECT_RULES_CRITICAL,
+} from '#bundles/formats/bundle/config';
 import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
@@ -8,6 +13,7 @@ import type { ClusterType, DeploymentTarget, Value } from '../../model/model.ts'
 import { judgedPart } from '../../model/site-input.ts';
 import { SITE_FIELDS_CRITICAL } from '#bundles/formats/bounds/site-fields';
 import type { AssembledPackage } from './assembled-package.ts';
+import { objectRulesIn, rulesOn, toObjectRule } from './object-rules.ts';
 
 /** Names of a bundle, and the images and files that travel with it. */
 export type BundleAbout = {
@@ -34,22 +40,33 @@ export const bundleConfig = (
   { fleet, environment, clusterType, closure, policies = [] }: BundleAbout,
   packages: readonly AssembledPackage[],
   layers: Layers,
-): BundleConfig => ({
-  fleet,
-  environment,
-  clusterType: clusterType.name,
-  kind: clusterType.target,
-  assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id))),
-  siteInputs: siteInputsOf(packages),
-  requirements: requirementsOf(clusterType, layers, closure),
-  ...defined({ reboot: clusterType.reboot }),
-  // Stable: the entries of one image stay in their order.
-  closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
-  ...withSiteFields(
-    withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),
-    packages,
-  ),
-});
+): BundleConfig => {
+  const rules = objectRulesIn(clusterType, packages);
+  return {
+    fleet,
+    environment,
+    clusterType: clusterType.name,
+    kind: clusterType.target,
+    assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id), rulesOn(rules, it))),
+    ...defined({ objectRules: rules.length > 0 ? rules.map(toObjectRule) : undefined }),
+    siteInputs: siteInputsOf(packages),
+    requirements: requirementsOf(clusterType, layers, closure),
+    ...defined({ reboot: clusterType.reboot }),
+    // Stable: the entries of one image stay in their order.
+    closure: closure.toSorted((a, b) => compareBytes(a.digest, b.digest)),
+    ...withObjectRules(
+      withSiteFields(
+        withSecrets(withImages(withBlobs(imagePolicyOf(policies, closure), packages), packages), packages),
+        packages,
+      ),
+      rules.length > 0,
+    ),
+  };
+};
+
+/** An agent without support for them would correct fields that belong to others. */
+const withObjectRules = <T extends Pick<BundleConfig, 'critical'>>(config: T, isNeeded: boolean): T =>
+  isNeeded ? { ...config, critical: [...config.critical, OBJECT_RULES_CRITICAL] } : config;
 
 /** Only policies that apply to an image of this bundle, so that other policies do not change its digest. */
 const imagePolicyOf = (
@@ -112,6 +129,7 @@ const toAssignment = (
     bounds,
   }: AssembledPackage,
   layer: Digest,
+  objects: readonly number[] | undefined,
 ): BundleAssignment =>
   defined({
     // Keys in the order of canonical JSON, which then does not sort.
@@ -130,15 +148,20 @@ const toAssignment = (
     namespace,
     package: digest,
     path: id,
-    rules: rulesOf(target, clusterType),
+    rules: rulesOf(target, clusterType, objects),
     workload: target.workload,
     workspace: target.workspace,
   });
 
 /** The takeover rule of the Workspace, or else of the cluster type. Hosts have none. */
-const rulesOf = (target: DeploymentTarget, clusterType: ClusterType): BundleAssignment['rules'] => {
+const rulesOf = (
+  target: DeploymentTarget,
+  clusterType: ClusterType,
+  objects: readonly number[] | undefined,
+): BundleAssignment['rules'] => {
   const adopt = target.adopt ?? clusterType.adopt;
-  return adopt === undefined || clusterType.target !== 'kubernetes' ? undefined : { adopt };
+  const isNone = adopt === undefined && objects === undefined;
+  return isNone || clusterType.target !== 'kubernetes' ? undefined : defined({ adopt, objects });
 };
 
 /** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */

@@ -13,6 +13,7 @@ import {
   text,
   textLike,
 } from '../../model/yaml/shape.ts';
+import { objectRule } from './object-rule-fields.ts';
 import { window } from './window-shape.ts';
 
 const platformName = textLike(
@@ -62,6 +63,11 @@ export const clusterTypeFields = keeping(
       undefined,
       'Which objects that exist on a cluster without an owner of the fleet its packages may take over, unless a Workspace says it. Default: as each agent is configured.',
     ),
+    objectRules: optional(
+      shortList(objectRule, 64),
+      undefined,
+      'Rules for objects on its clusters, by kind, name and namespace. Of several for one object, the first that says something counts; an annotation of the object comes before them.',
+    ),
     debianBase: optional(
       name,
       undefined,
@@ -102,5 +108,10 @@ export const clusterTypeFields = keeping(
       'The agent does not reboot nodes of a cluster: leave them to kured, which drains them first',
     ],
     'reboot',
+  ],
+  [
+    implies(has('objectRules'), is('target', 'kubernetes')),
+    ({ target }, path) => `${path}.objectRules are for Kubernetes, and target is ${target}`,
+    'objectRules',
   ],
 );

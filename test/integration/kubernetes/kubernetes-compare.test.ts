@@ -22,6 +22,7 @@ import { numbersOnCluster } from './kubernetes-compare/numbers.ts';
 import { yaml } from './kubernetes-compare/objects.ts';
 import { owningOnCluster } from './kubernetes-compare/owning.ts';
 import { rulesOnCluster } from './kubernetes-compare/rules.ts';
+import { platformRulesOnCluster } from './kubernetes-compare/rules-of-the-platform.ts';
 import { takeOverInWorkspace, takeoversOnCluster } from './kubernetes-compare/takeovers.ts';
 import { verdictsOnCluster } from './kubernetes-compare/verdicts.ts';
 import type { CompareWorld } from './kubernetes-compare/world.ts';
@@ -101,6 +102,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
   leftoversOnCluster(world);
   takeoversOnCluster(world);
   rulesOnCluster(world);
+  platformRulesOnCluster(world);
   owningOnCluster(world);
   verdictsOnCluster(world);
   worldsOnCluster(world);

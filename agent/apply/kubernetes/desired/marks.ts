@@ -5,6 +5,7 @@ import { FIELD_MANAGER } from '../api/open-kubernetes-api.ts';
 import { orderOf } from './order-of.ts';
 import { listIn, words } from './words.ts';
 import { type Adopt, ADOPTS } from './adopt.ts';
+import type { RuleOfObject } from '#bundles/formats/bounds/object-rules';
 import type { ObjectPolicy } from './wanted-object.ts';
 
 /** Our annotations. The first two are on every object and name its owner, for people and for a lost inventory (docs/kubernetes.md). */
@@ -62,7 +63,9 @@ const isCopied = ({ metadata: { managedFields = [] } }: LiveObject): boolean =>
     return `f:${ASSIGNMENT_MARK}` in (metadata['f:annotations'] ?? {});
   });
 
-export const policyOf = (annotations: Readonly<Record<string, unknown>>): ObjectPolicy => {
+/** @param rule of the platform for the object, below its annotations */
+export const policyOf = (own: Readonly<Record<string, unknown>>, rule?: RuleOfObject): ObjectPolicy => {
+  const annotations = rule ? { ...asAnnotations(rule), ...own } : own;
   const apply = annotations[APPLY];
   return {
     apply: apply === 'ifNotPresent' || apply === 'ignore' ? apply : 'override',
@@ -75,9 +78,25 @@ export const policyOf = (annotations: Readonly<Record<string, unknown>>): Object
       annotations[DRIFT] === 'report' || annotations[DRIFT] === 'ignore' ? annotations[DRIFT] : 'correct',
     conflicts: annotations[CONFLICTS] === 'report' ? 'report' : 'force',
     ignore: { pointers: listIn(annotations[IGNORE]), managers: listIn(annotations[IGNORE_MANAGERS]) },
-    ...defined({ timeoutMs: timeoutOf(annotations[TIMEOUT]), adopt: adoptOf(annotations[ADOPT]) }),
+    ...defined({
+      timeoutMs: timeoutOf(annotations[TIMEOUT]),
+      adopt: adoptOf(own[ADOPT]),
+      health: rule?.health,
+      grants: rule?.adopt,
+    }),
   };
 };
+
+const asAnnotations = (rule: RuleOfObject): Readonly<Record<string, string>> =>
+  defined({
+    [APPLY]: rule.apply,
+    [CONFLICTS]: rule.conflicts,
+    [DRIFT]: rule.drift,
+    [IGNORE]: rule.ignore?.join(','),
+    [IGNORE_MANAGERS]: rule.ignoreManagers?.join(','),
+    [TIMEOUT]: rule.timeout,
+    [WAIT]: rule.wait === false ? 'disabled' : undefined,
+  }) as Record<string, string>;
 
 /** The form of a timeout: '20m'. */
 export const TIMEOUT_FORM = /^[1-9][0-9]{0,4}[smh]$/;

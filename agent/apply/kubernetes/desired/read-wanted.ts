@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { fillSecret } from '../../../secrets/fill-secret.ts';
-import type { KeyedHash, PackageSecrets } from '../../../model/package-secrets.ts';
+import type { KeyedHash } from '../../../model/package-secrets.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { cleanObject, withoutStatus } from './clean-object.ts';
@@ -14,7 +14,8 @@ import { expandList } from '#bundles/formats/bundle/expand-list';
 import { type ParsedDocument, parseManifests } from '#bundles/formats/bundle/parse-manifests';
 import { putInputs } from '#bundles/formats/site-values/put-inputs';
 import { stableHash, stableText } from '#bundles/json/stable-hash';
-import type { WantedObject } from './wanted-object.ts';
+import { ruleOf } from '#bundles/formats/bounds/object-rules';
+import type { ObjectPolicy, WantedObject } from './wanted-object.ts';
 
 /** An object of a package before it is known whether its kind is namespaced. */
 export type Manifest = {
@@ -24,6 +25,9 @@ export type Manifest = {
   readonly namespace: string | undefined;
   readonly fields: { readonly [field: string]: unknown };
   readonly place: string;
+  readonly policy: ObjectPolicy;
+  /** Fields that a rule of the platform leaves to others and its annotations do not; absent without one. */
+  readonly ruled?: ObjectPolicy['ignore'];
   /** Present if the object holds secrets (WantedObject). */
   readonly secret?: KeyedHash;
 };
@@ -45,23 +49,38 @@ export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
   if (before) return before;
   const inputs = desired.siteInputs.filter(({ assignment }) => assignment === desired.assignment);
   const manifests = putInputs(parseManifests(desired.files), inputs).flatMap((document) =>
-    manifestsOf(document, desired.secrets),
+    manifestsOf(document, desired),
   );
   known.set(desired, manifests);
   return manifests;
 };
 
-const manifestsOf = (document: ParsedDocument, secrets: PackageSecrets | undefined): readonly Manifest[] => {
+const manifestsOf = (
+  document: ParsedDocument,
+  { secrets, objectRules }: DesiredPackage,
+): readonly Manifest[] => {
   const place = document.index === 0 ? document.file : `${document.file} (document ${document.index + 1})`;
   const decrypted = secrets?.decrypted.has(document.file) ? secrets : undefined;
   return expandList(document.value).map((value) => {
     const filled = fillSecret(value, secrets, place);
     const secret = (filled ? secrets : decrypted)?.hash;
-    return { ...toManifest(filled ?? value, place), ...defined({ secret }) };
+    const manifest = toManifest(filled ?? value, place);
+    return { ...manifest, ...policyFor(manifest, objectRules), ...defined({ secret }) };
   });
 };
 
-const toManifest = (value: ParsedDocument['value'], place: string): Manifest => {
+const policyFor = (
+  manifest: Omit<Manifest, 'policy'>,
+  rules: DesiredPackage['objectRules'],
+): Pick<Manifest, 'policy' | 'ruled'> => {
+  const annotations = annotationsOf(manifest.fields);
+  const policy = policyOf(annotations, ruleOf(rules, { ...manifest, group: groupOf(manifest.apiVersion) }));
+  const own = policyOf(annotations).ignore;
+  const isRuled = !policy.order.isHook && stableText(policy.ignore) !== stableText(own);
+  return defined({ policy, ruled: isRuled ? policy.ignore : undefined });
+};
+
+const toManifest = (value: ParsedDocument['value'], place: string): Omit<Manifest, 'policy'> => {
   const { apiVersion, kind, metadata } = value;
   const { name, namespace } = isRecord(metadata) ? metadata : {};
   const needed = [
@@ -132,7 +151,7 @@ export const annotationsOf = (fields: Manifest['fields']): Readonly<Record<strin
 };
 
 const toWantedObject = (
-  { apiVersion, kind, name, namespace, fields, place, secret }: Manifest,
+  { apiVersion, kind, name, namespace, fields, place, secret, policy, ruled }: Manifest,
   { namespaced, statusIsField }: { readonly namespaced: boolean; readonly statusIsField: boolean },
   owner: { readonly fleet: string; readonly assignment: string },
 ): WantedObject => {
@@ -151,6 +170,8 @@ const toWantedObject = (
       annotations: { ...annotations, [FLEET_MARK]: owner.fleet, [ASSIGNMENT_MARK]: owner.assignment },
     },
   } as unknown as WantedObject['object'];
+  // A rule that leaves other fields to others makes another object of it, as an annotation does.
+  const hashed = ruled ? { object, ruled } : object;
   return {
     key: keyOf({ apiVersion, kind, name, namespace: at }),
     group: groupOf(apiVersion),
@@ -159,10 +180,10 @@ const toWantedObject = (
     namespace: at,
     name,
     object,
-    hash: secret ? secret(stableText(object)) : stableHash(object),
+    hash: secret ? secret(stableText(hashed)) : stableHash(hashed),
     ...defined({ secret, statusIsField: statusIsField || undefined }),
     place,
-    policy: policyOf(annotations),
+    policy,
   };
 };
 

@@ -2,6 +2,7 @@ import type { KeyedHash } from '../../../model/package-secrets.ts';
 import { isRecord } from '#bundles/is-record';
 import type { LiveObject } from '../api/kubernetes-api.ts';
 import type { Adopt } from './adopt.ts';
+import type { RuleOfObject } from '#bundles/formats/bounds/object-rules';
 import type { ObjectOrder } from './order-of.ts';
 
 /** The desired state of one object, with site values and owner marks. */
@@ -53,6 +54,10 @@ export type ObjectPolicy = {
   readonly conflicts: 'force' | 'report';
   /** fleet-ferry/ignore, fleet-ferry/ignore-managers: fields that keep their live values (checklist S6). */
   readonly ignore: { readonly pointers: readonly string[]; readonly managers: readonly string[] };
+  /** CEL by which the platform judges the health of its kind, instead of the agent's rule. */
+  readonly health?: NonNullable<RuleOfObject['health']>;
+  /** Which existing object may be taken over by the platform's rule for its kind. undefined: as for the package. */
+  readonly grants?: Adopt;
   /** fleet-ferry/adopt: which existing object without an owner of ours may be taken over. undefined: as the platform says. */
   readonly adopt?: Adopt;
 };

@@ -1,8 +1,9 @@
+import type { LiveObject } from '../api/kubernetes-api.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
 import { groupOf } from '../desired/object-key.ts';
 import { oneLine } from './condition.ts';
 import { textOf } from './live-field.ts';
-import { judgeAnyObject, judgeByReady, pausedBy } from './rules/any-object.ts';
+import { judgeAnyObject, judgeBehind, judgeByReady, pausedBy } from './rules/any-object.ts';
 import {
   judgeApiService,
   judgeDefinition,
@@ -64,6 +65,7 @@ const judgeByRules = (object: unknown, context: HealthContext): Verdict => {
   if (kind === undefined || apiVersion === undefined) {
     return { status: 'Unknown', message: 'this is not an object of a cluster' };
   }
+  if (context.custom) return judgeBehind(object, context) ?? context.custom(object as LiveObject);
   const group = groupOf(apiVersion);
   const paused = isBuiltIn(group) ? undefined : pausedBy(object);
   if (paused !== undefined && textOf(object, 'metadata', 'deletionTimestamp') === undefined)

@@ -3,6 +3,7 @@ import type { CheckResult } from '../../../model/target.ts';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { isBuiltIn } from '../desired/is-built-in.ts';
 import type { WantedObject } from '../desired/wanted-object.ts';
+import { type CustomHealth, openCustomHealth } from './custom-health.ts';
 import { createFailureFilter } from './settle/failure-filter.ts';
 import { type ClusterView, openClusterView } from './settle/cluster-view.ts';
 import { judgeWanted, windowOf } from './settle/judge-wanted.ts';
@@ -59,9 +60,11 @@ export const settleKubernetes = async (
   }
 };
 
+type JudgeContext = HealthContext & { readonly customHealth: CustomHealth };
+
 type End = {
   readonly view: ClusterView;
-  readonly context: HealthContext;
+  readonly context: JudgeContext;
   readonly verdicts: ReadonlyMap<string, Verdict>;
   readonly believed: ReadonlySet<string>;
   readonly timedOut: string | undefined;
@@ -75,6 +78,7 @@ const watchUntilSettled = async (
   settings: SettleOptions,
 ): Promise<End> => {
   const { clock, outageMs, loadBalancer } = settings;
+  const customHealth = await openCustomHealth(waited.map(({ policy }) => policy.health));
   const hasClaims = waited.some(({ group, kind }) => group === '' && kind === 'PersistentVolumeClaim');
   const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
   const view = openClusterView(api, waited, signal, clock);
@@ -96,7 +100,7 @@ const watchUntilSettled = async (
       if (awaySince !== undefined) away += at - awaySince;
       awaySince = undefined;
       const elapsed = at - begin - away;
-      const context = { now: clock.now(), loadBalancer, lateBinding };
+      const context = { now: clock.now(), loadBalancer, lateBinding, customHealth };
       const verdicts = judgeAll(waited, view, context, elapsed, settings);
       if (verdicts) {
         judged = true;
@@ -148,7 +152,7 @@ const isOpen = ({ verdicts, believed }: Pick<End, 'verdicts' | 'believed'>, key:
 const judgeAll = (
   waited: readonly WantedObject[],
   view: ClusterView,
-  context: HealthContext,
+  context: JudgeContext,
   elapsedMs: number,
   { windowMs, changed }: Pick<SettleOptions, 'windowMs' | 'changed'>,
 ): ReadonlyMap<string, Verdict> | undefined => {

@@ -34,6 +34,8 @@ export type HealthContext = {
    * ever equals it.
    */
   readonly statusIsField?: boolean;
+  /** The platform's rule for the object, instead of that of its kind. */
+  readonly custom?: ((object: Readonly<Record<string, unknown>>) => Verdict) | undefined;
 };
 
 /** Default patience: a crashing pod may wait for another object of the package, so it gets the time of a few restarts. */

@@ -75,7 +75,7 @@ export const findTakeovers = async (context: PlanContext): Promise<ReadonlyMap<s
 
 /** An object of the platform's packages decides itself; one of a workspace only within what the platform grants. */
 const rulesFor = ({ options, rules }: PlanContext, { policy }: WantedObject): readonly Adopt[] => {
-  const granted = rules.adopt ?? options.adopt;
+  const granted = policy.grants ?? rules.adopt ?? options.adopt;
   if (rules.isTenant) return [granted, policy.adopt ?? granted];
   return [policy.adopt ?? granted];
 };

@@ -1,3 +1,4 @@
+import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import type { DesiredPackage, OwnedObject, Plan } from '../../../model/target.ts';
 import { resolveWanted } from '../desired/resolve-wanted.ts';
@@ -93,7 +94,7 @@ export const openPlan = async ({
 
 const rulesOf = (desired: DesiredPackage | undefined): PackageRules => ({
   isTenant: (desired?.bounds ?? 'platform') !== 'platform',
-  ...desired?.rules,
+  ...defined({ adopt: desired?.rules?.adopt }),
 });
 
 /** 'Kind/namespace/name': an object that moved to another API group has the same. */

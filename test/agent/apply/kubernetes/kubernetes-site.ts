@@ -16,6 +16,8 @@ import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
 import type { Event } from '#bundles/formats/events/event';
+import { defined } from '#bundles/defined';
+import { digestOfRules } from '../../../../agent/acquire/offers/desired-packages.ts';
 import type { Agent } from '../../../../agent/store/agent.ts';
 import type { PackageResult } from '../../../../agent/apply/package-result.ts';
 import { resume } from '../../../../agent/apply/perform.ts';
@@ -42,6 +44,7 @@ export type KubernetesPackage = {
   readonly dependsOn?: readonly string[];
   /** What the bundle says about it: bounds make it a workspace's. */
   readonly rules?: NonNullable<BundleConfig['assignments'][number]['rules']>;
+  readonly objectRules?: NonNullable<BundleConfig['objectRules']>;
   readonly bounds?: NonNullable<BundleConfig['assignments'][number]['bounds']>;
   readonly inputs?: readonly Omit<SiteInputField, 'assignment'>[];
   /** A tenant's package; absent: the platform's. */
@@ -184,6 +187,7 @@ const storeBundle = async (
     (it.inputs ?? []).map((input) => ({ ...input, assignment: it.id })),
   );
   const configs = packages.flatMap((it) => (it.configs ?? []).map((one) => ({ ...one, assignment: it.id })));
+  const objectRules = packages.flatMap((it) => it.objectRules ?? []);
   const config: BundleConfig = {
     fleet: FLEET,
     ...CHANNEL,
@@ -195,10 +199,16 @@ const storeBundle = async (
       layer: layer.digest,
       dependsOn: it.dependsOn ?? [],
       critical: false,
-      ...(it.rules && { rules: it.rules }),
+      ...((it.rules || it.objectRules) && {
+        rules: {
+          ...it.rules,
+          ...(it.objectRules && { objects: it.objectRules.map((rule) => objectRules.indexOf(rule)) }),
+        },
+      }),
       ...(it.bounds && { bounds: it.bounds }),
       ...it.tenant,
     })),
+    ...(objectRules.length > 0 && { objectRules }),
     siteInputs: { schema: { type: 'object' }, fields, ...(configs.length > 0 && { configs }) },
     requirements: {},
     closure: [],
@@ -215,6 +225,7 @@ const storeBundle = async (
   );
   await write(manifest.bytes);
   return config.assignments.map((it) => ({
+    ...defined({ objectRules: digestOfRules(config, it) }),
     assignment: it.id,
     package: it.package,
     siteValues,

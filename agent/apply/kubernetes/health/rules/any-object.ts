@@ -7,6 +7,20 @@ export const judgeAnyObject = (
   object: unknown,
   { statusIsField = false }: Pick<HealthContext, 'statusIsField'>,
 ): Verdict | undefined => {
+  const behind = judgeBehind(object, { statusIsField });
+  if (behind) return behind;
+  const reconciling = conditionOf(object, 'Reconciling');
+  if (reconciling?.status === 'True') return inProgress(formatCause(reconciling, 'it is being reconciled'));
+  const stalled = conditionOf(object, 'Stalled');
+  if (stalled?.status === 'True') return failed(formatCause(stalled, 'it is stalled'));
+  return undefined;
+};
+
+/** An object that is being deleted, or whose status is about an older generation; undefined for any other. */
+export const judgeBehind = (
+  object: unknown,
+  { statusIsField = false }: Pick<HealthContext, 'statusIsField'>,
+): Verdict | undefined => {
   const deleted = textOf(object, 'metadata', 'deletionTimestamp');
   if (deleted !== undefined) return { status: 'Terminating', message: describeTerminating(object, deleted) };
   const generation = statusIsField ? undefined : numberOf(object, 'metadata', 'generation');
@@ -14,10 +28,6 @@ export const judgeAnyObject = (
   if (generation !== undefined && observed !== undefined && observed !== generation) {
     return inProgress(`its controller has seen generation ${observed} of ${generation}`);
   }
-  const reconciling = conditionOf(object, 'Reconciling');
-  if (reconciling?.status === 'True') return inProgress(formatCause(reconciling, 'it is being reconciled'));
-  const stalled = conditionOf(object, 'Stalled');
-  if (stalled?.status === 'True') return failed(formatCause(stalled, 'it is stalled'));
   return undefined;
 };
 

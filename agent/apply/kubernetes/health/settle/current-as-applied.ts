@@ -26,6 +26,7 @@ export const noteApplied = (
   const noted = known.get(desired) ?? { current: new Set(), versions: new Map() };
   known.set(desired, noted);
   if (changed) noted.versions.set(key, live.metadata.resourceVersion ?? '');
+  if (wanted.policy.health) return;
   if (hasStatus(wanted) && !AT_ONCE.has(`${group}/${kind}`)) return;
   const context = {
     now: new Date(0),

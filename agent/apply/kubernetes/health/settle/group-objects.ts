@@ -44,7 +44,7 @@ export const groupObjects = (objects: readonly WantedObject[]): readonly Group[]
 const groupOfObjects = (objects: readonly WantedObject[], namespace: string | undefined): Group => {
   const [first] = objects as readonly [WantedObject];
   const { apiVersion, kind, name } = first;
-  const spoken = hasStatus(first);
+  const spoken = hasStatus(first) || objects.some(({ policy }) => policy.health !== undefined);
   return {
     type: { apiVersion, kind },
     options: {

@@ -1,5 +1,6 @@
 import type { LiveObject } from '../../api/kubernetes-api.ts';
 import { removesItself, type WantedObject } from '../../desired/wanted-object.ts';
+import type { CustomHealth } from '../custom-health.ts';
 import { conditionOf } from '../condition.ts';
 import { isBuiltIn } from '../../desired/is-built-in.ts';
 import { judge } from '../judge.ts';
@@ -36,13 +37,14 @@ const namesGeneration = (live: LiveObject): boolean =>
 export const judgeWanted = (
   wanted: WantedObject,
   live: LiveObject | undefined,
-  context: HealthContext,
+  context: HealthContext & { readonly customHealth?: CustomHealth },
   settled: boolean,
   changedTo?: string,
 ): Verdict => {
   if (!live) return judgeMissing(wanted);
-  const { apiVersion, kind, statusIsField = false } = wanted;
-  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField });
+  const { apiVersion, kind, statusIsField = false, policy } = wanted;
+  const custom = context.customHealth?.(policy.health);
+  const verdict = judge({ ...live, apiVersion, kind }, { ...context, statusIsField, custom });
   if (verdict.status !== 'Current' || settled) return verdict;
   if (mayBeOutdated(wanted, live, changedTo))
     return inProgress('its status may be that from before the change');

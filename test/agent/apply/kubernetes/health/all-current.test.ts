@@ -18,9 +18,20 @@ const deployment = (ready: number, annotations: Record<string, string> = {}): Li
 });
 const config: LiveObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'web' } };
 
-test('allCurrent is false when an object that the package waits for is not Current in what was read', () => {
-  expect(allCurrent([config, deployment(2)])).toBe(true);
-  expect(allCurrent([config, deployment(1)])).toBe(false);
-  expect(allCurrent([deployment(1, { 'fleet-ferry/wait': 'disabled' })])).toBe(true);
-  expect(allCurrent([])).toBe(true);
+test('allCurrent is false when an object that the package waits for is not Current in what was read', async () => {
+  expect(await allCurrent([config, deployment(2)], undefined)).toBe(true);
+  expect(await allCurrent([config, deployment(1)], undefined)).toBe(false);
+  expect(await allCurrent([deployment(1, { 'fleet-ferry/wait': 'disabled' })], undefined)).toBe(true);
+  expect(await allCurrent([], undefined)).toBe(true);
+});
+
+test('allCurrent judges by the rules of the platform', async () => {
+  const health = { current: "data.state == 'done'" };
+  const rules = [
+    { kinds: ['ConfigMap'], health },
+    { kinds: ['Deployment.apps'], wait: false },
+  ];
+  const map = (state: string): LiveObject => ({ ...config, data: { state } });
+  expect(await allCurrent([map('done'), deployment(1)], rules)).toBe(true);
+  expect(await allCurrent([map('open'), deployment(1)], rules)).toBe(false);
 });

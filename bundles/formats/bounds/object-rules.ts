@@ -1,0 +1,31 @@
+import type { ObjectRule } from '../bundle/config.ts';
+import { allowsName } from './package-bounds.ts';
+
+/** An object as a rule selects it. */
+export type SelectedObject = {
+  /** '' for the core group. */
+  readonly group: string;
+  readonly kind: string;
+  /** undefined for an object without a namespace. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+};
+
+/** The effect of the platform's rules on one object: of several rules that select it, the first with a field counts. */
+export type RuleOfObject = Omit<ObjectRule, 'kinds' | 'names' | 'namespaces'>;
+
+export const selectsObject = (
+  { kinds, names, namespaces }: Pick<ObjectRule, 'kinds' | 'names' | 'namespaces'>,
+  { group, kind, namespace = '', name }: SelectedObject,
+): boolean =>
+  kinds.some((one) => one === '*' || one === kind || one === `${kind}.${group}`) &&
+  (names === undefined || allowsName(names, name)) &&
+  (namespaces === undefined || allowsName(namespaces, namespace));
+
+export const ruleOf = (
+  rules: readonly ObjectRule[] | undefined,
+  object: SelectedObject,
+): RuleOfObject | undefined => {
+  const selected = (rules ?? []).filter((rule) => selectsObject(rule, object));
+  return selected.length === 0 ? undefined : Object.assign({}, ...selected.toReversed());
+};

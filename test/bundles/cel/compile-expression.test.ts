@@ -1,0 +1,77 @@
+import { expect, it } from 'vitest';
+import { compileExpression } from '#bundles/cel/compile-expression';
+
+const cluster = {
+  apiVersion: 'databases.example/v1',
+  kind: 'Database',
+  metadata: { name: 'orders', generation: 3, labels: { tier: 'gold' } },
+  spec: { replicas: 3 },
+  status: {
+    phase: 'Running',
+    readyReplicas: 2,
+    conditions: [
+      { type: 'Ready', status: 'False', observedGeneration: 3 },
+      { type: 'Synced', status: 'True', observedGeneration: 2 },
+    ],
+  },
+};
+
+it.each([
+  ["status.phase == 'Running'", true],
+  ['status.readyReplicas == spec.replicas', false],
+  ['status.readyReplicas + 1 == spec.replicas', true],
+  ["status.conditions.filter(e, e.type == 'Ready').all(e, e.status == 'True')", false],
+  ["status.conditions.exists(e, e.type == 'Synced' && e.observedGeneration < metadata.generation)", true],
+  ["has(status.message) && status.message.contains('failed')", false],
+  ["metadata.labels['tier'] in ['gold', 'silver'] ? status.readyReplicas >= 2 : true", true],
+  ["metadata.name.matches('^ord')", true],
+])('answers %s as CEL does', (text, answer) => {
+  expect(compileExpression(text)(cluster)).toBe(answer);
+});
+
+it.each([
+  ["status.failure == 'x'", 'failure'],
+  ['spec.replicas', 'neither true nor false'],
+  ["spec.replicas + 'x' == 'y'", 'overload'],
+])('has no answer to %s, with the reason', (text, why) => {
+  expect(compileExpression(text)(cluster)).toEqual({ why: expect.stringContaining(why) });
+});
+
+it.each([
+  ['status.phase = 1', /^line 1:14/],
+  ["staus.phase == 'Running'", '"staus", which is not a field of an object'],
+  ["status.phase.trimmed() == 'Running'", 'calls trimmed(), which CEL does not have'],
+  ['fleet_within_steps(true)', 'calls fleet_within_steps()'],
+  [`status.phase == '${'x'.repeat(3000)}'`, 'more than 2048 characters'],
+])('refuses %s', (text, message) => {
+  expect(() => compileExpression(text)).toThrow(message);
+});
+
+it('suggests the field for a misspelt one', () => {
+  expect(() => compileExpression('statu.phase == 1')).toThrow(
+    expect.objectContaining({ code: 'FIELD_INVALID', hint: expect.stringContaining('status') }),
+  );
+});
+
+it.each([
+  'status.list.all(a, status.list.all(b, status.list.all(c, a + b + c >= 0)))',
+  'status.list.map(a, status.list.map(b, status.list)).size() > 0',
+  'status.list.exists(a, status.list.exists(b, status.missing > 1)) || true',
+])('stops %s after a number of steps, and has no answer', (text) => {
+  const status = { list: Array.from({ length: 2000 }, (_, index) => index) };
+  expect(compileExpression(text)({ status })).toEqual({ why: 'it takes more than 5000 steps' });
+  expect(compileExpression(text)({ status: { list: [] } })).toEqual(expect.any(Boolean));
+});
+
+it('takes time linear in the text for a regular expression that others backtrack in', () => {
+  const name = `${'a'.repeat(20_000)}b`;
+  expect(compileExpression("metadata.name.matches('^(a+)+$')")({ metadata: { name } })).toBe(false);
+});
+
+it('has no answer for an object that is deeper than the stack', () => {
+  let deep: unknown = 1;
+  for (let index = 0; index < 100_000; index++) deep = [deep];
+  expect(compileExpression('size(status.deep) > 0')({ status: { deep } })).toEqual({
+    why: expect.any(String),
+  });
+});
