@@ -1,3 +1,4 @@
+import { GITOPS_ENGINE } from './health-of-others.ts';
 import type { Line } from './lines.ts';
 
 export const CARD = 'docs/applier.md';
@@ -19,6 +20,19 @@ reports of what went wrong there. Where verdicts on health differ from kstatus a
 This page is written by \`npm run conformance -- --write\`.
 `;
 
+const OTHERS = [
+  '## Cases of others',
+  '',
+  `gitops-engine ${GITOPS_ENGINE.version}, the engine of Argo CD, has ${GITOPS_ENGINE.cases} live objects with their health. The agent judges ${GITOPS_ENGINE.cases - GITOPS_ENGINE.differences.length} in the same way (Healthy: Current, Progressing: InProgress, Degraded: Failed), and these otherwise; a test compares:`,
+  '',
+  '| object | gitops-engine | agent | why |',
+  '| --- | --- | --- | --- |',
+  ...GITOPS_ENGINE.differences.map(
+    ({ what, theirs, ours, why }) => `| ${what} | ${theirs} | ${ours} | ${why} |`,
+  ),
+  '',
+];
+
 /** The page. Verdicts are those of the list; the command has those of a run. */
 export const writeCard = (lines: readonly Line[]): string => {
   const count = (standing: string): number => lines.filter((line) => standingOf(line) === standing).length;
@@ -34,5 +48,6 @@ export const writeCard = (lines: readonly Line[]): string => {
     '| --- | --- | --- | --- | --- |',
     ...rows,
     '',
+    ...OTHERS,
   ].join('\n');
 };

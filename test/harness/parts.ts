@@ -22,6 +22,7 @@ import { factoryBase } from './parts/factory-base.ts';
 import { factoryBase13 } from './parts/factory-base-13.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
+import { gitopsEngine } from './parts/gitops-engine.ts';
 import { helm } from './parts/helm.ts';
 import { helm4 } from './parts/helm-4.ts';
 import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
@@ -90,6 +91,7 @@ const PARTS = {
   containerd2,
   faketime,
   flux,
+  gitopsEngine,
   helm,
   helm4,
   k3d,
