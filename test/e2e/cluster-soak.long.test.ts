@@ -11,6 +11,7 @@ import { readOutbox } from '../../agent/store/outbox/outbox.ts';
 import { openState } from '../../agent/store/state.ts';
 import { bundleAgent } from '../harness/run/bundle-agent.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
+import { runCommand } from '../harness/run/run-command.ts';
 import { temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { startOwnCluster } from '../harness/kubernetes/own-cluster.ts';
 import { enrolOnCluster } from './reliability/agent-on-cluster.ts';
@@ -107,6 +108,8 @@ describeWith(['kube', 'kwok'], 'an agent on a cluster in trouble for a long time
         expect(errors, 'an error of the program itself').not.toMatch(/INTERNAL|TypeError|STORE_CORRUPT/);
         return code;
       };
+      const textOf = async (...words: string[]): Promise<string> =>
+        (await runCommand([process.execPath, program, ...words], { env: agent.env })).stdout;
       let { wanted, packages } = makeRelease(0, random);
       let medium = await agent.release(packages);
 
@@ -171,8 +174,14 @@ describeWith(['kube', 'kwok'], 'an agent on a cluster in trouble for a long time
       // The last release, until a look has nothing to do.
       await endOf(start('import', medium));
       await expect
-        .poll(async () => await endOf(start('run', '--once')), { timeout: 300_000, interval: 5000 })
-        .toBe(0);
+        .poll(
+          async () => ((await endOf(start('run', '--once'))) === 0 ? 'in sync' : await textOf('status')),
+          {
+            timeout: 300_000,
+            interval: 5000,
+          },
+        )
+        .toBe('in sync');
       await expect
         .poll(
           async () => {
