@@ -13,7 +13,14 @@ it('an expression that is not valid CEL is a mistake at its place', async () => 
     inProgress: { value: 'status.phase = 1', at: at(9) },
   };
   await checkExpressions(
-    [clusterType('edge', { objectRules: [{ kinds: ['*'], health }, { kinds: ['*'], wait: false }] })],
+    [
+      clusterType('edge', {
+        objectRules: [
+          { kinds: ['*'], health },
+          { kinds: ['*'], wait: false },
+        ],
+      }),
+    ],
     problems,
   );
   expect(problems.found).toMatchObject([

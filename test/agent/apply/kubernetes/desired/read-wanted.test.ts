@@ -172,7 +172,7 @@ describe('the objects of a package', () => {
       drift: 'correct',
       conflicts: 'force',
       ignore: { pointers: [], managers: [] },
-      order: { phase: 'main', wave: '0', dependsOn: [], isHook: false },
+      order: { phase: 'main', wave: '0', dependsOn: [], isHook: false, isDeletedAfter: false },
     });
     expect(
       policy(
