@@ -108,6 +108,17 @@ if [ -z "$image" ]; then
   image=$(kubectl --namespace fleet-agent get deployment fleet-agent --output 'jsonpath={.spec.template.spec.containers[0].image}' 2> /dev/null || true)
   [ -n "$image" ] || fail "--image is missing, and $here/fleet-agent.tar is not there"
 fi
+# Before there were image loaders the agent was root: it ends, and its state becomes the new user's.
+was() {
+  kubectl --namespace fleet-agent get deployment fleet-agent --output "jsonpath={.spec.template.spec.$1}" 2> /dev/null || true
+}
+if [ -n "$offline" ] && [ -z "$print" ] && [ "$(was securityContext.runAsUser)" = 0 ]; then
+  state=${state:-$(was 'volumes[?(@.name=="state")].hostPath.path')}
+  kubectl --namespace fleet-agent scale deployment fleet-agent --replicas=0
+  kubectl --namespace fleet-agent wait --for=delete pod --selector=app.kubernetes.io/name=fleet-agent --timeout=180s
+  [ -z "$state" ] || chown -R 65532:65532 "$state"
+fi
+
 # The state stays where it is. A new agent without a volume for it gets a directory of the node.
 if [ -z "$state" ] && [ -z "$print" ]; then
   state=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.hostPath.path}' 2> /dev/null || true)

@@ -127,7 +127,7 @@ export const LOCAL_USERS: readonly AttackRow[] = [
       ['WRONG_FLEET', 'another fleet'],
       ['ROOT_VERSION', 'an older one'],
       ['DIGEST_MISMATCH', 'blobs that were changed'],
-      ['EXTRA_BUNDLE', 'the rights of its pod'],
+      ['EXTRA_BUNDLE', 'no release names'],
     ],
   ),
 ];

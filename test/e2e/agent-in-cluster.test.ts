@@ -319,7 +319,7 @@ describeWith(
       expect(taken.stdout).not.toMatch(/"alarm":\s*"/);
     });
 
-    it('L20: loads nothing that somebody with the rights of its pod puts into the folder', async () => {
+    it('loads nothing that somebody with the rights of its pod puts into the folder', async () => {
       const before = (await node.ctr(['images', 'ls', '-q'])).stdout;
       // A whole offer whose documents nobody of the fleet signed.
       const forged = `
@@ -550,6 +550,28 @@ describeWith(
         };
         const loader = examined.findings.find(({ name }) => name.startsWith('image loader'));
         expect(loader).toMatchObject({ name: 'image loader of node agent-in-cluster', verdict: 'good' });
+      });
+
+      it('is upgraded by the same command from an agent that was root, and what runs stays', async () => {
+        for (const one of ['deployments', 'daemonsets', 'persistentvolumeclaims'])
+          succeed(await node.kubectl(['delete', one, '--all', '--namespace=fleet-agent', '--wait']));
+        succeed(await node.kubectl(['delete', 'persistentvolumes', '--all', '--wait']));
+        succeed(await shell('chown -R root:root /var/lib/fleet-agent && rm -r /var/lib/fleet-images'));
+        const old = `${WORK_TREE}/test/fixtures/kubernetes/offline-as-root.yaml`;
+        succeed(await node.kubectl(['apply', `--filename=${old}`]));
+        const inNamespace = ['--namespace=fleet-agent', 'deployment/fleet-agent', '--timeout=180s'];
+        succeed(await node.kubectl(['rollout', 'status', ...inNamespace]));
+        expect((await agent('status')).code).toBe(0);
+        const before = await running();
+        succeed(await install());
+        expect((await agent('status')).code).toBe(0);
+        expect((await inContainer('id', '-u')).stdout.trim()).toBe('65532');
+        expect(await running()).toBe(before);
+        // The folder of the loaders is empty: the newest medium again, a whole one, fills it.
+        await makeImages('seven\n', [LINE_CONTROL]);
+        await release();
+        succeed(await agent('import', '/media/fleet'));
+        await expect.poll(page, { timeout: 120_000, interval: 1000 }).toBe('seven\n');
       });
     }
   },

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { hexOf, digestOf } from '#bundles/digest';
 import { folderProvider } from '../../../agent/images/folder/folder-provider.ts';
 import { openImageFolder, readAnswers } from '../../../agent/images/folder/image-folder.ts';
@@ -23,6 +23,7 @@ describeWith(
     let fleet: SignedFleet;
     let nodes: readonly { readonly name: string; readonly containerd: Containerd }[] = [];
     const blobs: Blobs = new Map();
+    const stops = new Set<() => void>();
 
     beforeAll(async () => {
       folder = await temporaryDirectory('image-loaders');
@@ -31,6 +32,10 @@ describeWith(
         { name: 'node-1', containerd: await startContainerd(containerd) },
         { name: 'node-2', containerd: await startContainerd(containerd2) },
       ];
+    });
+    afterEach(() => {
+      for (const stop of stops) stop();
+      stops.clear();
     });
     afterAll(async () => {
       for (const node of nodes) await node.containerd[Symbol.asyncDispose]();
@@ -45,6 +50,7 @@ describeWith(
       const words = ['load-images', `--folder=${folder.path}`, `--node=${name}`, `--root-sha256=${root}`];
       const argv = [AGENT, ...words, `--containerd=${own.socket}`, ...(isOnce ? ['--once'] : [])];
       const child = spawn(process.execPath, argv, { env: own.env, stdio: ['ignore', 'pipe', 'pipe'] });
+      stops.add(() => child.kill('SIGKILL'));
       let said = '';
       for (const stream of [child.stdout, child.stderr])
         stream.on('data', (chunk: Buffer) => {

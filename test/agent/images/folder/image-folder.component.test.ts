@@ -134,6 +134,21 @@ describe('images that an agent hands to the loaders of its nodes', () => {
     expect(containerd.asked).toEqual([]);
   });
 
+  it('L20: are refused from a bundle that no release names, with the documents of another', async () => {
+    const [web, evil] = [await imageOf('web'), await imageOf('evil')];
+    const evidence = await evidenceOf([web]);
+    const { digest } = await kubernetesBundle(blobs, [evil]);
+    const bundles = evidence.bundles.map((bundle) => ({ ...bundle, digest }));
+    await provider().prove?.({ ...evidence, bundles }, never);
+    await messageOf(
+      folderProvider(directory.path, { ...WAITS, any: 50 }).bring(evil, sourceOf(blobs), never),
+    );
+    const containerd = memoryProvider();
+    const { refused } = await loadRound(loaderOf('node-1', containerd), 'a');
+    expect(refused.map(({ code }) => code)).toEqual(['EXTRA_BUNDLE']);
+    expect(containerd.asked).toEqual([]);
+  });
+
   it('are refused when no signed bundle names them', async () => {
     const containerd = startLoader('node-1');
     const [web, other] = [await imageOf('web'), await imageOf('other')];
