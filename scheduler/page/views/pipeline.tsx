@@ -18,9 +18,10 @@ import {
 import { formatCount } from '#bundles/format-count';
 import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { inChainOrder } from '../api/chain.ts';
-import { Age, At, Timed } from '../parts/age.tsx';
+import { Age, At } from '../parts/age.tsx';
 import { Commit } from '../parts/commit.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
+import { Holder } from '../parts/holder.tsx';
 import { Rings } from '../parts/pipeline/rings.tsx';
 import { movesOfCandidate, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { GateState, State } from '../parts/state.tsx';
@@ -295,25 +296,6 @@ const Held = ({ condition: { name, holding, earliest, expectedBy }, now }: HeldP
   </div>
 );
 
-/** '<site>/<agent>: <why>' leads to the site. */
-const Holder = ({ line }: { readonly line: string }) => {
-  const [, site, agent, why] = /^([a-z0-9-]+)\/([a-z0-9-]+): (.*)$/s.exec(line) ?? [];
-  if (site === undefined || why === undefined)
-    return (
-      <Text size="sm">
-        <Timed text={line} />
-      </Text>
-    );
-  return (
-    <Text size="sm">
-      <Anchor component={Link} to={`/sites/${encodeURIComponent(site)}`} size="sm">
-        {site}/{agent}
-      </Anchor>
-      : <Timed text={why} />
-    </Text>
-  );
-};
-
 type Verb = 'promote' | 'reject' | 'pause' | 'resume';
 
 const TITLES: Readonly<Record<Verb, string>> = {
@@ -414,9 +396,7 @@ const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }
           <Table.Td>{found}</Table.Td>
           <Table.Td>
             {holding.first.map((one) => (
-              <div key={one}>
-                <Timed text={one} />
-              </div>
+              <Holder key={one} line={one} />
             ))}
             {holding.count > holding.first.length && `and ${holding.count - holding.first.length} more`}
           </Table.Td>

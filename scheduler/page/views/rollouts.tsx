@@ -17,6 +17,7 @@ import { ask, refusedOr, Refusal } from '../api/ask.ts';
 import { Age } from '../parts/age.tsx';
 import { Chart } from '../parts/chart/chart.tsx';
 import type { ChartColor, ChartData } from '../parts/chart/chart-data.ts';
+import { Holder } from '../parts/holder.tsx';
 import { movesOfReleases, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { type Tone, State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
@@ -267,7 +268,7 @@ const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: str
         {approvals.found} of {approvals.needed}
       </Table.Td>
       <Table.Td>
-        {startedAt !== null && holding.map((line) => <div key={line}>{line}</div>)}
+        {startedAt !== null && holding.map((line) => <Holder key={line} line={line} />)}
         {startedAt !== null && waiting > holding.length && `and ${waiting - holding.length} more`}
       </Table.Td>
     </Table.Tr>

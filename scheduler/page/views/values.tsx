@@ -1,6 +1,7 @@
 import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
+import { nameSome } from '#bundles/name-some';
 import {
   type ValuesProposals,
   valuesProposals,
@@ -177,14 +178,23 @@ const Review = ({ proposals: { at, proposals } }: { readonly proposals: ValuesPr
     </section>
   );
 
+/** Names of values and sites, of which a title has this many. */
+const NAMED = 3;
+
+/** 'maxCelsius at plant-5'. */
+const titleOf = (changes: Proposal['changes']): string => {
+  const distinct = (names: readonly string[]): string => nameSome([...new Set(names)], NAMED);
+  return `${distinct(changes.map(({ name }) => name))} at ${distinct(changes.map(({ site }) => site))}`;
+};
+
 const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now: string }) => {
   const { id, person, reason, at, changes, conditions, rejectable } = proposal;
   const short = shortDigest(id);
   return (
     <section aria-label={`Proposal ${short}`}>
-      <Title order={3}>{short}</Title>
+      <Title order={3}>{titleOf(changes)}</Title>
       <Text>
-        {person}, <Age at={at} now={now} />
+        <Code>{short}</Code> {person}, <Age at={at} now={now} />
         {reason === null ? '' : `: ${reason}`}
       </Text>
       <ChangedValues label={`Changes of ${short}`} changes={changes} />
