@@ -136,6 +136,21 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     });
   });
 
+  test('on a phone a row is a card whose cells have the headings of their columns', async () => {
+    await using tab = await open({ viewport: NARROW }, '/workloads');
+    const cell = tab.page.getByRole('row', { name: /oven-control/ }).getByRole('cell');
+    await cell.first().waitFor();
+    const headings = await cell.evaluateAll((cells) =>
+      cells.map((one) => getComputedStyle(one, '::before').content.replaceAll('"', '')),
+    );
+    expect(headings).toEqual(['dev', 'qa', 'prod']);
+    const tops = await cell.evaluateAll((cells) => cells.map((one) => one.getBoundingClientRect().top));
+    expect(tops).toEqual(tops.toSorted((a, b) => a - b));
+    expect(new Set(tops).size).toBe(3);
+    await tab.page.setViewportSize(WIDE);
+    expect(await cell.first().evaluate((one) => getComputedStyle(one, '::before').content)).toBe('none');
+  });
+
   test('raises the alarms of its scenario, and none about its own reports', async () => {
     const answer = await fetch(`${demo.url}/v1/alarms?limit=1000`, {
       headers: { authorization: `Bearer ${demo.reader}` },
