@@ -243,6 +243,20 @@ export type ValuesTree = {
     readonly agents: number;
   }[];
   /**
+   * For callers who see every agent: differences between what the repository declares and what is enrolled, layers that select no agent, and values that no application takes; the first 50. Absent: the caller does not see every agent, or the hub is older.
+   */
+  readonly advice?: readonly {
+    readonly code: string;
+    readonly message: string;
+    readonly hint?: string;
+    readonly file?: string;
+    readonly line?: number;
+  }[];
+  /**
+   * How many there are in all. Absent as advice.
+   */
+  readonly advised?: number;
+  /**
    * Labels of the agents that the caller sees, and how many sites have each value.
    */
   readonly labels: {

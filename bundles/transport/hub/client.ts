@@ -1463,6 +1463,16 @@ export type ValuesTree = {
         sites: number;
         agents: number;
     }[];
+    /** For callers who see every agent: differences between what the repository declares and what is enrolled, layers that select no agent, and values that no application takes; the first 50. Absent: the caller does not see every agent, or the hub is older. */
+    advice?: {
+        code: string;
+        message: string;
+        hint?: string;
+        file?: string;
+        line?: number;
+    }[];
+    /** How many there are in all. Absent as advice. */
+    advised?: number;
     /** Labels of the agents that the caller sees, and how many sites have each value. */
     labels: {
         [key: string]: {

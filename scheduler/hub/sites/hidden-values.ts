@@ -141,11 +141,18 @@ export const shownValues = <Value>(
     Object.entries(values).map(([name, value]) => [name, isHidden(name) ? WITHHELD : value]),
   );
 
-/** By the site inputs of these channels. */
-export const hiddenNames = (needs: KnownNeeds): IsHidden =>
-  hiddenBy(
-    [...needs.values()].flatMap((one) => one?.configs ?? []).map(({ siteInputs }) => siteInputs.schema),
-  );
+/** Hidden are values that a release of these channels hides, or one before it that the layout still has: an agent may run it. */
+export const readHiddenIn = async (
+  hub: Pick<Hub, 'keys' | 'layout'>,
+  needs: KnownNeeds,
+): Promise<IsHidden> => {
+  const followers = [...needs.keys()].map((name) => {
+    const { environment, clusterType } = parseChannel(name);
+    return { environment, cluster_type: clusterType };
+  });
+  const past = await readHiddenBefore(hub, followers);
+  return hiddenAt((name) => needs.get(name)?.configs ?? [], past)(followers).wasHidden;
+};
 
 /**
  * Shows a signer process the releases that hide a value by its schema: it composes the same decision, with the same values withheld. Does nothing where

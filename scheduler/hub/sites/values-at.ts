@@ -38,7 +38,7 @@ type Until = { readonly at?: Timestamp | undefined; readonly version?: number | 
 
 /**
  * The values that a site had at a time, or with a version of its statement, each with who gave it, when and why; undefined before the record
- * of its values began.
+ * of its values began, or the time that retention keeps.
  */
 export const valuesAt = async (
   db: Database | Tx,
@@ -52,7 +52,7 @@ export const valuesAt = async (
     .orderBy('version', 'desc');
   if (at !== undefined) query = query.where('at', '<=', at);
   if (version !== undefined) query = query.where('version', '<=', version);
-  const last = await query.limit(1).executeTakeFirst();
+  const last = await query.where('thinned', '=', 0).limit(1).executeTakeFirst();
   if (!last) return undefined;
   const document = documentOf(last);
   const open = new Map(
@@ -75,8 +75,9 @@ export const valuesAt = async (
   };
   // Backwards, until the last change of each value is found.
   let after = last;
-  for (let skip = 1; open.size > 0; skip += PAGE) {
-    const rows = await query.offset(skip).limit(PAGE).execute();
+  const earlier = query.where('version', '<', last.version);
+  for (let skip = 0; open.size > 0; skip += PAGE) {
+    const rows = await earlier.offset(skip).limit(PAGE).execute();
     for (const row of rows) {
       const before = documentOf(row);
       for (const [key, { agent, name, value }] of open)
@@ -98,7 +99,7 @@ const documentOf = ({ document }: SiteValuesVersionRow): SiteValues => parseJson
 /** One document of a site's record that changed values, without those that it left. */
 export type ValuesVersion = Pick<SiteValuesVersionRow, 'version' | 'at' | 'person' | 'reason'>;
 
-/** The versions of a site's values, newest first. */
+/** The versions of a site's values that the record has whole, newest first. */
 export const valuesVersions = (
   db: Database | Tx,
   site: string,
@@ -108,6 +109,7 @@ export const valuesVersions = (
     .selectFrom('site_values_version')
     .select(['version', 'at', 'person', 'reason'])
     .where('site', '=', site)
+    .where('thinned', '=', 0)
     .orderBy('version', 'desc')
     .limit(limit)
     .execute();

@@ -12,6 +12,7 @@ import { addLooks } from './add-looks.ts';
 import { addPeople } from './add-people.ts';
 import { addSiteValues } from './add-site-values.ts';
 import { addSiteLayers } from './add-site-layers.ts';
+import { addThinnedValues } from './add-thinned-values.ts';
 import { addUnfinishedWrites } from './add-unfinished-writes.ts';
 import { addValuesRollouts } from './add-values-rollouts.ts';
 import { addSupport } from './add-support.ts';
@@ -464,4 +465,5 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0040-local-edits': { up: addLocalEdits },
   '0041-alarm-handling': { up: addAlarmHandling },
   '0042-unfinished-writes': { up: addUnfinishedWrites },
+  '0043-thinned-values': { up: addThinnedValues },
 };

@@ -55,7 +55,10 @@ export type Tables = {
   unfinished_write: UnfinishedWriteRow;
   support_request: SupportRequestRow;
   support_bundle: SupportBundleRow;
-  site_values_version: SiteValuesVersionRow;
+  site_values_version: SiteValuesVersionRow & {
+    /** 1: retention removed documents beside it, so it does not tell what the site had at a time. */
+    readonly thinned: Generated<number>;
+  };
   values_proposal: ValuesProposalRow;
   site_layers: SiteLayersRow;
   layers_of: LayersOfRow;

@@ -55,7 +55,7 @@ const Values = ({ of: { site, places } }: { readonly of: ValuesOfSite }) => {
                 'different values at its agents'
               ) : (
                 <>
-                  {value.hidden ? 'withheld' : <Placed of={placed} />}
+                  {value.hidden && placed !== null ? 'withheld' : <Placed of={placed} />}
                   {placed !== null && <By of={placed} />}
                 </>
               )}

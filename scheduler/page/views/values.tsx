@@ -1,4 +1,4 @@
-import { Anchor, Button, Code, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Code, Group, List, Table, Text, TextInput, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
 import { nameSome } from '#bundles/name-some';
@@ -55,6 +55,7 @@ export const ValuesView = () => {
           </div>
         ))}
       </section>
+      <Advice of={tree} />
       <section aria-labelledby="sites">
         <Title order={2} id="sites">
           Sites
@@ -107,6 +108,30 @@ export const ValuesView = () => {
     </>
   );
 };
+
+/** What the repository declares otherwise than it is enrolled, and layers and values without effect. Nothing is held because of it. */
+const Advice = ({ of: { advice = [], advised = 0 } }: { readonly of: ValuesTree }) =>
+  advice.length === 0 ? null : (
+    <section aria-labelledby="advice">
+      <Title order={2} id="advice">
+        Without effect, or not as declared
+      </Title>
+      <List>
+        {advice.map(({ message, hint, file, line }) => (
+          <List.Item key={message}>
+            {file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}`}: `}
+            {message}
+            {hint === undefined ? '' : `. ${hint}`}
+          </List.Item>
+        ))}
+      </List>
+      {advised > advice.length && (
+        <Text>
+          And {advised - advice.length} more: <Code>fleet-scheduler sites compose --dry-run</Code>
+        </Text>
+      )}
+    </section>
+  );
 
 const labelText = (labels: Readonly<Record<string, string>>): string =>
   Object.entries(labels)

@@ -14,7 +14,7 @@ import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import { selectAgents } from '../../sites/select-sites.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import { editableBy } from './rules-for.ts';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 type Selected = ValuesSelection['values'][number];
@@ -80,7 +80,7 @@ export const answerSelection = async (
     const own = place.reached.filter(({ isSeen }) => isSeen);
     return own.length === 0 ? [] : [{ ...place, own }];
   });
-  const isHidden = hiddenNames(needs);
+  const isHidden = await readHiddenIn(hub, needs);
   const refused = new Map<string, Set<string>>(seen.map((site) => [site, new Set()]));
   const names = [
     ...new Set(shown.flatMap(({ own }) => own.flatMap(({ channel }) => Object.keys(inputsOf(channel))))),

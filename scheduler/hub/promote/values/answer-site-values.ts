@@ -15,7 +15,7 @@ import type { Allowance } from '../../sites/tokens/allowance.ts';
 import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { readProposals, shortId } from './propose-values.ts';
 import { editableBy } from './rules-for.ts';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { mayChange, seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 type ValuesPlace = ValuesOfSite['places'][number];
@@ -41,7 +41,7 @@ export const answerSiteValues = async (
     site,
     allowances,
     needs,
-    isHidden: hiddenNames(needs),
+    isHidden: await readHiddenIn(hub, needs),
     waiting: await waitingAt(hub, site),
   };
   return {

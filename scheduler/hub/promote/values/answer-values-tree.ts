@@ -1,3 +1,5 @@
+import { defined } from '#bundles/defined';
+import type { FleetError } from '#bundles/errors';
 import { compareBytes } from '#bundles/digest';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import type { Json } from '#bundles/json/canonical';
@@ -10,12 +12,13 @@ import type { Hub } from '../../hub.ts';
 import { cutPage, decodeCursor, type Page } from '../../page.ts';
 import { channelOf, channelsOf } from '../../sites/agent-record.ts';
 import { readNeeds } from '../../sites/read-needs.ts';
+import { findDifferences } from '../../sites/layers/find-differences.ts';
 import { readHeld } from '../../sites/layers/compose-sites.ts';
 import { readChannelLayers } from '../../sites/read-channel-layers.ts';
 import type { Allowance } from '../../sites/tokens/allowance.ts';
 import { commonLabels } from './answer-site-values.ts';
 import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { seesValues, toValuesAgent, type ValuesAgent } from './values-access.ts';
 
 /**
@@ -48,11 +51,13 @@ export const answerValuesTree = async (
       one.released ? [[one.released.environment, one.released] as const] : [],
     ),
   );
-  const isHidden = hiddenNames(await readNeeds(hub, channels, new Map()));
+  const advice = seen.length === rows.length ? findDifferences(rows, layers) : undefined;
+  const isHidden = await readHiddenIn(hub, await readNeeds(hub, channels, new Map()));
   return {
     layers: [...released].flatMap(([environment, document]) =>
       document.layers.flatMap((layer) => describeLayer(layer, { environment, seen, isHidden })),
     ),
+    ...defined({ advice: advice?.slice(0, MAX_ADVICE).map(toAdvice), advised: advice?.length }),
     labels: countLabels(bySite),
     total: fitting.length,
     sites: page.rows.map(([site, agents]) => ({
@@ -64,6 +69,15 @@ export const answerValuesTree = async (
     next: page.next,
   };
 };
+
+/** Differences that are listed; a repository may declare thousands of sites that are not enrolled yet. */
+const MAX_ADVICE = 50;
+
+const toAdvice = ({ code, message, hint, at }: FleetError): NonNullable<ValuesTree['advice']>[number] => ({
+  code,
+  message,
+  ...defined({ hint, file: at?.file, line: at?.line }),
+});
 
 const describeLayer = (
   { name, selector, siteSelector, fixed, path, at, values }: SiteLayer,

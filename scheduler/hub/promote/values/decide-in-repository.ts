@@ -13,7 +13,7 @@ import { readSites, type SiteFacts } from '../../sites/set-many-values.ts';
 import type { ValueChange } from '../../sites/set-values.ts';
 import type { By } from '../../store/open-store.ts';
 import type { AskedValues } from './asked-values.ts';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { placesOf, rulesFor } from './rules-for.ts';
 
 /** The same values at all sites or agents that a selector selects: what one Config gives. */
@@ -71,7 +71,7 @@ export const decideInRepository = async (
   const environment = environmentOf(known, changes);
   refuseOverridden(known, store.fleet, changes);
   const needs = await readNeeds(hub, [...known.agents.values()].flat().map(channelOf), new Map());
-  refuseSecrets(needs, changes);
+  await refuseSecrets(hub, needs, changes);
   await refuseUnapproved(hub, review, { changes, needs });
   const asked = values.map(({ siteSelector, set, unset }) => ({ siteSelector, set, unset }));
   return await noteWrite(
@@ -160,8 +160,8 @@ const environmentOf = ({ agents }: SiteFacts, changes: readonly ValueChange[]): 
 };
 
 /** Refuses values that everybody with access to the repository would read. @throws FleetError USAGE */
-const refuseSecrets = (needs: KnownNeeds, changes: readonly ValueChange[]): void => {
-  const isHidden = hiddenNames(needs);
+const refuseSecrets = async (hub: Hub, needs: KnownNeeds, changes: readonly ValueChange[]): Promise<void> => {
+  const isHidden = await readHiddenIn(hub, needs);
   const secrets = [...new Set(changes.flatMap(({ set }) => Object.keys(set).filter(isHidden)))];
   if (secrets.length === 0) return;
   throw new FleetError(

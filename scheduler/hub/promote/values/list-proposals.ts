@@ -7,7 +7,8 @@ import { showChange } from './describe-values.ts';
 import { type JudgedProposal, judgeProposal } from './judge-proposal.ts';
 import { type Proposal, readProposals } from './propose-values.ts';
 import { type ReachedEditors, reachedEditors } from './reached-editors.ts';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { mayChange, mayEverywhere, seesValues } from './values-access.ts';
 
 /** The rights of a caller about a proposal. */
@@ -65,9 +66,10 @@ export const listProposals = async (
     proposals.map(({ proposed }) => proposed.changes),
     known,
   );
+  const isHidden = await readHiddenIn(hub, known);
   for (const [at, proposal] of proposals.entries()) {
     const { sees, mayReject } = judgeRights(editors[at] ?? [], proposal.row.person, caller);
-    if (sees) listed.push(describeProposal(await judgeProposal(hub, proposal, review), mayReject, known));
+    if (sees) listed.push(describeProposal(await judgeProposal(hub, proposal, review), mayReject, isHidden));
   }
   return listed;
 };
@@ -75,9 +77,8 @@ export const listProposals = async (
 const describeProposal = (
   { row, proposed, conditions, approvals }: JudgedProposal,
   rejectable: boolean,
-  known: KnownNeeds,
+  isHidden: IsHidden,
 ): ListedProposal => {
-  const isHidden = hiddenNames(known);
   return {
     id: row.id,
     person: row.person,

@@ -6,7 +6,7 @@ import type { Hub } from '../../hub.ts';
 import { channelOf } from '../../sites/agent-record.ts';
 import { readNeeds } from '../../sites/read-needs.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
-import { hiddenNames } from '../../sites/hidden-values.ts';
+import { readHiddenIn } from '../../sites/hidden-values.ts';
 import { showChange } from './describe-values.ts';
 
 /** The newest versions of a site's values, newest first. The oldest one of the record has no changes. */
@@ -20,11 +20,12 @@ export const listVersions = async (
     .selectFrom('site_values_version')
     .selectAll()
     .where('site', '=', site)
+    .where('thinned', '=', 0)
     .orderBy('version', 'desc')
     .limit(limit + 1)
     .execute();
   const channels = (await agentsWithValues(db, site)).map((row) => channelOf(row));
-  const isHidden = hiddenNames(await readNeeds(hub, channels, new Map()));
+  const isHidden = await readHiddenIn(hub, await readNeeds(hub, channels, new Map()));
   const documents = rows.map(({ document }) => parseJson(document) as SiteValues);
   return rows.slice(0, limit).flatMap(({ version, at, person, reason }, index) => {
     const [now, before] = [documents[index], documents[index + 1]];

@@ -15,7 +15,7 @@ import { channelOf } from '../../sites/agent-record.ts';
 import { checkValues } from '../../sites/check-values.ts';
 import { type KnownNeeds, readNeeds } from '../../sites/read-needs.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
-import { hiddenNames, readHidden } from '../../sites/hidden-values.ts';
+import { type HiddenAt, readHidden } from '../../sites/hidden-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { planValues } from '../../sites/set-many-values.ts';
 import { findSite, type ValueChange } from '../../sites/set-values.ts';
@@ -44,13 +44,16 @@ export const previewValues = async (
     faults.push({ ...place, ...toFault(error) });
   const sites: ValuesPreview['sites'][number][] = [];
   const warnings: ValuesPreview['warnings'][number][] = [];
-  for (const { site, row, after } of await planValues(db, fleet, fitting, (agents) =>
-    readHidden(hub, agents, known),
-  )) {
+  let hidden: HiddenAt | undefined;
+  const planned = await planValues(db, fleet, fitting, async (agents) => {
+    hidden = await readHidden(hub, agents, known);
+    return hidden;
+  });
+  for (const { site, row, after } of planned) {
     const before = siteValuesOf(row, fleet, site);
     const enrolled = await agentsWithValues(db, site);
     const needs = await readNeeds(hub, enrolled.map(channelOf), known);
-    const isHidden = hiddenNames(needs);
+    const isHidden = hidden?.(enrolled).wasHidden ?? (() => true);
     const reached = await findReached(enrolled, needs, { before, after });
     sites.push({
       site,

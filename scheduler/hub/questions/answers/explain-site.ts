@@ -2,7 +2,7 @@ import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
 import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { judgeSiteValues } from '#bundles/formats/author-schema/judge-site-values';
-import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
+import { hiddenBy, type IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { type Origin, valuePlaces } from '#bundles/formats/author-schema/value-places';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
 import type { BundleConfig } from '#bundles/formats/bundle/config';
@@ -15,6 +15,7 @@ import type { Hub } from '../../hub.ts';
 import { channelOf, labelsOf } from '../../sites/agent-record.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { agentsWithValues } from '../../sites/agents-with-values.ts';
+import { readHidden } from '../../sites/hidden-values.ts';
 import { siteValuesOf } from '../../sites/issue-site.ts';
 import { layeredAgent } from '../../../plan/compose/layered-agent.ts';
 import { type ReleasedChannelLayers, readChannelLayers } from '../../sites/read-channel-layers.ts';
@@ -102,9 +103,10 @@ export const explainSite = async (
   );
   const changeOf = await findChanges([...composed.values()], blame);
   const edits = await readLocalInForce(db, site);
+  const { wasHidden } = (await readHidden(hub, rows))(rows);
   const explained: ExplainedAgent[] = [];
   for (const enrolled of rows) {
-    const known = { document, decided, changeOf, edits, composed: composed.get(enrolled.name) };
+    const known = { document, decided, changeOf, edits, wasHidden, composed: composed.get(enrolled.name) };
     explained.push(await explainAgent(enrolled, known));
   }
   return assignment === undefined ? explained : onlyOf(assignment, explained, site);
@@ -133,6 +135,8 @@ type KnownOfSite = {
   readonly changeOf: Awaited<ReturnType<typeof findChanges>>;
   /** Edits of people at the site that have not ended, of all its agents. */
   readonly edits: Awaited<ReturnType<typeof readLocalInForce>>;
+  /** By the releases of its agents, and those before them. */
+  readonly wasHidden: IsHidden;
   /** undefined: the channel of the agent has no release. */
   readonly composed:
     | {
@@ -144,7 +148,7 @@ type KnownOfSite = {
 
 const explainAgent = async (
   enrolled: AgentRow,
-  { document, decided, changeOf, edits, composed }: KnownOfSite,
+  { document, decided, changeOf, edits, wasHidden, composed }: KnownOfSite,
 ): Promise<ExplainedAgent> => {
   const { name } = enrolled;
   const { channel: found, composition } = composed ?? {};
@@ -156,7 +160,7 @@ const explainAgent = async (
     for (const { id } of config.assignments) {
       const layered = composition?.assignments.get(id) ?? composition?.whole;
       const settingsOf: Place['settingsOf'] = (of) => settingsOfInput(layered, of, changeOf);
-      const place = { document, decided, agent: name, local, admitted, layered, settingsOf };
+      const place = { document, decided, agent: name, local, admitted, layered, settingsOf, wasHidden };
       assignments.push({ assignment: id, inputs: await explainInputs(config, id, place) });
     }
   const taken = new Set(assignments.flatMap(({ inputs }) => inputs.map((one) => one.name)));
@@ -186,6 +190,7 @@ type Place = {
     readonly name: string;
     readonly fixed: boolean;
   }) => readonly ExplainedSetting[];
+  readonly wasHidden: IsHidden;
 };
 
 const explainInputs = async (
@@ -210,7 +215,7 @@ const explainInputs = async (
       .filter((one) => Object.hasOwn(one.values, name))
       .map(({ origin, values: own }): PlacedValue => {
         const by = decidedOf(place, origin, name);
-        const isHidden = hides(name);
+        const isHidden = hides(name) || place.wasHidden(name);
         const value = isHidden ? WITHHELD : (own[name] ?? null);
         return {
           origin,

@@ -3,6 +3,7 @@ import { formatTime } from '#bundles/time';
 import type { Hub } from '../../hub.ts';
 import { openReleases } from '../../questions/history/read-releases.ts';
 import { forgetRollouts } from './forget-rollouts.ts';
+import { forgetSiteValues } from './forget-site-values.ts';
 import { parts } from '../../store/parts.ts';
 import type { Tx } from '../../store/tables.ts';
 
@@ -18,6 +19,8 @@ export type Forgotten = {
   readonly versions: number;
   /** Rollouts of values that are over. */
   readonly rollouts: number;
+  /** Documents of the values of sites, proposals that were decided, and answered local values. */
+  readonly values: number;
 };
 
 /** Removes notes from before `cutoff`. @throws FleetError BUSY, DISK_FULL, DATABASE_UNREACHABLE */
@@ -25,14 +28,50 @@ export const forgetNotes = async (
   hub: Pick<Hub, 'store' | 'layout' | 'keys'>,
   cutoff: Date,
 ): Promise<Forgotten> => {
-  const released = await releasedSince(hub, formatTime(cutoff));
+  const before = formatTime(cutoff);
+  const released = await releasedSince(hub, before);
+  const documents = await forgetSiteValues(hub.store, before);
   return await hub.store.transact(async (tx) => ({
-    media: await forgetMedia(tx, formatTime(cutoff)),
-    checks: await forgetChecks(tx, formatTime(cutoff)),
-    support: await forgetSupport(tx, formatTime(cutoff)),
-    rollouts: await forgetRollouts(tx, formatTime(cutoff)),
+    media: await forgetMedia(tx, before),
+    checks: await forgetChecks(tx, before),
+    support: await forgetSupport(tx, before),
+    rollouts: await forgetRollouts(tx, before),
+    values: documents + (await forgetDecided(tx, before)),
     versions: released ? await forgetVersions(tx, released) : 0,
   }));
+};
+
+/**
+ * Proposals that were decided, which the audit log has, and local values that are over. The newest answered one of each value of an agent stays: a later edit
+ * is compared with it.
+ */
+const forgetDecided = async (tx: Tx, before: string): Promise<number> => {
+  const proposals = await tx
+    .deleteFrom('values_proposal')
+    .where('state', '<>', 'waiting')
+    .where('ended_at', '<', before)
+    .executeTakeFirstOrThrow();
+  const edits = await tx
+    .deleteFrom('local_edit')
+    .where('state', '<>', 'waiting')
+    .where('received_at', '<', before)
+    .where(({ exists, or, eb, selectFrom }) =>
+      or([
+        eb('state', 'not in', ['accepted', 'refused']),
+        exists(
+          selectFrom('local_edit as later')
+            .select('later.seq')
+            .whereRef('later.agent', '=', 'local_edit.agent')
+            .whereRef('later.life', '=', 'local_edit.life')
+            .whereRef('later.name', '=', 'local_edit.name')
+            .whereRef('later.seq', '>', 'local_edit.seq')
+            .where('later.state', 'in', ['accepted', 'refused'])
+            .where('later.confirmed', '=', 1),
+        ),
+      ]),
+    )
+    .executeTakeFirstOrThrow();
+  return Number(proposals.numDeletedRows) + Number(edits.numDeletedRows);
 };
 
 const forgetMedia = async (tx: Tx, before: string): Promise<number> => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
 import { addSiteValues } from '../../../../scheduler/hub/store/add-site-values.ts';
+import { addThinnedValues } from '../../../../scheduler/hub/store/add-thinned-values.ts';
 import { setManyValues } from '../../../../scheduler/hub/sites/set-many-values.ts';
 import { setValues, type ValueChange } from '../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../scheduler/hub/sites/site-signer.ts';
@@ -73,6 +74,7 @@ describe('the values of a site at a past time', () => {
     await hub.store.db.schema.dropTable('site_values_version').execute();
     await hub.store.db.schema.dropTable('values_proposal').execute();
     await addSiteValues(hub.store.db as never);
+    await addThinnedValues(hub.store.db as never);
     expect((await valuesAt(hub.store.db, 'plant-7'))?.values).toMatchObject([
       { name: 'line', value: 7, person: null, atLeast: true },
     ]);

@@ -93,6 +93,7 @@ const NOTHING = {
   support: 0,
   versions: 0,
   rollouts: 0,
+  values: 0,
 };
 
 describe('retention', () => {
