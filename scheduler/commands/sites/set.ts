@@ -14,6 +14,7 @@ import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { checkValues } from '../../hub/sites/check-values.ts';
 import { parseSelect, selectAgents } from '../../hub/sites/select-sites.ts';
+import { composeMoved } from '../../hub/sites/layers/compose-agent.ts';
 import { parseFreshness, type Terms } from '../../hub/sites/set-terms.ts';
 import type { Hub } from '../../hub/hub.ts';
 import { parseValue, setValues, type ValueChange } from '../../hub/sites/set-values.ts';
@@ -131,7 +132,12 @@ export default class SitesSet extends FleetCommand {
   }
 
   async #setAtHub(hub: Hub, change: ReadChange, now: Date): Promise<object> {
-    const { site, changed, absent } = await setValues(hub.store, change, await siteSigner(hub), now);
+    const { site, changed, absent } = await setValues(
+      hub.store,
+      change,
+      { ...(await siteSigner(hub)), composeMoved: composeMoved(hub, now) },
+      now,
+    );
     const laidOut = await writeSite(hub, site, { now, command: 'sites set' });
     for (const line of await appendToLog(hub, 'sites set', now)) this.say(line);
     for (const one of absent) this.say(one);

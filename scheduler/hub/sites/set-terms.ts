@@ -28,17 +28,23 @@ export const parseFreshness = (text: string): number | null => {
   });
 };
 
-/**
- * Stores the terms of one agent, or of all agents of a site, in the transaction that issues the next site statement.
- * @returns the agents that changed, for the audit log
- */
+/** An agent with other terms, for the audit log. `moved`: it follows another channel. */
+export type ChangedTerms = {
+  readonly noted: Omit<Change, 'change'>;
+  readonly moved: MovedAgent | undefined;
+};
+
+/** The record of an agent that follows another channel, before and after. */
+export type MovedAgent = { readonly before: AgentRow; readonly after: AgentRow };
+
+/** Stores the terms of one agent, or of all agents of a site, in the transaction that issues the next site statement. @returns the agents that changed */
 export const setTerms = async (
   tx: Tx,
   { site, agent }: { readonly site: string; readonly agent: string | undefined },
   { channel, freshness }: Terms,
-): Promise<readonly Omit<Change, 'change'>[]> => {
+): Promise<readonly ChangedTerms[]> => {
   const all = await enrolledAgents(tx, site);
-  const changed: Omit<Change, 'change'>[] = [];
+  const changed: ChangedTerms[] = [];
   for (const row of all.filter(({ name }) => agent === undefined || name === agent)) {
     const moves = channel !== undefined && formatChannel(channel) !== formatChannel(channelOf(row));
     const placed = moves ? movedAgentRow(row, channel, labelsOf(row)) : row;
@@ -46,7 +52,10 @@ export const setTerms = async (
     if (!moves && next.freshness_seconds === row.freshness_seconds) continue;
     const { id, ...columns } = next;
     await tx.updateTable('agent').set(columns).where('id', '=', id).execute();
-    changed.push({ about: id, old: termsOf(row), new: termsOf(next) });
+    changed.push({
+      noted: { about: id, old: termsOf(row), new: termsOf(next) },
+      moved: moves ? { before: row, after: next } : undefined,
+    });
   }
   return changed;
 };

@@ -10,7 +10,7 @@ import type { SiteRow, Tx } from '../store/tables.ts';
 import { enrolledAgents } from './enrolled-agents.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from './issue-site.ts';
 import { refuseWaiting } from './refuse-waiting.ts';
-import { setTerms, type Terms } from './set-terms.ts';
+import { type ChangedTerms, type MovedAgent, setTerms, type Terms } from './set-terms.ts';
 
 export { parseValue } from '#bundles/formats/author-schema/parse-value';
 
@@ -32,6 +32,9 @@ export type ValueChange = {
   readonly terms?: Terms;
 };
 
+/** The values of a site with those that layers give agents which follow another channel from now on. @throws FleetError ENROLMENT_WAITS */
+export type ComposeMoved = (tx: Tx, values: SiteValues, moved: readonly MovedAgent[]) => Promise<SiteValues>;
+
 export type ChangedSite = { readonly site: SiteRow; readonly changed: boolean };
 
 export type ChangedValues = ChangedSite & {
@@ -41,12 +44,13 @@ export type ChangedValues = ChangedSite & {
 
 /**
  * Sets and removes values of a site or of one agent, and issues the next site statement if anything changed.
- * @throws FleetError SITE_MISSING, AGENT_UNKNOWN; VALUES_CHANGED for a value that waits for the stage of a rollout
+ * @param signer with `composeMoved` the values of an agent that moves to another channel are those of its layers
+ * @throws FleetError SITE_MISSING, AGENT_UNKNOWN; VALUES_CHANGED for a value that waits for the stage of a rollout; ENROLMENT_WAITS for a move without values
  */
 export const setValues = (
   store: Store,
   change: ValueChange,
-  signer: SiteSigner,
+  signer: SiteSigner & { readonly composeMoved?: ComposeMoved },
   now: Date,
 ): Promise<ChangedValues> =>
   store.transact(async (tx) => {
@@ -54,15 +58,18 @@ export const setValues = (
     const row = await findSite(tx, site, agent);
     await refuseWaiting(tx, [change]);
     const before = siteValuesOf(row, signer.root.fleet, site);
-    const after = changeValues(before, change);
     const terms = change.terms ? await setTerms(tx, { site, agent }, change.terms) : NO_TERMS;
+    const changed = changeValues(before, change);
+    const moves = terms.flatMap(({ moved: one }) => one ?? []);
+    const after =
+      moves.length === 0 ? changed : ((await signer.composeMoved?.(tx, changed, moves)) ?? changed);
     const moved = terms.length > 0;
     const absent = describeAbsentValue(before, change);
     if (!moved && isSameJson(after, before)) return { site: row, changed: false, absent };
     const decided: NotedChange[] = [];
     const agents = await enrolledAgents(tx, site);
     const hidden = await signer.readHidden(agents);
-    for (const noted of [...decidedValues(before, after, hidden(agents)), ...terms])
+    for (const noted of [...decidedValues(before, after, hidden(agents)), ...terms.map((one) => one.noted)])
       decided.push(await noteChange(tx, { change: 'sites set', ...noted }, store.by, now));
     const issued = await issueSite(tx, site, { ...signer, decided }, now, after);
     return { site: issued, changed: true, absent };
@@ -93,7 +100,7 @@ export const agentUnknown = (site: string, agent: string): FleetError =>
     hint: 'See its agents with: fleet-scheduler sites list',
   });
 
-const NO_TERMS: Awaited<ReturnType<typeof setTerms>> = [];
+const NO_TERMS: readonly ChangedTerms[] = [];
 
 export const changeValues = (before: SiteValues, change: ValueChange): SiteValues =>
   (change.answers ?? []).reduce(withAnswer, changeGiven(before, change));

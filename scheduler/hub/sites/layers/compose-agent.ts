@@ -1,11 +1,13 @@
 import { FleetError } from '#bundles/errors';
 import type { ComposedValues } from '#bundles/formats/statements/predicates';
-import { sameChannel } from '#bundles/names';
+import { formatChannel, sameChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import type { AgentRow, Tx } from '../../store/tables.ts';
 import { channelOf } from '../agent-record.ts';
 import { siteValuesOf } from '../issue-site.ts';
+import type { ComposeMoved } from '../set-values.ts';
 import { decideComposition, reasonOf } from './decide-composition.ts';
+import { withComposed } from './plan-sites.ts';
 import { noteLayers } from './refuse-older-layers.ts';
 
 /** Values of one agent from layers. */
@@ -55,11 +57,29 @@ export const composeAgent =
     if (fault) {
       if (known && known.revoked_at === null && sameChannel(channelOf(known), channelOf(row)))
         return undefined;
-      throw waits(row, fault);
+      throw waits(row, known, fault);
     }
     await noteLayers(within, layers);
     return { values: one?.composed?.[row.name], reason: reasonOf(layers) };
   };
+
+/**
+ * Composes the values of agents that follow another channel from now on, so that the statement which moves them has those of its layers. One that cannot have
+ * any keeps its channel.
+ */
+export const composeMoved = (hub: Hub, now: Date): ComposeMoved => {
+  const compose = composeAgent(hub, now);
+  return async (tx, values, moved) => {
+    let composed = values.composed ?? {};
+    for (const { before, after } of moved) {
+      const own = await compose(tx, after, before);
+      if (!own) continue;
+      const { [after.name]: _, ...others } = composed;
+      composed = own.values ? { ...others, [after.name]: own.values } : others;
+    }
+    return withComposed(values, composed);
+  };
+};
 
 /** The hub for code that opens transactions and runs in one already. */
 const inTransaction = (hub: Hub, tx: Tx): Hub => ({
@@ -67,12 +87,13 @@ const inTransaction = (hub: Hub, tx: Tx): Hub => ({
   store: { ...hub.store, db: tx, transact: (work) => work(tx) },
 });
 
-const waits = ({ id }: AgentRow, { message, at, hint }: FleetError): FleetError =>
-  new FleetError(
-    'ENROLMENT_WAITS',
-    `${id} is not enrolled yet, because its values cannot be composed: ${message}`,
-    {
-      at,
-      hint: hint ?? 'Correct its layers and build; then let it ask again',
-    },
-  );
+const waits = (row: AgentRow, known: AgentRow | undefined, { message, at, hint }: FleetError): FleetError => {
+  const isKnown = known !== undefined && known.revoked_at === null;
+  const what = isKnown
+    ? `${row.id} keeps ${formatChannel(channelOf(known))}, because its values for ${formatChannel(channelOf(row))}`
+    : `${row.id} is not enrolled yet, because its values`;
+  return new FleetError('ENROLMENT_WAITS', `${what} cannot be composed: ${message}`, {
+    at,
+    hint: hint ?? `Correct its layers and build; then ${isKnown ? 'repeat this' : 'let it ask again'}`,
+  });
+};

@@ -6,10 +6,11 @@ import { addDays } from '#bundles/time';
 import { enrollOnline } from '../../../../../scheduler/hub/http/agents/enroll-online.ts';
 import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
 import { readRequests } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
-import { composeAgent } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
+import { composeAgent, composeMoved } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
+import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
-import { NOW } from '../../../release/removals/office.ts';
+import { NOW, target, workload } from '../../../release/removals/office.ts';
 import { enrollBody } from '../../serve/test-server.ts';
 import { ask, testAgent } from '../../test-hub.ts';
 import { config, LAYERS, layeredHub, type LayeredHub } from '../layers/layered-hub.ts';
@@ -157,4 +158,50 @@ test('an agent that is known keeps the values that it has when its key is replac
     clock: () => NOW,
   });
   expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 2, composed });
+});
+
+test('an agent that moves to another channel gets the values of its layers there with the same statement, or stays where it is', async () => {
+  const shops = config('shops', 'selector: {place: shop}\n  siteSelector: {}\n  values: {gatewayHost: shop}');
+  const both = workload('labels', target('host', 'prod', 'host'), target('till', 'prod', 'till'));
+  const hub = await layeredHub({ [LAYERS]: layers(shops, TIE), 'apps/labels/deploy/workload.yaml': both });
+  await online(hub, 'plant-1/edge', {});
+  await online(hub, 'plant-1/line', {});
+  const move = async (agent: string) => {
+    const channel = { environment: 'prod', clusterType: 'till' };
+    const signer = { ...(await siteSigner(hub)), composeMoved: composeMoved(hub, NOW) };
+    return setValues(
+      hub.store,
+      { site: 'plant-1', agent, set: {}, unset: [], terms: { channel } },
+      signer,
+      NOW,
+    );
+  };
+  const { version } = await hub.valuesOf('plant-1');
+  await move('edge');
+  expect(await hub.valuesOf('plant-1')).toMatchObject({
+    version: version + 1,
+    composed: {
+      edge: { values: { gatewayHost: 'shop', port: 80 } },
+      line: { values: { gatewayHost: 'company', port: 80 } },
+    },
+  });
+  expect((await hub.compose()).changed).toEqual([]);
+  // Its labels tie with the layer of the shops.
+  await hub.store.db
+    .updateTable('agent')
+    .set({ labels: '{"line":"a"}' })
+    .where('name', '=', 'line')
+    .execute();
+  await expect(move('line')).rejects.toMatchObject({
+    code: 'ENROLMENT_WAITS',
+    message: expect.stringMatching(
+      /^plant-1\/line keeps prod\/press, because its values for prod\/till cannot be composed: Config /,
+    ) as string,
+  });
+  const rows = await hub.store.db
+    .selectFrom('agent')
+    .select(['name', 'cluster_type'])
+    .orderBy('name')
+    .execute();
+  expect(rows.map((row) => row.cluster_type)).toEqual(['till', 'press']);
 });
