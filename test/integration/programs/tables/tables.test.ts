@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { formatTime } from '#bundles/time';
@@ -251,6 +251,12 @@ describeWith(['dockerRegistry'], 'tables on a terminal of 80 columns', ({ docker
 
   it('fit, and nothing in them is lost: the check of a configuration of the hub', async () => {
     await reads('scheduler', 'serve', '--check', '--config', at('fleet-scheduler.yaml'));
+  });
+
+  it('fit, and nothing in them is lost: the setup of a configuration of the hub', async () => {
+    await cp(at('fleet-scheduler.yaml'), at('setup.yaml'));
+    const answers = ['--set', 'hostnames=localhost', '--set', 'listen=127.0.0.1:0'];
+    await changes('scheduler', 'setup', 'hub', '--config', at('setup.yaml'), ...answers);
   });
 
   it('were all tried', async () => {
