@@ -11,124 +11,144 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const ROOT = '9f'.repeat(32);
 
-/** What docs/install.md has people type for a cluster that reaches its hub, with a whole SHA-256. */
-const documented = async (): Promise<string> => {
+/** What docs/install.md has people type for a cluster that reaches its hub, with a whole SHA-256. @param begin of the block */
+const documented = async (begin = 'sh deploy/kubernetes/install.sh --image'): Promise<string> => {
   const page = await readFile(join(REPOSITORY, 'docs/install.md'), 'utf8');
-  const [, typed = ''] = /```text\n(sh deploy\/kubernetes\/install\.sh --image .*?)```/s.exec(page) ?? [];
-  return typed.replace('sh deploy/', `sh ${REPOSITORY}/deploy/`).replaceAll(/9f2c\.\.\.e1/g, ROOT);
+  const blocks = [...page.matchAll(/```text\n(.*?)```/gs)].map(([, text = '']) => text);
+  const typed = blocks.find((text) => text.startsWith(begin)) ?? '';
+  return typed.replaceAll(/(?<= )deploy\//g, `${REPOSITORY}/deploy/`).replaceAll('9f2c...e1', ROOT);
 };
 
 // From a stick, on a node with real pods: test/e2e/agent-in-cluster.test.ts.
-describeOnKubernetes(['kwok'], 'install.sh on a cluster that reaches its hub', ({ kube }, { kwok }) => {
-  let cluster: OwnCluster;
-  let folder: TemporaryDirectory;
+describeOnKubernetes(
+  ['kwok', 'helm'],
+  'install.sh on a cluster that reaches its hub',
+  ({ kube }, { kwok, helm }) => {
+    let cluster: OwnCluster;
+    let folder: TemporaryDirectory;
 
-  beforeAll(async () => {
-    cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
-    folder = await temporaryDirectory('install-script');
-    await writeFile(join(folder.path, 'token'), 'one-time-token\n');
-  });
-  afterAll(async () => {
-    await cluster?.[Symbol.asyncDispose]();
-    await folder?.[Symbol.asyncDispose]();
-  });
-
-  const type = async (line: string) => {
-    const path = [dirname(kubectlOf(kube)), process.env['PATH'] ?? ''].join(delimiter);
-    const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
-    return runCommand(['sh', '-c', line], { cwd: folder.path, env });
-  };
-  const read = async (...words: readonly string[]): Promise<string> => {
-    const { code, stdout, stderr } = await cluster.kubectl(['--namespace=fleet-agent', 'get', ...words]);
-    expect(code, stderr).toBe(0);
-    return stdout;
-  };
-  /** No node of this cluster has disks: the claim needs a volume that is given. */
-  const withState = async (more = ''): Promise<string> =>
-    `${(await documented()).trim()} --state /var/lib/fleet-agent ${more}`;
-
-  it('installs the agent by the documented command, and waits until it runs', async () => {
-    const { code, stdout, stderr } = await type(await withState());
-    expect(code, stdout + stderr).toBe(0);
-    expect(stdout).toContain('The agent has no rights yet');
-    expect(await read('configmap', 'fleet-agent', '--output=jsonpath={.data.agent\\.yaml}')).toBe(
-      "registry: 'oci://registry.example/fleet'\nhub: 'https://hub.example:8443'\n",
-    );
-    const secret = JSON.parse(await read('secret', 'fleet-agent-enrolment', '--output=json')) as {
-      readonly data: Record<string, string>;
-    };
-    const clear = Object.entries(secret.data).map(([key, text]) => [
-      key,
-      Buffer.from(text, 'base64').toString(),
-    ]);
-    expect(Object.fromEntries(clear)).toEqual({
-      token: 'one-time-token\n',
-      fleet: 'halden',
-      site: 'plant-7',
-      name: 'line-1',
-      channel: 'prod/edge',
-      rootSha256: ROOT,
+    beforeAll(async () => {
+      cluster = await startOwnCluster({ kube, kwok, nodes: 1 });
+      folder = await temporaryDirectory('install-script');
+      await writeFile(join(folder.path, 'token'), 'one-time-token\n');
     });
-    expect(stdout + stderr).not.toContain('one-time-token');
-    expect(await read('deployment', 'fleet-agent', '--output=jsonpath={..image}')).toBe(
-      'registry.example/fleet-agent:0.1 registry.example/fleet-agent:0.1',
-    );
-  });
+    afterAll(async () => {
+      await cluster?.[Symbol.asyncDispose]();
+      await folder?.[Symbol.asyncDispose]();
+    });
 
-  it('changes nothing when it is run again, and the image alone with another one', async () => {
-    const kinds = 'deployments,secrets,configmaps,serviceaccounts,roles,networkpolicies,persistentvolumes';
-    const versions = () =>
-      read(
-        kinds,
-        '--output=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}',
+    const type = async (line: string) => {
+      const path = [dirname(kubectlOf(kube)), dirname(helm), process.env['PATH'] ?? ''].join(delimiter);
+      const env = { ...process.env, PATH: path, KUBECONFIG: cluster.kubeconfig };
+      return runCommand(['sh', '-c', line], { cwd: folder.path, env });
+    };
+    const read = async (...words: readonly string[]): Promise<string> => {
+      const { code, stdout, stderr } = await cluster.kubectl(['--namespace=fleet-agent', 'get', ...words]);
+      expect(code, stderr).toBe(0);
+      return stdout;
+    };
+    /** No node of this cluster has disks: the claim needs a volume that is given. */
+    const withState = async (more = ''): Promise<string> =>
+      `${(await documented()).trim()} --state /var/lib/fleet-agent ${more}`;
+
+    it('installs the agent by the documented command, and waits until it runs', async () => {
+      const { code, stdout, stderr } = await type(await withState());
+      expect(code, stdout + stderr).toBe(0);
+      expect(stdout).toContain('The agent has no rights yet');
+      expect(await read('configmap', 'fleet-agent', '--output=jsonpath={.data.agent\\.yaml}')).toBe(
+        "registry: 'oci://registry.example/fleet'\nhub: 'https://hub.example:8443'\n",
       );
-    const before = await versions();
-    const again = await type(await withState());
-    expect(again.code, again.stderr).toBe(0);
-    expect(await versions()).toBe(before);
-    const upgraded = await type((await withState()).replace('fleet-agent:0.1', 'fleet-agent:0.2'));
-    expect(upgraded.code, upgraded.stderr).toBe(0);
-    const changed = (await versions()).split('\n').filter((line) => !before.includes(line));
-    expect(changed).toEqual([expect.stringMatching(/^Deployment\/fleet-agent /)]);
-  });
+      const secret = JSON.parse(await read('secret', 'fleet-agent-enrolment', '--output=json')) as {
+        readonly data: Record<string, string>;
+      };
+      const clear = Object.entries(secret.data).map(([key, text]) => [
+        key,
+        Buffer.from(text, 'base64').toString(),
+      ]);
+      expect(Object.fromEntries(clear)).toEqual({
+        token: 'one-time-token\n',
+        fleet: 'halden',
+        site: 'plant-7',
+        name: 'line-1',
+        channel: 'prod/edge',
+        rootSha256: ROOT,
+      });
+      expect(stdout + stderr).not.toContain('one-time-token');
+      expect(await read('deployment', 'fleet-agent', '--output=jsonpath={..image}')).toBe(
+        'registry.example/fleet-agent:0.1 registry.example/fleet-agent:0.1',
+      );
+    });
 
-  it('gives every right only when it is asked to', async () => {
-    const bindings = ['clusterrolebindings', '--output=jsonpath={.items[*].metadata.name}'];
-    expect((await read(...bindings)).split(' ')).not.toContain('fleet-agent');
-    const { code, stdout, stderr } = await type(await withState('--cluster-admin'));
-    expect(code, stderr).toBe(0);
-    expect(stdout).not.toContain('no rights yet');
-    expect((await read(...bindings)).split(' ')).toContain('fleet-agent');
-  });
+    it('changes nothing when it is run again, and the image alone with another one', async () => {
+      const kinds = 'deployments,secrets,configmaps,serviceaccounts,roles,networkpolicies,persistentvolumes';
+      const versions = () =>
+        read(
+          kinds,
+          '--output=jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.resourceVersion}{"\\n"}{end}',
+        );
+      const before = await versions();
+      const again = await type(await withState());
+      expect(again.code, again.stderr).toBe(0);
+      expect(await versions()).toBe(before);
+      const upgraded = await type((await withState()).replace('fleet-agent:0.1', 'fleet-agent:0.2'));
+      expect(upgraded.code, upgraded.stderr).toBe(0);
+      const changed = (await versions()).split('\n').filter((line) => !before.includes(line));
+      expect(changed).toEqual([expect.stringMatching(/^Deployment\/fleet-agent /)]);
+    });
 
-  it.each([
-    ['--offline', /--root-sha256 must be 64 hexadecimal digits/],
-    [`--root-sha256 ${ROOT}`, /--image is missing/],
-    [
-      `--root-sha256 ${ROOT} --image a/b:1 --site s`,
-      /--fleet, --site, --name, --channel and --token-file are needed/,
-    ],
-    [
-      `--root-sha256 ${ROOT} --image a/b:1 --fleet f --site s --name n --channel c/d --token-file none`,
-      /there is no file none/,
-    ],
-    [`--root-sha256 ${ROOT} --offline --config none`, /there is no file none/],
-    ['--root', /there is no option --root; --help lists them/],
-    ['--image', /--image needs a value/],
-    [`--root-sha256 ${ROOT.toUpperCase()}`, /--root-sha256 must be 64 hexadecimal digits/],
-    [`--root-sha256 ${ROOT} --node`, /--node is for --offline/],
-  ])('refuses "%s" with one line and changes nothing', async (options, sentence) => {
-    const { code, stdout, stderr } = await type(`sh ${REPOSITORY}/deploy/kubernetes/install.sh ${options}`);
-    expect(code).toBe(2);
-    expect(stdout).toBe('');
-    expect(stderr).toMatch(sentence);
-    expect(stderr.trim().split('\n')).toHaveLength(1);
-  });
+    it('gives every right only when it is asked to', async () => {
+      const bindings = ['clusterrolebindings', '--output=jsonpath={.items[*].metadata.name}'];
+      expect((await read(...bindings)).split(' ')).not.toContain('fleet-agent');
+      const { code, stdout, stderr } = await type(await withState('--cluster-admin'));
+      expect(code, stderr).toBe(0);
+      expect(stdout).not.toContain('no rights yet');
+      expect((await read(...bindings)).split(' ')).toContain('fleet-agent');
+    });
 
-  it('prints its options', async () => {
-    const { code, stdout } = await type(`sh ${REPOSITORY}/deploy/kubernetes/install.sh --help`);
-    expect(code).toBe(0);
-    expect(stdout).toContain('--print         prints what would be applied, and changes nothing');
-    expect(stdout).not.toContain('set -eu');
-  });
-});
+    it.each([
+      ['--offline', /--root-sha256 must be 64 hexadecimal digits/],
+      [`--root-sha256 ${ROOT}`, /--image is missing/],
+      [
+        `--root-sha256 ${ROOT} --image a/b:1 --site s`,
+        /--fleet, --site, --name, --channel and --token-file are needed/,
+      ],
+      [
+        `--root-sha256 ${ROOT} --image a/b:1 --fleet f --site s --name n --channel c/d --token-file none`,
+        /there is no file none/,
+      ],
+      [`--root-sha256 ${ROOT} --offline --config none`, /there is no file none/],
+      ['--root', /there is no option --root; --help lists them/],
+      ['--image', /--image needs a value/],
+      [`--root-sha256 ${ROOT.toUpperCase()}`, /--root-sha256 must be 64 hexadecimal digits/],
+      [`--root-sha256 ${ROOT} --node`, /--node is for --offline/],
+    ])('refuses "%s" with one line and changes nothing', async (options, sentence) => {
+      const { code, stdout, stderr } = await type(`sh ${REPOSITORY}/deploy/kubernetes/install.sh ${options}`);
+      expect(code).toBe(2);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(sentence);
+      expect(stderr.trim().split('\n')).toHaveLength(1);
+    });
+
+    it('is followed by the documented commands of Helm, which leave the definition unchanged', async () => {
+      await cluster.kubectl(['delete', 'namespace', 'fleet-agent', '--wait']);
+      const { code, stdout, stderr } = await type(
+        `set -e\n${await documented('kubectl create namespace fleet-agent')}`,
+      );
+      expect(code, stdout + stderr).toBe(0);
+      expect(stdout).toContain('STATUS: deployed');
+      expect(await read('deployment', 'fleet-agent', '--output=jsonpath={..initContainers..name}')).toContain(
+        'enroll',
+      );
+      const owner = '--output=jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-name}';
+      expect(await read('customresourcedefinition', 'fleetagents.fleet-ferry.internal', owner)).toBe('');
+      expect(await read('configmap', 'fleet-agent', owner)).toBe('fleet-agent');
+    });
+
+    it('prints its options', async () => {
+      const { code, stdout } = await type(`sh ${REPOSITORY}/deploy/kubernetes/install.sh --help`);
+      expect(code).toBe(0);
+      expect(stdout).toContain('--print         prints what would be applied, and changes nothing');
+      expect(stdout).not.toContain('set -eu');
+    });
+  },
+);
