@@ -25,7 +25,7 @@ if (major < 24) {
     // for several such reports.
     '--heap-growing-percent=30',
   ];
-  const flags = new Map(Object.entries({ build, render: build, validate: build, serve })).get(
+  const flags = new Map(Object.entries({ build, diff: build, render: build, validate: build, serve })).get(
     process.argv[2],
   );
   if (flags) process.getBuiltinModule('node:v8').setFlagsFromString(flags.join(' '));

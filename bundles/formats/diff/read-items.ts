@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { digestOf, shortDigest } from '../../digest.ts';
 import { isRecord } from '../../is-record.ts';
+import { imagesIn } from './images-in.ts';
 import { parseText } from './read-text.ts';
 import { unshownFiles } from './unshown-files.ts';
 
@@ -47,26 +48,41 @@ export const readItems = (
 /** A name that YAML reads as text wherever it stands, so that another one in its place leaves the structure as it is. */
 const PLAIN_NAME = /^[a-z][a-z0-9]*-[a-z0-9-]*$/;
 
+/** Number and images of the items of files that do not differ. */
+export type Summary = {
+  /** Number of items. */
+  readonly count: number;
+  readonly images: readonly string[];
+};
+
 /**
- * The items of a package that does not differ, for counting and for what they have beside their names: packages of many cluster types have
- * the same files but for the namespace, and are read once. Their keys and namespaces may be those of another such package.
- * @param parsed filled and used
+ * Sums up a package that does not differ: packages of many cluster types have the same files but for the namespace, and are parsed once. The
+ * objects are not kept.
+ * @param known filled and used
  */
-export const readAlikeItems = (
+export const summariseItems = (
   files: ReadonlyMap<string, Buffer>,
   namespace: string | undefined,
-  parsed: ParsedFiles,
-): readonly Item[] => {
-  if (namespace === undefined || !PLAIN_NAME.test(namespace) || unshownFiles(files).size > 0)
-    return [...readItems(files, parsed).values()];
-  return [...files].flatMap(([path, bytes]) => {
-    const text = bytes.toString('latin1').replaceAll(namespace, '\0');
-    const key = `${path} alike ${digestOf(text)}`;
-    const items = parsed.get(key) ?? itemsOf(path, bytes);
-    parsed.set(key, items);
-    return items;
+  known: Map<string, Summary>,
+): Summary => {
+  const isShared = namespace !== undefined && PLAIN_NAME.test(namespace) && unshownFiles(files).size === 0;
+  if (!isShared) return summaryOf([...readItems(files).values()]);
+  const found = [...files].map(([path, bytes]) => {
+    const key = `${path} ${digestOf(bytes.toString('latin1').replaceAll(namespace, '\0'))}`;
+    const summary = known.get(key) ?? summaryOf(itemsOf(path, bytes));
+    known.set(key, summary);
+    return summary;
   });
+  return {
+    count: found.reduce((sum, { count }) => sum + count, 0),
+    images: found.flatMap(({ images }) => images),
+  };
 };
+
+const summaryOf = (items: readonly Item[]): Summary => ({
+  count: items.length,
+  images: items.flatMap(({ object }) => imagesIn(object)),
+});
 
 const parsedOnce = (path: string, bytes: Buffer, parsed: ParsedFiles | undefined): readonly Item[] => {
   if (!parsed) return itemsOf(path, bytes);

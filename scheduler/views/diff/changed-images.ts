@@ -9,9 +9,13 @@ export type ImageChange = {
   readonly to: readonly string[];
 };
 
-/** Images by name, without those whose versions are the same on both sides. */
-export const changedImages = (before: Iterable<Item>, after: Iterable<Item>): readonly ImageChange[] => {
-  const [left, right] = [versionsIn(before), versionsIn(after)];
+/** Images by name, without those whose versions are the same on both sides. @param same images of what does not differ */
+export const changedImages = (
+  before: Iterable<Item>,
+  after: Iterable<Item>,
+  same: Iterable<string>,
+): readonly ImageChange[] => {
+  const [left, right] = [versionsIn(before, same), versionsIn(after, same)];
   const names = [...new Set([...left.keys(), ...right.keys()])].toSorted(compareBytes);
   return names
     .map((image) => ({
@@ -22,24 +26,17 @@ export const changedImages = (before: Iterable<Item>, after: Iterable<Item>): re
     .filter(({ from, to }) => from.join(' ') !== to.join(' '));
 };
 
-/** Cluster types share the objects of packages that do not differ. */
-const known = new WeakMap<object, readonly string[]>();
-const imagesOnce = (object: Item['object']): readonly string[] => {
-  if (!object) return [];
-  const images = known.get(object) ?? [...imagesIn(object)];
-  known.set(object, images);
-  return images;
-};
-
-const versionsIn = (items: Iterable<Item>): ReadonlyMap<string, ReadonlySet<string>> => {
+const versionsIn = (
+  items: Iterable<Item>,
+  same: Iterable<string>,
+): ReadonlyMap<string, ReadonlySet<string>> => {
   const found = new Map<string, Set<string>>();
   // Cluster types share most objects.
-  for (const object of new Set([...items].map((item) => item.object))) {
-    for (const image of imagesOnce(object)) {
-      const [, name = image, version = ''] = /^(.*?)((?:@|:(?!.*\/)).*)?$/.exec(image) ?? [];
-      const versions = found.get(name) ?? new Set<string>();
-      found.set(name, versions.add(version === '' ? ':latest' : version));
-    }
+  const objects = new Set([...items].map((item) => item.object));
+  for (const image of new Set([...same, ...[...objects].flatMap(imagesIn)])) {
+    const [, name = image, version = ''] = /^(.*?)((?:@|:(?!.*\/)).*)?$/.exec(image) ?? [];
+    const versions = found.get(name) ?? new Set<string>();
+    found.set(name, versions.add(version === '' ? ':latest' : version));
   }
   return found;
 };

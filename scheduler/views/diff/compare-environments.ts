@@ -1,5 +1,11 @@
 import { compareItems, type ItemDiff } from '#bundles/formats/diff/compare-items';
-import { type Item, type ParsedFiles, readAlikeItems, readItems } from '#bundles/formats/diff/read-items';
+import {
+  type Item,
+  type ParsedFiles,
+  readItems,
+  type Summary,
+  summariseItems,
+} from '#bundles/formats/diff/read-items';
 import { compareBytes } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
 import { changedImages, type ImageChange } from './changed-images.ts';
@@ -48,12 +54,12 @@ export const compareEnvironments = (
   before: EnvironmentView = NO_VIEW,
   after: EnvironmentView = NO_VIEW,
 ): EnvironmentDiff => {
-  const parsed: ParsedFiles = new Map();
+  const known: Known = { parsed: new Map(), summaries: new Map() };
   return {
     environment,
     files: compareFiles(readItems(before.files), readItems(after.files)),
     clusterTypes: keysOf(before.clusterTypes, after.clusterTypes).map((name) =>
-      compareTypes(name, [before.clusterTypes.get(name), after.clusterTypes.get(name)], after.isKept, parsed),
+      compareTypes(name, [before.clusterTypes.get(name), after.clusterTypes.get(name)], after.isKept, known),
     ),
     problems: [],
     unread: after.unread ?? [],
@@ -63,25 +69,28 @@ export const compareEnvironments = (
 export const differs = ({ files, clusterTypes, problems }: EnvironmentDiff): boolean =>
   files.length + problems.length > 0 || clusterTypes.some(({ outcome }) => outcome !== 'unchanged');
 
+/** Packages of many cluster types have the same files. */
+type Known = { readonly parsed: ParsedFiles; readonly summaries: Map<string, Summary> };
+
 const compareTypes = (
   clusterType: string,
   [before, after]: readonly [TypeView | undefined, TypeView | undefined],
   isKept: (folder: string) => boolean,
-  parsed: ParsedFiles,
+  { parsed, summaries }: Known,
 ): TypeDiff => {
   const [left, right] = [before ?? NO_TYPE, after ?? NO_TYPE];
   const all = { created: 0, configured: 0, deleted: 0, unchanged: 0 };
   const [itemsBefore, itemsAfter]: [Item[], Item[]] = [[], []];
+  const sameImages = new Set<string>();
   const newPackages = right.assignments;
   const isSameBundle = left.bundle !== undefined && left.bundle === right.bundle;
   const oldPackages = isSameBundle ? newPackages : left.assignments;
   const assignments = keysOf(oldPackages, newPackages, left.held, right.held).flatMap((name) => {
     const [old, now] = [oldPackages.get(name), newPackages.get(name)];
     if (old && isSamePackage(name, [left, right], [old, now])) {
-      const items = readAlikeItems(old, left.namespaces?.get(name), parsed);
-      itemsBefore.push(...items);
-      itemsAfter.push(...items);
-      all.unchanged += items.length;
+      const { count, images } = summariseItems(old, left.namespaces?.get(name), summaries);
+      for (const image of images) sameImages.add(image);
+      all.unchanged += count;
       return [];
     }
     const oldItems = readItems(old ?? NO_FILES, parsed);
@@ -107,7 +116,7 @@ const compareTypes = (
     outcome: outcomeOf(before, after, changed),
     counts: all,
     assignments,
-    images: changedImages(itemsBefore, itemsAfter),
+    images: changedImages(itemsBefore, itemsAfter, sameImages),
   };
 };
 
