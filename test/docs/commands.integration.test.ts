@@ -11,9 +11,7 @@ type Result = {
   readonly exitCode: number;
 };
 
-it('every verb reports a usage error with --json as JSON alone, with exit code 2', {
-  timeout: 60_000,
-}, async () => {
+it('every verb reports a usage error with --json as JSON alone, with exit code 2', async () => {
   const { stdout } = await runOrFail([process.execPath, SCRIPT]);
   const results = JSON.parse(stdout) as Result[];
   expect(results.length).toBeGreaterThan(60);
