@@ -16,7 +16,7 @@ import { watchDisk } from './export-medium/disk-held.ts';
 import { findPeer } from './export-medium/find-peer.ts';
 import { makeRelease } from './export-medium/make-release.ts';
 import { floors, ours, type PushedBlob } from './export-medium/our-commands.ts';
-import { type Peer, peersOf, writeDigests } from './export-medium/peers.ts';
+import { type Peer, PEER_NAMES, peersOf, writeDigests } from './export-medium/peers.ts';
 import { gatherPart } from './gather-part.ts';
 import { imageName, makeReleaseImages } from './make-release-images.ts';
 import { type Measured, measure, median, medianOf } from './measure.ts';
@@ -35,6 +35,10 @@ const [dockerRegistry, skopeo, oras] = [
   await gatherPart('skopeo'),
   await gatherPart('oras'),
 ];
+// First, because a machine that has never built them compiles for minutes; none for a run of other tools alone.
+const peer = async (name: 'imgpkg' | 'zarf'): Promise<string | undefined> =>
+  PEER_NAMES[name].some((tool) => tool.includes(ONLY)) ? await findPeer(name, say) : undefined;
+const [imgpkg, zarf] = [await peer('imgpkg'), await peer('zarf')];
 await using folder = await temporaryDirectory('bench-export');
 say(`Making ${IMAGES} images, always the same, and two signed releases of them ...`);
 const repositoryOf = (index: number): string =>
@@ -126,8 +130,8 @@ const input = {
   second: names('2'),
   skopeo,
   oras,
-  imgpkg: await findPeer('imgpkg', say),
-  zarf: await findPeer('zarf', say),
+  imgpkg,
+  zarf,
 };
 say('Building fleet-export as it is installed ...');
 const programs = join(folder.path, 'programs');

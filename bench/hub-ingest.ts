@@ -48,9 +48,9 @@ const happenings = (length: number): readonly Happening[] =>
 const take = async (
   reports: readonly (readonly [AgentRow, SignedReport])[],
   width: number,
-): Promise<number> => {
+): Promise<{ readonly seconds: number; readonly cpu: number }> => {
   const limit = createLimit(width);
-  const start = performance.now();
+  const [start, used] = [performance.now(), process.cpuUsage()];
   await Promise.all(
     reports.map(([row, { statement, events }]) =>
       limit(() =>
@@ -58,7 +58,8 @@ const take = async (
       ),
     ),
   );
-  return (performance.now() - start) / 1000;
+  const { user, system } = process.cpuUsage(used);
+  return { seconds: (performance.now() - start) / 1000, cpu: (user + system) / 1000 };
 };
 
 const sizeOf = async (): Promise<number> => {
@@ -75,18 +76,19 @@ for (const length of LENGTHS)
     for (const { row, simulated } of agents)
       reports.push([row, await simulated.report(happenings(length), NOW)]);
     const before = await sizeOf();
-    const seconds = await take(reports, width);
+    const { seconds, cpu } = await take(reports, width);
     const bytes = ((await sizeOf()) - before) / SITES;
     rows.push([
       `${length}`,
       `${width}`,
       figure((SITES * length) / seconds),
       figure(SITES / seconds),
+      figure(cpu / SITES),
       figure(bytes),
     ]);
   }
 process.stdout.write(`
 Reports of ${SITES} agents, ${ASSIGNMENTS} assignments each; load ${loadavg().map(figure).join(' ')}.
 
-${formatTable(['events a report', 'at once', 'events/s', 'reports/s', 'bytes a report'], rows)}
+${formatTable(['events a report', 'at once', 'events/s', 'reports/s', 'cpu ms a report', 'bytes a report'], rows)}
 `);

@@ -27,6 +27,12 @@ export type PeerInput = {
   readonly zarf: string | undefined;
 };
 
+/** Tools of the table that are these programs. */
+export const PEER_NAMES = {
+  imgpkg: ['imgpkg', 'imgpkg, then sync', 'imgpkg, sync, read back'],
+  zarf: ['zarf, no SBOM, uncompressed'],
+} as const;
+
 const lines = (list: readonly string[]): string => list.join('\n');
 
 const tagOf = (name: string): string => name.replace(':', '-');

@@ -1,5 +1,7 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Items of one batch: its transaction ends soon enough for other writers, and a failure repeats few. */
-const MAX_BATCH = 32;
+const MAX_BATCH = 128;
 
 export type BatchOptions<In, Out> = {
   /** Does the work of all items in one durable transaction. It may be run again with one of them. @returns results in their order */
@@ -47,7 +49,11 @@ export const groupCommits = <In, Out>({
   };
   const runAll = async (): Promise<void> => {
     isRunning = true;
-    while (queue.length > 0) await run(nextBatch());
+    while (queue.length > 0) {
+      // A commit blocks the program: items that arrived meanwhile are read first, and share the next one.
+      await setImmediate();
+      await run(nextBatch());
+    }
     isRunning = false;
   };
   return (item) =>

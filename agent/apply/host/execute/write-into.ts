@@ -5,6 +5,7 @@ import { hostError } from '../host-error.ts';
 import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
 import { temporaryName } from '../live/temporary-name.ts';
+import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 import { isOwnedByUs } from '#bundles/file-protection';
 
 export type Metadata = { readonly mode: number; readonly owner: Ids | null };
@@ -26,7 +27,9 @@ export const writeInto = async (
     {
       // Readable by no other user until owner and mode are set.
       await using file = await open(temporary, 'wx', 0o600);
-      await file.writeFile(content);
+      await (content instanceof Uint8Array
+        ? file.writeFile(content)
+        : writeBehind(content, (chunks) => writeAll(file, chunks)));
       if (owner) await file.chown(owner.uid, owner.gid);
       await file.chmod(mode);
       await file.sync();

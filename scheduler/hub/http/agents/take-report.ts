@@ -4,7 +4,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
 import { acknowledgeAll } from '../../ingest/reports/acknowledge.ts';
 import { type Arrival, type Ingested, ingestReports } from '../../ingest/reports/ingest-report.ts';
-import { judgeClaim, judgeReport } from '../../ingest/reports/judge-report.ts';
+import { judgeClaim, judgeEvents } from '../../ingest/reports/judge-report.ts';
 import { groupCommits } from '../../store/group-commits.ts';
 import type { AgentRow, ReceiptRow } from '../../store/tables.ts';
 import type { Context } from '../context.ts';
@@ -59,9 +59,9 @@ export const takeReport = async (
   checkSender(handover, agent);
   const statement = Buffer.from(JSON.stringify(handover.statement));
   // The signature first: a thief's events are not copied.
-  judgeClaim(statement, agent, WHAT);
-  const report = { statement, events: Buffer.from(handover.events) };
-  const judged = judgeReport(report, agent, hub.keys.root.fleet, WHAT);
+  const claim = judgeClaim(statement, agent, WHAT);
+  const report = { statement, events: Buffer.from(handover.events), claim };
+  const judged = judgeEvents(report, agent, hub.keys.root.fleet, WHAT);
   const { ingested, receipt } = await store({
     report: judged,
     agent,

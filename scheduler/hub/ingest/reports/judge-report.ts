@@ -4,7 +4,7 @@ import {
   type SignedReport,
   type VerifiedReport,
   verifyClaim,
-  verifyReport,
+  verifyEvents,
 } from '#bundles/trust/reports/report';
 import { parsePublicKey } from '#bundles/trust/keys/key';
 import type { AgentRow } from '../../store/tables.ts';
@@ -14,6 +14,30 @@ export type JudgedReport = VerifiedReport & {
   readonly statement: string;
   /** The events as the agent wrote them, one line each, in the order of `events`. */
   readonly lines: readonly string[];
+};
+
+/**
+ * Verifies the events of a report whose statement judgeClaim has verified.
+ * @throws FleetError WRONG_FLEET, REPORT_INVALID, REPORT_CHAIN, TOO_LARGE, BAD_JSON, SCHEMA
+ */
+export const judgeEvents = (
+  report: SignedReport & { readonly claim: ReportClaim },
+  agent: Pick<AgentRow, 'id'>,
+  fleet: string,
+  path: string,
+): JudgedReport => {
+  const what = `${path} of ${agent.id}`;
+  const verified = verifyEvents(report, report.claim, what);
+  if (verified.predicate.fleet !== fleet)
+    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${verified.predicate.fleet}, this is ${fleet}`);
+  if (verified.predicate.agent !== agent.id)
+    throw new FleetError('REPORT_INVALID', `${what} says it is from ${verified.predicate.agent}`);
+  const lines = report.events.toString('utf8').replace(/\n$/, '').split('\n');
+  return {
+    ...verified,
+    statement: report.statement.toString('utf8'),
+    lines,
+  };
 };
 
 /**
@@ -27,21 +51,8 @@ export const judgeReport = (
   agent: AgentRow,
   fleet: string,
   path: string,
-): JudgedReport => {
-  const what = `${path} of ${agent.id}`;
-  refuseRevoked(agent, path);
-  const verified = withHint(() => verifyReport(report, parsePublicKey(agent.key), what), what);
-  if (verified.predicate.fleet !== fleet)
-    throw new FleetError('WRONG_FLEET', `${what} is of fleet ${verified.predicate.fleet}, this is ${fleet}`);
-  if (verified.predicate.agent !== agent.id)
-    throw new FleetError('REPORT_INVALID', `${what} says it is from ${verified.predicate.agent}`);
-  const lines = report.events.toString('utf8').replace(/\n$/, '').split('\n');
-  return {
-    ...verified,
-    statement: report.statement.toString('utf8'),
-    lines,
-  };
-};
+): JudgedReport =>
+  judgeEvents({ ...report, claim: judgeClaim(report.statement, agent, path) }, agent, fleet, path);
 
 /**
  * Verifies the statement of a report alone, which says what its events are without their being read.
