@@ -5,7 +5,6 @@ import { type Digest, hexOf } from '#bundles/digest';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { type Channel, formatChannel } from '#bundles/names';
 import { markUsed } from '../../load/sources/cache-use.ts';
-import { checkCache } from '../../load/sources/check-cache.ts';
 import { KEPT_RESULTS, pruneResults } from '../../load/sources/prune-cache.ts';
 import { programDigest } from './program-digest.ts';
 
@@ -21,8 +20,8 @@ export type KeptBundles = {
   readonly keep: (channel: Channel, inputs: Digest, result: unknown) => Promise<void>;
 };
 
-export const openKeptBundles = async (cacheDirectory: string, secret: Buffer): Promise<KeptBundles> => {
-  await checkCache(cacheDirectory);
+/** @param secret of the bundle key */
+export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBundles => {
   const folder = join(cacheDirectory, KEPT_RESULTS);
   const program = programDigest();
   const codeOf = (name: string, text: string): Buffer =>

@@ -89,7 +89,7 @@ const environmentOf = (candidate: GivenCandidate | undefined): readonly string[]
 
 const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptBundles | undefined> => {
   const secret = (await keys.key('bundle')).secretFor?.('kept results');
-  return secret && (await openKeptBundles(cacheDirectory, secret));
+  return secret && openKeptBundles(cacheDirectory, secret);
 };
 
 const openGiven = async (directory: string | undefined): Promise<Layout | undefined> =>

@@ -94,8 +94,8 @@ type Places = {
   readonly blobs: ReturnType<typeof openBlobDirectory>;
 };
 
-const openPlaces = async (root: string, secret = SECRET): Promise<Places> => ({
-  bundles: await openKeptBundles(join(root, 'cache'), secret),
+const openPlaces = (root: string, secret = SECRET): Places => ({
+  bundles: openKeptBundles(join(root, 'cache'), secret),
   blobs: openBlobDirectory(join(root, 'layout')),
 });
 
@@ -119,7 +119,7 @@ const setup = async () => {
   const root = await temporaryDirectory();
   const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
   const loaded = await loadFleet(fleet);
-  const places = await openPlaces(root);
+  const places = openPlaces(root);
   const cold = await buildIt(loaded, places);
   await release(cold, places);
   return { root, fleet, loaded, places, cold: saidBy(cold) };
@@ -137,7 +137,7 @@ test(`a build with kept results gives the same bytes as one without, after each 
       for (const edit of edits) {
         await toggle(join(root, 'fleet'), edit);
         const loaded = await loadFleet(fleet);
-        const counted = counting(await openPlaces(root));
+        const counted = counting(openPlaces(root));
         const warm = await buildIt(loaded, counted.places);
         expect(saidBy(warm)).toEqual(saidBy(await buildIt(loaded)));
         await release(warm, counted.places);
@@ -193,7 +193,7 @@ test('I22: a result under the name of other inputs is not used', async () => {
 
 test('I22: a result that another bundle key made is not used', async () => {
   const { root, loaded, cold } = await setup();
-  const { places, found } = counting(await openPlaces(root, Buffer.alloc(32, 8)));
+  const { places, found } = counting(openPlaces(root, Buffer.alloc(32, 8)));
   expect(saidBy(await buildIt(loaded, places))).toEqual(cold);
   expect(found()).toBe(0);
   expect(await verdict(() => buildIt(loaded, places))).toBe('ACCEPT');
@@ -212,9 +212,9 @@ test('a cache in which nothing can be written, or that was deleted, changes noth
   const file = join(root, 'cache/results');
   await rm(file, { recursive: true });
   await writeFile(file, 'a file in the way');
-  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
+  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
   await rm(join(root, 'cache'), { recursive: true });
-  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
+  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
 });
 
 test('at most four results of a cluster type are kept, those that were used last', async () => {
@@ -233,9 +233,7 @@ test('two builds at once use one cache', async () => {
   const { root, loaded, cold } = await setup();
   await rm(join(root, 'cache'), { recursive: true });
   await mkdir(join(root, 'cache'));
-  const both = await Promise.all(
-    [openPlaces(root), openPlaces(root)].map(async (it) => buildIt(loaded, await it)),
-  );
+  const both = await Promise.all([openPlaces(root), openPlaces(root)].map((it) => buildIt(loaded, it)));
   expect(both.map(saidBy)).toEqual([cold, cold]);
   expect(await resultFiles(root)).toHaveLength(SIZE.clusterTypes);
 });
@@ -243,7 +241,7 @@ test('two builds at once use one cache', async () => {
 test('what a process that is killed was writing is found whole or not at all', async () => {
   const root = await temporaryDirectory();
   const script = join(import.meta.dirname, 'kept-results/keep-results.ts');
-  const { bundles } = await openPlaces(root);
+  const { bundles } = openPlaces(root);
   let whole = 0;
   for (let round = 0; round < 5; round += 1) {
     const first = round * 1000;
@@ -266,5 +264,5 @@ test('what a process that is killed was writing is found whole or not at all', a
   expect(whole).toBeGreaterThan(5);
   // Drafts count for nothing, and the next build works.
   const loaded = await loadFleet(await makeFleet(join(root, 'fleet'), 'fleet', SIZE));
-  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
+  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
 });
