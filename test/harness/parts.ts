@@ -20,6 +20,7 @@ import { distribution3 } from './parts/distribution-3.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
 import { factoryBase } from './parts/factory-base.ts';
 import { factoryBase13 } from './parts/factory-base-13.ts';
+import { factoryBaseSid } from './parts/factory-base-sid.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
 import { gitopsEngine } from './parts/gitops-engine.ts';
@@ -82,6 +83,7 @@ const PARTS = {
   rancherFleet,
   factoryBase,
   factoryBase13,
+  factoryBaseSid,
   needrestart,
   nodeBase,
   busybox,

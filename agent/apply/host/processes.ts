@@ -57,10 +57,10 @@ export const ownUnit = (): string | undefined =>
     ?.split('/')
     .findLast((part) => part.endsWith('.service'));
 
-/** systemd's own hierarchy, or the only one (cgroups(7)). */
+/** In systemd's own hierarchy, or the only one (cgroups(7)). A container may see one of its machine's systemd, in whose root it is. */
 const groupOf = (pid: number): string | undefined => {
   const lines = read(pid, 'cgroup').split('\n');
-  const line = lines.find((it) => it.includes(':name=systemd:')) ?? lines.find((it) => it.startsWith('0::'));
+  const line = lines.find((it) => /:name=systemd:\/./.test(it)) ?? lines.find((it) => it.startsWith('0::'));
   return line?.split(':').slice(2).join(':');
 };
 

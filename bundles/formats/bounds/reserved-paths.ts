@@ -33,7 +33,7 @@ locale.conf locale.gen localtime login.defs logrotate.conf logrotate.d lvm lxc l
 mke2fs.conf ModemManager modprobe.conf modprobe.d modules modules-load.d motd motd.d mtab multipath multipath.conf nanorc needrestart
 netconfig netgroup netid netns netplan network NetworkManager networks nftables.conf nologin nscd.conf nsswitch.conf nvpcr opt os-release
 pam.conf pam.d passwd passwd- pcrlock.d perl pkcs11 pki polkit-1 portables ppp profile profile.d protocols publickey python3 python3.11
-python3.13 rancher rc rc.local rc0.d rc1.d rc2.d rc3.d rc4.d rc5.d rc6.d rcS.d repart.d request-key.conf request-key.d resolv.conf
+python3.13 python3.14 rancher rc rc.local rc0.d rc1.d rc2.d rc3.d rc4.d rc5.d rc6.d rcS.d repart.d request-key.conf request-key.d resolv.conf
 resolvconf rmt rpc rsyslog.conf rsyslog.d salt screenrc securetty security selinux services sgml shadow shadow- shadow-maint shells skel
 smack ssh ssl sssd subgid subgid- subuid subuid- sudo.conf sudo_logsrvd.conf sudoers sudoers.d suid-debug sv sysctl.conf sysctl.d sysstat
 system-update systemd sysupdate.d sysusers.d termcap terminal-colors.d terminfo timezone tmpfiles.d tmux.conf ttys ucf.conf udev udisks2
@@ -50,8 +50,8 @@ const SYSTEM_PATHS = [
   ...`agetty.reload binfmt.d blkid boot-loader-entries capsules cloud-init confexts containerd credentials credstore credstore.encrypted
 cryptsetup cryptsetup-keys.d dbus dbus-1 dnssec-trust-anchors.d docker environment.d extensions fsck host initctl initramfs ipe issue
 issue.d k3s libvirt lock log lxc machine-id machines media modprobe.d modules-load.d motd motd.d motd.dynamic mount netns NetworkManager
-nextroot nologin nscd openrc pcrlock.d plymouth polkit-1 portables reboot-required reboot-required.pkgs repart.d resolvconf shutdown
-ssh-unix-local sshd sudo sysctl.d systemd sysupdate.d sysusers.d tmpfiles.d udev udisks2 user userdb utmp uuidd verity.d`
+nextroot nologin nscd nvpcr openrc pcrlock.d plymouth polkit-1 portables reboot-required reboot-required.pkgs repart.d resolvconf shutdown
+ssh-unix-local sshd sshd-generated sudo sysctl.d systemd sysupdate.d sysusers.d tmpfiles.d udev udisks2 user userdb utmp uuidd varlink verity.d`
     .split(/\s+/)
     .map((name) => `/run/${name}`),
   ...`AccountsService alsa apt aspell capsules cloud confexts container containerd containers dbus dhcp dkms docker dpkg etcd extensions

@@ -6,9 +6,10 @@ import { LONG } from '../run/long.ts';
 const DEBIANS = [
   { debian: 12, base: 'factoryBase' },
   { debian: 13, base: 'factoryBase13' },
+  { debian: 'sid', base: 'factoryBaseSid' },
 ] as const;
 
-type Debian = (typeof DEBIANS)[number]['debian'];
+export type Debian = (typeof DEBIANS)[number]['debian'];
 
 export type OnDebian = {
   readonly debian: Debian;
@@ -18,19 +19,25 @@ export type OnDebian = {
   readonly itOnce: (title: string, test: () => void | Promise<void>) => void;
 };
 
+/** Debian sid, the next release, is tried in a long run alone, and only where it is named: its hosts have no limits of control groups here. */
+const isTried = (debian: Debian, named: readonly Debian[]): boolean => {
+  if (debian === 'sid') return LONG && named.includes(debian);
+  return LONG || named.includes(debian);
+};
+
 /**
- * As describeWith, on a Debian that hosts run, by name in the title: on each in a long run, on those of `everyRun` in `npm test`, whose first
- * is that of itOnce. `names` are parts beside the base of the host.
+ * As describeWith, on a Debian that hosts run, by name in the title: in a long run on each release, and on sid where it is named; in `npm test` on the
+ * releases that are named, whose first is that of itOnce. `names` are parts beside the base of the host.
  */
 export const describeOnDebian =
-  (...everyRun: readonly [Debian, ...Debian[]]) =>
+  (...named: readonly [Debian, ...Debian[]]) =>
   <Name extends PartName>(
     names: readonly Name[],
     title: string,
     body: (on: OnDebian, paths: Readonly<Record<Name, string>>) => void | Promise<void>,
   ): void => {
-    for (const { debian, base } of DEBIANS.filter((one) => LONG || everyRun.includes(one.debian))) {
-      const itOnce: OnDebian['itOnce'] = debian === everyRun[0] ? (name, test) => it(name, test) : () => {};
+    for (const { debian, base } of DEBIANS.filter((one) => isTried(one.debian, named))) {
+      const itOnce: OnDebian['itOnce'] = debian === named[0] ? (name, test) => it(name, test) : () => {};
       describeWith([base, ...names], `${title}, Debian ${debian}`, (paths) =>
         body({ debian, base: paths[base], itOnce }, paths),
       );
@@ -39,3 +46,6 @@ export const describeOnDebian =
 
 /** For what is tried on the newer Debian in `npm test`, and on both in a long run. */
 export const describeOnDebians = describeOnDebian(13);
+
+/** And on the next one in a long run. */
+export const describeOnDebiansAndSid = describeOnDebian(13, 'sid');

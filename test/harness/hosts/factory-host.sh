@@ -106,7 +106,7 @@ inside() { # STATE
   mask_generators "$root/run/systemd/system-generators"
   mask_units "$root/run/systemd/system"
   mount -t tmpfs -o mode=1777,nosuid,nodev tmpfs "$root/tmp"
-  mount_groups "$root/sys/fs/cgroup"
+  mount_groups "$root/sys/fs/cgroup" "$root"
   mount_binds "$1" "$root"
   cd "$root"
   mkdir -p .machine
@@ -155,9 +155,19 @@ END
   ln -s /proc/self/fd/2 "$1/stderr"
 }
 
+# systemd 258 and later know no other. The machine's controllers stay with version 1, so the host has none.
+wants_version_2() { # ROOT
+  for file in "$1"/usr/lib/*/systemd/libsystemd-shared-*.so; do
+    version=${file##*-}
+    version=${version%%.*}
+    [ "${version:-0}" -ge 258 ] 2> /dev/null && return
+  done
+  return 1
+}
+
 # The same hierarchies as the machine has, seen from our own groups: limits set inside hold in the kernel.
-mount_groups() { # DIRECTORY
-  if [ ! -d /sys/fs/cgroup/systemd ]; then
+mount_groups() { # DIRECTORY ROOT
+  if [ ! -d /sys/fs/cgroup/systemd ] || wants_version_2 "$2"; then
     mount -t cgroup2 -o nsdelegate cgroup2 "$1"
     return
   fi

@@ -54,10 +54,19 @@ export type DebianRoot = Pick<Part, 'title' | 'variable'> & {
   readonly packages: readonly string[];
   /** 'bookworm' by default. */
   readonly suite?: string;
+  /** Settings of apt while it is made. */
+  readonly aptOptions?: readonly string[];
 };
 
 /** A read-only root file system to lie under factory hosts: Debian with systemd and `packages`, made once. */
-export const debianRoot = ({ title, variable, name, packages, suite = BOOKWORM }: DebianRoot): Part => {
+export const debianRoot = ({
+  title,
+  variable,
+  name,
+  packages,
+  suite = BOOKWORM,
+  aptOptions = [],
+}: DebianRoot): Part => {
   const hash = createHash('sha256').update(JSON.stringify([packages, customize, slim]));
   const version = `${suite}-${hash.digest('hex').slice(0, 12)}`;
   const family = (machine: Machine): string => join(machine.cache, name);
@@ -87,6 +96,7 @@ export const debianRoot = ({ title, variable, name, packages, suite = BOOKWORM }
               '--mode=root',
               '--variant=apt',
               `--include=${packages.join(',')}`,
+              ...aptOptions.map((option) => `--aptopt=${option}`),
               ...slim,
               ...customize.map((line) => `--customize-hook=${line}`),
               suite,

@@ -12,6 +12,8 @@ const VERSIONS = {
 
 type Program = keyof typeof VERSIONS;
 
+type Version<Of extends Program> = (typeof VERSIONS)[Of][number];
+
 /**
  * As describeWith, on the first version of a program and, in a long run, on each that sites have, by name in the title. The body gets its path under the
  * name of the first. `names` are parts beside it.
@@ -20,13 +22,13 @@ export const describeOnVersions = <Of extends Program, Name extends PartName = n
   program: Of,
   names: readonly Name[],
   title: string,
-  body: (paths: Readonly<Record<Name | Of, string>>) => void | Promise<void>,
+  body: (paths: Readonly<Record<Name | Of, string>>, version: Version<Of>) => void | Promise<void>,
 ): void => {
   const [first] = VERSIONS[program];
   for (const version of LONG ? VERSIONS[program] : VERSIONS[program].slice(0, 1)) {
     const of = version === first ? '' : `, ${partTitle(version)}`;
     describeWith([version, ...names], `${title}${of}`, (paths) =>
-      body({ ...paths, [program]: paths[version] } as Readonly<Record<Name | Of, string>>),
+      body({ ...paths, [program]: paths[version] } as Readonly<Record<Name | Of, string>>, version),
     );
   }
 };

@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
+import { type Debian, describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { packageFiles, type TestPackage } from '../../harness/fleets/signed-medium.ts';
@@ -17,11 +17,11 @@ import { buildDeb, debsPackage } from './debs-host/test-deb.ts';
 const runCase = testProgramOnHost('test/integration/hosts/debs-host/run-case.ts');
 
 /** A usual run tries each of `cases` on at most one Debian: one of `share`, and the next one on the newer Debian. */
-const triedOn = (debian: number, cases: readonly DpkgCase[], share: number): readonly DpkgCase[] =>
+const triedOn = (debian: Debian, cases: readonly DpkgCase[], share: number): readonly DpkgCase[] =>
   cases.filter((_, index) => LONG || index % share === (debian === 12 ? 0 : share / 2));
 
 /** Cases of dpkg's own functional tests (tests/t-* of its source), rebuilt with packages of ours, and what administrators do to a host. */
-describeOnDebian(12, 13)([], 'the plan predicts what dpkg does', ({ base, debian }) => {
+describeOnDebian(12, 13, 'sid')([], 'the plan predicts what dpkg does', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let folders = 0;

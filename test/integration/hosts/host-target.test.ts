@@ -5,11 +5,11 @@ import type { CheckResult, Drift } from '../../../agent/model/target.ts';
 import type { HostUnit } from '../../../bundles/formats/bundle/host-package.ts';
 import { askOnHost, DAEMON_BINDS } from '../../agent/apply/host/restricted-daemon.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 
-describeOnDebians([], 'the host target on a booted host', ({ base, debian }) => {
+describeOnDebiansAndSid([], 'the host target on a booted host', ({ base, debian }) => {
   let host: FactoryHost;
   let ask: ReturnType<typeof askOnHost>;
   beforeAll(async () => {

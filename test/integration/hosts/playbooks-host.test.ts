@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { installRestrictedDaemon } from '../../agent/apply/host/restricted-daemon.ts';
 import type { BuiltPackage } from '../../agent/apply/host/built-package.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { renderBuiltIn } from '../../scheduler/load/templates/render-template.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeOnDebians([], 'playbooks on a booted host without network', ({ base, debian, itOnce }) => {
+describeOnDebiansAndSid([], 'playbooks on a booted host without network', ({ base, debian, itOnce }) => {
   let world: PlaybooksHost;
   beforeAll(async () => {
     world = await startPlaybooksHost(`playbooks-${debian}`, base);

@@ -18,7 +18,7 @@ type StatusReboot = {
   readonly last: { readonly judged: string | null; readonly unwell: readonly string[] } | null;
 };
 
-describeOnDebian(12)([], 'a reboot by the agent of a booted host', ({ base, debian, itOnce }) => {
+describeOnDebian(12, 'sid')([], 'a reboot by the agent of a booted host', ({ base, debian, itOnce }) => {
   let site: SiteHost;
   beforeAll(async () => {
     site = await startSiteHost(`reboots-${debian}`, base);

@@ -3,7 +3,7 @@ import { installRestrictedDaemon } from '../../agent/apply/host/restricted-daemo
 import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { build, KEY, type PlaybooksHost, setup, startPlaybooksHost, tasks } from './playbooks-host/world.ts';
 
-describeOnDebian(12)([], 'the processes of a step in its unit', ({ base, debian, itOnce }) => {
+describeOnDebian(12, 'sid')([], 'the processes of a step in its unit', ({ base, debian, itOnce }) => {
   let world: PlaybooksHost;
   let apply: Awaited<ReturnType<typeof installRestrictedDaemon>>;
   beforeAll(async () => {

@@ -6,17 +6,19 @@ import { unitViolation } from '../../../bundles/formats/bounds/check-unit.ts';
 import { isReserved } from '../../../bundles/formats/bounds/reserved-paths.ts';
 import { isReservedUnit } from '../../../bundles/formats/bounds/reserved-units.ts';
 import { parseTimeSpan } from '../../../bundles/formats/bounds/time-span.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
 import { startUnitsHost, SYSTEM, type UnitsHost } from './units-host/world.ts';
 
 const NOTHING = { unit: () => false, user: () => false, directory: () => false, file: () => false };
 
 /** Texts in systemd's programs that only look like a path. */
 const isText = (path: string): boolean =>
-  ['/run/systemd.pre-switch-root', '/var/lib/machine'].includes(path) || path.startsWith('/var/lib/systemd');
+  ['/etc/resolve.conf', '/run/systemd.pre-switch-root', '/var/lib/machine', '/var/lib/machineCan'].includes(
+    path,
+  ) || path.startsWith('/var/lib/systemd');
 
 /** The limits on order and time of units (docs/workspaces.md), asked of systemd itself. */
-describeOnDebians([], 'the limits of units without root', ({ base, debian }) => {
+describeOnDebiansAndSid([], 'the limits of units without root', ({ base, debian }) => {
   let world: UnitsHost;
   beforeAll(async () => {
     world = await startUnitsHost(`limits-${debian}`, base);

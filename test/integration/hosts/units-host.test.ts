@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { dropInFolders } from '../../../agent/apply/host/systemd/unit-names.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
 import { startUnitsHost, SYSTEM, unit, type UnitsHost } from './units-host/world.ts';
 
 const sleeping = (more = ''): string =>
   `[Service]\nType=exec\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n${more}`;
 const HAND = '[Service]\nEnvironment=BY=hand\n';
 
-describeOnDebians([], 'units as systemd reads them', ({ base, debian }) => {
+describeOnDebiansAndSid([], 'units as systemd reads them', ({ base, debian }) => {
   let world: UnitsHost;
   beforeAll(async () => {
     world = await startUnitsHost(`units-${debian}`, base);

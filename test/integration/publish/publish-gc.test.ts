@@ -26,7 +26,7 @@ const bundleOf = (text: string) =>
     ],
   }) as const;
 
-describeOnVersions('dockerRegistry', [], 'gc of docker-registry', ({ dockerRegistry }) => {
+describeOnVersions('dockerRegistry', [], 'gc of docker-registry', ({ dockerRegistry }, version) => {
   let registry: Registry;
   let prefix = 0;
   beforeAll(async () => {
@@ -197,8 +197,9 @@ describeOnVersions('dockerRegistry', [], 'gc of docker-registry', ({ dockerRegis
     await world.layout.release({ channel: KIOSK, version: 2, bundles: [bundleOf('two')] });
     await world.publish(to);
     const { code, stdout, stderr } = await world.scheduler(['gc', to, '--keep', '0', '--yes']);
-    // distribution 3 lets tags be removed where it lets no content be removed.
-    if (code === 0) return expect(stdout).toContain('removed: ');
+    // It lets tags be removed where it lets no content be removed.
+    if (version === 'distribution3')
+      return expect([code, stdout]).toEqual([0, expect.stringContaining('removed: ')]);
     expect(code).toBe(5);
     expect(stderr).toContain('REGISTRY_REFUSED: the registry does not let tags be removed');
     expect(stderr).toContain('storage.delete.enabled');

@@ -4,6 +4,7 @@ import { Ajv } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { withPythonOf } from '../../harness/neighbours/python-of.ts';
 import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { findProgram } from '../../harness/run/find-program.ts';
@@ -40,7 +41,7 @@ describeOnVersions('ansible', [], 'ansible-playbook', ({ ansible }) => {
     await using folder = await temporaryDirectory('playbook');
     await writePlaybooks(folder.path, 'ansible-local');
     const words = [ansible, '-i', 'localhost,', '-c', 'local', 'reconciler.yaml'];
-    const { code } = await runCommand(words, { cwd: folder.path });
+    const { code } = await runCommand(words, { cwd: folder.path, env: withPythonOf(ansible) });
     expect(code).toBe(0);
     const seen = JSON.parse(await readFile(join(folder.path, 'seen.json'), 'utf8')) as unknown;
     expect(seen).toEqual({ LOG: "it's {{ here }}", PORT: 8080, DEEP: { list: [1, 'x'] } });

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
+import { withPythonOf } from '../../harness/neighbours/python-of.ts';
 import { describeOnVersions } from '../../harness/run/describe-on-versions.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
@@ -112,7 +113,10 @@ describeOnVersions('ansible', [], 'the variables of a host', ({ ansible }) => {
       join(folder.path, 'site.yml'),
       "- hosts: localhost\n  gather_facts: false\n  tasks:\n    - ansible.builtin.copy: {dest: '{{ playbook_dir }}/seen.json', content: '{{ site_values | to_json }}'}\n",
     );
-    await runOrFail([ansible, '-i', 'localhost,', '-c', 'local', 'reconciler.yaml'], { cwd: folder.path });
+    await runOrFail([ansible, '-i', 'localhost,', '-c', 'local', 'reconciler.yaml'], {
+      cwd: folder.path,
+      env: withPythonOf(ansible),
+    });
     const seen = JSON.parse(await readFile(join(folder.path, 'seen.json'), 'utf8')) as unknown;
     expect(seen).toEqual({ lineNumber: 8, motto: "it's {{ here }}" });
   });

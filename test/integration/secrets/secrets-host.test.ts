@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { sealSecretSet } from '#bundles/trust/secrets/seal';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
 import { type FactoryHost, startFactoryHost } from '../../harness/hosts/factory-host.ts';
 import {
   createTestFleet,
@@ -98,7 +98,7 @@ while not select.select([sys.stdin], [], [], 0)[0]:
 print(json.dumps({'rounds': rounds, 'found': sorted(found)}))
 `;
 
-describeOnDebians([], 'secrets on a booted host', ({ base, debian }) => {
+describeOnDebiansAndSid([], 'secrets on a booted host', ({ base, debian }) => {
   let host: FactoryHost;
   let media: TemporaryDirectory;
   let fleet: TestFleet;
