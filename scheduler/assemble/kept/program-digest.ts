@@ -1,18 +1,14 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { compareBytes, type Digest } from '#bundles/digest';
 
 const ROOT = join(import.meta.dirname, '../../..');
 
 /** Only a checkout has it. */
-const LOCK = 'package-lock.json';
-
-/** Files that decide the output of a build that runs from a checkout. */
-const SOURCES = ['bundles', 'cli', 'scheduler', LOCK];
-
-/** A bundled program: one file or several, beside the files that it reads. */
-const BUNDLED = /\.[cm]js$/;
+const LOCK_FILE = 'package-lock.json';
+/** Folders that decide the output of a build that runs from a checkout. An installed program has a folder of its own. */
+const SOURCES = ['bundles', 'cli', 'scheduler'];
 
 let known: Digest | undefined;
 
@@ -22,9 +18,7 @@ export const programDigest = (): Digest => {
   const hash = createHash('sha256');
   const { node, v8, zlib } = process.versions;
   hash.update(`${node} ${v8} ${zlib}\n`);
-  const files = existsSync(join(ROOT, LOCK))
-    ? SOURCES.flatMap(filesIn)
-    : [...readdirSync(ROOT).filter((name) => BUNDLED.test(name)), ...filesIn('scheduler')];
+  const files = existsSync(join(ROOT, LOCK_FILE)) ? [LOCK_FILE, ...SOURCES.flatMap(filesIn)] : filesIn('.');
   for (const file of files.toSorted(compareBytes)) {
     const bytes = readFileSync(join(ROOT, file));
     hash.update(`${file} ${bytes.byteLength}\n`).update(bytes);
@@ -32,9 +26,7 @@ export const programDigest = (): Digest => {
   return (known = `sha256:${hash.digest('hex')}`);
 };
 
-const filesIn = (path: string): readonly string[] => {
-  if (path.includes('.')) return [path];
-  return readdirSync(join(ROOT, path), { recursive: true, withFileTypes: true }).flatMap((entry) =>
-    entry.isFile() ? [join(entry.parentPath, entry.name).slice(ROOT.length + 1)] : [],
+const filesIn = (folder: string): readonly string[] =>
+  readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }).flatMap((entry) =>
+    entry.isFile() ? [relative(ROOT, join(entry.parentPath, entry.name))] : [],
   );
-};
