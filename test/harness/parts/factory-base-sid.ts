@@ -9,7 +9,7 @@ export const factoryBaseSid: Part = {
     variable: 'FLEET_HOST_BASE_SID',
     name: 'factory-base-sid',
     suite: 'sid',
-    // Three that apt of the releases installs by itself.
+    // Three that apt of the releases installs unasked.
     packages: [...FACTORY_PACKAGES, 'mount', 'passwd', 'procps'],
     // A mirror may lag behind by more than the ten days that its list is valid.
     aptOptions: ['Acquire::Check-Valid-Until "false"'],
