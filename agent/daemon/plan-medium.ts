@@ -84,7 +84,11 @@ const judge = async (
   const planner: Agent = {
     ...agent,
     state: { ...state, blobs },
-    images: images.map((provider) => ({ ...provider, bring: async () => 'brought' as const })),
+    images: images.map((provider) => ({
+      ...provider,
+      prove: async () => {},
+      bring: async () => 'brought' as const,
+    })),
   };
   return { planner, accepted: await judgeOffer(planner, offer, { acceptExpired }) };
 };

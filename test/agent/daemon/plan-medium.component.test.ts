@@ -12,6 +12,7 @@ import { holdSite } from '../../../agent/apply/operator/hold-site.ts';
 import { showPlan } from '../../../agent/commands/show-plan.ts';
 import { rollBackPackage } from '../../../agent/apply/operator/roll-back-package.ts';
 import { packTestBundle, type TestPackage } from '../../harness/fleets/signed-medium.ts';
+import { memoryProvider } from '../images/memory-provider.ts';
 import { four, makeSet } from '../set-world.ts';
 import { planQuietly } from '../plan-quietly.ts';
 import { createWorld, NOW, onePackage, SITE, testAgent, type World } from '../world.ts';
@@ -42,6 +43,20 @@ describe('the plan of an import', () => {
     expect(text).toContain('The import would accept release 2 of prod/factory-host.');
     expect(text).toMatch(/^app +configured +file:\/opt\/app/mu);
     expect(text).toMatch(/^old +deleted +file:\/opt\/old/mu);
+  });
+
+  it('hands no proof of images to the loaders of nodes, as the import does', async () => {
+    await using world = await createWorld();
+    let proofs = 0;
+    const prove = async (): Promise<void> => {
+      proofs += 1;
+    };
+    const agent = { ...world.agent, images: [{ ...memoryProvider(), prove }] };
+    const medium = await mediumOf(world, 1, [onePackage('app', 'one')]);
+    await planQuietly(agent, join(world.folder, 'machine'), [medium]);
+    expect(proofs).toBe(0);
+    await importMedium(agent, medium);
+    expect(proofs).toBe(1);
   });
 
   it('states that a medium has nothing new, and that changes wait for the end of a hold', async () => {
