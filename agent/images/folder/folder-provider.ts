@@ -8,7 +8,7 @@ import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { firstOf } from '#bundles/formats/layout/first-of';
-import { missingBlob, readBlob } from '#bundles/formats/layout/verified';
+import { missingBlob, readBlob, verified } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { ImageProvider } from '../../model/image-provider.ts';
@@ -61,9 +61,27 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       const parts = await imageBlobs(blobs, image, signal);
       return (await has(parts.map(({ digest }) => digest))).size === parts.length;
     } catch (error) {
-      if (isFleetError(error, 'MISSING_BLOB')) return false;
+      if (isFleetError(error, 'MISSING_BLOB') || isDamaged(error)) return false;
       throw error;
     }
+  };
+  /** The loader and a disk that forgets agree on the digest alone. */
+  const isSound = async (digest: Digest, size: number, signal: AbortSignal): Promise<boolean> => {
+    try {
+      for await (const _ of verified(digest, size, await blobs.open(digest, signal), blobs.name));
+      return true;
+    } catch (error) {
+      if (isDamaged(error)) return false;
+      throw error;
+    }
+  };
+  /** Gives earlier offers the roots of these: a loader that has seen a newer root accepts nothing below an older one. */
+  const renewRoots = async (newest: readonly Digest[]): Promise<void> => {
+    const offers = await readOffers(folder);
+    const roots = offers.find(({ bundle }) => newest.includes(bundle))?.roots ?? [];
+    for (const offer of offers)
+      if (offer.roots.length < roots.length && offer.roots.every((root) => roots.includes(root)))
+        await writeFileAtomically(offerFile(folder, offer.bundle), canonicalBytes({ ...offer, roots }));
   };
   const orNotWritable = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -112,14 +130,16 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
           kept.push(bundle);
         }
         proven = kept;
+        await renewRoots(kept);
       });
     },
     bring: async (image, source, signal) => {
       const parts = await imageBlobs(firstOf(source, blobs), image, signal);
       await orNotWritable(async () => {
         for (const { digest, size } of parts) {
-          if ((await blobs.size(digest)) === size) continue;
+          if ((await blobs.size(digest)) === size && (await isSound(digest, size, signal))) continue;
           if ((await source.size(digest)) === undefined) throw missingBlob(digest, source.name);
+          await blobs.remove(digest);
           await blobs.write(digest, size, await source.open(digest, signal), signal);
         }
         await writeFileAtomically(askFile(folder), canonicalBytes({ id: randomUUID() }));
@@ -131,10 +151,12 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       const keep = new Set(wanted.map(({ digest }) => digest));
       const used = new Set<Digest>();
       const gone: string[] = [];
-      for (const offer of await readOffers(folder)) {
+      const covered = new Set<Digest>();
+      for (const offer of newestFirst(await readOffers(folder), proven)) {
         const bundle = await readBundle(blobs, offer.bundle, signal).catch(unlessDamaged);
         const images = bundle ? imagesOf([bundle]) : [];
-        if (!bundle || images.some(({ digest }) => !keep.has(digest))) {
+        const isNeeded = images.some(({ digest }) => !covered.has(digest)) || proven.includes(offer.bundle);
+        if (!bundle || !isNeeded || images.some(({ digest }) => !keep.has(digest))) {
           await orNotWritable(() => rm(offerFile(folder, offer.bundle), { force: true }));
           gone.push(...images.flatMap(({ digest, names = [] }) => (keep.has(digest) ? [] : names)));
           continue;
@@ -142,6 +164,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         const documents = [...offer.roots, ...offer.release, ...offer.statements];
         for (const digest of [offer.bundle, bundle.manifest.config.digest, ...documents]) used.add(digest);
         for (const image of images) {
+          covered.add(image.digest);
           const parts = await imageBlobs(blobs, image, signal).catch(unlessDamaged);
           for (const { digest } of parts ?? []) used.add(digest);
         }
@@ -204,6 +227,12 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
   }
 };
 
+/** Those of the newest release, then those with the most roots: an image needs one proof, and that of the newest release is the last to be refused. */
+const newestFirst = (offers: readonly Offer[], proven: readonly Digest[]): readonly Offer[] => {
+  const rank = ({ bundle, roots }: Offer): number => (proven.includes(bundle) ? Infinity : roots.length);
+  return offers.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a)));
+};
+
 /** @param id what the agent asked last */
 const examined = (
   { node, id: answered, isBusy, images, refused }: Answer,
@@ -220,6 +249,9 @@ const examined = (
     };
   return { name, verdict: 'good', message: `${formatCount(images.length, 'image')} loaded` };
 };
+
+const isDamaged = (error: unknown): boolean =>
+  isFleetError(error, 'DIGEST_MISMATCH') || isFleetError(error, 'SIZE_MISMATCH');
 
 const unlessDamaged = (error: unknown): undefined => {
   if (isFleetError(error, 'ABORTED') || !isFleetError(error)) throw error;

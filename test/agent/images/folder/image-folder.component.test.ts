@@ -12,6 +12,7 @@ import {
   offerFile,
   openImageFolder,
   readAnswers,
+  readOffers,
 } from '../../../../agent/images/folder/image-folder.ts';
 import { keepLoading, loadRound } from '../../../../agent/images/folder/load-images.ts';
 import type { ImageEvidence } from '../../../../agent/model/image-provider.ts';
@@ -197,6 +198,63 @@ describe('images that an agent hands to the loaders of its nodes', () => {
     expect(answer.images).toEqual([]);
     expect(answer.refused.map(({ code }) => code)).toEqual(['DIGEST_MISMATCH']);
     expect(containerd.images.size).toBe(0);
+  });
+
+  it('are copied again in the place of blobs that were damaged in the folder', async () => {
+    const containerd = startLoader('node-1');
+    const web = await imageOf('web');
+    await provider().prove?.(await evidenceOf([web]), never);
+    await provider().bring(web, sourceOf(blobs), never);
+    const path = folder().blobs.path(web.digest);
+    const bytes = await readFile(path);
+    const damaged = Buffer.from(bytes);
+    damaged[10] = (damaged[10] ?? 0) ^ 1;
+    await writeFile(path, damaged);
+    expect(await provider().keeps([web], never)).toEqual(new Set());
+    containerd.images.clear();
+    expect(await messageOf(provider().bring(web, sourceOf(blobs), never))).toBe('done');
+    expect(await readFile(path)).toEqual(bytes);
+    expect([...containerd.images.keys()]).toEqual([web.digest]);
+  });
+
+  it('of an earlier release stay proven after a new root', async () => {
+    const [web, old] = [await imageOf('web'), await imageOf('old')];
+    const short = () => folderProvider(directory.path, { ...WAITS, any: 50 });
+    await short().prove?.(await evidenceOf([old]), never);
+    await messageOf(short().bring(old, sourceOf(blobs), never));
+    fleet = await rotate(fleet, 'audit');
+    await short().prove?.(await evidenceOf([web]), never);
+    await messageOf(short().bring(web, sourceOf(blobs), never));
+    const loader = loaderOf('node-1', memoryProvider());
+    await loadRound(loader, 'a');
+    // From now on the loader goes back to no older root.
+    const answer = await loadRound(loader, 'b');
+    expect(answer).toMatchObject({ root: 2, refused: [] });
+    expect(new Set(answer.images)).toEqual(new Set([web.digest, old.digest]));
+  });
+
+  it('have the proof of the newest release, and no other one, when releases share them', async () => {
+    const [web, old] = [await imageOf('web'), await imageOf('old')];
+    const agent = folderProvider(directory.path, { ...WAITS, any: 50 });
+    const release = async (...images: ClosureEntry[]): Promise<void> => {
+      await agent.prove?.(await evidenceOf(images), never);
+      for (const image of images) await messageOf(agent.bring(image, sourceOf(blobs), never));
+    };
+    await release(web, old);
+    await release(old);
+    // The new root names another key for bundles: no documents from before it count.
+    fleet = await rotate(fleet, 'bundle');
+    await release(web, old, await imageOf('new'));
+    const wanted = [web, old, await imageOf('new')];
+    await agent.letGo(wanted, never);
+    expect(await readOffers(folder())).toHaveLength(1);
+    const containerd = memoryProvider();
+    const answer = await loadRound(loaderOf('node-1', containerd), 'a');
+    expect(answer).toMatchObject({ root: 2, refused: [] });
+    expect(new Set(answer.images)).toEqual(new Set(wanted.map(({ digest }) => digest)));
+    // Another process of the agent knows no more than the folder has.
+    await folderProvider(directory.path).letGo(wanted, never);
+    expect(await readOffers(folder())).toHaveLength(1);
   });
 
   it('follow no link and wait for no pipe in the place of a document', async () => {
