@@ -175,7 +175,7 @@ describe('a platform in the fleet form', () => {
       }),
     ).toEqual([
       'platform/environments/prd: REFERENCE_MISSING: environments/prd is not an environment of the fleet. Did you mean prod? Add prd to fleet.yaml, or rename the folder: the fleet has qa, prod.',
-      'platform/base/edge.yaml:5:8: UNKNOWN_FIELD: ClusterType edge: spec has no field "colour". It may have target, reconciler, reconcilerVersion, namespaceService, configType, platforms, offline, adopt, debianBase, requirements, reboot.',
+      'platform/base/edge.yaml:5:8: UNKNOWN_FIELD: ClusterType edge: spec has no field "colour". It may have target, reconciler, reconcilerVersion, namespaceService, configType, platforms, offline, adopt, objectRules, debianBase, requirements, reboot.',
       'platform/base/repo.yaml:1:1: UNKNOWN_KIND: BaseRepo main: a BaseRepo has no meaning here. A platform with a fleet.yaml has its environments as folders.',
       'platform/base/config.yaml:7:1: NAME_CLASH: Config a is declared twice, first at platform/base/config.yaml:1:1. Rename or remove one of the two.',
       'platform/base/../apps/shop/deploy/shop.yaml'.replace('platform/base/../', '') +

@@ -49,6 +49,14 @@ const DEBIAN = 'needs a Debian archive; parseHostPackage judges it with the rest
 const ANSIBLE = 'needs a playbook with its parts; parseHostPackage judges it with the rest of package.json';
 
 export const UNREACHED_BELOW: Readonly<Record<string, string>> = {
+  'bundle-config /assignments[]/rules/objects[] minimum': PLATFORM,
+  'bundle-config /objectRules[]/health/current minLength': PLATFORM,
+  'bundle-config /objectRules[]/health/failed minLength': PLATFORM,
+  'bundle-config /objectRules[]/health/inProgress minLength': PLATFORM,
+  'bundle-config /objectRules[]/ignoreManagers[] minLength': PLATFORM,
+  'bundle-config /objectRules[]/kinds minItems': PLATFORM,
+  'bundle-config /objectRules[]/names minItems': PLATFORM,
+  'bundle-config /objectRules[]/namespaces minItems': PLATFORM,
   'bundle-config /assignments[]/bounds/seconds minimum': PLATFORM,
   'bundle-config /requirements/diskBytes minimum': PLATFORM,
   'bundle-config /closure[]/size minimum': MEASURED,

@@ -320,6 +320,22 @@ const EVIDENCE = 'evidence in the layout of images, which teams do not write; ch
 const SAME = 'judged by the same rule as in the candidate';
 
 export const UNREACHED: Readonly<Record<string, string>> = {
+  'bundle-config /assignments[]/rules/objects maxItems': PLATFORM,
+  'bundle-config /assignments[]/rules/objects[] maximum': PLATFORM,
+  'bundle-config /objectRules maxItems': PLATFORM,
+  'bundle-config /objectRules[]/health/current maxLength': PLATFORM,
+  'bundle-config /objectRules[]/health/failed maxLength': PLATFORM,
+  'bundle-config /objectRules[]/health/inProgress maxLength': PLATFORM,
+  'bundle-config /objectRules[]/ignore maxItems': PLATFORM,
+  'bundle-config /objectRules[]/ignoreManagers maxItems': PLATFORM,
+  'bundle-config /objectRules[]/ignoreManagers[] maxLength': PLATFORM,
+  'bundle-config /objectRules[]/ignore[] maxLength': PLATFORM,
+  'bundle-config /objectRules[]/kinds maxItems': PLATFORM,
+  'bundle-config /objectRules[]/kinds[] maxLength': PLATFORM,
+  'bundle-config /objectRules[]/names maxItems': PLATFORM,
+  'bundle-config /objectRules[]/names[] maxLength': PLATFORM,
+  'bundle-config /objectRules[]/namespaces maxItems': PLATFORM,
+  'bundle-config /objectRules[]/namespaces[] maxLength': PLATFORM,
   ...Object.fromEntries(
     [
       'clusterScoped',
