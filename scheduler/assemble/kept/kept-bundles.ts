@@ -1,7 +1,9 @@
 import { createHash, createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Digest, hexOf } from '#bundles/digest';
+import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { type Channel, formatChannel } from '#bundles/names';
 import { markUsed } from '../../load/sources/cache-use.ts';
@@ -31,7 +33,7 @@ export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBun
       const name = nameOf(channel, inputs);
       const file = join(folder, name);
       if (!(await markUsed(cacheDirectory, file))) return undefined;
-      const text = await readFile(file, 'utf8').catch(() => '');
+      const text = await readKept(file).catch(() => '');
       const [code, body] = [text.slice(0, CODE_LENGTH), text.slice(CODE_LENGTH + 1)];
       const isOurs = timingSafeEqual(sameLength(code), codeOf(name, body));
       return isOurs ? (JSON.parse(body) as unknown) : undefined;
@@ -50,6 +52,15 @@ export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBun
       }
     },
   };
+};
+
+/** A result has some 100 kB for 500 assignments. */
+const MAX_BYTES = 64 << 20;
+
+/** What others put there must not stop a build or fill its memory: a pipe, a device, a file without measure. */
+const readKept = async (path: string): Promise<string> => {
+  await using file = await openRegularFile(path, constants.O_NOFOLLOW);
+  return (await file.stat()).size > MAX_BYTES ? '' : await file.readFile('utf8');
 };
 
 /** Hexadecimal digits of SHA-256. */

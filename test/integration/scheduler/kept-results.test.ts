@@ -1,6 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
@@ -173,6 +173,26 @@ test.each<[string, (text: string) => string]>([
   expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
   expect(found()).toBe(0);
   for (const [file, text] of before) expect(await readFile(file, 'utf8')).toBe(text);
+  expect(await verdict(() => buildIt(loaded, counted))).toBe('ACCEPT');
+});
+
+test.each<[string, (file: string) => Promise<unknown>]>([
+  ['a pipe', async (file) => execFileSync('mkfifo', [file])],
+  ['a folder', (file) => mkdir(file)],
+  ['a link to a device without an end', (file) => symlink('/dev/zero', file)],
+  ['a file of 100 GB', (file) => writeFile(file, '').then(() => truncate(file, 100e9))],
+  ['a file of 1 GB', (file) => writeFile(file, '').then(() => truncate(file, 1e9))],
+])('I22: %s in the place of a kept result neither stops a build nor fills the memory', async (_, put) => {
+  const { root, loaded, places, cold } = await setup();
+  for (const file of await resultFiles(root)) {
+    await rm(file);
+    await put(file);
+  }
+  const before = process.memoryUsage().rss;
+  const { places: counted, found } = counting(places);
+  expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
+  expect(found()).toBe(0);
+  expect(process.memoryUsage().rss - before).toBeLessThan(500e6);
   expect(await verdict(() => buildIt(loaded, counted))).toBe('ACCEPT');
 });
 
