@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { defineConfig, type Plugin } from 'rolldown';
 import { AS_FUNCTION, COMPILED_LATE } from './bundling/as-function.ts';
+import { CEL, CEL_FILE, celBeside } from './bundling/cel-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
@@ -13,7 +14,7 @@ import { startFile } from './bundling/start-file.ts';
 
 /**
  * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.cjs (the whole program),
- * fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
+ * cel.cjs (CEL, for rules with an expression), fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
  * better_sqlite3.node, LICENCES.txt, and sbom.cdx.json. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
@@ -56,23 +57,38 @@ const undiciInParts = (): Plugin => {
   };
 };
 
-export default defineConfig({
-  input: 'agent/bundled-main.ts',
-  platform: 'node',
-  optimization: COMPILED_LATE,
-  transform: WITHOUT_MILO,
-  plugins: [
-    sqliteBeside(OUT),
-    startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
-    licencesBeside(OUT),
-    sbomBeside('fleet-agent', OUT),
-    kubeConfigAlone(),
-    undiciInParts(),
-    lazyNodeModules(),
-    inAscii(),
-  ],
-  output: {
-    file: join(OUT, 'main.cjs'),
-    ...AS_FUNCTION,
+/** Two bundles in one folder, so one list of what is in both. */
+const lists = [licencesBeside(OUT), sbomBeside('fleet-agent', OUT)];
+
+export default defineConfig([
+  {
+    input: 'agent/bundled-main.ts',
+    platform: 'node',
+    optimization: COMPILED_LATE,
+    transform: WITHOUT_MILO,
+    plugins: [
+      sqliteBeside(OUT),
+      celBeside(),
+      startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
+      ...lists,
+      kubeConfigAlone(),
+      undiciInParts(),
+      lazyNodeModules(),
+      inAscii(),
+    ],
+    output: {
+      file: join(OUT, 'main.cjs'),
+      ...AS_FUNCTION,
+    },
   },
-});
+  {
+    input: CEL,
+    platform: 'node',
+    plugins: [...lists, inAscii()],
+    output: {
+      file: join(OUT, CEL_FILE),
+      format: 'cjs',
+      minify: AS_FUNCTION.minify,
+    },
+  },
+]);

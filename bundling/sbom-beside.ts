@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import type { Plugin } from 'rolldown';
 import { defined } from '#bundles/defined';
 import { VERSION } from '#bundles/version';
-import { type BundledPackage, packagesOf } from './packages-of.ts';
+import { type BundledPackage, collectPackages } from './packages-of.ts';
 import { type Component, OWN_LICENCE, SBOM, sbomOf, sbomText } from './sbom.ts';
 
 const ROOT = join(import.meta.dirname, '..');
@@ -12,21 +12,24 @@ const ROOT = join(import.meta.dirname, '..');
 type Lock = { readonly packages: Readonly<Record<string, { readonly integrity?: string } | undefined>> };
 
 /** Writes the list of every npm package that a bundle contains, and of the SQLite in its add-on, beside it: sbom.cdx.json. @param name of the program */
-export const sbomBeside = (name: string, out: string): Plugin => ({
-  name: 'sbom-beside',
-  writeBundle: (_options, bundle) => {
-    const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
-    const packages = packagesOf(bundle);
-    const components = packages.map((one) => componentOf(one, lock));
-    const hasSqlite = packages.some((one) => one.name === 'better-sqlite3');
-    const artifact = { type: 'application', name, version: VERSION, licenses: [OWN_LICENCE] } as const;
-    mkdirSync(out, { recursive: true });
-    writeFileSync(
-      join(out, SBOM),
-      sbomText(sbomOf(artifact, hasSqlite ? [...components, sqlite()] : components)),
-    );
-  },
-});
+export const sbomBeside = (name: string, out: string): Plugin => {
+  const packagesWith = collectPackages();
+  return {
+    name: 'sbom-beside',
+    writeBundle: (_options, bundle) => {
+      const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as Lock;
+      const packages = packagesWith(bundle);
+      const components = packages.map((one) => componentOf(one, lock));
+      const hasSqlite = packages.some((one) => one.name === 'better-sqlite3');
+      const artifact = { type: 'application', name, version: VERSION, licenses: [OWN_LICENCE] } as const;
+      mkdirSync(out, { recursive: true });
+      writeFileSync(
+        join(out, SBOM),
+        sbomText(sbomOf(artifact, hasSqlite ? [...components, sqlite()] : components)),
+      );
+    },
+  };
+};
 
 const componentOf = ({ folder, name, version, license }: BundledPackage, lock: Lock): Component => {
   const [group, short] = name.startsWith('@') ? name.split('/') : [undefined, name];

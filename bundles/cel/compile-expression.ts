@@ -1,8 +1,9 @@
-import { type CelInput, CelScalar, celEnv, celFunc, isCelError, parse, plan } from '@bufbuild/cel';
+import type { CelInput } from '@bufbuild/cel';
 import type { Expr } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { FleetError } from '../errors.ts';
 import { isRecord } from '../is-record.ts';
 import { didYouMean } from '../nearest-name.ts';
+import type * as library from './library.ts';
 
 /** Whether it holds for an object, or why it has no answer: a field is missing, types do not fit, it takes too many steps. */
 export type Expression = (object: Readonly<Record<string, unknown>>) => boolean | { readonly why: string };
@@ -18,18 +19,29 @@ const FIELDS = ['apiVersion', 'kind', 'metadata', 'spec', 'status', 'data', 'web
 const TYPES = ['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'];
 
 /**
- * An expression in CEL (https://cel.dev) over the fields of an object, as Flux's healthCheckExprs. Its cost is bounded whatever the object
- * holds: loops have a budget of steps, and regular expressions take time linear in the text (RE2).
+ * Compiles an expression in CEL (https://cel.dev) over the fields of an object, as Flux's healthCheckExprs. Its cost is bounded whatever the
+ * object holds: loops have a budget of steps, and regular expressions take time linear in the text (RE2).
  * @throws FleetError FIELD_INVALID for one that is not valid, names something else than a field of an object, or calls an unknown function
  */
-export const compileExpression = (text: string): Expression => {
+export type CompileExpression = (text: string) => Expression;
+
+/** Loads CEL, which the bundled agent has in a file of its own: without an expression it does not read that. */
+export const loadCel = async (): Promise<CompileExpression> => {
+  const cel = await import('./library.ts');
+  return (text) => compileExpression(cel, text);
+};
+
+type Cel = typeof library;
+
+const compileExpression = (cel: Cel, text: string): Expression => {
+  const { CelScalar, celEnv, celFunc, isCelError, parse, plan } = cel;
   const budget = { left: 0 };
   const within = celFunc(WITHIN, [CelScalar.BOOL], CelScalar.BOOL, (goesOn) => {
     budget.left -= 1;
     return goesOn && budget.left >= 0;
   });
   const env = celEnv({ funcs: [within] });
-  const parsed = parseText(text);
+  const parsed = parseText(parse, text);
   // Operators have names that nobody can write as a call: _==_, @in.
   const isKnown = (name: string): boolean => !/^[a-z]/i.test(name) || env.funcs.find(name) !== undefined;
   boundLoops(parsed.expr, new Set([...FIELDS, ...TYPES]), isKnown);
@@ -52,7 +64,7 @@ export const compileExpression = (text: string): Expression => {
   };
 };
 
-const parseText = (text: string): ReturnType<typeof parse> => {
+const parseText = (parse: Cel['parse'], text: string): ReturnType<Cel['parse']> => {
   if (text.length > MAX_CHARACTERS) throw invalid(`it has more than ${MAX_CHARACTERS} characters`);
   try {
     return parse(text);

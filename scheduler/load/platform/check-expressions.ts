@@ -1,3 +1,4 @@
+import { loadCel } from '#bundles/cel/compile-expression';
 import { toFleetError } from '#bundles/errors';
 import { FleetError } from '#bundles/errors';
 import { defined } from '#bundles/defined';
@@ -15,7 +16,7 @@ export const checkExpressions = async (
     ),
   );
   if (expressions.length === 0) return;
-  const { compileExpression } = await import('#bundles/cel/compile-expression');
+  const compileExpression = await loadCel();
   for (const { name, field, value, at } of expressions) {
     try {
       compileExpression(value);

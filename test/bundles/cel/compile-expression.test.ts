@@ -1,5 +1,7 @@
 import { expect, it } from 'vitest';
-import { compileExpression } from '#bundles/cel/compile-expression';
+import { loadCel } from '#bundles/cel/compile-expression';
+
+const compileExpression = await loadCel();
 
 const cluster = {
   apiVersion: 'databases.example/v1',

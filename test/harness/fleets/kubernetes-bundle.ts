@@ -1,8 +1,14 @@
 import { packLayer } from '#bundles/formats/archive/pack-layer';
-import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
+import {
+  type BundleConfig,
+  type ClosureEntry,
+  OBJECT_RULES_CRITICAL,
+  type ObjectRule,
+} from '#bundles/formats/bundle/config';
 import { bundleManifest, type Descriptor, encodeManifest } from '#bundles/formats/layout/manifest';
 import { packageDigest } from '#bundles/formats/bundle/package-digest';
 import { canonicalBytes } from '#bundles/json/canonical';
+import { defined } from '#bundles/defined';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { BUNDLE_CONFIG, LAYER_KUBERNETES } from '#bundles/media-types';
 import type { Channel } from '#bundles/names';
@@ -13,13 +19,15 @@ export type KubernetesBundleOptions = {
   readonly closure?: readonly ClosureEntry[];
   /** What the closure's images are made of. */
   readonly images?: ReadonlyMap<Digest, Buffer>;
+  /** Rules of the platform that every package follows. */
+  readonly objectRules?: readonly ObjectRule[];
 };
 
 /** A Kubernetes bundle for writeTestMedium, of manifests by package: one layer, a folder a package. */
 export const packKubernetesBundle = (
   fleet: TestFleet,
   packages: Readonly<Record<string, string>>,
-  { channel = CHANNEL, closure = [], images = new Map() }: KubernetesBundleOptions = {},
+  { channel = CHANNEL, closure = [], images = new Map(), objectRules }: KubernetesBundleOptions = {},
 ): TestBundle => {
   const blobs = new Map<Digest, Buffer>(images);
   const add = (mediaType: string, bytes: Buffer): Descriptor => {
@@ -52,11 +60,13 @@ export const packKubernetesBundle = (
       layer: layer.digest,
       dependsOn: [],
       critical: false,
+      ...defined({ rules: objectRules && { objects: [...objectRules.keys()] } }),
     })),
+    ...defined({ objectRules }),
     siteInputs: { schema: { type: 'object' }, fields: [] },
     requirements: {},
     closure,
-    critical: [],
+    critical: objectRules ? [OBJECT_RULES_CRITICAL] : [],
   };
   const manifest = encodeManifest(
     bundleManifest('kubernetes', add(BUNDLE_CONFIG, canonicalBytes(config)), [layer]),

@@ -7,7 +7,7 @@ import { onePackage } from '../../agent/world.ts';
 import { copyBuiltAgent } from '../../harness/run/built-programs.ts';
 import { runCommand } from '../../harness/run/run-command.ts';
 import { createTestFleet, packTestBundle, type TestFleet } from '../../harness/fleets/signed-medium.ts';
-import { KUBE_CONFIG, mainOf, startMachine, timesEvaluated } from './bundled-agent/machine.ts';
+import { filesLoaded, KUBE_CONFIG, mainOf, startMachine, timesEvaluated } from './bundled-agent/machine.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 
 describe('the agent as one file', () => {
@@ -26,6 +26,7 @@ describe('the agent as one file', () => {
     expect((await readdir(dirname(program))).toSorted()).toEqual([
       'LICENCES.txt',
       'better_sqlite3.node',
+      'cel.cjs',
       'fleet-agent',
       'fleet-agent.mjs',
       'keep-compiled.mjs',
@@ -44,8 +45,12 @@ describe('the agent as one file', () => {
     // The whole text stays in memory: of the schemas only those that the agent reads by.
     expect(text).toContain('urn:fleet-ferry:schema:agent-config');
     expect(text).not.toContain('urn:fleet-ferry:schema:scheduler-config');
-    // 0.3 MB of it are CEL (decision 43).
-    expect(text.length).toBeLessThan(3.4e6);
+    expect(text.length).toBeLessThan(3.1e6);
+    expect(await readFile(join(dirname(program), 'cel.cjs'), 'latin1')).not.toMatch(/[^\0-\x7f]/);
+    const licences = await readFile(join(dirname(program), 'LICENCES.txt'), 'utf8');
+    expect(licences).toMatch(/^@bufbuild\/cel \d/m);
+    // In a comment of a module of @bufbuild/protobuf, which has no file for its licence.
+    expect(licences).toContain('Copyright 2008 Google Inc.');
   });
 
   it('leaves no temporary file of compiled code that it cannot keep on a full disk', async () => {
@@ -69,7 +74,7 @@ describe('the agent as one file', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   });
 
-  it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes', async () => {
+  it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes or CEL', async () => {
     await using machine = await startMachine(program, fleet);
     const { folder, agent } = machine;
     expect(await machine.enroll()).toMatchObject({ code: 0, stderr: '' });
@@ -84,6 +89,9 @@ describe('the agent as one file', () => {
     });
     expect(await readFile(join(folder, 'opt/line'), 'utf8')).toBe('one');
     expect(await timesEvaluated(program, coverage, KUBE_CONFIG)).toBe(0);
+    const loaded = await filesLoaded(coverage);
+    expect(loaded).toContain('main.cjs');
+    expect(loaded).not.toContain('cel.cjs');
     expect(await agent(['status'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^line +\w+ /m) });
     expect(await agent(['reports', 'export', folder])).toMatchObject({ code: 0, stderr: '' });
     expect((await agent(['doctor', '--json'])).stdout).toContain('"findings"');

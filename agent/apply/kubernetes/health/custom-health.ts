@@ -1,3 +1,4 @@
+import { loadCel } from '#bundles/cel/compile-expression';
 import type { ObjectPolicy } from '../desired/wanted-object.ts';
 import { current, failed, inProgress, type Verdict } from './verdict.ts';
 
@@ -18,7 +19,7 @@ export const NO_CUSTOM_HEALTH: CustomHealth = () => undefined;
 export const openCustomHealth = async (rules: readonly (Rule | undefined)[]): Promise<CustomHealth> => {
   const given = new Set(rules.filter((rule) => rule !== undefined));
   if (given.size === 0) return NO_CUSTOM_HEALTH;
-  const { compileExpression } = await import('#bundles/cel/compile-expression');
+  const compileExpression = await loadCel();
   const compile = (text: string | undefined) =>
     text === undefined ? undefined : { text, holds: compileExpression(text) };
   const judges = new Map(

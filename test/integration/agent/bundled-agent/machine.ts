@@ -1,5 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { expect } from 'vitest';
 import { digestOf, hexOf } from '#bundles/digest';
 import { readIdentity } from '../../../../agent/store/identity.ts';
@@ -78,6 +78,17 @@ type Coverage = {
 
 export const mainOf = (program: string): string => join(dirname(program), 'main.cjs');
 
+type Script = Coverage['result'][number];
+
+const scriptsIn = async (folder: string): Promise<readonly Script[]> => {
+  const [file = ''] = await readdir(folder);
+  return (JSON.parse(await readFile(join(folder, file), 'utf8')) as Coverage).result;
+};
+
+/** Names of the files that one run with its coverage in `folder` has loaded. */
+export const filesLoaded = async (folder: string): Promise<readonly string[]> =>
+  (await scriptsIn(folder)).map(({ url }) => basename(url));
+
 /** How often V8 ran the piece of the program where `what` stands: the innermost counted range around it says so. */
 export const timesEvaluated = async (
   program: string,
@@ -86,9 +97,7 @@ export const timesEvaluated = async (
 ): Promise<number | undefined> => {
   const offset = (await readFile(mainOf(program), 'latin1')).search(what);
   expect(offset).toBeGreaterThan(0);
-  const [file = ''] = await readdir(folder);
-  const { result } = JSON.parse(await readFile(join(folder, file), 'utf8')) as Coverage;
-  const script = result.find(({ url }) => url.endsWith('/main.cjs'));
+  const script = (await scriptsIn(folder)).find(({ url }) => url.endsWith('/main.cjs'));
   const around = script?.functions
     .flatMap(({ ranges }) => ranges)
     .filter(({ startOffset, endOffset }) => startOffset <= offset && offset < endOffset)

@@ -12,7 +12,7 @@ import { copyBuiltAgent } from '../../../harness/run/built-programs.ts';
 import { describeWith } from '../../../harness/run/describe-with.ts';
 import { succeed } from '../../../harness/run/run-command.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
-import { KUBE_CONFIG, startMachine, timesEvaluated } from '../../agent/bundled-agent/machine.ts';
+import { filesLoaded, KUBE_CONFIG, startMachine, timesEvaluated } from '../../agent/bundled-agent/machine.ts';
 
 /** A test of the agent as users install it. */
 export const bundledAgentOnCluster = (cluster: () => Cluster): void =>
@@ -78,6 +78,13 @@ export const bundledAgentOnCluster = (cluster: () => Cluster): void =>
       });
       expect((await cluster().kubectl(speed)).stdout).toBe('7');
       expect(await timesEvaluated(program, coverage, KUBE_CONFIG)).toBe(1);
+      expect(await filesLoaded(coverage)).not.toContain('cel.cjs');
+
+      const objectRules = [{ kinds: ['ConfigMap'], health: { current: "data.speed == '7'" } }];
+      const next = await machine.medium(2, packKubernetesBundle(fleet, { line: yaml }, { objectRules }));
+      const judged = join(folder, 'judged');
+      expect(await agent(['import', next], { ...env, NODE_V8_COVERAGE: judged })).toMatchObject({ code: 0 });
+      expect(await filesLoaded(judged)).toContain('cel.cjs');
       await cluster().kubectl(['delete', 'namespace', 'bundled-agent', '--wait=false']);
     });
   });
