@@ -59,6 +59,10 @@ case $root in
   *[!0-9a-f]*) fail "--root-sha256 must be 64 hexadecimal digits, as for fleet-agent enroll" ;;
 esac
 [ ${#root} -eq 64 ] || [ -n "$node" ] || fail "--root-sha256 must be 64 hexadecimal digits, as for fleet-agent enroll"
+case ${image##*/} in
+  '' | *:* | *@*) ;;
+  *) fail "--image $image has no tag: write the version, such as $image:0.1" ;;
+esac
 if [ -n "$config" ]; then
   [ -r "$config" ] || fail "there is no file $config to read, which --config names"
   [ -z "$registry$hub" ] || fail "--config has registry and hub: leave out --registry and --hub"
@@ -88,6 +92,9 @@ kubectl() {
   fi
 }
 
+[ -n "$print$node" ] || kubectl get --raw /version --request-timeout=30s > /dev/null 2>&1 ||
+  fail "kubectl reaches no cluster, so nothing was changed; kubectl version says more, and KUBECONFIG names the file with its address" 1
+
 if [ -n "$offline" ] && [ -z "$print" ]; then
   [ "$(id -u)" -eq 0 ] || fail "--offline loads the image into containerd and makes folders of the node: run it as root on the node"
   [ -n "$ctr" ] && [ -x "$ctr" ] || fail "there is no ctr on this node, which loads images into containerd"
@@ -99,8 +106,9 @@ if [ -n "$offline" ] && [ -z "$print" ]; then
   elif [ -n "$node" ]; then
     fail "there is no $here/fleet-agent.tar: write it beside this script with podman save"
   fi
-  install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}" /var/lib/fleet-images
+  install -d -o 65532 -g 65532 -m 700 /var/lib/fleet-images
   mkdir -p /media/fleet
+  [ -z "$node" ] || install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}"
   [ -z "$node" ] || { echo "This node is ready for the images of the agent."; exit 0; }
 fi
 
@@ -116,7 +124,13 @@ if [ -n "$offline" ] && [ -z "$print" ] && [ "$(was securityContext.runAsUser)" 
   state=${state:-$(was 'volumes[?(@.name=="state")].hostPath.path')}
   kubectl --namespace fleet-agent scale deployment fleet-agent --replicas=0
   kubectl --namespace fleet-agent wait --for=delete pod --selector=app.kubernetes.io/name=fleet-agent --timeout=180s
-  [ -z "$state" ] || chown -R 65532:65532 "$state"
+  # A claim may be a directory of the node as well: that of k3s is one.
+  volume=$(kubectl --namespace fleet-agent get persistentvolumeclaim fleet-agent-state --output 'jsonpath={.spec.volumeName}' 2> /dev/null || true)
+  claimed=
+  [ -z "$volume" ] || claimed=$(kubectl get persistentvolume "$volume" --output 'jsonpath={.spec.hostPath.path}{.spec.local.path}')
+  for folder in "$state" "$claimed"; do
+    [ ! -d "$folder" ] || chown -R 65532:65532 "$folder"
+  done
 fi
 
 # The state stays where it is. A new agent without a volume for it gets a directory of the node.
@@ -129,8 +143,16 @@ if [ -z "$state" ] && [ -z "$print" ]; then
   fi
 fi
 
+if [ -n "$offline" ] && [ -n "$state" ] && [ -z "$print" ]; then
+  install -d -o 65532 -g 65532 -m 700 "$state"
+fi
+
 work=$(mktemp -d)
+# dash calls no EXIT trap for a signal, and the folder has the token.
 trap 'rm -rf "$work"' EXIT
+trap 'exit 129' HUP
+trap 'exit 130' INT
+trap 'exit 143' TERM
 if [ -n "$config" ]; then
   cp "$config" "$work/agent.yaml"
 else
@@ -148,12 +170,21 @@ patch() {
     patch: |
       - { op: replace, path: /spec/hostPath/path, value: '$2' }"
 }
+# Pods read their configuration when they start: another one starts them again.
+read_at_start() {
+  patches="$patches
+  - target: { kind: $1, name: $2 }
+    patch: |
+      - { op: add, path: /spec/template/metadata/annotations, value: { fleet-ferry/config: '$3' } }"
+}
+[ ! -s "$work/agent.yaml" ] || read_at_start Deployment fleet-agent "$(cksum < "$work/agent.yaml")"
 if [ -n "$state" ]; then
   components="$components '$from/single-node',"
   patch fleet-agent-state "$state"
 fi
 if [ -n "$offline" ]; then
   variant=offline
+  read_at_start DaemonSet fleet-image-loader "$root"
   patch fleet-agent-containerd "$containerd"
   patch fleet-agent-ctr "${ctr:-/usr/bin/ctr}"
 fi

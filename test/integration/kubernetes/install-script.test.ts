@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { delimiter, dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kubernetes.ts';
@@ -96,6 +96,33 @@ describeOnKubernetes(
       expect(changed).toEqual([expect.stringMatching(/^Deployment\/fleet-agent /)]);
     });
 
+    it('starts the agent again with another configuration', async () => {
+      const generation = () => read('deployment', 'fleet-agent', '--output=jsonpath={.metadata.generation}');
+      const line = (await withState()).replace('fleet-agent:0.1', 'fleet-agent:0.2');
+      const before = await generation();
+      const moved = await type(line.replace('--hub https://hub.example', '--hub https://other.example'));
+      expect(moved.code, moved.stderr).toBe(0);
+      expect(await generation()).toBe(String(Number(before) + 1));
+    });
+
+    it('leaves no copy of the token behind a signal', async () => {
+      const temporary = join(folder.path, 'temporary');
+      await mkdir(temporary);
+      const slow = `mkdir -p slow; printf '#!/bin/sh\\ncase "$*" in *apply*) kill -TERM $PPID; sleep 1; esac\\n' > slow/kubectl; chmod +x slow/kubectl`;
+      const { code } = await type(
+        `${slow}; PATH="$PWD/slow:$PATH" TMPDIR=${temporary} ${(await withState()).replaceAll('\\\n', '')}`,
+      );
+      expect(code).toBe(143);
+      expect(await readdir(temporary)).toEqual([]);
+    });
+
+    it('changes nothing where kubectl reaches no cluster, and names KUBECONFIG', async () => {
+      const { code, stdout, stderr } = await type(`export KUBECONFIG=/dev/null\n${await withState()}`);
+      expect(code).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toMatch(/^install\.sh: kubectl reaches no cluster, so nothing was changed/);
+    });
+
     it('gives every right only when it is asked to', async () => {
       const bindings = ['clusterrolebindings', '--output=jsonpath={.items[*].metadata.name}'];
       expect((await read(...bindings)).split(' ')).not.toContain('fleet-agent');
@@ -119,6 +146,10 @@ describeOnKubernetes(
       [`--root-sha256 ${ROOT} --offline --config none`, /there is no file none/],
       ['--root', /there is no option --root; --help lists them/],
       ['--image', /--image needs a value/],
+      [
+        `--root-sha256 ${ROOT} --offline --image registry.example:5000/a/b`,
+        /--image registry\.example:5000\/a\/b has no tag: write the version/,
+      ],
       [`--root-sha256 ${ROOT.toUpperCase()}`, /--root-sha256 must be 64 hexadecimal digits/],
       [`--root-sha256 ${ROOT} --node`, /--node is for --offline/],
     ])('refuses "%s" with one line and changes nothing', async (options, sentence) => {
