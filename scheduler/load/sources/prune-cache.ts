@@ -2,6 +2,7 @@ import { readdir, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { removeUnused } from './cache-use.ts';
+import { checkCache } from './check-cache.ts';
 import { type GitRepository, tryDropStaleRepository } from './git-cache.ts';
 
 /** How long an entry stays in the cache after a run used it last. All can be fetched again. */
@@ -33,10 +34,12 @@ const DRAFT = /\.git\.[0-9a-f-]{36}$/;
 
 /**
  * Deletes what no run has used for 30 days, and repositories whose first fetch is that long ago. Other runs may use the cache
- * meanwhile. An entry that cannot be deleted stays until the next call; no error is thrown for it.
+ * meanwhile. An entry that cannot be deleted stays until the next call; no error is thrown for it. Nothing is deleted in a cache that every user
+ * can write to: a folder of it may be a link to files that are none of ours.
  * @param now the machine's clock, which also gives files their times
  */
 export const pruneCache = async (cacheDirectory: string, now: Date): Promise<void> => {
+  if (!(await isOurs(cacheDirectory))) return;
   const remove = (path: string): Promise<void> =>
     removeUnused(cacheDirectory, join(cacheDirectory, path), { now, unusedMs: UNUSED_MS });
   for (const folder of FOLDERS)
@@ -47,6 +50,12 @@ export const pruneCache = async (cacheDirectory: string, now: Date): Promise<voi
       await tryDropStaleRepository(join(cacheDirectory, name), now).catch(() => undefined);
   }
 };
+
+const isOurs = (cacheDirectory: string): Promise<boolean> =>
+  checkCache(cacheDirectory).then(
+    () => true,
+    () => false,
+  );
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 

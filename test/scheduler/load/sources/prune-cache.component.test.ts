@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, utimesSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, symlinkSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { DAY_MS, HOUR_MS } from '#bundles/time';
@@ -42,6 +42,18 @@ it('pruneCache deletes what no run used for 30 days: downloads, charts, trees an
   await pruneCache(cache, NOW);
   expect(left(cache)).toEqual([]);
 });
+
+it.each(['results', 'charts', 'content'])(
+  'pruneCache deletes nothing behind a link in the place of %s that another user put into a cache of all users',
+  async (folder) => {
+    const cache = await cacheOf(31, []);
+    const own = await cacheOf(31, ['notes', 'blobs/sha256/a']);
+    symlinkSync(own, join(cache, folder));
+    chmodSync(cache, 0o777);
+    await pruneCache(cache, NOW);
+    expect(left(own)).toEqual(['blobs/sha256/a', 'notes']);
+  },
+);
 
 it('keeps files used within 30 days, and records each use', async () => {
   const young = await cacheOf(29, KINDS);
