@@ -69,15 +69,21 @@ export const summariseItems = (
   if (!isShared) return summaryOf([...readItems(files).values()]);
   const found = [...files].map(([path, bytes]) => {
     const key = `${path} ${digestOf(bytes.toString('latin1').replaceAll(namespace, '\0'))}`;
-    const summary = known.get(key) ?? summaryOf(itemsOf(path, bytes));
+    const summary = known.get(key) ?? renamed(summaryOf(itemsOf(path, bytes)), namespace, '\0');
     known.set(key, summary);
-    return summary;
+    return renamed(summary, '\0', namespace);
   });
   return {
     count: found.reduce((sum, { count }) => sum + count, 0),
     images: found.flatMap(({ images }) => images),
   };
 };
+
+/** An image may have the namespace in its name. */
+const renamed = ({ count, images }: Summary, from: string, to: string): Summary => ({
+  count,
+  images: images.map((image) => image.replaceAll(from, to)),
+});
 
 const summaryOf = (items: readonly Item[]): Summary => ({
   count: items.length,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readItems } from '#bundles/formats/diff/read-items';
+import { readItems, summariseItems } from '#bundles/formats/diff/read-items';
 
 const HEAD = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n';
 
@@ -21,5 +21,26 @@ describe('a file of YAML', () => {
     const long = `${HEAD}data: &data {a: ${'b'.repeat(300_000)}}\n`;
     expect(isRead(long)).toBe(true);
     expect(isRead(`${long}copies: [*data, *data]\n`)).toBe(false);
+  });
+});
+
+describe('packages that do not differ', () => {
+  it('have their own images where these have the name of the namespace', () => {
+    const packageIn = (namespace: string) =>
+      new Map([
+        [
+          'pod.yaml',
+          Buffer.from(
+            `apiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: ${namespace}}\nspec: {containers: [{image: "r.example/${namespace}/web:1"}]}\n`,
+          ),
+        ],
+      ]);
+    const known = new Map();
+    for (const namespace of ['shop-web', 'shop-app', 'shop-web'])
+      expect(summariseItems(packageIn(namespace), namespace, known)).toEqual({
+        count: 1,
+        images: [`r.example/${namespace}/web:1`],
+      });
+    expect(known.size).toBe(1);
   });
 });
