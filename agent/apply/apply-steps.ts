@@ -5,10 +5,11 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { noteOwned } from '../store/applied/inventory.ts';
-import { applyGroup, unchangedResult, endOfGroup, tryStep } from './apply-group.ts';
+import { applyGroup, unchangedResult, endOfGroup, type StepAttempt, tryStep } from './apply-group.ts';
 import { causeOf, fail } from './fail.ts';
 import { readNeededBy } from './needed-by.ts';
 import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
+import { stageAgain } from './stage-again.ts';
 import { isSuperseded, supersede } from './supersede.ts';
 import type { Step, StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -99,20 +100,16 @@ export const applySteps = async (given: Work): Promise<void> => {
       waiting.push(unchangedResult(step));
       continue;
     }
-    if (step.isBarrier) {
-      save();
-      if (isSuperseded(work)) {
-        supersede(work);
-        return;
-      }
-    }
-    const { result, error } = await tryStep(work, step);
+    if (step.isBarrier) save();
+    const tried = await tryAlone({ ...work, operation }, step, written);
+    if (tried === 'ended') return;
+    const { result, error } = tried;
     // Executed and not recorded yet: after a crash here, only this step is repeated.
     agent.onJournal(`${name}: step ${index} done`);
     if (result) waiting.push(result);
     if (error) {
       // In one transaction with the failure, because a recorded step is never repeated.
-      fail(work, await causeOf(agent, error), write);
+      fail(work, error, write);
       return;
     }
     save();
@@ -121,6 +118,22 @@ export const applySteps = async (given: Work): Promise<void> => {
     write();
     saveOperation(agent.state, { ...operation, nextStep: until, phase: nextPhase(work) });
   });
+};
+
+/**
+ * Executes a step outside of a group. 'ended': a newer release ended the operation, or it is planned again.
+ * @param index of the step among those that are recorded @throws FleetError ABORTED, API_UNREACHABLE
+ */
+const tryAlone = async (work: Work, step: Step, index: number): Promise<StepAttempt | 'ended'> => {
+  if (step.isBarrier && isSuperseded(work)) {
+    supersede(work);
+    return 'ended';
+  }
+  const tried = await tryStep(work, step);
+  if (!tried.error) return tried;
+  const cause = await causeOf(work.agent, tried.error);
+  const error = step.isBarrier ? await stageAgain(work, index, cause) : cause;
+  return error ? { ...tried, error } : 'ended';
 };
 
 const keysOf = (steps: readonly Step[]): readonly string[] => steps.map(({ key }) => key);

@@ -4,7 +4,7 @@ import { RESERVED_BYTES } from '../acquire/blobs/free-space.ts';
 import type { Agent } from '../store/agent.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import { type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
+import { hasBegun, type Operation, readResults, saveOperation } from '../store/journal/operations.ts';
 import { changesOf, failedChecksOf, valuesOf } from '../store/outbox/changes.ts';
 import { appendEvent } from '../store/outbox/outbox.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
@@ -58,10 +58,11 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
  * An unreachable cluster says nothing about the package and prevents a rollback as well: an operation that has begun stays
  * open and continues when the cluster answers. One that has not begun fails and is retried after a pause.
  */
-const isOutage = ({ phase, rollingBack, kind }: Operation, { code }: FleetError): boolean => {
+const isOutage = (operation: Operation, { code }: FleetError): boolean => {
+  const { rollingBack, kind } = operation;
   // Another apt of the host may work longer than a step waits: the rollback continues afterwards.
   if (code === 'BUSY') return rollingBack;
-  return code === 'API_UNREACHABLE' && (phase !== 'stage' || rollingBack || kind === 'correct');
+  return code === 'API_UNREACHABLE' && (hasBegun(operation) || rollingBack || kind === 'correct');
 };
 
 /**
@@ -84,8 +85,8 @@ const SURROUNDINGS: ReadonlySet<string> = new Set([
  * A denial by admission that was seen before the first write is tried again: that costs a dry run. One that came in the middle counts as a
  * fault of the content, because each try would change and roll back what runs.
  */
-const isRetryableDenial = ({ phase }: Operation, { code }: FleetError): boolean =>
-  SURROUNDINGS.has(code) && (code !== 'ADMISSION_DENIED' || phase === 'stage');
+const isRetryableDenial = (operation: Operation, { code }: FleetError): boolean =>
+  SURROUNDINGS.has(code) && (code !== 'ADMISSION_DENIED' || !hasBegun(operation));
 
 /** Codes retried at each look without a pause: a try is cheap, and the cause ends with the work of another package or agent. */
 const RETRIED_EACH_LOOK: ReadonlySet<string> = new Set(['BUSY', 'OUT_OF_BOUNDS', 'PATH_CLAIMED']);
@@ -106,7 +107,7 @@ const failForward = (agent: Agent, operation: Operation, error: FleetError): voi
     return;
   }
   planRetry(agent, operation, error, before);
-  const touched = operation.phase !== 'stage' && (kind === 'apply' || kind === 'restore');
+  const touched = hasBegun(operation) && (kind === 'apply' || kind === 'restore');
   if (touched && mayRollBack(agent, operation, error)) {
     savePackage(state, row);
     saveOperation(state, { ...failed, rollingBack: true, phase: 'stage', plan: undefined, nextStep: 0 });

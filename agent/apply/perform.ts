@@ -3,6 +3,7 @@ import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
 import { record } from '../store/journal/boundary.ts';
 import {
+  hasBegun,
   insertOperation,
   type Operation,
   openOperation,
@@ -57,7 +58,7 @@ export const perform = async (agent: Agent, id: number): Promise<Operation> => {
     });
   } catch (error) {
     // An operation that has begun is resumed when the target is free; one that has not fails and is retried.
-    if (isOurs || operation.phase !== 'stage' || operation.rollingBack) throw error;
+    if (isOurs || hasBegun(operation) || operation.rollingBack) throw error;
     fail(workOf(agent, operation, loaderOf(agent)), error);
     return readOperation(agent.state, id);
   }

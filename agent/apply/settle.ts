@@ -7,6 +7,7 @@ import { HEALTH, makeDue } from '../store/applied/attempts.ts';
 import { isSamePackage } from '../store/applied/package-ref.ts';
 import { findPackage } from '../store/applied/packages.ts';
 import { causeOf, fail } from './fail.ts';
+import { stageAgain } from './stage-again.ts';
 import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
 import { isSuperseded, supersede } from './supersede.ts';
 import type { CheckResult } from '../model/target.ts';
@@ -41,8 +42,9 @@ export const settle = async (work: Work): Promise<void> => {
   checkNewRelease(agent);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length > 0) {
-    const error = await causeOf(agent, new FleetError('CHECK_FAILED', describeFailedChecks(failed)));
-    fail({ ...work, operation: { ...operation, checks } }, error);
+    const cause = await causeOf(agent, new FleetError('CHECK_FAILED', describeFailedChecks(failed)));
+    const error = await stageAgain(work, operation.nextStep, cause);
+    if (error) fail({ ...work, operation: { ...operation, checks } }, error);
     return;
   }
   saveChecks(work, checks);

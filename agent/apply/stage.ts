@@ -1,6 +1,6 @@
 import { record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
-import { type HandedOver, saveOperation } from '../store/journal/operations.ts';
+import { hasBegun, type HandedOver, saveOperation } from '../store/journal/operations.ts';
 import {
   addOwned,
   dropOwned,
@@ -22,7 +22,8 @@ import { saveFailure } from '../store/applied/failures.ts';
 
 /**
  * Loads the package, compares it with live state, and stores the plan and the inventory of everything that it will own. This
- * happens before the first write, so that a crash leaves no file without an owner.
+ * happens before the first write, so that a crash leaves no file without an owner. An operation that is planned again (stageAgain) keeps
+ * the steps that it has done.
  */
 export const stage = async (work: Work): Promise<void> => {
   const { agent, operation } = work;
@@ -36,8 +37,9 @@ export const stage = async (work: Work): Promise<void> => {
   const { plan, desired } = staged;
   const { from } = operation;
   const isUpdate = operation.kind === 'apply' && !operation.rollingBack;
+  // Removals were confirmed before the first write.
   const toConfirm =
-    isUpdate && from && desired
+    isUpdate && from && desired && !hasBegun(operation)
       ? await removalsToConfirm(agent, { kind: work.target.kind, plan, desired, from })
       : undefined;
   if (toConfirm !== undefined) {
@@ -51,8 +53,7 @@ export const stage = async (work: Work): Promise<void> => {
     saveOperation(agent.state, {
       ...operation,
       phase: 'apply',
-      plan: staged.plan,
-      nextStep: 0,
+      plan: { ...staged.plan, steps: [...(operation.plan?.steps ?? []), ...staged.plan.steps] },
       handed: [...operation.handed, ...staged.handed],
     });
   });

@@ -210,6 +210,15 @@ export type Target = {
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
   readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
   /**
+   * Which of these objects, which were just applied, are not there any more. If a wait for health failed, they are applied again and waited
+   * for again, a few times. Absent: a wait that failed is final. Writes nothing. @throws FleetError as `observe`
+   */
+  readonly gone?: (
+    desired: DesiredPackage,
+    applied: readonly string[],
+    signal: AbortSignal,
+  ) => Promise<readonly string[]>;
+  /**
    * Whether a look leaves open that a package is well: `observe` has just seen an object that is not, or there are checks that it does not
    * make. Asks nothing. Absent: `observe` sees everything.
    */

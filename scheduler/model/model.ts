@@ -106,9 +106,14 @@ export type ClusterType = {
   /** Lets agents reboot their hosts. */
   readonly reboot?: { readonly windows: readonly string[] } | undefined;
   readonly at: Place;
-  /** Places of the fields that name a Template, and of the version of one. */
+  /** Places of the fields that name a Template, of the version of one, and of the rules. */
   readonly places?: {
-    readonly [field in 'reconciler' | 'reconcilerVersion' | 'namespaceService' | 'configType']?: Place;
+    readonly [field in
+      | 'reconciler'
+      | 'reconcilerVersion'
+      | 'namespaceService'
+      | 'configType'
+      | 'objectRules']?: Place;
   };
 };
 

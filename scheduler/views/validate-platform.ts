@@ -12,6 +12,7 @@ import type { SiteFinding } from '../plan/validate/sites/describe-faults.ts';
 import { type Finding, type Found, groupFindings } from '../plan/validate/group-findings.ts';
 import { findIdleSelectors, type IdleSelectors } from '../plan/validate/idle-selectors.ts';
 import { unfitReconcilers } from '../plan/validate/reconciler-versions.ts';
+import { rulesWithoutAgent } from '../plan/validate/rules-without-agent.ts';
 import { checkRange, unjudgedTypes } from '../plan/validate/kubernetes/unjudged-types.ts';
 import { createMissingFinder, type MissingValue } from '../plan/validate/missing-values.ts';
 import { type BuiltEnvironment, buildEnvironment } from './build-environment.ts';
@@ -111,7 +112,12 @@ export const validateBuilds = async (options: ValidateOptions): Promise<Validate
         ...judged.filter(({ isRepository }) => !isRepository).map(({ error }) => error),
         ...idleLayers,
       ]),
-      ...uniqueProblems(builds.flatMap(({ platform }) => unfitReconcilers(platform))),
+      ...uniqueProblems(
+        builds.flatMap(({ platform }) => [
+          ...unfitReconcilers(platform),
+          ...rulesWithoutAgent(platform.clusterTypes),
+        ]),
+      ),
       ...uniqueProblems(
         options.kubernetes === undefined
           ? builds.flatMap(({ platform }) => unjudgedTypes(platform.clusterTypes))

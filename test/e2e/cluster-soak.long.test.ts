@@ -171,10 +171,8 @@ describeWith(['kube', 'kwok'], 'an agent on a cluster in trouble for a long time
       };
       await Promise.all([fight(), disturb(), work()]);
 
-      // The last release, until a look has nothing to do. An object that is deleted by hand while a wave is waited for fails its package
-      // until a person tries it again, or another release comes.
+      // The last release, until a look has nothing to do.
       await endOf(start('import', medium));
-      await endOf(start('retry'));
       await expect
         .poll(
           async () => ((await endOf(start('run', '--once'))) === 0 ? 'in sync' : await textOf('status')),

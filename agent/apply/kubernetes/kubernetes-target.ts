@@ -12,6 +12,7 @@ import { currentAsApplied, versionsAsApplied } from './health/settle/current-as-
 import { settleKubernetes } from './health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from './kubernetes-options.ts';
 import { keysNamed } from './plan/keys-named.ts';
+import { findGone } from './live/find-gone.ts';
 import { kubernetesExclusive } from './lease/kubernetes-exclusive.ts';
 import { agentOf } from './lease/lease-record.ts';
 import { observeKubernetes } from './observe/observe-kubernetes.ts';
@@ -91,6 +92,10 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       });
       await deleteHooks(open, waited, { fleet: options.fleet, assignment: desired.assignment }, signal);
       return checks;
+    },
+    gone: async (desired, applied, signal) => {
+      const open = await apiFor(desired, []);
+      return findGone(open, await resolveWanted(open, options.fleet, desired, signal), applied, signal);
     },
     observe: async (desired, owned, signal) => {
       wellness.delete(desired.assignment);

@@ -123,6 +123,10 @@ export const hasUnfinishedTry = ({ db }: State, assignment: string): boolean =>
     .pluck()
     .get({ assignment }) === 1;
 
+/** True if the operation may have written something: it was planned before, even if it is planned again now. */
+export const hasBegun = ({ phase, nextStep }: Pick<Operation, 'phase' | 'nextStep'>): boolean =>
+  phase !== 'stage' || nextStep > 0;
+
 /** Newest first. */
 export const lastOperations = ({ db }: State, limit: number): readonly Operation[] =>
   (db.prepare('SELECT * FROM operation ORDER BY id DESC LIMIT ?').all(limit) as Raw[]).map(fromRaw);

@@ -367,7 +367,7 @@ export const FLEET_KINDS: Readonly<Record<string, KindReader>> = {
             Object.entries(spec.requirements).filter(([, value]) => value !== undefined),
           ),
           at,
-          places: fieldPlaces(reading, [...TEMPLATE_FIELDS, 'reconcilerVersion']),
+          places: fieldPlaces(reading, [...TEMPLATE_FIELDS, 'reconcilerVersion', 'objectRules']),
         },
       };
     },

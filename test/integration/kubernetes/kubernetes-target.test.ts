@@ -37,6 +37,7 @@ import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { bundledAgentOnCluster } from './kubernetes-target/bundled-agent.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
+import { deletedMeanwhileOnCluster } from './kubernetes-target/deleted-meanwhile.ts';
 import { healthOnCluster } from './kubernetes-target/health.ts';
 import { incidentsOnCluster } from './kubernetes-target/incidents.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
@@ -1056,6 +1057,7 @@ spec:
   incidentsOnCluster(() => cluster);
   stepsOnCluster(() => cluster);
   orderOnCluster(() => cluster);
+  deletedMeanwhileOnCluster(() => cluster);
   refusalsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);
 });

@@ -289,3 +289,26 @@ describe('the version of a reconciler', () => {
     );
   });
 });
+
+test('rules for objects are advice where another reconciler applies the applications, once for all environments', async () => {
+  const edge = (reconciler: string) => ({
+    'platform/base/edge.yaml': ours(
+      'ClusterType',
+      'edge',
+      `  labels: {region: eu}\nspec:\n  reconciler: ${reconciler}\n  objectRules: [{kinds: [ConfigMap], drift: report}]\n`,
+    ),
+    'platform/base/reconciler.yaml': ours(
+      'Config',
+      'reconciler',
+      'spec: {values: {reconciler: {registry: registry.example/halden}}}\n',
+    ),
+  });
+  const found = await validate(edge('argocd-oci'));
+  expect(found.problems).toEqual([]);
+  expect(found.advice).toEqual([
+    expect.stringMatching(
+      /^platform\/base\/edge\.yaml:8:\d+: UNSUPPORTED: ClusterType edge: objectRules have an effect where fleet-agent applies the applications, and reconciler is argocd-oci\. /,
+    ),
+  ]);
+  expect((await validate(edge('fleet'))).advice).toEqual([]);
+});

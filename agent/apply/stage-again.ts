@@ -1,0 +1,73 @@
+import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { nameSome } from '#bundles/name-some';
+import { checkAborted, record } from '../store/journal/boundary.ts';
+import { nameOf } from '../store/journal/name-of.ts';
+import { readResults, saveOperation, saveSteps } from '../store/journal/operations.ts';
+import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
+import type { StepResult } from '../model/target.ts';
+import type { Work } from './work.ts';
+
+/** Key of the result that says which objects are applied again, and why. */
+const AGAIN = 'again';
+/** How often an operation applies again what was deleted, before it fails: something may delete it each time. */
+const MAX_AGAIN = 3;
+/** Objects that the reason names. */
+const MAX_NAMED = 3;
+
+/**
+ * Plans an update again whose wait failed, if somebody deleted objects that it had applied. Its results stay, and the new plan follows
+ * behind the steps that are done. @param index of the next step
+ * @returns the error with which the operation fails; undefined: it goes on
+ * @throws FleetError ABORTED
+ */
+export const stageAgain = async (
+  work: Work,
+  index: number,
+  failed: FleetError,
+): Promise<FleetError | undefined> => {
+  const { agent, operation } = work;
+  const results = readResults(agent.state, operation);
+  const gone = failed.code === 'CHECK_FAILED' ? await findGone(work, results) : [];
+  if (isFleetError(gone)) return gone;
+  if (gone.length === 0) return failed;
+  const names = nameSome(gone, MAX_NAMED);
+  if (results.filter(({ key }) => key === AGAIN).length === MAX_AGAIN) {
+    const message = `${failed.message}; deleted ${MAX_AGAIN + 1} times while the agent waited: ${names}`;
+    return new FleetError(failed.code, message);
+  }
+  const reason = `${names} ${gone.length === 1 ? 'was' : 'were'} deleted meanwhile`;
+  const result = { key: AGAIN, outcome: 'skipped', reason } as const;
+  const done = operation.plan?.steps.slice(0, index) ?? [];
+  record(agent, `${nameOf(operation)}: planned again`, () => {
+    saveSteps(agent.state, operation, index + 1, [result]);
+    saveOperation(agent.state, {
+      ...operation,
+      phase: 'stage',
+      plan: { owns: [], ...operation.plan, steps: [...done, { ...result, kind: AGAIN, detail: {} }] },
+      nextStep: index + 1,
+    });
+  });
+  return undefined;
+};
+
+/**
+ * Keys of objects that the update applied and that are not there any more. An unreachable cluster is returned as an error, because the
+ * operation continues when it answers; of any other error, the failure of the wait says more.
+ */
+const findGone = async (
+  { agent, target, operation, load }: Work,
+  results: readonly StepResult[],
+): Promise<readonly string[] | FleetError> => {
+  const { kind, rollingBack } = operation;
+  if (!target.gone || rollingBack || (kind !== 'apply' && kind !== 'restore')) return [];
+  try {
+    const desired = await load();
+    const applied = results.map(({ key }) => key);
+    return desired ? await target.gone(desired, applied, untilNewRelease(agent)) : [];
+  } catch (cause) {
+    checkAborted(agent.signal);
+    checkNewRelease(agent);
+    const error = toFleetError(cause);
+    return error.code === 'API_UNREACHABLE' ? error : [];
+  }
+};
