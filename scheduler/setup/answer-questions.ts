@@ -1,6 +1,7 @@
 import { FleetError } from '#bundles/errors';
 import { nearestName } from '#bundles/nearest-name';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
+import { redactText } from '../model/repository-url.ts';
 import { mistakesIn } from '../settings/configuration.ts';
 import type { Question, Topic } from './question.ts';
 
@@ -51,7 +52,7 @@ export const answerQuestions = async (
   let now = settings;
   for (const question of topic.questions) {
     if (question.when && !question.when(now)) continue;
-    const answer = await answerOf(topic, question, now, options);
+    const answer = await answerOf(topic, question, { preset: question.preset?.(now, settings), ...options });
     now = question.put(now, answer === NOTHING ? '' : answer);
   }
   return now;
@@ -60,11 +61,9 @@ export const answerQuestions = async (
 const answerOf = async (
   topic: Topic,
   question: Question,
-  settings: SchedulerConfig,
-  { given, person }: AnswerOptions,
+  { given, person, preset }: AnswerOptions & { readonly preset: string | undefined },
 ): Promise<string> => {
   const { name, asks, example, isOptional = false } = question;
-  const preset = question.preset?.(settings);
   const stated = given.get(name);
   if (stated !== undefined) {
     const fault = faultOf(topic, question, stated.trim());
@@ -79,7 +78,7 @@ const answerOf = async (
   }
   const shown = preset ?? (isOptional ? NOTHING : undefined);
   for (;;) {
-    const brackets = shown === undefined ? ` (like ${example})` : ` [${shown}]`;
+    const brackets = shown === undefined ? ` (like ${example})` : ` [${redactText(shown)}]`;
     const typed = (await person.ask(`${asks}${brackets}: `)).trim();
     const answer = typed === '' && shown !== undefined ? shown : typed;
     const fault = faultOf(topic, question, answer);

@@ -89,10 +89,12 @@ export const writeDraft = async (
   };
 };
 
-/** A new file, with the rights of another one if it is given. @throws FleetError IO, PERMISSION, DISK_FULL */
+/** A new file, with the rights of another one if it is given; without a part of it where it fails. @throws FleetError IO, PERMISSION, DISK_FULL */
 export const writeNew = async (path: string, text: string, like?: Stats): Promise<void> => {
+  let isMade = false;
   try {
     await using file = await open(path, 'wx', PRIVATE);
+    isMade = true;
     await file.writeFile(text);
     if (like) {
       await file.chown(like.uid, like.gid);
@@ -100,6 +102,7 @@ export const writeNew = async (path: string, text: string, like?: Stats): Promis
     }
     await file.sync();
   } catch (error) {
+    if (isMade) await rm(path, { force: true });
     throw toFleetError(error, `writing ${path}`);
   }
 };

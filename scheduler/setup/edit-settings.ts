@@ -24,8 +24,14 @@ export const editSettings = (text: string, after: SchedulerConfig): string => {
   const before = settingsOf(text);
   const changed = changedSettings(before, after);
   if (changed.length === 0) return text;
-  if (Object.keys(before).length === 0) return `${text.trim() === '' ? HEAD : text}${stringify(after)}`;
+  if (parseDocument(text).contents === null) return `${headOf(text)}${stringify(after)}`;
   return editDocuments(text, ([document]) => {
     for (const name of changed) if (document) setValue(document, [name], after[name]);
   });
+};
+
+/** The comments of a file that has nothing else. */
+const headOf = (text: string): string => {
+  if (text.trim() === '') return HEAD;
+  return text.endsWith('\n') ? text : `${text}\n`;
 };

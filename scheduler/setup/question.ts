@@ -1,5 +1,7 @@
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 
+export type SecretSource = 'typed' | 'random';
+
 /** A question of setup, and the setting that its answer becomes. */
 export type Question = {
   /** Name for --set: 'signIn.issuer'. */
@@ -7,15 +9,19 @@ export type Question = {
   readonly asks: string;
   /** An answer that fits, shown as an example. */
   readonly example: string;
-  /** The present value, or a default; undefined: there is neither. */
-  readonly preset?: (settings: SchedulerConfig) => string | undefined;
+  /** The present value, or a default; undefined: there is neither. @param before the settings before the first answer about the topic */
+  readonly preset?: (settings: SchedulerConfig, before: SchedulerConfig) => string | undefined;
   /** The settings with this answer. An empty answer to an optional question leaves the setting out. */
   readonly put: (settings: SchedulerConfig, answer: string) => SchedulerConfig;
   /** Asked only if true. */
   readonly when?: (settings: SchedulerConfig) => boolean;
   readonly isOptional?: boolean;
   /** The answer names a file with a secret. If the file is missing, its content is typed, or made of random bytes. */
-  readonly secret?: 'typed' | 'random';
+  readonly secret?: {
+    readonly from: SecretSource;
+    /** undefined: the settings name none. */
+    readonly fileOf: (settings: SchedulerConfig) => string | undefined;
+  };
 };
 
 /** Questions that belong together. */

@@ -2,12 +2,13 @@ import { dirname } from 'node:path';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { fileDiff } from '../author/file-diff.ts';
 import type { Finding } from '../hub/examine/finding.ts';
+import { redactText } from '../model/repository-url.ts';
 import { mistakesIn } from '../settings/configuration.ts';
 import { type AnswerOptions, answerQuestions, type Conversation } from './answer-questions.ts';
 import { type ConfigurationFile, type Draft, writeDraft } from './configuration-file.ts';
 import { changedSettings, editSettings, settingsOf } from './edit-settings.ts';
 import type { Topic } from './question.ts';
-import { openSecretFiles, type SecretFiles } from './secret-files.ts';
+import { openSecretFiles } from './secret-files.ts';
 
 /** A person at a terminal. */
 export type SetupPerson = Conversation & {
@@ -53,7 +54,7 @@ export const runSetup = async (options: SetupOptions): Promise<SetupResult> => {
     for (const topic of topics) {
       person?.say(`${topic.title}:`);
       settings = await answerQuestions(topic, settings, { given: answers, person });
-      await provideSecrets(topic, settings, secrets);
+      for (const one of secretsOf(topic, settings)) await secrets.provide(one);
     }
     const text = editSettings(file.text, settings);
     await using draft = await writeDraft(file, text);
@@ -68,12 +69,12 @@ export const runSetup = async (options: SetupOptions): Promise<SetupResult> => {
     }
     if (decision === 'write') {
       await draft.replace();
-      secrets.keep();
+      secrets.keep(topics.flatMap((topic) => secretsOf(topic, settings).map((one) => one.file)));
     }
     return {
       topics: topics.map(({ name }) => name),
       changed: changedSettings(before, settings),
-      secrets: decision === 'write' ? secrets.written : [],
+      secrets: decision === 'write' ? secrets.kept() : [],
       findings,
       isWritten: decision === 'write',
       next: topics.flatMap(({ next }) => next(settings)),
@@ -98,16 +99,12 @@ const chooseTopics = async (
 const isYes = (answer: string, otherwise: boolean): boolean =>
   answer.trim() === '' ? otherwise : /^y(?:es)?$/i.test(answer.trim());
 
-const provideSecrets = async (
-  { questions }: Topic,
-  settings: SchedulerConfig,
-  secrets: SecretFiles,
-): Promise<void> => {
-  for (const { name, secret, when, preset } of questions) {
-    const file = secret === undefined || when?.(settings) === false ? undefined : preset?.(settings);
-    if (secret !== undefined && file !== undefined) await secrets.provide(file, secret, name);
-  }
-};
+/** The files with secrets that the settings name. */
+const secretsOf = ({ questions }: Topic, settings: SchedulerConfig) =>
+  questions.flatMap(({ name, secret, when }) => {
+    const file = when?.(settings) === false ? undefined : secret?.fileOf(settings);
+    return secret === undefined || file === undefined ? [] : [{ name, file, from: secret.from }];
+  });
 
 /** Paths of the draft are those of the configuration. */
 const tried = async (
@@ -126,12 +123,15 @@ const tried = async (
   }));
 };
 
+/** Lines beside the change may have an address with a password. */
 const diffOf = ({ path, text, exists }: ConfigurationFile, changed: string): string =>
-  fileDiff({
-    path: path.slice(dirname(path).length + 1),
-    was: exists ? Buffer.from(text) : undefined,
-    bytes: Buffer.from(changed),
-  });
+  redactText(
+    fileDiff({
+      path: path.slice(dirname(path).length + 1),
+      was: exists ? Buffer.from(text) : undefined,
+      bytes: Buffer.from(changed),
+    }),
+  );
 
 const isAbout = (topics: readonly Topic[], settings: SchedulerConfig, name: string): boolean =>
   name === 'configuration' || topics.some(({ parts }) => parts(settings).includes(name));

@@ -4,20 +4,30 @@ import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
 import { writeNew } from './configuration-file.ts';
+import type { SecretSource } from './question.ts';
 
 /** 256 bits. */
 const RANDOM_BYTES = 32;
 
 /** Secrets that setup wrote, each a file of mode 0600. */
 export type SecretFiles = AsyncDisposable & {
-  readonly written: readonly string[];
   /**
-   * Writes the file if it is missing; a secret that was typed in this run is asked for again. One that was there before stays. @param file relative to the folder of the configuration
+   * Writes the file if it is missing; a secret that was typed in this run is asked for again. One that was there before stays.
    * @throws FleetError USAGE without a person to type the secret; IO, PERMISSION
    */
-  readonly provide: (file: string, secret: 'typed' | 'random', name: string) => Promise<void>;
-  /** They stay: without it they are removed at the end. */
-  readonly keep: () => void;
+  readonly provide: (wanted: WantedSecret) => Promise<void>;
+  /** Those of these files that setup wrote stay; the others are removed at the end. */
+  readonly keep: (files: readonly string[]) => void;
+  /** Paths of those that stay. */
+  readonly kept: () => readonly string[];
+};
+
+export type WantedSecret = {
+  /** Name of the question that it is the answer to. */
+  readonly name: string;
+  /** Relative to the folder of the configuration. */
+  readonly file: string;
+  readonly from: SecretSource;
 };
 
 type SecretOptions = {
@@ -28,23 +38,25 @@ type SecretOptions = {
 
 export const openSecretFiles = ({ folder, askHidden }: SecretOptions): SecretFiles => {
   const written: string[] = [];
-  let isKept = false;
+  let kept: readonly string[] = [];
   return {
-    written,
-    provide: async (file, secret, name) => {
+    provide: async ({ name, file, from }) => {
       const path = resolve(folder, file);
       const isOurs = written.includes(path);
-      if (existsSync(path) && !(isOurs && secret === 'typed')) return;
-      const text = secret === 'typed' ? await typed(path, name, askHidden) : randomSecret();
+      if (existsSync(path) && !(isOurs && from === 'typed')) return;
+      const text = from === 'typed' ? await typed(path, name, askHidden) : randomSecret();
       if (isOurs) await rm(path, { force: true });
       await writeNew(path, `${text}\n`);
       if (!isOurs) written.push(path);
     },
-    keep: () => {
-      isKept = true;
+    keep: (files) => {
+      const named = new Set(files.map((file) => resolve(folder, file)));
+      kept = written.filter((path) => named.has(path));
     },
+    kept: () => kept,
     [Symbol.asyncDispose]: async () => {
-      if (!isKept) await Promise.all(written.map((path) => rm(path, { force: true })));
+      const gone = written.filter((path) => !kept.includes(path));
+      await Promise.all(gone.map((path) => rm(path, { force: true })));
     },
   };
 };

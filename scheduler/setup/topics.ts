@@ -94,9 +94,11 @@ const SIGN_IN: Topic = {
       preset: ({ signIn }) => signIn?.clientId ?? 'fleet-ferry',
     }),
     ofSignIn('clientSecretFile', 'File with the secret of the client, - for a public client', 'oidc-secret', {
-      preset: ({ signIn }) => signIn?.clientSecretFile ?? 'oidc-secret',
+      // A client that was set up without a secret stays public.
+      preset: ({ signIn }, before) =>
+        signIn?.clientSecretFile ?? (before.signIn === undefined ? 'oidc-secret' : undefined),
       isOptional: true,
-      secret: 'typed',
+      secret: { from: 'typed', fileOf: ({ signIn }) => signIn?.clientSecretFile },
     }),
     {
       name: 'admin',
@@ -156,7 +158,10 @@ const MAIL: Topic = {
       name: 'mail.passwordFile',
       asks: 'File with the password',
       example: 'mail-password',
-      secret: 'typed',
+      secret: {
+        from: 'typed',
+        fileOf: (settings) => receiverOf(settings, 'email')?.email?.passwordFile,
+      },
       when: (settings) => receiverOf(settings, 'email')?.email?.userName !== undefined,
       preset: (settings) => receiverOf(settings, 'email')?.email?.passwordFile ?? 'mail-password',
       put: (settings, passwordFile) => putReceiver(settings, 'email', { passwordFile }),
@@ -182,7 +187,10 @@ const WEBHOOK: Topic = {
       name: 'webhook.secretFile',
       asks: 'File with the secret that signs',
       example: 'alarm-webhook-secret',
-      secret: 'random',
+      secret: {
+        from: 'random',
+        fileOf: (settings) => receiverOf(settings, 'webhook')?.webhook?.secretFile,
+      },
       preset: (settings) => receiverOf(settings, 'webhook')?.webhook?.secretFile ?? 'alarm-webhook-secret',
       put: (settings, secretFile) => putReceiver(settings, 'webhook', { secretFile }),
     },
@@ -231,7 +239,7 @@ const FORGE: Topic = {
     },
     text('webhookSecretFile', "File with the secret of the forge's webhooks, - for none", 'webhook-secret', {
       isOptional: true,
-      secret: 'random',
+      secret: { from: 'random', fileOf: (settings) => settings.webhookSecretFile },
       when: (settings) => repositoryOf(settings) !== undefined,
       preset: ({ webhookSecretFile }) => webhookSecretFile ?? 'webhook-secret',
     }),
@@ -240,7 +248,7 @@ const FORGE: Topic = {
       asks: 'File with a token that may set commit statuses, - for no statuses',
       example: 'forge-token',
       isOptional: true,
-      secret: 'typed',
+      secret: { from: 'typed', fileOf: (settings) => statusesAt(settings)?.tokenFile },
       when: (settings) => platformHost(settings) !== undefined,
       preset: (settings) => statusesAt(settings)?.tokenFile,
       put: putStatuses,
@@ -266,11 +274,12 @@ const FORGE: Topic = {
 function putStatuses(settings: SchedulerConfig, tokenFile: string): SchedulerConfig {
   const host = platformHost(settings) ?? '';
   const { forges: before, ...others } = settings.commitStatuses ?? { forges: [] };
-  const rest = before.filter((one) => one.host !== host);
-  if (tokenFile === '' && rest.length === 0) return without(settings, 'commitStatuses');
-  const { forge } = settings;
-  const one = defined({ host, forge, tokenFile });
-  return { ...settings, commitStatuses: { ...others, forges: tokenFile === '' ? rest : [...rest, one] } };
+  const old = statusesAt(settings);
+  const one = { ...old, ...defined({ host, forge: settings.forge, tokenFile }) };
+  const all = old ? before.map((each) => (each === old ? one : each)) : [...before, one];
+  const forges = tokenFile === '' ? before.filter((each) => each !== old) : all;
+  if (forges.length === 0) return without(settings, 'commitStatuses');
+  return { ...settings, commitStatuses: { ...others, forges } };
 }
 
 export const TOPICS: Readonly<Record<TopicName, Topic>> = {

@@ -115,6 +115,14 @@ describe('the questions of setup', () => {
     expect(forge.commitStatuses).toEqual({ forges: [elsewhere] });
   });
 
+  it('keeps the kind of a forge, and the order of the forges', async () => {
+    const gitea = { host: 'git.example', forge: 'gitea=https://git.example/api/v1', tokenFile: 'here' };
+    const commitStatuses = { targetUrl: 'https://a', forges: [gitea, { host: 'b.example', tokenFile: 'b' }] };
+    const before = { platform: 'https://git.example/a/platform', webhookSecretFile: 'w', commitStatuses };
+    const kept = { given: new Map(), person: undefined };
+    expect(await answerQuestions(TOPICS.forge, before, kept)).toEqual(before);
+  });
+
   it.each([
     ['signIn.isuer=x', 'Did you mean signIn.issuer?'],
     ['signIn.issuer', 'Write <name>=<answer>'],

@@ -24,6 +24,8 @@ describe('editSettings', () => {
 
   it('keeps the comments of a file that has nothing else', () => {
     expect(editSettings('# not yet\n', { keys: 'keys' })).toBe('# not yet\nkeys: keys\n');
+    expect(editSettings('# not yet', { keys: 'keys' })).toBe('# not yet\nkeys: keys\n');
+    expect(editSettings('{}\n', { keys: 'keys' })).toBe('keys: keys\n');
   });
 
   it('changes the lines of the setting alone, and keeps comments, order and quotes', () => {
