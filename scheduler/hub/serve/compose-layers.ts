@@ -16,11 +16,12 @@ export type ComposerOptions = {
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
 
-/**
- * A round. @param waitMs how long it waits for another writer of the layout, before it leaves the statements to a later round; by default not at all
- * @returns the sites that got other values in it and were laid out. Never throws
- */
-export type LayerComposer = (term: Term, waitMs?: number) => Promise<readonly string[]>;
+export type LayerComposer = {
+  /** Never throws. @param waitMs how long it waits for another writer of the layout, before it leaves the statements to a later round; by default not at all */
+  readonly round: (term: Term, waitMs?: number) => Promise<void>;
+  /** The sites that got other values and were laid out since the last call, in whichever rounds. */
+  readonly takeLaidOut: () => readonly string[];
+};
 
 /**
  * Composes the values of sites when releases, statements about them, or enrolled agents changed since the last round. Statements that
@@ -30,6 +31,8 @@ export type LayerComposer = (term: Term, waitMs?: number) => Promise<readonly st
 export const createLayerComposer = ({ hub, clock, log }: ComposerOptions): LayerComposer => {
   let composed: string | undefined;
   let logged: ReadonlySet<string> = new Set();
+  const pending = new Set<string>();
+  const laidOut = new Set<string>();
   const logResult = ({ changed, held, lacking, advice }: ComposedSites): void => {
     if (changed.length > 0)
       log.info(
@@ -53,13 +56,12 @@ export const createLayerComposer = ({ hub, clock, log }: ComposerOptions): Layer
     }
     logged = now;
   };
-  const round = async ({ confirm, signal }: Term, waitMs: number): Promise<readonly string[]> => {
-    const sites: string[] = [];
+  const round = async ({ confirm, signal }: Term, waitMs: number): Promise<void> => {
     if ((await markOf(hub)) !== composed) {
       await confirm();
       const result = await composeSites(hub, await siteSigner(hub), { now: clock(), signal });
       logResult(result);
-      sites.push(...result.changed.map(({ site }) => site));
+      for (const { site } of result.changed) pending.add(site);
       composed = await markOf(hub);
     }
     for (const stepped of await stepValues(hub, { now: clock(), signal }))
@@ -68,23 +70,29 @@ export const createLayerComposer = ({ hub, clock, log }: ComposerOptions): Layer
         stepped.why === undefined ? 'rollout of values' : 'rollout of values decided',
       );
     await writeComposed(hub, { now: clock(), command: 'serve', waitMs });
-    return sites;
+    for (const site of pending) laidOut.add(site);
+    pending.clear();
   };
-  const attempt = async (term: Term, waitMs: number): Promise<readonly string[]> => {
+  const attempt = async (term: Term, waitMs: number): Promise<void> => {
     try {
-      return await round(term, waitMs);
+      await round(term, waitMs);
     } catch (error) {
-      if (term.signal.aborted) return [];
+      if (term.signal.aborted) return;
       if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'composed sites not laid out yet');
       else log.error(faultFields(toFleetError(error, 'composing the values of sites')), 'sites not composed');
-      return [];
     }
   };
-  let last: Promise<unknown> = Promise.resolve();
-  return (term, waitMs = 0) => {
-    const own = last.then(() => attempt(term, waitMs));
-    last = own;
-    return own;
+  let last: Promise<void> = Promise.resolve();
+  return {
+    round: (term, waitMs = 0) => {
+      last = last.then(() => attempt(term, waitMs));
+      return last;
+    },
+    takeLaidOut: () => {
+      const sites = [...laidOut];
+      laidOut.clear();
+      return sites;
+    },
   };
 };
 

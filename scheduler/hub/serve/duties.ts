@@ -152,7 +152,7 @@ const appendNotes =
 const composeLayers =
   (compose: LayerComposer): Duty =>
   async ({ confirm }) => {
-    const round = repeat((signal) => compose({ confirm, signal }), COMPOSE_MS);
+    const round = repeat((signal) => compose.round({ confirm, signal }), COMPOSE_MS);
     return {
       wake: (what) => {
         if (what === 'sites' || what === 'build') round.wake();
@@ -168,7 +168,9 @@ const composeLayers =
 const composeFirst =
   ({ configuration, clock, env, log }: DutyOptions, compose: LayerComposer) =>
   async ({ confirm, signal }: Term): Promise<void> => {
-    const sites = await compose({ confirm, signal }, LOCK_WAIT_MS);
+    await compose.round({ confirm, signal }, LOCK_WAIT_MS);
+    // Also of rounds during the build: a release of an environment is in the layout before those of the others are built.
+    const sites = compose.takeLaidOut();
     if (sites.length === 0) return;
     try {
       await sitePublisher(configuration, clock, env, confirm)?.(sites, signal);

@@ -19,7 +19,7 @@ test('serve names a site that lacks a value whenever it composes, and once while
     { base: null },
     { write: (line: string) => lines.push(JSON.parse(line) as Record<string, unknown>) },
   );
-  const round = createLayerComposer({ hub, clock: () => NOW, log });
+  const { round } = createLayerComposer({ hub, clock: () => NOW, log });
   const warned = async (): Promise<readonly unknown[]> => {
     lines.length = 0;
     await round({ confirm: async () => {}, signal: new AbortController().signal });
@@ -40,4 +40,18 @@ test('serve names a site that lacks a value whenever it composes, and once while
   expect(await warned()).toEqual([]);
   await change({}, ['gatewayHost']);
   expect(await warned()).toEqual(missing);
+});
+
+test('sites that a round composed during a build are published before its releases, and once', async () => {
+  const hub = await layeredHub({
+    [LAYERS]: config('north', 'siteSelector: {region: north}\n  values: {gatewayHost: n1}'),
+  });
+  await hub.enrol('plant-1/edge', { region: 'north' });
+  const composer = createLayerComposer({ hub, clock: () => NOW, log: pino({ level: 'silent' }) });
+  const term = { confirm: async () => {}, signal: new AbortController().signal };
+  await composer.round(term);
+  // The round before the releases are published finds nothing left to compose.
+  await composer.round(term);
+  expect(composer.takeLaidOut()).toEqual(['plant-1']);
+  expect(composer.takeLaidOut()).toEqual([]);
 });

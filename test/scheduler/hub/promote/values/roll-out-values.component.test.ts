@@ -229,7 +229,7 @@ describe.each(Object.entries(roads))('a change of values by %s', (_road, make) =
     await expect(stepValues({ ...hub, keys }, { now: at(81) })).rejects.toThrow('killed');
     expect(await hub.have()).toEqual({ 'plant-1/edge': 'new', 'plant-2/edge': 'old', 'plant-3/edge': 'old' });
     const log = pino({ enabled: false });
-    const round = createLayerComposer({ hub, clock: () => at(82), log });
+    const { round } = createLayerComposer({ hub, clock: () => at(82), log });
     await round({ confirm: async () => {}, signal: new AbortController().signal });
     expect(Object.values(await hub.have())).toEqual(['new', 'new', 'new']);
     const unwritten = await hub.store.db
