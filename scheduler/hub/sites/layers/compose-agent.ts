@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import type { ComposedValues } from '#bundles/formats/statements/predicates';
+import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
 import { formatChannel, sameChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import type { AgentRow, Tx } from '../../store/tables.ts';
@@ -18,11 +18,15 @@ export type ComposedAgent = {
   readonly reason: string;
 };
 
-/** @returns undefined if the agent keeps the composed values that its site has for it @throws FleetError ENROLMENT_WAITS */
+/**
+ * @param given the values that the site gets beside with the same statement; undefined: it keeps those that it has
+ * @returns undefined if the agent keeps the composed values that its site has for it @throws FleetError ENROLMENT_WAITS
+ */
 export type ComposeAgent = (
   tx: Tx,
   row: AgentRow,
   known: AgentRow | undefined,
+  given?: SiteValues,
 ) => Promise<ComposedAgent | undefined>;
 
 /**
@@ -31,7 +35,7 @@ export type ComposeAgent = (
  */
 export const composeAgent =
   (hub: Hub, now: Date): ComposeAgent =>
-  async (tx, row, known) => {
+  async (tx, row, known, given) => {
     const within = inTransaction(hub, tx);
     const site = await tx.selectFrom('site').selectAll().where('name', '=', row.site).executeTakeFirst();
     const state = await tx
@@ -41,7 +45,7 @@ export const composeAgent =
       .executeTakeFirst();
     const facts = {
       site: row.site,
-      values: siteValuesOf(site, hub.store.fleet, row.site),
+      values: given ?? siteValuesOf(site, hub.store.fleet, row.site),
       agents: [row],
       declared: state?.declared ?? null,
     };
@@ -72,7 +76,7 @@ export const composeMoved = (hub: Hub, now: Date): ComposeMoved => {
   return async (tx, values, moved) => {
     let composed = values.composed ?? {};
     for (const { before, after } of moved) {
-      const own = await compose(tx, after, before);
+      const own = await compose(tx, after, before, values);
       if (!own) continue;
       const { [after.name]: _, ...others } = composed;
       composed = own.values ? { ...others, [after.name]: own.values } : others;

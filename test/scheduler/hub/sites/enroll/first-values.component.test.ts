@@ -13,7 +13,7 @@ import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-to
 import { NOW, target, workload } from '../../../release/removals/office.ts';
 import { enrollBody } from '../../serve/test-server.ts';
 import { ask, testAgent } from '../../test-hub.ts';
-import { config, LAYERS, layeredHub, type LayeredHub } from '../layers/layered-hub.ts';
+import { config, LAYERS, layeredHub, type LayeredHub, PACKAGE } from '../layers/layered-hub.ts';
 
 const CHANNEL = { environment: 'prod', clusterType: 'press' };
 
@@ -204,4 +204,31 @@ test('an agent that moves to another channel gets the values of its layers there
     .orderBy('name')
     .execute();
   expect(rows.map((row) => row.cluster_type)).toEqual(['till', 'press']);
+});
+
+test('an agent moves with a value that the command gives and the layers of its new channel do not', async () => {
+  const hub = await layeredHub({
+    [LAYERS]: config('press', 'selector: {place: hall}\n  siteSelector: {}\n  values: {gatewayHost: press}'),
+    'apps/labels/deploy/workload.yaml': workload(
+      'labels',
+      target('host', 'prod', 'host'),
+      target('till', 'prod', 'till'),
+    ),
+    'apps/labels/host/package.yaml': PACKAGE.replace(
+      'schema: {type: string}, default: none',
+      'schema: {type: string}',
+    ),
+  });
+  expect((await online(hub, 'plant-1/edge', {})).composed).toEqual({
+    edge: { values: { gatewayHost: 'press' } },
+  });
+  const move = async (set: { readonly [name: string]: string }) => {
+    const signer = { ...(await siteSigner(hub)), composeMoved: composeMoved(hub, NOW) };
+    const terms = { channel: { environment: 'prod', clusterType: 'till' } };
+    return setValues(hub.store, { site: 'plant-1', agent: 'edge', set, unset: [], terms }, signer, NOW);
+  };
+  await expect(move({})).rejects.toMatchObject({ code: 'ENROLMENT_WAITS' });
+  await move({ gatewayHost: 'till' });
+  const { agents, composed } = await hub.valuesOf('plant-1');
+  expect({ agents, composed }).toEqual({ agents: { edge: { gatewayHost: 'till' } }, composed: undefined });
 });
