@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { open, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createDirectory } from './create-directory.ts';
@@ -35,7 +35,7 @@ export type NewFile = { readonly path: string; readonly bytes: Uint8Array };
 /** The same for many files, each of which is replaced or not; they share the waits for the disk. */
 export const writeFilesAtomically = async (files: readonly NewFile[], mode = 0o644): Promise<void> => {
   for (const folder of new Set(files.map(({ path }) => dirname(path)))) await createDirectory(folder);
-  const drafts = files.map(({ path, bytes }) => ({ from: temporaryFor(path), to: path, bytes }));
+  const drafts = draftsOf(files);
   try {
     await inParallel(drafts, MAX_SYNCS, ({ from, bytes }) => writeSynced(from, bytes, mode));
     await renameAllSynced(drafts);
@@ -45,7 +45,20 @@ export const writeFilesAtomically = async (files: readonly NewFile[], mode = 0o6
   }
 };
 
-const temporaryFor = (path: string): string => join(dirname(path), `${TEMPORARY}${randomUUID().slice(0, 8)}`);
+/** Numbered from a random one: of thousands of random names of this length two are often the same. */
+export const draftsOf = (files: readonly NewFile[]) => {
+  const first = randomInt(NAMES);
+  return files.map(({ path, bytes }, at) => {
+    const name = ((first + at) % NAMES).toString(16).padStart(DIGITS, '0');
+    return { from: join(dirname(path), `${TEMPORARY}${name}`), to: path, bytes };
+  });
+};
+
+const DIGITS = 8;
+const NAMES = 16 ** DIGITS;
+
+const temporaryFor = (path: string): string =>
+  join(dirname(path), `${TEMPORARY}${randomUUID().slice(0, DIGITS)}`);
 
 const writeSynced = async (
   path: string,
