@@ -88,10 +88,12 @@ export const deletedMeanwhileOnCluster = (cluster: () => OwnCluster): void => {
       'is applied again in the same operation (%s)',
       async (waits, { expect }) => {
         const name = `vanishes-in-${waits}`;
+        // So many of one kind are read by a list.
+        const beside = [1, 2, 3, 4].map((number) => workload(`${name}-${number}`)).join('');
         await using site = await createSite(deleting(`${workloads}/${name}`, 1, waits));
-        expect(await site.release([pack(name, `${workload(name)}${map(`${name}-late`, 1)}`)])).toEqual([
-          { assignment: name, outcome: 'created' },
-        ]);
+        expect(
+          await site.release([pack(name, `${workload(name)}${beside}${map(`${name}-late`, 1)}`)]),
+        ).toEqual([{ assignment: name, outcome: 'created' }]);
         for (const path of [`${workloads}/${name}`, `${maps}/${name}-late`])
           expect(await isThere(path), path).toBe(true);
         expect(told(site)).toMatchObject([{ type: 'package', outcome: 'created' }]);
@@ -100,7 +102,7 @@ export const deletedMeanwhileOnCluster = (cluster: () => OwnCluster): void => {
         );
         expect(lastOperations(site.agent.state, 9)).toMatchObject([{ outcome: 'kept', rollingBack: false }]);
         expect(await lookAtDrift(site.agent)).toEqual([{ assignment: name, drift: [] }]);
-        expect(readOwned(site.agent.state, name)).toHaveLength(2);
+        expect(readOwned(site.agent.state, name)).toHaveLength(6);
       },
     );
 
