@@ -1,5 +1,6 @@
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import type { Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/json/yaml-fault';
 import { placeOf } from './parse-text.ts';
 
 export type EditableDocuments = {
@@ -20,9 +21,9 @@ export const readDocuments = (bytes: Buffer, file: string): EditableDocuments =>
   });
   if (!Array.isArray(documents)) return { documents: [] };
   const [error] = documents.flatMap(({ errors }) => errors);
-  return error === undefined
-    ? { documents }
-    : { documents: [], mistake: { message: error.message, at: placeOf(error, lineCounter, file) } };
+  if (error === undefined) return { documents };
+  const at = placeOf(error.pos[0], lineCounter, file);
+  return { documents: [], mistake: { message: yamlFault(error.message), at } };
 };
 
 export const documentsOf = (bytes: Buffer): readonly Document.Parsed[] => readDocuments(bytes, '').documents;

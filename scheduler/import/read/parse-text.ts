@@ -1,5 +1,6 @@
 import { LineCounter, parse, YAMLError } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
+import { yamlFault } from '#bundles/json/yaml-fault';
 
 /**
  * The value of a YAML text of the repository, read as Helm and Argo CD do: the last of equal keys counts.
@@ -20,12 +21,14 @@ export const parseText = (text: string | Buffer, at: Place): unknown => {
     if (!(error instanceof Error)) throw error;
     // The place of an object has a line of its own: its text begins somewhere below.
     const place =
-      error instanceof YAMLError && at.line === undefined ? placeOf(error, lineCounter, at.file) : at;
-    throw new FleetError('CONFIG_INVALID', `its YAML has a mistake: ${error.message}`, { at: place });
+      error instanceof YAMLError && at.line === undefined ? placeOf(error.pos[0], lineCounter, at.file) : at;
+    throw new FleetError('CONFIG_INVALID', `its YAML has a mistake: ${yamlFault(error.message)}`, {
+      at: place,
+    });
   }
 };
 
-export const placeOf = (error: YAMLError, lineCounter: LineCounter, file: string): Place => {
-  const { line, col } = lineCounter.linePos(error.pos[0]);
+export const placeOf = (offset: number, lineCounter: LineCounter, file: string): Place => {
+  const { line, col } = lineCounter.linePos(offset);
   return { file, line, column: col };
 };

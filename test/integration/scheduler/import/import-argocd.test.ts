@@ -285,6 +285,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
       'db/db-tls.yaml': `apiVersion: v1\nkind: Secret\nmetadata: {name: db}\n${secret}`,
     });
     expect(Object.values(files).join('\n')).not.toContain('correct-horse');
+    expect(JSON.stringify(report)).not.toContain('correct-horse');
     expect(notesOf(report, 'decide')).toEqual([
       expect.stringMatching(
         /^db\/db-tls\.yaml:\d db\/db-tls\.yaml: it is not copied: its YAML has a mistake/,
@@ -314,7 +315,7 @@ describeWith(['helm', 'kustomize'], 'importing a repository of Argo CD', (paths)
       ),
     });
     const mistake =
-      'its YAML has a mistake: Flow sequence in block collection must be sufficiently indented and end with a ]';
+      'its YAML has a mistake: flow sequence in block collection must be sufficiently indented and end with a ]';
     expect(notesOf(report, 'unmapped')).toEqual([
       `b.yaml:1 Application b: ${mistake}`,
       `charts/web/edge.yaml:2 Application a: ${mistake}`,
