@@ -57,7 +57,7 @@ export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBun
 /** A result has some 100 kB for 500 assignments. */
 const MAX_BYTES = 64 << 20;
 
-/** What others put there must not stop a build or fill its memory: a pipe, a device, a file without measure. */
+/** Reads a result; others may have put a pipe, a device or a huge file there, which must not stop a build or fill its memory. */
 const readKept = async (path: string): Promise<string> => {
   await using file = await openRegularFile(path, constants.O_NOFOLLOW);
   return (await file.stat()).size > MAX_BYTES ? '' : await file.readFile('utf8');
