@@ -7,6 +7,7 @@ import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
+import { oneCopyOfImports } from './bundling/one-copy-of-imports.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { WITHOUT_MILO } from './bundling/without-milo.ts';
@@ -74,6 +75,7 @@ export default defineConfig([
       kubeConfigAlone(),
       undiciInParts(),
       lazyNodeModules(),
+      oneCopyOfImports(),
       inAscii(),
     ],
     output: {

@@ -6,6 +6,7 @@ import { filesBeside } from './bundling/files-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
+import { oneCopyOfImports } from './bundling/one-copy-of-imports.ts';
 import { sbomBeside } from './bundling/sbom-beside.ts';
 import { sqliteBeside } from './bundling/sqlite-beside.ts';
 import { WITHOUT_MILO } from './bundling/without-milo.ts';
@@ -31,6 +32,7 @@ const programOf = (folder: string, name: string, more?: (out: string) => Plugin)
     plugins: [
       sqliteBeside(out),
       lazyNodeModules(),
+      oneCopyOfImports(),
       filesBeside(ROOT, out),
       inAscii(),
       licencesBeside(out),

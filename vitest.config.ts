@@ -14,7 +14,7 @@ import { PROGRAMS_VARIABLE } from './test/harness/run/program-file.ts';
  * (*.integration.test.ts). e2e: the whole flow. LANES files of these two at a time. *.long.test.ts are files of the long run alone
  * (test/harness/run/long.ts). docs/testing.md explains the kinds.
  */
-const MIRROR = 'test/{bundles,cli,scheduler,exporter,agent,docs}/**';
+const MIRROR = 'test/{bundles,cli,scheduler,exporter,agent,bundling,docs}/**';
 const COMPONENT = `${MIRROR}/*.component.test.ts`;
 const OWN_NEIGHBOUR = `${MIRROR}/*.integration.test.ts`;
 

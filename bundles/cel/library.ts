@@ -1,2 +1,2 @@
-/** The parts of CEL that are used, for the bundler: the agent has it as a file of its own (rolldown.config.ts). */
+/** The part of CEL that we use, which the bundled agent has in a file of its own (rolldown.config.ts). */
 export { CelScalar, celEnv, celFunc, isCelError, parse, plan } from '@bufbuild/cel';
