@@ -10,6 +10,8 @@ export type Expression = (object: Readonly<Record<string, unknown>>) => boolean 
 
 /** Upper bound on the steps of all loops of an expression (`all`, `exists`, `filter`, `map`), nested ones multiplied. */
 const MAX_STEPS = 5000;
+/** Upper bound on the steps times the characters of the object, since a step may compare or search all of it. About a second. */
+const MAX_WORK = 50_000_000;
 const MAX_CHARACTERS = 2048;
 /** Called by the condition of each loop. No expression can define it or change what it answers. */
 const WITHIN = 'fleet_within_steps';
@@ -20,7 +22,7 @@ const TYPES = ['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map'
 
 /**
  * Compiles an expression in CEL (https://cel.dev) over the fields of an object, as Flux's healthCheckExprs. Its cost is bounded whatever the
- * object holds: loops have a budget of steps, and regular expressions take time linear in the text (RE2).
+ * object holds: loops have a budget of steps, which is smaller for a large object, and regular expressions take time linear in the text (RE2).
  * @throws FleetError FIELD_INVALID for one that is not valid, names something else than a field of an object, or calls an unknown function
  */
 export type CompileExpression = (text: string) => Expression;
@@ -47,14 +49,15 @@ const compileExpression = (cel: Cel, text: string): Expression => {
   boundLoops(parsed.expr, new Set([...FIELDS, ...TYPES]), isKnown);
   const evaluate = plan(env, parsed);
   return (object) => {
-    budget.left = MAX_STEPS;
     try {
       const fields = FIELDS.filter((name) => Object.hasOwn(object, name)).map((name) => [
         name,
         toInput(object[name]),
       ]);
+      const steps = Math.min(MAX_STEPS, Math.floor(MAX_WORK / JSON.stringify(object).length));
+      budget.left = steps;
       const answer = evaluate(Object.fromEntries(fields) as Record<string, CelInput>);
-      if (budget.left < 0) return { why: `it takes more than ${MAX_STEPS} steps` };
+      if (budget.left < 0) return { why: `it takes more than ${steps} steps` };
       if (isCelError(answer)) return { why: answer.message };
       return typeof answer === 'boolean' ? answer : { why: 'it is neither true nor false' };
     } catch (error) {
