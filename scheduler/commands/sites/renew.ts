@@ -2,7 +2,7 @@ import { Flags } from '@oclif/core';
 import { addDays, formatTime } from '#bundles/time';
 import { FleetCommand } from '#cli/fleet-command';
 import { openHub } from '../../hub/open-hub.ts';
-import { writeSites } from '../../hub/sites/write-site.ts';
+import { layOutSites } from '../../hub/sites/write-site.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
 import { renewSites } from '../../hub/sites/renew-sites.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -35,13 +35,15 @@ export default class SitesRenew extends FleetCommand {
     const renewed = await renewSites(hub.store, await siteSigner(hub), before, now, this.signal);
     // All of them: an earlier run may have ended between the database and the layout.
     const sites = await hub.store.db.selectFrom('site').select('name').orderBy('name').execute();
-    const written = await writeSites(hub, sites, { now, command: 'sites renew', signal: this.signal });
+    const options = { now, command: 'sites renew', signal: this.signal };
+    const { written, failures } = await layOutSites(hub, sites, options);
     for (const site of renewed)
       this.log(`site ${site.name} is at statement ${site.version}, valid until ${site.expires_at}`);
     if (written > renewed.length)
       this.say(`${written - renewed.length} statements were missing in ${hub.layout} and are there now`);
     for (const line of await appendToLog(hub, 'sites renew', now)) this.say(line);
     if (renewed.length === 0) this.log(`Every statement is valid until ${before} or longer.`);
+    for (const failure of failures.values()) throw failure;
     return {
       renewed: renewed.map(({ name, version, expires_at }) => ({ site: name, version, expires: expires_at })),
     };

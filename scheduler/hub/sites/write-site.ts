@@ -41,6 +41,7 @@ export const layOutSites = async (
   sites: readonly Pick<SiteRow, 'name'>[],
   { signal, ...options }: WriteSiteOptions,
 ): Promise<LaidOut> => {
+  if (sites.length === 0) return { written: 0, failures: new Map() };
   using releases = await openReleases(directory, { command: 'sites', waitMs: COMMAND_WAIT_MS, ...options });
   const layout = await releases.open();
   const references = new Map<string, Descriptor>();
@@ -92,7 +93,6 @@ export const writeSites = async (
   sites: readonly Pick<SiteRow, 'name'>[],
   options: WriteSiteOptions,
 ): Promise<number> => {
-  if (sites.length === 0) return 0;
   const { written, failures } = await layOutSites(hub, sites, options);
   for (const failure of failures.values()) throw failure;
   return written;

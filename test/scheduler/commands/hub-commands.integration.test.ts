@@ -306,6 +306,12 @@ describe('the hub commands', () => {
     ]);
     expect(err).toContain('the newest in this database is 1');
     expect(await readFile(index, 'utf8')).toBe(before);
+    const renewed = await runCommandClass(SitesRenew, ['--within', '0', ...places(hub, copy)]);
+    expect([renewed.code, renewed.out]).toEqual([
+      4,
+      expect.stringContaining('Every statement is valid until'),
+    ]);
+    expect(renewed.err).toContain('has statement 2 of site plant-7');
   });
 
   it('report each refused report at the end, and exit with 8', async () => {
