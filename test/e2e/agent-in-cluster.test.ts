@@ -157,10 +157,22 @@ describeWith(
         `sh /media/usb/agent/install.sh --offline --config /media/usb/agent/agent.yaml --root-sha256 ${office.rootSha256}`,
       );
     /** The container of line-control: another one, or one that was started again, reads differently. */
+    /** Pods and their containers, without those that an update has replaced and that still end. */
     const running = async (): Promise<string> => {
-      const selector = ['--all-namespaces', '--selector=app=line-control'];
-      const field = '{range .items[*]}{.metadata.uid} {.status.containerStatuses[*].containerID}{end}';
-      return succeed(await node.kubectl(['get', 'pods', ...selector, `--output=jsonpath=${field}`])).stdout;
+      const words = ['get', 'pods', '--all-namespaces', '--selector=app=line-control', '--output=json'];
+      const { items } = JSON.parse(succeed(await node.kubectl(words)).stdout) as {
+        readonly items: readonly {
+          readonly metadata: { readonly uid: string; readonly deletionTimestamp?: string };
+          readonly status: { readonly containerStatuses?: readonly { readonly containerID: string }[] };
+        }[];
+      };
+      return items
+        .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+        .flatMap(({ metadata, status: { containerStatuses = [] } }) => [
+          metadata.uid,
+          ...containerStatuses.map(({ containerID }) => containerID),
+        ])
+        .join(' ');
     };
 
     it('is installed by one command from a medium, and waits for its enrolment', async () => {
