@@ -2,21 +2,18 @@ import { LineCounter, parse, YAMLError } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 
+/** Options of the parser that read YAML as Helm and Argo CD do: the last of equal keys counts. */
+export const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueKeys: false } as const;
+
 /**
- * The value of a YAML text of the repository, read as Helm and Argo CD do: the last of equal keys counts.
+ * The value of a YAML text of the repository.
  * @param at the file, or the object that has the text in a field
  * @throws FleetError CONFIG_INVALID
  */
 export const parseText = (text: string | Buffer, at: Place): unknown => {
   const lineCounter = new LineCounter();
   try {
-    return parse(text.toString(), {
-      lineCounter,
-      prettyErrors: false,
-      logLevel: 'error',
-      merge: true,
-      uniqueKeys: false,
-    });
+    return parse(text.toString(), { ...LIKE_HELM, lineCounter });
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     // The place of an object has a line of its own: its text begins somewhere below.

@@ -5,6 +5,7 @@ import { isRecord } from '#bundles/is-record';
 import { isKustomization as isKustomizationFile } from '../../load/sources/kustomization-file.ts';
 import type { Manifest } from '../imported.ts';
 import { kindOf, listAt, nameOf, namespaceOf, recordAt, textAt } from '../read/manifests.ts';
+import { LIKE_HELM } from '../read/parse-text.ts';
 
 /** Secrets of all files of a target: a Secret and its patches may be in several. */
 export type SecretSurvey = {
@@ -234,12 +235,7 @@ const valuesOf = (patch: unknown): readonly unknown[] => {
 };
 
 const valuesIn = (bytes: Buffer): readonly unknown[] => {
-  const documents = parseAllDocuments(bytes.toString('utf8'), {
-    prettyErrors: false,
-    logLevel: 'error',
-    merge: true,
-    uniqueKeys: false,
-  });
+  const documents = parseAllDocuments(bytes.toString('utf8'), LIKE_HELM);
   return Array.isArray(documents)
     ? documents.flatMap((one) =>
         one.errors.length > 0 ? [] : [one.toJS({ maxAliasCount: 1000 }) as unknown],
