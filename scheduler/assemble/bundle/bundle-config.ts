@@ -13,7 +13,7 @@ import type { ClusterType, DeploymentTarget, Value } from '../../model/model.ts'
 import { judgedPart } from '../../model/site-input.ts';
 import { SITE_FIELDS_CRITICAL } from '#bundles/formats/bounds/site-fields';
 import type { AssembledPackage } from './assembled-package.ts';
-import { objectRulesIn, rulesOn, toObjectRule } from './object-rules.ts';
+import { objectRulesIn } from './object-rules.ts';
 
 /** Names of a bundle, and the images and files that travel with it. */
 export type BundleAbout = {
@@ -41,14 +41,14 @@ export const bundleConfig = (
   packages: readonly AssembledPackage[],
   layers: Layers,
 ): BundleConfig => {
-  const rules = objectRulesIn(clusterType, packages);
+  const { rules, indicesOf } = objectRulesIn(clusterType, packages);
   return {
     fleet,
     environment,
     clusterType: clusterType.name,
     kind: clusterType.target,
-    assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id), rulesOn(rules, it))),
-    ...defined({ objectRules: rules.length > 0 ? rules.map(toObjectRule) : undefined }),
+    assignments: packages.map((it) => toAssignment(it, layers.layerOf(it.id), indicesOf(it))),
+    ...defined({ objectRules: rules.length > 0 ? rules : undefined }),
     siteInputs: siteInputsOf(packages),
     requirements: requirementsOf(clusterType, layers, closure),
     ...defined({ reboot: clusterType.reboot }),
@@ -129,7 +129,7 @@ const toAssignment = (
     bounds,
   }: AssembledPackage,
   layer: Digest,
-  objects: readonly number[] | undefined,
+  objects: readonly number[],
 ): BundleAssignment =>
   defined({
     // Keys in the order of canonical JSON, which then does not sort.
@@ -157,11 +157,11 @@ const toAssignment = (
 const rulesOf = (
   target: DeploymentTarget,
   clusterType: ClusterType,
-  objects: readonly number[] | undefined,
+  objects: readonly number[],
 ): BundleAssignment['rules'] => {
   const adopt = target.adopt ?? clusterType.adopt;
-  const isNone = adopt === undefined && objects === undefined;
-  return isNone || clusterType.target !== 'kubernetes' ? undefined : defined({ adopt, objects });
+  if (clusterType.target !== 'kubernetes' || (adopt === undefined && objects.length === 0)) return undefined;
+  return defined({ adopt, objects: objects.length > 0 ? objects : undefined });
 };
 
 /** The schema of all site values, and every field that takes one. @throws FleetError OBJECT_CLASH */

@@ -1,28 +1,31 @@
 import { defined } from '#bundles/defined';
-import type { BundleConfig, ObjectRule } from '#bundles/formats/bundle/config';
+import type { ObjectRule } from '#bundles/formats/bundle/config';
 import { type SelectedObject, selectsObject } from '#bundles/formats/bounds/object-rules';
 import type { ClusterType, PlacedObjectRule } from '../../model/model.ts';
 import type { AssembledPackage } from './assembled-package.ts';
+
+/** The rules of a bundle, and the indices of those that select an object of a package. */
+export type BundleRules = {
+  readonly rules: readonly ObjectRule[];
+  readonly indicesOf: (made: AssembledPackage) => readonly number[];
+};
 
 /** The rules that select an object of a package of the bundle, so that others do not change its digest. */
 export const objectRulesIn = (
   { objectRules = [] }: ClusterType,
   packages: readonly AssembledPackage[],
-): readonly PlacedObjectRule[] =>
-  objectRules.length === 0
-    ? []
-    : objectRules.filter((rule) => packages.some((made) => selectsOneOf(rule, made)));
-
-/** Indices of the rules that select an object of the package; undefined without one. */
-export const rulesOn = (
-  rules: readonly PlacedObjectRule[],
-  made: AssembledPackage,
-): readonly number[] | undefined => {
-  const on = rules.flatMap((rule, index) => (selectsOneOf(rule, made) ? [index] : []));
-  return on.length === 0 ? undefined : on;
+): BundleRules => {
+  if (objectRules.length === 0) return { rules: [], indicesOf: () => [] };
+  const selecting = new Map(packages.map((made) => [made, rulesOn(made, objectRules)]));
+  const used = new Set([...selecting.values()].flat());
+  const kept = [...objectRules.keys()].filter((at) => used.has(at));
+  return {
+    rules: objectRules.filter((_, at) => used.has(at)).map(toObjectRule),
+    indicesOf: (made) => (selecting.get(made) ?? []).map((at) => kept.indexOf(at)),
+  };
 };
 
-export const toObjectRule = ({ health, ...rule }: PlacedObjectRule): ObjectRule =>
+const toObjectRule = ({ health, ...rule }: PlacedObjectRule): ObjectRule =>
   defined({
     ...rule,
     health:
@@ -32,12 +35,16 @@ export const toObjectRule = ({ health, ...rule }: PlacedObjectRule): ObjectRule 
         failed: health.failed?.value,
         inProgress: health.inProgress?.value,
       }),
-  }) as NonNullable<BundleConfig['objectRules']>[number];
+  }) as ObjectRule;
 
-const selectsOneOf = (
-  { kinds, names, namespaces }: PlacedObjectRule,
-  { owns }: Pick<AssembledPackage, 'owns'>,
-): boolean => owns.some((name) => selectsObject(defined({ kinds, names, namespaces }), objectOf(name)));
+/** Indices of the rules that select an object of the package, among all rules of the cluster type. */
+const rulesOn = ({ owns }: AssembledPackage, objectRules: readonly PlacedObjectRule[]): readonly number[] => {
+  const objects = owns.map(objectOf);
+  return objectRules.flatMap(({ kinds, names, namespaces }, at) => {
+    const selection = defined({ kinds, names, namespaces });
+    return objects.some((object) => selectsObject(selection, object)) ? [at] : [];
+  });
+};
 
 /** 'Deployment.apps shop/web', as identityOf names it. */
 const objectOf = (owned: string): SelectedObject => {

@@ -1,6 +1,5 @@
 import { loadCel } from '#bundles/cel/compile-expression';
-import { toFleetError } from '#bundles/errors';
-import { FleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { defined } from '#bundles/defined';
 import type { ClusterType } from '../../model/model.ts';
 import type { Problems } from '../../model/problems.ts';
