@@ -62,8 +62,9 @@ export const comparePlatform = async (options: PlatformToCompare): Promise<reado
       );
       if (targets.length === 0) continue;
       const type = view.clusterTypes.get(toName(name));
+      const packages = type?.readAssignments();
       const ours = (target: PlannedTarget): readonly Manifest[] =>
-        [...(type?.assignments.get(fullName(target)) ?? [])].flatMap(([path, bytes]) =>
+        [...(packages?.get(fullName(target)) ?? [])].flatMap(([path, bytes]) =>
           path.startsWith('manifests/')
             ? readManifests(path, path, bytes).flatMap(({ value }) =>
                 isObject(value) ? [pins.restore(value)] : [],

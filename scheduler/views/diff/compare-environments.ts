@@ -46,7 +46,7 @@ export type EnvironmentDiff = {
 
 const NO_VIEW: EnvironmentView = { files: new Map(), clusterTypes: new Map(), isKept: () => false };
 const NO_FILES: Files = new Map();
-const NO_TYPE: TypeView = { assignments: new Map(), held: new Map() };
+const NO_TYPE: TypeView = { readAssignments: () => new Map(), held: new Map() };
 
 /** Compares two states of an environment; undefined: the environment does not exist in that state. Pure. */
 export const compareEnvironments = (
@@ -82,9 +82,9 @@ const compareTypes = (
   const all = { created: 0, configured: 0, deleted: 0, unchanged: 0 };
   const [itemsBefore, itemsAfter]: [Item[], Item[]] = [[], []];
   const sameImages = new Set<string>();
-  const newPackages = right.assignments;
+  const newPackages = right.readAssignments();
   const isSameBundle = left.bundle !== undefined && left.bundle === right.bundle;
-  const oldPackages = isSameBundle ? newPackages : left.assignments;
+  const oldPackages = isSameBundle ? newPackages : left.readAssignments();
   const assignments = keysOf(oldPackages, newPackages, left.held, right.held).flatMap((name) => {
     const [old, now] = [oldPackages.get(name), newPackages.get(name)];
     if (old && isSamePackage(name, [left, right], [old, now])) {

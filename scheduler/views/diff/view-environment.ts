@@ -29,8 +29,8 @@ export type TypeView = {
   readonly bundle?: Digest;
   /** Namespaces by assignment, as far as they are known. */
   readonly namespaces?: ReadonlyMap<string, string>;
-  /** By assignment; the GitOps tree's files, and the application's own where our bundle carries them. Those of a bundle are unpacked at each access. */
-  readonly assignments: ReadonlyMap<string, Files>;
+  /** Files by assignment: the GitOps tree's, and the application's own where our bundle carries them. Each call unpacks those of a bundle. */
+  readonly readAssignments: () => ReadonlyMap<string, Files>;
   readonly held: ReadonlyMap<string, FleetError>;
 };
 
@@ -80,16 +80,18 @@ export const viewBuilt = (
         const { name } = built.clusterType;
         const packages = result.packages.filter(({ assignment }) => assignment.clusterType.name === name);
         const own = carriesApplications(built) ? packageFiles(built) : new Map<string, Files>();
-        const assignments = packages.map(({ assignment: { target }, files: texts }) => {
-          const all = new Map<string, Buffer>(texts.map(({ path, text }) => [path, Buffer.from(text)]));
-          for (const [path, bytes] of own.get(target.name) ?? []) if (!all.has(path)) all.set(path, bytes);
-          return [target.name, all] as const;
-        });
+        const assignments: ReadonlyMap<string, Files> = new Map(
+          packages.map(({ assignment: { target }, files: texts }) => {
+            const all = new Map<string, Buffer>(texts.map(({ path, text }) => [path, Buffer.from(text)]));
+            for (const [path, bytes] of own.get(target.name) ?? []) if (!all.has(path)) all.set(path, bytes);
+            return [target.name, all] as const;
+          }),
+        );
         const held = [
           ...result.held.filter(({ assignment }) => assignment.clusterType.name === name),
           ...(carriesApplications(built) ? built.held : []),
         ].map(({ assignment, error }) => [assignment.target.name, error] as const);
-        return [name, { assignments: new Map(assignments), held: new Map(held) }];
+        return [name, { readAssignments: () => assignments, held: new Map(held) }];
       }),
     ),
   };
@@ -104,9 +106,7 @@ const viewBundle = (built: BuiltBundle): readonly [string, TypeView] => {
   const view = {
     bundle,
     namespaces: namespacesIn(config),
-    get assignments() {
-      return packageFiles(built);
-    },
+    readAssignments: () => packageFiles(built),
     held: new Map(held),
   };
   return [built.clusterType.name, view];

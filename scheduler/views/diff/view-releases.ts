@@ -30,8 +30,7 @@ export const viewReleases = async (
     const digests = release ? bundlesOf(release) : [];
     const same = known?.clusterTypes.get(channel.clusterType);
     if (digests.length === 1 && same?.bundle !== undefined && same.bundle === digests[0]) {
-      // A copy of the members would unpack it.
-      clusterTypes.set(channel.clusterType, Object.create(same, { held: { value: new Map() } }) as TypeView);
+      clusterTypes.set(channel.clusterType, { ...same, held: new Map() });
       continue;
     }
     for (const digest of digests) {
@@ -39,7 +38,11 @@ export const viewReleases = async (
       for (const [id, files] of await unpackBundle(layout.blobs, bundle, signal)) assignments.set(id, files);
       for (const [id, namespace] of namespacesIn(bundle.config)) namespaces.set(id, namespace);
     }
-    clusterTypes.set(channel.clusterType, { assignments, namespaces, held: new Map() });
+    clusterTypes.set(channel.clusterType, {
+      readAssignments: () => assignments,
+      namespaces,
+      held: new Map(),
+    });
   }
   return clusterTypes.size === 0 ? undefined : { files: new Map(), clusterTypes, isKept: () => false };
 };

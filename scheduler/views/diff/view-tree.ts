@@ -21,7 +21,7 @@ export const viewTree = (
     files: new Map(tracking ? [[TRACKING_FILE, tracking]] : []),
     isKept,
     clusterTypes: new Map(
-      types.map((name) => [name, { assignments: targetsIn(tree, name), held: heldIn(held, name) }]),
+      types.map((name) => [name, { readAssignments: () => targetsIn(tree, name), held: heldIn(held, name) }]),
     ),
   };
 };

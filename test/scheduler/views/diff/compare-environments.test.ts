@@ -14,12 +14,13 @@ const view = (packages: Packages, held: Record<string, string[]> = {}): Environm
     Object.entries(packages).map(([type, assignments]) => [
       type,
       {
-        assignments: new Map(
-          Object.entries(assignments).map(([name, files]) => [
-            name,
-            new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
-          ]),
-        ),
+        readAssignments: () =>
+          new Map(
+            Object.entries(assignments).map(([name, files]) => [
+              name,
+              new Map(Object.entries(files).map(([path, text]) => [path, Buffer.from(text)])),
+            ]),
+          ),
         held: new Map(
           (held[type] ?? []).map((name) => [name, new FleetError('TEMPLATE_FAILED', 'it broke')]),
         ),
