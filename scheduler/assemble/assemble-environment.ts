@@ -82,9 +82,9 @@ const buildOrRecall = (
   signal: AbortSignal,
 ): ((input: BundleInput) => Promise<BuiltBundle>) => {
   if (!kept) return (input) => buildBundle(input, signal);
-  const digests = inputDigests(platform, definitions);
+  const digestOfInputs = inputDigests(platform, definitions);
   return async (input) => {
-    const inputs = canRecall(input) ? digests.of(input) : undefined;
+    const inputs = canRecall(input) ? digestOfInputs(input) : undefined;
     const same = inputs && (await recallBundle(kept, input, inputs));
     if (same) return same;
     const built = await buildBundle(input, signal);

@@ -72,8 +72,8 @@ export const imagesNow = async (
   }
 };
 
-/** undefined when one of them cannot be read. */
-const applicationsOf = ({
+/** @returns undefined if an application cannot be read: its error holds the package, and is reported when the bundle is built */
+export const applicationsOf = ({
   packages,
   applicationOf,
 }: BundleInput): readonly (Application | undefined)[] | undefined => {

@@ -4,15 +4,18 @@ import type { Application } from '../../load/applications/application.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
 import type { DefinitionFile } from '../../plan/validate/kubernetes/custom-kinds.ts';
 import type { BundleInput } from '../bundle/bundle-input.ts';
+import { applicationsOf } from '../incremental/reuse-bundle.ts';
 
-/** Digests of the inputs of a build, each computed once: packages share targets, applications and configuration. */
-export type InputDigests = {
-  /** Of everything that decides the bundle, except images and files outside of the platform; undefined if an application cannot be read. */
-  readonly of: (input: BundleInput) => Digest | undefined;
-};
-
-/** @param definitions the files that define kinds */
-export const inputDigests = (platform: Platform, definitions: readonly DefinitionFile[]): InputDigests => {
+/**
+ * Takes digests of the inputs of bundles. Packages share targets, applications and configuration: the digest of each is computed once.
+ * @param definitions the files that define kinds
+ * @returns called with the input of a bundle, the digest of everything that decides the bundle, except images and files outside of the
+ * platform; undefined if an application cannot be read
+ */
+export const inputDigests = (
+  platform: Platform,
+  definitions: readonly DefinitionFile[],
+): ((input: BundleInput) => Digest | undefined) => {
   const known = new WeakMap<object, Digest>();
   const once = <T extends object>(value: T, digest: (value: T) => Digest): Digest => {
     const found = known.get(value) ?? digest(value);
@@ -48,20 +51,15 @@ export const inputDigests = (platform: Platform, definitions: readonly Definitio
       application && once(application, ofApplication),
     ]);
   };
-  return {
-    of: (input) => {
-      const { clusterType, packages, applicationOf, judge, resolve } = input;
-      const hash = createHash('sha256');
-      const others = [common, clusterType, judge?.target, resolve !== undefined, readersOf(input)];
-      hash.update(`${plain(others)}\n`);
-      try {
-        for (const one of packages) hash.update(`${ofPackage(one, applicationOf(one))}\n`);
-      } catch {
-        // The error holds the package, and is reported when the bundle is built.
-        return undefined;
-      }
-      return `sha256:${hash.digest('hex')}`;
-    },
+  return (input) => {
+    const applications = applicationsOf(input);
+    if (!applications) return undefined;
+    const { clusterType, packages, judge, resolve } = input;
+    const hash = createHash('sha256');
+    const others = [common, clusterType, judge?.target, resolve !== undefined, readersOf(input)];
+    hash.update(`${plain(others)}\n`);
+    for (const [at, one] of packages.entries()) hash.update(`${ofPackage(one, applications[at])}\n`);
+    return `sha256:${hash.digest('hex')}`;
   };
 };
 

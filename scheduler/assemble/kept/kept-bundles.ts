@@ -12,11 +12,11 @@ import { programDigest } from './program-digest.ts';
 
 /**
  * Results of builds between runs, one file for each, in the folder `results` of the cache. A process that can write to the cache must not decide what
- * is signed, so that each file carries a code (HMAC-SHA256) by a secret of the bundle key, which the cache does not have: a file of anybody
- * else, a damaged one and one of another program are as none.
+ * is signed, so that each file carries a code (HMAC-SHA256) by a secret of the bundle key, which the cache does not have: a file that somebody
+ * else wrote, a damaged one and one of another version of the program are not used.
  */
 export type KeptBundles = {
-  /** @returns the result that was kept for these inputs; undefined: none */
+  /** @returns the result that was kept for these inputs; undefined if no file with a valid code has one */
   readonly find: (channel: Channel, inputs: Digest) => Promise<unknown>;
   /** Keeps a result. A cache that cannot be written to is no error: the next build makes the bundle again. */
   readonly keep: (channel: Channel, inputs: Digest, result: unknown) => Promise<void>;
@@ -57,7 +57,7 @@ export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBun
 /** A result has some 100 kB for 500 assignments. */
 const MAX_BYTES = 64 << 20;
 
-/** Reads a result; others may have put a pipe, a device or a huge file there, which must not stop a build or fill its memory. */
+/** Reads a result; another process may have put a pipe, a device or a huge file there, which must not stop a build or fill its memory. */
 const readKept = async (path: string): Promise<string> => {
   await using file = await openRegularFile(path, constants.O_NOFOLLOW);
   return (await file.stat()).size > MAX_BYTES ? '' : await file.readFile('utf8');

@@ -68,13 +68,14 @@ export const recallBundle = async (
   };
 };
 
+/** Keeps a bundle whose input `canRecall`, unless it has held assignments or files from elsewhere. */
 export const rememberBundle = async (
   { bundles }: KeptPlaces,
   input: BundleInput,
   inputs: Digest,
   built: BuiltBundle,
 ): Promise<void> => {
-  if (!canRecall(input) || built.held.length + built.contents.length + built.fetched.length > 0) return;
+  if (built.held.length + built.contents.length + built.fetched.length > 0) return;
   const { bundle, images, unknown, suspects, plainSecrets, emptyFiles } = built;
   const kept: Kept = {
     manifest: bundle.manifest.descriptor,
@@ -99,7 +100,7 @@ const toPlain = ({ apiVersion, kind, name, namespace, at }: PreparedObject): Pre
 /** Whether nothing outside of the platform takes the place of a package. */
 export const canRecall = (input: BundleInput): boolean => isWhole(input) && !input.holds;
 
-/** undefined: one is missing or damaged. */
+/** @returns undefined if a blob is missing or damaged */
 const readBlobs = async (
   source: BlobSource,
   descriptors: readonly Descriptor[],

@@ -35,11 +35,11 @@ const DRAFT = /\.git\.[0-9a-f-]{36}$/;
 /**
  * Deletes what no run has used for 30 days, and repositories whose first fetch is that long ago. Other runs may use the cache
  * meanwhile. An entry that cannot be deleted stays until the next call; no error is thrown for it. Nothing is deleted in a cache that every user
- * can write to: a folder of it may be a link to files that are none of ours.
+ * can write to: another user may have put a link in the place of a folder, and files outside of the cache would be deleted.
  * @param now the machine's clock, which also gives files their times
  */
 export const pruneCache = async (cacheDirectory: string, now: Date): Promise<void> => {
-  if (!(await isOurs(cacheDirectory))) return;
+  if (await isWritableByAll(cacheDirectory)) return;
   const remove = (path: string): Promise<void> =>
     removeUnused(cacheDirectory, join(cacheDirectory, path), { now, unusedMs: UNUSED_MS });
   for (const folder of FOLDERS)
@@ -51,10 +51,10 @@ export const pruneCache = async (cacheDirectory: string, now: Date): Promise<voi
   }
 };
 
-const isOurs = (cacheDirectory: string): Promise<boolean> =>
+const isWritableByAll = (cacheDirectory: string): Promise<boolean> =>
   checkCache(cacheDirectory).then(
-    () => true,
     () => false,
+    () => true,
   );
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
@@ -65,30 +65,20 @@ export const pruneTrees = async (
   folders: ReadonlySet<string>,
 ): Promise<void> => {
   const own = `${basename(gitDirectory, '.git')}-`;
-  const commits = (await namesIn(join(cacheDirectory, COMMITS))).filter((name) => name.startsWith(own));
-  await keepNewest(
-    cacheDirectory,
-    commits.map((name) => join(COMMITS, name)),
-  );
-  const trees = (await namesIn(join(cacheDirectory, TREES))).filter((name) => name.startsWith(own));
-  for (const [folder, names] of Map.groupBy(trees, (name) => name.slice(name.lastIndexOf('-') + 1)))
-    if (folders.has(folder))
-      await keepNewest(
-        cacheDirectory,
-        names.map((name) => join(TREES, name)),
-      );
+  await keepNewest(cacheDirectory, await entriesWith(cacheDirectory, COMMITS, own));
+  const trees = await entriesWith(cacheDirectory, TREES, own);
+  for (const [folder, entries] of Map.groupBy(trees, (entry) => entry.slice(entry.lastIndexOf('-') + 1)))
+    if (folders.has(folder)) await keepNewest(cacheDirectory, entries);
 };
 
 /** Deletes the least recently used results whose names begin with `key`. */
-export const pruneResults = async (cacheDirectory: string, key: string): Promise<void> => {
-  const names = (await namesIn(join(cacheDirectory, KEPT_RESULTS))).filter((name) =>
-    name.startsWith(`${key}-`),
-  );
-  await keepNewest(
-    cacheDirectory,
-    names.map((name) => join(KEPT_RESULTS, name)),
-  );
-};
+export const pruneResults = async (cacheDirectory: string, key: string): Promise<void> =>
+  keepNewest(cacheDirectory, await entriesWith(cacheDirectory, KEPT_RESULTS, `${key}-`));
+
+const entriesWith = async (cacheDirectory: string, folder: string, prefix: string): Promise<string[]> =>
+  (await namesIn(join(cacheDirectory, folder)))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => join(folder, name));
 
 const keepNewest = async (cacheDirectory: string, entries: readonly string[]): Promise<void> => {
   if (entries.length <= KEPT) return;
