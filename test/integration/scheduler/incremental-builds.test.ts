@@ -1,4 +1,4 @@
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -9,6 +9,7 @@ import { type BuildMemory, createBuildMemory } from '../../../scheduler/assemble
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
 import type { PlatformForm } from '../../../scheduler/model/model.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
+import { type Edit, FLEET_EDITS, toggle } from './platform-edits.ts';
 
 const SIZE = { workloads: 4, clusterTypes: 3, configs: 11, share: 1 };
 
@@ -30,25 +31,11 @@ const build = async (fleet: GeneratedFleet, memory?: BuildMemory) => {
   };
 };
 
-/** What people do to a platform; each is done by text, so that places move too. */
-const EDITS: Readonly<Record<PlatformForm, readonly (readonly [string, string, string])[]>> = {
+const EDITS: Readonly<Record<PlatformForm, readonly Edit[]>> = {
   fleet: [
-    ['platform/environments/prod/configs/c50-type-0.yaml', 'vpn-0', 'vpn-9'],
-    ['platform/environments/prod/configs/c00-everywhere.yaml', '5432', '5433'],
-    ['platform/environments/prod/configs/c20-region-1.yaml', 'apiVersion', '# A note.\napiVersion'],
-    ['platform/environments/prod/configs/c60-app-0.yaml', '"WORKERS": "2"', '"WORKERS": "3"'],
-    ['platform/environments/prod/configs/c00-everywhere.yaml', '"info"', '"verbose"'],
-    ['platform/base/cluster-types/type-0001.yaml', 'region-1', 'region-0'],
+    ...FLEET_EDITS,
     ['platform/base/cluster-types/type-0002.yaml', '"configmap"', '"nowhere"'],
     ['platform/base/cluster-types/type-0002.yaml', '"kubernetes"', '"kubernetes", "offline": true'],
-    ['platform/images.lock.yaml', '5a5a', '5b5b'],
-    ['apps/app-0001/manifests/deployment.yaml', 'replicas: 2', 'replicas: 3'],
-    ['apps/app-0002/manifests/service.yaml', 'kind: Service', 'kind: [Service'],
-    [
-      'apps/app-0001/manifests/service.yaml',
-      'apiVersion: v1\nkind: S',
-      'apiVersion: plant.example/v1\nkind: S',
-    ],
     ['apps/app-0003/workload/workload.yaml', '"tier": "front"', '"tier": "back"'],
     ['apps/app-0003/workload/workload.yaml', 'kind: Workload', 'kind: Workloads'],
   ],
@@ -66,15 +53,6 @@ const EDITS: Readonly<Record<PlatformForm, readonly (readonly [string, string, s
   ],
 };
 
-/** Does an edit, or takes it back where it is done. */
-const toggle = async (root: string, [path, from, to]: readonly [string, string, string]): Promise<void> => {
-  const file = join(root, path);
-  const text = await readFile(file, 'utf8');
-  const changed = text.includes(to) ? text.replace(to, from) : text.replace(from, to);
-  expect(changed).not.toBe(text);
-  await writeFile(file, changed);
-};
-
 test.each(['fleet', 'kalypso'] as const)(
   'an incremental build equals a cold one after any edits of a platform in the form %s',
   async (form) => {
@@ -88,7 +66,7 @@ test.each(['fleet', 'kalypso'] as const)(
           const memory = createBuildMemory();
           expect(await build(fleet, memory)).toEqual(await build(fleet));
           for (const edit of edits) {
-            await toggle(root, edit);
+            expect(await toggle(root, edit)).toBe(true);
             expect(await build(fleet, memory)).toEqual(await build(fleet));
           }
         },
@@ -104,11 +82,12 @@ test('an unknown kind is reported in every build, also when nothing is built aga
   const fleet = await makeFleet(root, 'fleet', SIZE);
   const memory = createBuildMemory();
   await build(fleet, memory);
-  await toggle(root, [
+  const edit: Edit = [
     'apps/app-0001/manifests/service.yaml',
     'apiVersion: v1',
     'apiVersion: plant.example/v1',
-  ]);
+  ];
+  expect(await toggle(root, edit)).toBe(true);
   const first = await build(fleet, memory);
   expect(first.advice).toEqual([expect.stringContaining('plant.example/v1 Service')]);
   expect(await build(fleet, memory)).toEqual(first);

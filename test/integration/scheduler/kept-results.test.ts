@@ -17,41 +17,21 @@ import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.t
 import { LONG } from '../../harness/run/long.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
+import { CONFIGS, type Edit, FLEET_EDITS, toggle } from './platform-edits.ts';
 
 const SIZE = { workloads: 3, clusterTypes: 2, configs: 11, share: 1 };
 const SECRET = Buffer.alloc(32, 7);
 
-const CONFIGS = 'platform/environments/prod/configs';
-/** What people do to a platform, as text, so that places move too. Each is taken back by the next time. */
-const EDITS: readonly (readonly [path: string, from: string, to: string])[] = [
-  [`${CONFIGS}/c50-type-0.yaml`, 'vpn-0', 'vpn-9'],
-  [`${CONFIGS}/c00-everywhere.yaml`, '5432', '5433'],
-  [`${CONFIGS}/c00-everywhere.yaml`, '"info"', '"verbose"'],
-  [`${CONFIGS}/c20-region-1.yaml`, 'apiVersion', '# A note.\napiVersion'],
-  [`${CONFIGS}/c60-app-0.yaml`, '"WORKERS": "2"', '"WORKERS": "3"'],
-  ['platform/base/cluster-types/type-0001.yaml', 'region-1', 'region-0'],
+/** Some exclude each other: not each changes a file. */
+const EDITS: readonly Edit[] = [
+  ...FLEET_EDITS,
   ['platform/base/cluster-types/type-0001.yaml', '"configmap"', '"nowhere"'],
   ['platform/base/cluster-types/type-0001.yaml', '"kubernetes"', '"kubernetes", "offline": true'],
-  ['platform/images.lock.yaml', '5a5a', '5b5b'],
-  ['apps/app-0001/manifests/deployment.yaml', 'replicas: 2', 'replicas: 3'],
-  ['apps/app-0002/manifests/service.yaml', 'kind: Service', 'kind: [Service'],
-  [
-    'apps/app-0001/manifests/service.yaml',
-    'apiVersion: v1\nkind: S',
-    'apiVersion: plant.example/v1\nkind: S',
-  ],
   ['apps/app-0001/manifests/service.yaml', 'spec:\n', 'spec:\n  image: registry.example.com/other:1\n'],
   ['apps/app-0001/manifests/service.yaml', 'kind: Service', '# A note.\nkind: Service'],
   ['apps/app-0002/workload/workload.yaml', '"tier": "batch"', '"tier": "back"'],
   ['apps/app-0002/workload/workload.yaml', 'kind: Workload', 'kind: Workloads'],
 ];
-
-const toggle = async (root: string, [path, from, to]: (typeof EDITS)[number]): Promise<void> => {
-  const file = join(root, path);
-  const text = await readFile(file, 'utf8');
-  const changed = text.includes(to) ? text.replace(to, from) : text.replace(from, to);
-  await writeFile(file, changed);
-};
 
 const loadFleet = async (fleet: GeneratedFleet) => {
   const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
@@ -200,7 +180,7 @@ test('I22: a result under the name of other inputs is not used', async () => {
   const { root, fleet, loaded, places } = await setup();
   const [one] = (await resultFiles(root)).map((file) => readFile(file, 'utf8'));
   const foreign = await one;
-  await toggle(join(root, 'fleet'), EDITS[1] as (typeof EDITS)[number]);
+  await toggle(join(root, 'fleet'), EDITS[1] as Edit);
   const changed = await loadFleet(fleet);
   const cold = saidBy(await buildIt(changed, places));
   for (const file of await resultFiles(root)) await writeFile(file, foreign ?? '');
