@@ -250,7 +250,8 @@ test('what a process that is killed was writing is found whole or not at all', a
     const ended = once(child, 'exit');
     const has = (count: number) => async () =>
       expect((await resultFiles(root)).length).toBeGreaterThan(count);
-    await vi.waitFor(has(whole + round + 1), { timeout: 60_000, interval: 5 });
+    // At most one draft of each round is among them: two more results are whole.
+    await vi.waitFor(has(whole + round + 2), { timeout: 60_000, interval: 5 });
     child.kill('SIGKILL');
     await ended;
     for (let number = first; number < first + 1000; number += 1) {
@@ -262,7 +263,7 @@ test('what a process that is killed was writing is found whole or not at all', a
     }
   }
   expect(whole).toBeGreaterThan(5);
-  // Drafts count for nothing, and the next build works.
+  // The drafts are left, and the next build works.
   const loaded = await loadFleet(await makeFleet(join(root, 'fleet'), 'fleet', SIZE));
   expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
 });
