@@ -22,8 +22,8 @@ const copyCompact = (from: string, to: string): void => {
 /** Built for each bundle, by a plugin of its own (page-beside.ts). */
 const BUILT = new Set(['scheduler/hub/http/page-routes.ts']);
 
-/** They read what is there anyway: the bundle, and the files of others. */
-const NOTHING_MORE = new Set(['scheduler/assemble/kept/program-digest.ts']);
+/** Modules that read the bundle and the files that are copied for other modules: nothing is copied for them. */
+const READS_COPIED = new Set(['scheduler/assemble/kept/program-digest.ts']);
 
 /** oclif wants to know where a program lies, and reads nothing there. */
 const PLACE_ONLY = 'cli/load-config.ts';
@@ -43,7 +43,7 @@ export const filesBeside = (root: string, out: string): Plugin => {
         if (!isAbsolute(id) || module.startsWith('..') || module.includes('node_modules/')) return null;
         if (module === PLACE_ONLY) return null;
         const file = FILES[module];
-        if (file === undefined && !BUILT.has(module) && !NOTHING_MORE.has(module))
+        if (file === undefined && !BUILT.has(module) && !READS_COPIED.has(module))
           throw new Error(
             `${module} asks where it lies, and bundling/files-beside.ts does not know what for`,
           );

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Lets everything that waits for nothing else come first. */
+/** Resolves after all calls that are ready to run now, so that their jobs join the batch. */
 const waitForOthers = (): Promise<void> => setImmediate();
 
 /**

@@ -204,7 +204,7 @@ type Group = {
   readonly above: Set<string>;
 };
 
-/** A path and all folders above it: 'a/b', 'a', '.'. */
+/** All folders above a path, and the path: '.', 'a', 'a/b'. */
 const foldersAbove = (path: string): readonly string[] => {
   if (path === '.') return [path];
   const names = path.split('/');

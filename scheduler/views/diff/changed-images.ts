@@ -9,7 +9,7 @@ export type ImageChange = {
   readonly to: readonly string[];
 };
 
-/** Images by name, without those whose versions are the same on both sides. @param same images of what does not differ */
+/** Images by name, without those whose versions are the same on both sides. @param same images of packages that are the same on both sides */
 export const changedImages = (
   before: Iterable<Item>,
   after: Iterable<Item>,
