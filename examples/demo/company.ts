@@ -31,14 +31,13 @@ const application = (name: string, place: string): Readonly<Record<string, strin
   ...versionOf(name, 1),
 });
 
-/** Values that differ by site, and the file that they go into. */
-const inputs = (name: string, limit: string): string =>
+/** Lines of a package for two values that differ by site, and the file that they go into. @param limit lines of the first value */
+const inputs = (name: string, limit: readonly string[]): string =>
   [
     '  files:',
     `    - {path: /etc/${name}/settings.json, source: settings.json, format: json}`,
     '  siteInputs:',
-    `    - name: ${name === 'oven-control' ? 'maxCelsius' : 'maxKilograms'}`,
-    limit,
+    ...limit,
     `      file: /etc/${name}/settings.json`,
     '      pointer: /limit',
     '    - name: gateway',
@@ -52,14 +51,22 @@ const inputs = (name: string, limit: string): string =>
   ].join('\n');
 
 const INPUTS: Readonly<Record<string, string>> = {
-  'oven-control': inputs(
-    'oven-control',
-    '      title: Highest temperature\n      unit: °C\n      editableBy: site\n      schema: {type: integer, minimum: 100, maximum: 400, description: The ovens stop above it.}\n      default: 240',
-  ),
-  'scale-reader': inputs(
-    'scale-reader',
-    '      title: Heaviest load\n      unit: kg\n      editableBy: site\n      schema: {type: integer, minimum: 1, maximum: 60, description: The scale reports an error above it.}\n      default: 15',
-  ),
+  'oven-control': inputs('oven-control', [
+    '    - name: maxCelsius',
+    '      title: Highest temperature',
+    '      unit: °C',
+    '      editableBy: site',
+    '      schema: {type: integer, minimum: 100, maximum: 400, description: The ovens stop above it.}',
+    '      default: 240',
+  ]),
+  'scale-reader': inputs('scale-reader', [
+    '    - name: maxKilograms',
+    '      title: Heaviest load',
+    '      unit: kg',
+    '      editableBy: site',
+    '      schema: {type: integer, minimum: 1, maximum: 60, description: The scale reports an error above it.}',
+    '      default: 15',
+  ]),
 };
 
 /** The file of an application whose values differ by site. */
