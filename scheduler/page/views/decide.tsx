@@ -1,9 +1,10 @@
-import { Button, NativeSelect, PasswordInput } from '@mantine/core';
+import { Button, NativeSelect } from '@mantine/core';
 import type { ApiResponse } from '@oazapfts/runtime';
 import { type ReactNode, useState } from 'react';
 import { type Call, Refusal, send } from '../api/ask.ts';
 import { mayDo, mayInWorkspace, useMe } from '../api/me.ts';
 import { dropDecider, keepDecider, readDecider, readToken } from '../api/session.ts';
+import { TokenField } from '../parts/token-field.tsx';
 import { ReasonDialog, ReasonForm, textOf } from '../parts/with-reason.tsx';
 
 /** A decision: one POST to the hub. */
@@ -69,12 +70,12 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   const [kept, setKept] = useState(readDecider);
   const [chosen, setChosen] = useState(choices?.options[0]?.value ?? '');
   const me = useMe();
-  const isPerson = me?.kind !== 'token';
-  // The tab's own token may be one that decides.
+  // The token of the tab may be of a person who may decide this.
   const isOwn = me?.kind === 'token' && me.person !== null && mayDo(me, allowance);
+  const needsToken = me?.kind === 'token' && !isOwn;
 
   const decide = async (reason: string, fields: FormData): Promise<void> => {
-    const typed = isPerson || isOwn ? null : (kept ?? textOf(fields, 'token'));
+    const typed = needsToken ? (kept ?? textOf(fields, 'token')) : null;
     const token = isOwn ? readToken() : typed;
     const choice = textOf(fields, 'choice');
     try {
@@ -111,18 +112,12 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
         </>
       }
       below={
-        !isPerson &&
-        !isOwn &&
+        needsToken &&
         kept === null && (
-          <PasswordInput
-            name="token"
+          <TokenField
             mt="sm"
             label="Token of a person"
             description={`One that allows ${allowance}; it stays in this tab.`}
-            autoComplete="off"
-            required
-            withAsterisk={false}
-            visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
           />
         )
       }

@@ -1,10 +1,11 @@
-import { Alert, Button, PasswordInput, Text, Title } from '@mantine/core';
+import { Alert, Button, Text, Title } from '@mantine/core';
 import { type FormEvent, useState } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { isSignInFault, SIGN_IN_FAULTS } from '../../hub/people/sign-in-faults.ts';
 import { breakGlass, me, signInOptions, type SignInOptions } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { keepToken } from '../api/session.ts';
+import { TokenField } from '../parts/token-field.tsx';
 
 /** Host name of the OIDC provider. Without one, people sign in with tokens. */
 export const readSignIn = ({ request: { signal } }: LoaderFunctionArgs): Promise<SignInOptions> =>
@@ -59,14 +60,9 @@ export const SignIn = () => {
         </Alert>
       )}
       <form onSubmit={(event) => void enter(event)}>
-        <PasswordInput
-          name="token"
+        <TokenField
           label="Token"
           description="A reader's token of this hub, which stays in this tab until you close it, or a break-glass code."
-          autoComplete="off"
-          required
-          withAsterisk={false}
-          visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
         />
         <Button type="submit" mt="md" loading={isTrying} variant={provider === null ? 'filled' : 'default'}>
           Sign in

@@ -1,8 +1,9 @@
-import { Button, PasswordInput, Text } from '@mantine/core';
+import { Button, Text } from '@mantine/core';
 import type { FormEvent } from 'react';
 import { useRevalidator } from 'react-router';
 import { NO_PLATFORM, type NoAuthor } from '../../api/author.ts';
 import { keepDecider } from '../../api/session.ts';
+import { TokenField } from '../token-field.tsx';
 
 /** Why nothing is shown, and what to do. */
 export const NotAuthor = ({ why }: { readonly why: NoAuthor }) =>
@@ -28,15 +29,10 @@ const AuthorToken = () => {
   return (
     <form onSubmit={take}>
       <Text>The token of this tab only reads.</Text>
-      <PasswordInput
-        name="token"
+      <TokenField
         mt="sm"
         label="Token of a person"
         description="One that allows author:*, or author:<environment>; it stays in this tab."
-        autoComplete="off"
-        required
-        withAsterisk={false}
-        visibilityToggleButtonProps={{ 'aria-label': 'Show the token', tabIndex: 0 }}
       />
       <Button type="submit" mt="md">
         Continue
