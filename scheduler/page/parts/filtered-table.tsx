@@ -4,6 +4,7 @@ import { useSearchParams } from 'react-router';
 import { type Facet, filterRows } from './facet.ts';
 import { Filters } from './filters.tsx';
 import { LongTable } from './long-table.tsx';
+import { type Order, sortRows } from './order.ts';
 
 export type Column<T> = {
   readonly name: string;
@@ -11,13 +12,6 @@ export type Column<T> = {
   readonly text: (row: T) => string;
   /** What the table shows, where that is not the text. */
   readonly cell?: (row: T) => ReactNode;
-};
-
-/** An order of rows, by its value in `?sort=`. The first is the usual one. */
-export type Order<T> = {
-  readonly value: string;
-  readonly label: string;
-  readonly compare: (a: T, b: T) => number;
 };
 
 type Props<T> = {
@@ -46,10 +40,8 @@ export const FilteredTable = <T,>({
   hasMore,
 }: Props<T>) => {
   const [query] = useSearchParams();
-  const order = orders.find(({ value }) => value === query.get('sort')) ?? orders[0];
   const filtered = filterRows(rows, facets, query);
-  const { found } = filtered;
-  const sorted = order === undefined ? found : found.toSorted(order.compare);
+  const { sorted, order } = sortRows(filtered.found, orders, query);
   const [head, ...others] = columns;
   const chosen = query.get('columns')?.split(',');
   const shown = chosen === undefined ? others : others.filter(({ name }) => chosen.includes(name));
@@ -65,7 +57,7 @@ export const FilteredTable = <T,>({
         facets={facets}
         filtered={filtered}
         orders={orders}
-        order={order?.value ?? ''}
+        order={order}
         columns={others.map(({ name }) => name)}
         shown={shown.map(({ name }) => name)}
       />

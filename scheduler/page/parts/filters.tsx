@@ -21,8 +21,9 @@ type Props<T> = {
   readonly orders: readonly { readonly value: string; readonly label: string }[];
   /** The value of the order in force. */
   readonly order: string;
-  readonly columns: readonly string[];
-  readonly shown: readonly string[];
+  /** Columns that can be hidden. Absent: the rows are not in a table. */
+  readonly columns?: readonly string[];
+  readonly shown?: readonly string[];
 };
 
 /** Above a table: the count of its rows, choices with counts, order, columns and saved views. All choices are in the address. */
@@ -33,10 +34,13 @@ export const Filters = <T,>({
   hasMore = false,
   facets,
   filtered,
-  ...table
+  orders,
+  order,
+  columns = [],
+  shown = [],
 }: Props<T>) => {
   const [query, setQuery] = useSearchParams();
-  // From the newest address: what is drawn may be a choice behind.
+  // From the address in force: `query` is of the last rendering, and may lack a choice made since.
   const choose: Choose = (key, value) =>
     setQuery(withChoice(new URLSearchParams(location.search), key, value));
   const keys = facets.map(({ key }) => key);
@@ -57,16 +61,16 @@ export const Filters = <T,>({
             choose={choose}
           />
         ))}
-        {table.orders.length > 1 && (
+        {orders.length > 1 && (
           <NativeSelect
             label="Sort by"
             size="xs"
-            value={table.order}
+            value={order}
             onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
-            data={table.orders.map(({ value, label: text }) => ({ value, label: text }))}
+            data={orders.map(({ value, label: text }) => ({ value, label: text }))}
           />
         )}
-        {table.columns.length > 0 && <Columns all={table.columns} shown={table.shown} choose={choose} />}
+        {columns.length > 0 && <Columns all={columns} shown={shown} choose={choose} />}
         {keys.some((key) => query.has(key)) && (
           <Button component={Link} to={`?${withoutChoices(query, keys)}`} size="xs" variant="default">
             Show all

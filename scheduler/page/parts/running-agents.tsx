@@ -3,7 +3,8 @@ import { Link } from 'react-router';
 import type { Where } from '#bundles/transport/hub/client';
 import { Age } from './age.tsx';
 import type { Facet } from './facet.ts';
-import { type Column, FilteredTable, type Order } from './filtered-table.tsx';
+import { type Column, FilteredTable } from './filtered-table.tsx';
+import type { Order } from './order.ts';
 import { Pages } from './pages.tsx';
 import { State } from './state.tsx';
 

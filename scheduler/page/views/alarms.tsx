@@ -19,6 +19,7 @@ import { alarmAddress } from '../parts/alarm-address.ts';
 import { Age, At, Timed } from '../parts/age.tsx';
 import { type Facet, filterRows } from '../parts/facet.ts';
 import { Filters } from '../parts/filters.tsx';
+import { type Order, sortRows } from '../parts/order.ts';
 import { Pages } from '../parts/pages.tsx';
 import { SaveCsv } from '../parts/save-csv.tsx';
 import { State, type Tone } from '../parts/state.tsx';
@@ -122,14 +123,9 @@ const FACETS: readonly Facet<Cause>[] = [
   },
 ];
 
-type CauseOrder = {
-  readonly value: string;
-  readonly label: string;
-  readonly compare?: (a: Cause, b: Cause) => number;
-};
-
-const ORDERS: readonly CauseOrder[] = [
-  { value: 'worst', label: 'the worst first' },
+const ORDERS: readonly Order<Cause>[] = [
+  // The hub sorts causes by severity.
+  { value: 'worst', label: 'the worst first', compare: () => 0 },
   { value: 'newest', label: 'the newest first', compare: (a, b) => (a.newest < b.newest ? 1 : -1) },
   { value: 'sites', label: 'most sites first', compare: (a, b) => b.sites - a.sites },
 ];
@@ -155,10 +151,8 @@ type OpenProps = {
 
 const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
   const { at, total, alarms: count, next } = causes;
-  const order = ORDERS.find(({ value }) => value === query.get('sort')) ?? ORDERS[0];
   const filtered = filterRows(causes.causes, FACETS, query);
-  // The hub has them by severity.
-  const shown = order?.compare ? filtered.found.toSorted(order.compare) : filtered.found;
+  const { sorted, order } = sortRows(filtered.found, ORDERS, query);
   return (
     <>
       <Text>{total === 0 ? 'No alarm is open.' : `${formatCount(count, 'alarm')} open.`}</Text>
@@ -184,13 +178,11 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
         facets={FACETS}
         filtered={filtered}
         orders={ORDERS}
-        order={order?.value ?? ''}
-        columns={[]}
-        shown={[]}
+        order={order}
       />
-      <SaveCsv label="Alarms" rows={() => [HEADINGS, ...shown.map(cellsOf)]} />
+      <SaveCsv label="Alarms" rows={() => [HEADINGS, ...sorted.map(cellsOf)]} />
       <Stack gap="sm" component="ul" className="causes">
-        {shown.map((cause) => (
+        {sorted.map((cause) => (
           <li key={cause.id}>
             <CauseCard
               cause={cause}

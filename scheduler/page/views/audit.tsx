@@ -7,7 +7,8 @@ import { Age } from '../parts/age.tsx';
 import { describeEntry } from '../parts/describe-entry.ts';
 import { ShortDigest } from '../parts/digest.tsx';
 import type { Facet } from '../parts/facet.ts';
-import { type Column, FilteredTable, type Order } from '../parts/filtered-table.tsx';
+import { type Column, FilteredTable } from '../parts/filtered-table.tsx';
+import type { Order } from '../parts/order.ts';
 import { Pages } from '../parts/pages.tsx';
 
 /** Entries that one answer has, and that choices are counted among. */

@@ -27,6 +27,7 @@ import {
   sitesOf,
 } from '../parts/fleet/fleet-site.ts';
 import { LongTable } from '../parts/long-table.tsx';
+import { type Order, sortRows } from '../parts/order.ts';
 import { State } from '../parts/state.tsx';
 import { TONES } from '../parts/tone.ts';
 
@@ -38,17 +39,20 @@ export const readSites = async ({ request }: LoaderFunctionArgs): Promise<Overvi
   );
 };
 
-const SORTS = {
-  state: (a: FleetSite, b: FleetSite) => TONES.indexOf(a.tone) - TONES.indexOf(b.tone),
-  word: (a: FleetSite, b: FleetSite) => (a.saidAt ?? 0) - (b.saidAt ?? 0),
-  name: () => 0,
-} as const;
-type Sort = keyof typeof SORTS;
-const SORT_NAMES = {
-  state: 'state, the worst first',
-  word: 'last word, the oldest first',
-  name: 'name',
-} as const;
+const ORDERS: readonly Order<FleetSite>[] = [
+  {
+    value: 'state',
+    label: 'state, the worst first',
+    compare: (a, b) => TONES.indexOf(a.tone) - TONES.indexOf(b.tone),
+  },
+  {
+    value: 'word',
+    label: 'last word, the oldest first',
+    compare: (a, b) => (a.saidAt ?? 0) - (b.saidAt ?? 0),
+  },
+  // The hub sorts sites by name.
+  { value: 'name', label: 'name', compare: () => 0 },
+];
 
 /** Every site, filtered by choices with counts, all of them in the address. */
 export const SitesView = () => {
@@ -57,9 +61,8 @@ export const SitesView = () => {
   const { causes, at } = answer;
   const sites = useMemo(() => sitesOf(answer), [answer]);
   const facets = useMemo(() => facetsOf(sites, causes, Date.parse(at)), [sites, causes, at]);
-  const sort = Object.keys(SORTS).find((one): one is Sort => one === query.get('sort')) ?? 'state';
   const filtered = useMemo(() => filterRows(sites, facets, query), [sites, facets, query]);
-  const found = useMemo(() => filtered.found.toSorted(SORTS[sort]), [filtered, sort]);
+  const { sorted, order } = useMemo(() => sortRows(filtered.found, ORDERS, query), [filtered, query]);
   const labels = dividingLabels(sites);
   const columns = columnsOf(query, labels);
   return (
@@ -71,12 +74,12 @@ export const SitesView = () => {
         total={sites.length}
         facets={facets}
         filtered={filtered}
-        orders={Object.entries(SORT_NAMES).map(([value, label]) => ({ value, label }))}
-        order={sort}
+        orders={ORDERS}
+        order={order}
         columns={allColumns(labels).map(({ name }) => name)}
         shown={columns.map(({ name }) => name)}
       />
-      <SiteTable sites={found} everySite={sites} answer={answer} columns={columns} />
+      <SiteTable sites={sorted} everySite={sites} answer={answer} columns={columns} />
     </>
   );
 };

@@ -4,7 +4,8 @@ import { type Workloads, workloads } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { readNarrowed } from '../api/read-narrowed.ts';
 import type { Facet } from '../parts/facet.ts';
-import { type Column, FilteredTable, type Order } from '../parts/filtered-table.tsx';
+import { type Column, FilteredTable } from '../parts/filtered-table.tsx';
+import type { Order } from '../parts/order.ts';
 import { Pages } from '../parts/pages.tsx';
 import { State } from '../parts/state.tsx';
 
