@@ -57,14 +57,14 @@ export const joinHappenings = (
   return [...ofSite, ...decided].toSorted((a, b) => (a.at < b.at ? 1 : -1));
 };
 
-/** Whether a decision is about agents with these channels: about a channel that one of them follows, or about more than one channel. */
+/** Whether a decision may concern agents that follow these channels: `only` is one of the channels, or names no channel. */
 export const isAboutChannels = (
   { environment, only }: Pick<Audit['entries'][number], 'environment' | 'only'>,
   channels: readonly { readonly environment: string; readonly clusterType: string }[],
 ): boolean => {
-  const [place, clusterType, more] = only?.split('/') ?? [];
-  if (clusterType === undefined || more !== undefined || place !== environment) return true;
-  return channels.some((one) => one.environment === place && one.clusterType === clusterType);
+  const [place, ...others] = only?.split('/') ?? [];
+  const isChannel = place === environment && others.length === 1;
+  return !isChannel || channels.some((one) => `${one.environment}/${one.clusterType}` === only);
 };
 
 /** The time of the oldest event; null if there are no events. */
@@ -79,7 +79,7 @@ type Event = Events['events'][number]['event'];
 const isQuietCheck = ({ type, outcome, code }: Event): boolean =>
   type === 'check' && outcome === 'unchanged' && code === undefined;
 
-/** The values of the site that a package was applied with since, and what the agent said. */
+/** The changed values that a package was applied with, and the message of the agent; null: neither is known. */
 const textOfEvent = ({ detail, message }: Event): string | null => {
   const values = readChangedValues(detail).map(
     ({ name, old = 'nothing', new: now = 'nothing' }) => `${name} ${old} → ${now}`,
