@@ -41,7 +41,7 @@ const textOf = (values: Values, name: string): string | undefined =>
 
 const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
 
-/** The values that the detail of an event names as changed. What is not one is left out. */
+/** Reads the changed values in the detail of an event. Leaves out entries of another shape. */
 export const readChangedValues = (detail: unknown): readonly ChangedValue[] => {
   const values = isRecord(detail) ? detail['values'] : undefined;
   if (!Array.isArray(values)) return [];

@@ -77,7 +77,7 @@ export const sourceParts = (configuration: Configuration, options: SourceOptions
   ];
 };
 
-/** No pull request is from it. */
+/** The branch that a forge is asked about, to try its token. The product opens no pull request from it. */
 const TRIED_BRANCH = 'fleet-ferry/tried';
 
 /** Asks a forge for a pull request, which needs its token. */

@@ -63,7 +63,7 @@ export const MediaView = () => {
   );
 };
 
-/** The agents that the answer has and that are counted; null: all. */
+/** Names the agents that counts are about where the answer has a part of them; null: it has all. */
 const countedOf = (isLater: boolean, hasMore: boolean): string | null => {
   if (isLater) return 'the agents of this page';
   return hasMore ? `the first ${AGENTS.toLocaleString('en')} agents` : null;

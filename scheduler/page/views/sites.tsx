@@ -125,7 +125,7 @@ const columnsOf = (query: URLSearchParams, labels: readonly string[]): readonly 
 
 type TableProps = {
   readonly sites: readonly FleetSite[];
-  /** Also those that the filters remove: a chosen site stays chosen. */
+  /** Also sites that the filters remove: a chosen site stays chosen. */
   readonly everySite: readonly FleetSite[];
   readonly answer: Overview;
   readonly columns: readonly Column[];
@@ -188,7 +188,7 @@ const SiteTable = ({ sites, everySite, answer, columns }: TableProps) => {
 
 type BulkProps = {
   readonly sites: readonly ChosenSite[];
-  /** Sites that the filters leave. */
+  /** Number of sites that match the filters. */
   readonly found: number;
   readonly all: () => void;
   readonly clear: () => void;

@@ -109,7 +109,7 @@ export const ValuesView = () => {
   );
 };
 
-/** What the repository declares otherwise than it is enrolled, and layers and values without effect. Nothing is held because of it. */
+/** Differences between what the repository declares and what is enrolled, and layers and values without effect. They hold no release or value back. */
 const Advice = ({ of: { advice = [], advised = 0 } }: { readonly of: ValuesTree }) =>
   advice.length === 0 ? null : (
     <section aria-labelledby="advice">
@@ -203,7 +203,7 @@ const Review = ({ proposals: { at, proposals } }: { readonly proposals: ValuesPr
     </section>
   );
 
-/** Names of values and sites, of which a title has this many. */
+/** Maximum number of values, and of sites, that a title names. */
 const NAMED = 3;
 
 /** 'maxCelsius at plant-5'. */

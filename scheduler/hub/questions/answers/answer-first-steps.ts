@@ -43,7 +43,7 @@ export const answerFirstSteps = async (
     steps: {
       enrolled: agent !== undefined,
       built: channels.length > 0,
-      // Agents that all are on line, or report by a follower, need no medium.
+      // A fleet whose agents are all on line, or report through a follower, needs no medium.
       filled: !isFilled && agent !== undefined && carried === undefined ? null : isFilled,
       promoted: hasNoChain ? null : links.some(({ to }) => released.has(to)),
     },

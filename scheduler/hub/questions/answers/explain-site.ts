@@ -135,7 +135,7 @@ type KnownOfSite = {
   readonly changeOf: Awaited<ReturnType<typeof findChanges>>;
   /** Edits of people at the site that have not ended, of all its agents. */
   readonly edits: Awaited<ReturnType<typeof readLocalInForce>>;
-  /** By the releases of its agents, and those before them. */
+  /** Whether a release of its agents hides a value, or an earlier one did. */
   readonly wasHidden: IsHidden;
   /** undefined: the channel of the agent has no release. */
   readonly composed:

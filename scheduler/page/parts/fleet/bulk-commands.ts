@@ -1,4 +1,4 @@
-/** A chosen site, as far as commands need it. */
+/** The facts about a chosen site that commands use. */
 export type ChosenSite = { readonly name: string; readonly channels: readonly string[] };
 
 type Bulk = {
