@@ -8,7 +8,7 @@ import type { Digest } from '#bundles/digest';
 import { channelRepository } from '#bundles/transport/registry/references';
 import { readOnce } from '../../load/releases/read-once.ts';
 import { listReleases } from '../../release/reissue/list-releases.ts';
-import { formatChannel, parseChannel } from '#bundles/names';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { Hub } from '../hub.ts';
 import { parts } from '../store/parts.ts';
 import type { AgentRow } from '../store/tables.ts';
@@ -80,11 +80,11 @@ const readHiddenNames = async (layout: Layout, bundle: Digest): Promise<Readonly
 /** Reads what the releases of channels that the layout still has hide. */
 export const readHiddenBefore = async (
   { keys: { roots }, layout: directory }: Pick<Hub, 'keys' | 'layout'>,
-  agents: readonly Follower[],
+  channels: readonly Channel[],
 ): Promise<HiddenBefore> => {
   const layout = await openOrStartLayout(directory);
   const past = new Map<string, ReadonlySet<string> | undefined>();
-  for (const channel of channelsOf(agents)) {
+  for (const channel of channels) {
     const repository = channelRepository(channel);
     const reading = readOnce({ layout, roots, repository, what: 'hidden names' }, async () => {
       const names = new Set<string>();
@@ -105,11 +105,12 @@ export const readHidden = async (
   needs: KnownNeeds = new Map(),
 ): Promise<HiddenAt> => {
   const unreadable = new Set<string>();
-  for (const channel of channelsOf(agents))
+  const channels = channelsOf(agents);
+  for (const channel of channels)
     await readNeeds(hub, [channel], needs).catch(() => unreadable.add(formatChannel(channel)));
   return hiddenAt(
     (name) => (unreadable.has(name) ? undefined : (needs.get(name)?.configs ?? [])),
-    await readHiddenBefore(hub, agents),
+    await readHiddenBefore(hub, channels),
   );
 };
 
@@ -146,12 +147,12 @@ export const readHiddenIn = async (
   hub: Pick<Hub, 'keys' | 'layout'>,
   needs: KnownNeeds,
 ): Promise<IsHidden> => {
-  const followers = [...needs.keys()].map((name) => {
-    const { environment, clusterType } = parseChannel(name);
-    return { environment, cluster_type: clusterType };
-  });
-  const past = await readHiddenBefore(hub, followers);
-  return hiddenAt((name) => needs.get(name)?.configs ?? [], past)(followers).wasHidden;
+  const past = await readHiddenBefore(
+    hub,
+    [...needs.keys()].map((name) => parseChannel(name)),
+  );
+  return withPast(hiddenIn([...needs.values()].map((one) => one?.configs ?? [])), [...past.values()])
+    .wasHidden;
 };
 
 /**

@@ -9,6 +9,7 @@ import { type Change, type NotedChange, noteChange } from '../../changes/note-ch
 import type { Hub } from '../../hub.ts';
 import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
+import { channelsOf } from '../agent-record.ts';
 import { hiddenAt, type Hiding, readHiddenBefore } from '../hidden-values.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { markApplied } from '../values-rollout.ts';
@@ -97,10 +98,7 @@ export const composeSites = async (
   const due = planned.filter(({ differs }) => differs);
   const bySite = Map.groupBy(agents, ({ site }) => site);
   const agentsAt = (site: string): readonly AgentRow[] => bySite.get(site) ?? [];
-  const past = await readHiddenBefore(
-    hub,
-    due.flatMap(({ site }) => agentsAt(site)),
-  );
+  const past = await readHiddenBefore(hub, channelsOf(due.flatMap(({ site }) => agentsAt(site))));
   const hidden = hiddenAt((name) => layers.get(name)?.configs ?? [], past);
   const hidingAt = (site: string): Hiding => hidden(agentsAt(site));
   // Opened once: its index names every site.
