@@ -26,8 +26,12 @@ const reportDocument = (site: string, { agent, statement }: NewestReport): NewDo
   bytes: Buffer.from(statement),
 });
 
-/** An artifact of a layout, and the blobs that it needs. */
-type PreparedReceipts = ReturnType<typeof prepareArtifact> & { readonly reference: string };
+/** An artifact for a layout under its reference, and the blobs that it needs. */
+export type Prepared = ReturnType<typeof prepareArtifact> & { readonly reference: string };
+
+/** Whether the index has another artifact under this reference, or none. */
+export const isChanged = (layout: Layout, { reference, descriptor }: Prepared): boolean =>
+  findReference(layout, reference)?.digest !== descriptor.digest;
 
 /** Writes all receipts of sites and the newest reports of their agents to the layout, whose index is written once. @throws FleetError BUSY */
 export const writeReceipts = async (
@@ -41,14 +45,12 @@ export const writeReceipts = async (
   const layout = await releases.open();
   const references = new Map<string, Descriptor>();
   for (const part of parts(sites, BATCH)) {
-    const prepared = [...(await prepareReceipts(db, layout, part)).values()].flat();
+    const prepared = [...(await prepareReceipts(db, layout, part)).values()];
     await writeBlobs(
       layout.blobs,
       prepared.flatMap(({ blobs }) => blobs),
     );
-    for (const { reference, descriptor } of prepared)
-      if (findReference(layout, reference)?.digest !== descriptor.digest)
-        references.set(reference, descriptor);
+    for (const one of prepared) if (isChanged(layout, one)) references.set(one.reference, one.descriptor);
   }
   if (references.size > 0) await releases.point(references);
 };
@@ -65,7 +67,7 @@ export const prepareReceipts = async (
   db: Database,
   layout: Layout,
   sites: readonly string[],
-): Promise<ReadonlyMap<string, readonly PreparedReceipts[]>> => {
+): Promise<ReadonlyMap<string, Prepared>> => {
   const rows = await db
     .selectFrom('receipt')
     .innerJoin('agent', 'agent.id', 'receipt.agent')
@@ -76,7 +78,7 @@ export const prepareReceipts = async (
     .orderBy('receipt.agent')
     .execute();
   const bySite = Map.groupBy(rows, ({ site }) => site);
-  const prepared = new Map<string, readonly PreparedReceipts[]>();
+  const prepared = new Map<string, Prepared>();
   for (const site of sites) {
     const own = bySite.get(site) ?? [];
     const reference = receiptsReference(site);
@@ -84,7 +86,7 @@ export const prepareReceipts = async (
     const receipts = own.map((row) => receiptDocument(site, row));
     // The exporter uses the newest reports to leave blobs that agents have out of a medium.
     const reports = (await newestReports(db, site)).map((report) => reportDocument(site, report));
-    prepared.set(site, [{ reference, ...prepareArtifact(RECEIPTS_ARTIFACT, [...receipts, ...reports]) }]);
+    prepared.set(site, { reference, ...prepareArtifact(RECEIPTS_ARTIFACT, [...receipts, ...reports]) });
   }
   return prepared;
 };

@@ -1,5 +1,5 @@
 import { FleetError, toFleetError } from '#bundles/errors';
-import { findReference, type Layout } from '#bundles/formats/layout/layout';
+import type { Layout } from '#bundles/formats/layout/layout';
 import { SITE_ARTIFACT } from '#bundles/media-types';
 import { type NewBlob, writeBlobs } from '#bundles/formats/layout/write-blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
@@ -12,7 +12,7 @@ import type { SiteRow } from '../store/tables.ts';
 import { refuseOlder } from './refuse-older.ts';
 import { siteDocumentsOf } from './site-documents.ts';
 import { COMMAND_WAIT_MS } from './with-layout-lock.ts';
-import { BATCH, prepareReceipts } from './write-receipts.ts';
+import { BATCH, isChanged, type Prepared, prepareReceipts } from './write-receipts.ts';
 
 /** `command` names the holder of the lock for other processes; `waitMs` limits the wait for another writer. */
 export type WriteSiteOptions = {
@@ -59,15 +59,17 @@ export const layOutSites = async (
         failures.set(row.name, failure);
         continue;
       }
-      const artifact = prepareArtifact(SITE_ARTIFACT, documents);
-      const own = [{ reference: siteReference(row.name), ...artifact }, ...(receipts.get(row.name) ?? [])];
-      const changed = own.filter(
-        ({ reference, descriptor }) => findReference(layout, reference)?.digest !== descriptor.digest,
-      );
-      if (changed.some(({ descriptor }) => descriptor === artifact.descriptor)) written += 1;
-      for (const one of changed) references.set(one.reference, one.descriptor);
-      // Also those of an artifact that the index has: the disk may have lost one since.
-      blobs.push(...own.flatMap((one) => one.blobs));
+      const site: Prepared = {
+        reference: siteReference(row.name),
+        ...prepareArtifact(SITE_ARTIFACT, documents),
+      };
+      if (isChanged(layout, site)) written += 1;
+      for (const one of [site, receipts.get(row.name)]) {
+        if (!one) continue;
+        if (isChanged(layout, one)) references.set(one.reference, one.descriptor);
+        // Also those of an artifact that the index has: the disk may have lost one since.
+        blobs.push(...one.blobs);
+      }
     }
     await writeBlobs(layout.blobs, blobs);
   }
