@@ -104,9 +104,8 @@ export const composeSites = async (
   // Opened once: its index names every site.
   const layout = await openOrStartLayout(hub.layout);
   const own: SiteSigner = { ...signer, checkOwn: async (row, floor) => refuseOlder(layout, row, floor) };
-  for (let at = 0; at < due.length; at += BATCH) {
+  for (const batch of parts(due, BATCH)) {
     signal?.throwIfAborted();
-    const batch = due.slice(at, at + BATCH);
     changed.push(
       ...(dryRun
         ? tryOut(batch, { rows, hidingAt, fleet: hub.store.fleet })

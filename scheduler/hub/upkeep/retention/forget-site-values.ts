@@ -26,10 +26,10 @@ export const forgetSiteValues = async (store: Store, before: string): Promise<nu
     .orderBy('site')
     .execute();
   let removed = 0;
-  for (let at = 0; at < found.length; at += BATCH)
+  for (const part of parts(found, BATCH))
     removed += await store.transact(async (tx) => {
       let sum = 0;
-      for (const { site } of found.slice(at, at + BATCH)) sum += await thin(tx, site, before);
+      for (const { site } of part) sum += await thin(tx, site, before);
       return sum;
     });
   return removed;
