@@ -9,7 +9,7 @@ import { redactUrl } from '../model/repository-url.ts';
 import type { Question, Topic, TopicName } from './question.ts';
 import { nameOfReceiver, putReceiver, receiverOf } from './receivers.ts';
 
-type TextSetting = 'platform' | 'keys' | 'layout' | 'db' | 'listen' | 'webhookSecretFile';
+type TextSetting = 'platform' | 'keys' | 'layout' | 'db' | 'listen' | 'webhookSecretFile' | 'forge';
 
 /** A setting of one text at the top of the file. */
 const text = (name: TextSetting, asks: string, example: string, more: Partial<Question> = {}): Question => ({
@@ -17,11 +17,11 @@ const text = (name: TextSetting, asks: string, example: string, more: Partial<Qu
   asks,
   example,
   preset: (settings) => settings[name] ?? (more.isOptional ? undefined : example),
-  put: (settings, answer) => without({ ...settings, [name]: answer }, answer === '' ? name : undefined),
+  put: (settings, answer) => (answer === '' ? without(settings, name) : { ...settings, [name]: answer }),
   ...more,
 });
 
-const without = (settings: SchedulerConfig, name: keyof SchedulerConfig | undefined): SchedulerConfig => {
+const without = (settings: SchedulerConfig, name: keyof SchedulerConfig): SchedulerConfig => {
   const entries = Object.entries(settings).filter(([key]) => key !== name);
   return Object.fromEntries(entries);
 };
@@ -215,6 +215,18 @@ const platformHost = (settings: SchedulerConfig): string | undefined =>
 const statusesAt = (settings: SchedulerConfig) =>
   settings.commitStatuses?.forges.find(({ host }) => host === platformHost(settings));
 
+/** Commit statuses at the forge of the platform with the token of this file; an empty answer removes them. */
+const putStatuses = (settings: SchedulerConfig, tokenFile: string): SchedulerConfig => {
+  const host = platformHost(settings) ?? '';
+  const { forges: before, ...others } = settings.commitStatuses ?? { forges: [] };
+  const old = statusesAt(settings);
+  const one = { ...old, ...defined({ host, forge: settings.forge, tokenFile }) };
+  const all = old ? before.map((each) => (each === old ? one : each)) : [...before, one];
+  const forges = tokenFile === '' ? before.filter((each) => each !== old) : all;
+  if (forges.length === 0) return without(settings, 'commitStatuses');
+  return { ...settings, commitStatuses: { ...others, forges } };
+};
+
 const FORGE: Topic = {
   name: 'forge',
   title: 'the repository of the platform, its webhooks and commit statuses',
@@ -228,15 +240,16 @@ const FORGE: Topic = {
         preset: ({ platform }) => platform,
       },
     ),
-    {
-      name: 'forge.kind',
-      asks: 'Kind of the forge, such as gitea=https://git.example/api/v1; - for github.com, gitlab.com or dev.azure.com',
-      example: 'gitea=https://git.example/api/v1',
-      isOptional: true,
-      when: (settings) => platformHost(settings) !== undefined,
-      preset: ({ forge }) => forge,
-      put: (settings, forge) => without({ ...settings, forge }, forge === '' ? 'forge' : undefined),
-    },
+    text(
+      'forge',
+      'Kind of the forge, such as gitea=https://git.example/api/v1; - for github.com, gitlab.com or dev.azure.com',
+      'gitea=https://git.example/api/v1',
+      {
+        name: 'forge.kind',
+        isOptional: true,
+        when: (settings) => platformHost(settings) !== undefined,
+      },
+    ),
     text('webhookSecretFile', "File with the secret of the forge's webhooks, - for none", 'webhook-secret', {
       isOptional: true,
       secret: { from: 'random', fileOf: (settings) => settings.webhookSecretFile },
@@ -269,18 +282,6 @@ const FORGE: Topic = {
     `Pull requests need a token in ${TOKEN_VARIABLE} of the hub's environment, such as /etc/default/fleet-scheduler.`,
   ],
 };
-
-/** A function declaration, because the table above uses it. */
-function putStatuses(settings: SchedulerConfig, tokenFile: string): SchedulerConfig {
-  const host = platformHost(settings) ?? '';
-  const { forges: before, ...others } = settings.commitStatuses ?? { forges: [] };
-  const old = statusesAt(settings);
-  const one = { ...old, ...defined({ host, forge: settings.forge, tokenFile }) };
-  const all = old ? before.map((each) => (each === old ? one : each)) : [...before, one];
-  const forges = tokenFile === '' ? before.filter((each) => each !== old) : all;
-  if (forges.length === 0) return without(settings, 'commitStatuses');
-  return { ...settings, commitStatuses: { ...others, forges } };
-}
 
 export const TOPICS: Readonly<Record<TopicName, Topic>> = {
   hub: HUB,
