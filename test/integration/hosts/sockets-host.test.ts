@@ -1,26 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { HostUnit } from '../../../bundles/formats/bundle/host-package.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
-import { off, startUnitsHost, SYSTEM, unit, type UnitsHost } from './units-host/world.ts';
+import { off, SYSTEM, unit, useUnitsHost } from './units-host/world.ts';
 
 describeOnDebian(12, 'sid')(
   [],
   'units that sockets, timers and path units start',
   ({ base, debian, itOnce }) => {
-    let world: UnitsHost;
-    beforeAll(async () => {
-      world = await startUnitsHost(`sockets-${debian}`, base);
-    });
-    afterAll(() => world?.host.remove());
-
-    const sh: UnitsHost['sh'] = (script) => world.sh(script);
-    const apply: UnitsHost['apply'] = (spec) => world.apply(spec);
-    const drifts: UnitsHost['drifts'] = (spec) => world.drifts(spec);
-    const put: UnitsHost['put'] = (path, text) => world.put(path, text);
-    const environment: UnitsHost['environment'] = (name) => world.environment(name);
-    const invocation: UnitsHost['invocation'] = (name) => world.invocation(name);
-    const said: UnitsHost['said'] = (port) => world.said(port);
+    const { sh, apply, drifts, put, environment, invocation, said } = useUnitsHost(`sockets-${debian}`, base);
 
     it('are examined and listed beside their socket when they are templates', async () => {
       const now: PackageSpec = {

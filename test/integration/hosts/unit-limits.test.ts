@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { isBaseAccount } from '../../../bundles/formats/bounds/base-accounts.ts';
 import { unitViolation } from '../../../bundles/formats/bounds/check-unit.ts';
 import { isReserved } from '../../../bundles/formats/bounds/reserved-paths.ts';
 import { isReservedUnit } from '../../../bundles/formats/bounds/reserved-units.ts';
 import { parseTimeSpan } from '../../../bundles/formats/bounds/time-span.ts';
 import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
-import { startUnitsHost, SYSTEM, type UnitsHost } from './units-host/world.ts';
+import { SYSTEM, useUnitsHost } from './units-host/world.ts';
 
 const NOTHING = { unit: () => false, user: () => false, directory: () => false, file: () => false };
 
@@ -19,11 +19,7 @@ const isText = (path: string): boolean =>
 
 /** The limits on order and time of units (docs/workspaces.md), asked of systemd itself. */
 describeOnDebiansAndSid([], 'the limits of units without root', ({ base, debian }) => {
-  let world: UnitsHost;
-  beforeAll(async () => {
-    world = await startUnitsHost(`limits-${debian}`, base);
-  });
-  afterAll(() => world?.host.remove());
+  const world = useUnitsHost(`limits-${debian}`, base);
 
   const property = async (unit: string, name: string): Promise<number | undefined> =>
     parseTimeSpan((await world.sh(`systemctl show -P ${name} ${unit}`)).trim());

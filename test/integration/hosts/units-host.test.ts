@@ -1,27 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { dropInFolders } from '../../../agent/apply/host/systemd/unit-names.ts';
 import type { PackageSpec } from '../../agent/apply/host/sandbox.ts';
 import { describeOnDebiansAndSid } from '../../harness/hosts/describe-on-debians.ts';
-import { startUnitsHost, SYSTEM, unit, type UnitsHost } from './units-host/world.ts';
+import { SYSTEM, unit, useUnitsHost } from './units-host/world.ts';
 
 const sleeping = (more = ''): string =>
   `[Service]\nType=exec\nExecStart=/bin/sleep infinity\n[Install]\nWantedBy=multi-user.target\n${more}`;
 const HAND = '[Service]\nEnvironment=BY=hand\n';
 
 describeOnDebiansAndSid([], 'units as systemd reads them', ({ base, debian }) => {
-  let world: UnitsHost;
-  beforeAll(async () => {
-    world = await startUnitsHost(`units-${debian}`, base);
-  });
-  afterAll(() => world?.host.remove());
-
-  const sh: UnitsHost['sh'] = (script) => world.sh(script);
-  const apply: UnitsHost['apply'] = (spec) => world.apply(spec);
-  const drifts: UnitsHost['drifts'] = (spec) => world.drifts(spec);
-  const put: UnitsHost['put'] = (path, text) => world.put(path, text);
-  const environment: UnitsHost['environment'] = (name) => world.environment(name);
-  const invocation: UnitsHost['invocation'] = (name) => world.invocation(name);
-  const observe: UnitsHost['observe'] = (spec) => world.observe(spec);
+  const { sh, apply, drifts, put, environment, invocation, observe } = useUnitsHost(`units-${debian}`, base);
 
   it('have the drop-in folders that systemd reads', async () => {
     const names = [

@@ -1,3 +1,4 @@
+import { afterAll, beforeAll } from 'vitest';
 import type { HostUnit } from '../../../../bundles/formats/bundle/host-package.ts';
 import type { Drift } from '../../../../agent/model/target.ts';
 import { askOnHost, DAEMON_BINDS } from '../../../agent/apply/host/restricted-daemon.ts';
@@ -15,10 +16,10 @@ export const unit = (name: string, more: Partial<HostUnit> = {}): HostUnit => ({
 });
 export const off = (name: string): HostUnit => unit(name, { enabled: false, active: false });
 
-export type UnitsHost = Awaited<ReturnType<typeof startUnitsHost>>;
+type UnitsHost = Awaited<ReturnType<typeof startUnitsHost>>;
 
 /** A booted host, and what the host target does with units there. */
-export const startUnitsHost = async (name: string, base: string) => {
+const startUnitsHost = async (name: string, base: string) => {
   const host = await startFactoryHost(name, { base, binds: DAEMON_BINDS });
   const ask = askOnHost(host);
   const sh = (script: string): Promise<string> => host.sh(script);
@@ -45,5 +46,24 @@ export const startUnitsHost = async (name: string, base: string) => {
       sh(
         `python3 -c "import socket; s=socket.create_connection(('127.0.0.1', ${port}), 5); s.settimeout(5); print(s.recv(64).decode().strip())" 2>&1 | tail -n 1`,
       ),
+  };
+};
+
+/** Starts such a host for the tests of this describe, and removes it after them. */
+export const useUnitsHost = (name: string, base: string): Omit<UnitsHost, 'host'> => {
+  let world: UnitsHost;
+  beforeAll(async () => {
+    world = await startUnitsHost(name, base);
+  });
+  afterAll(() => world?.host.remove());
+  return {
+    sh: (script) => world.sh(script),
+    apply: (spec) => world.apply(spec),
+    observe: (spec) => world.observe(spec),
+    drifts: (spec) => world.drifts(spec),
+    put: (path, text) => world.put(path, text),
+    environment: (unitName) => world.environment(unitName),
+    invocation: (unitName) => world.invocation(unitName),
+    said: (port) => world.said(port),
   };
 };
