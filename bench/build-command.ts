@@ -76,6 +76,26 @@ const changeValue = async (): Promise<void> => {
   await writeFile(edit.path, text.replace(/vpn-[0-9]+(?:-[0-9]+)?/, `vpn-0-${revision}`));
 };
 
+/** A bare repository with the folder as its branch, which takes partial clones. */
+const makeRepository = async (name: string, folder: string): Promise<string> => {
+  const repository = at(name);
+  await makeGitRepository(repository, { main: folder });
+  await runOrFail(['git', '-C', repository, ...PARTIAL]);
+  return repository;
+};
+
+/** The platform in a repository of its own or with its applications, where each change is a commit. */
+const placeIn = async (name: string, folder: string, path: string): Promise<Place> => {
+  const repository = await makeRepository(name, folder);
+  return {
+    platform: `file://${repository}#main${path}`,
+    change: async () => {
+      await changeValue();
+      await commitFolder(repository, 'main', folder);
+    },
+  };
+};
+
 const PLACES: Readonly<Record<string, { readonly name: string; readonly make: () => Promise<Place> }>> = {
   directories: {
     name: 'directories',
@@ -83,36 +103,18 @@ const PLACES: Readonly<Record<string, { readonly name: string; readonly make: ()
   },
   one: {
     name: 'one repository',
-    make: async () => {
-      const repository = at('one.git');
-      await makeGitRepository(repository, { main: at('fleet') });
-      await runOrFail(['git', '-C', repository, ...PARTIAL]);
-      const change = async (): Promise<void> => {
-        await changeValue();
-        await commitFolder(repository, 'main', at('fleet'));
-      };
-      return { platform: `file://${repository}#main:platform`, change };
-    },
+    make: () => placeIn('one.git', at('fleet'), ':platform'),
   },
   each: {
     name: 'a repository each',
     make: async () => {
       for (const name of workloads) {
-        const repository = at('each', `${name}.git`);
-        await makeGitRepository(repository, { main: at('fleet/apps', name) });
-        await runOrFail(['git', '-C', repository, ...PARTIAL]);
+        const repository = await makeRepository(`each/${name}.git`, at('fleet/apps', name));
         const file = join(fleet.platform, `base/workloads/${name}.yaml`);
         const text = await readFile(file, 'utf8');
         await writeFile(file, text.replace(`../apps/${name}`, `file://${repository}`));
       }
-      const repository = at('platform.git');
-      await makeGitRepository(repository, { main: fleet.platform });
-      await runOrFail(['git', '-C', repository, ...PARTIAL]);
-      const change = async (): Promise<void> => {
-        await changeValue();
-        await commitFolder(repository, 'main', fleet.platform);
-      };
-      return { platform: `file://${repository}#main`, change };
+      return placeIn('platform.git', fleet.platform, '');
     },
   },
 };
