@@ -2,8 +2,8 @@
 # distribution 3.1.0 (registry): a manifest whose descriptor has the wrong size of a blob is accepted.
 #
 # Guess before it was run: 400 MANIFEST_INVALID or SIZE_INVALID: the registry has the blob, so it knows its size, and SIZE_INVALID is in its list of errors.
-# Seen: with a config of 2 bytes, a manifest that says `"size": 999` is stored with 201 and served as it is. Only the digest is looked up. What is
-# wrong shows later, in a client that compares sizes. The same with 2.8.2 of Debian 12.
+# Seen: with a config of 2 bytes, a manifest that says `"size": 999` is stored with 201 and served as it is. Only the digest is looked up. A client
+# that compares sizes finds the fault later. The same with 2.8.2 of Debian 12.
 # Needs Go, curl and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v3.1.0

@@ -3,9 +3,9 @@
 #
 # Guess before it was run: a name that FAT cannot have is refused, as the colon of a short argument is taken for a drive letter; or the
 # character is replaced by `_`, as in short names.
-# Seen: `mcopy ./a:b ::/` takes what stands before the last colon for a drive also behind a path, and writes `b`. A dot or space at the end is dropped
-# (`dot.` becomes `dot`, `sp ` becomes `sp`). Nothing is said and the exit code is 0, so who copies a folder to a stick by a loop has other names there,
-# and two files of it may have become one. `q?` is refused with exit code 1.
+# Seen: `mcopy ./a:b ::/` takes the text before the last colon for a drive, even after a path, and writes `b`. A dot or space at the end is dropped
+# (`dot.` becomes `dot`, `sp ` becomes `sp`). The exit code is 0 and there is no message: a loop that copies a folder to a stick writes other names,
+# and two files may become one. `q?` is refused with exit code 1.
 # Needs dpkg, dosfstools and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION='4.0.33-1+really4.0.32-1'

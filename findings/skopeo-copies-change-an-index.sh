@@ -2,8 +2,8 @@
 # skopeo 1.9.3 (Debian 12): `skopeo copy --all` from one OCI layout to another writes an index of another digest, without the `artifactType` of its entries.
 #
 # Guess before it was run: nothing is converted or signed, so the copy has the same bytes and the same digest; what the program does not know stays.
-# Seen: the index is read into a structure and written again: `artifactType` of a descriptor is gone, exit code 0, and the digest is another one. Whoever
-# pinned or signed the digest does not find it in the copy. With `--preserve-digests` the copy is refused: "Manifest list must be converted".
+# Seen: the index is read into a structure and written again: `artifactType` of a descriptor is gone, exit code 0, and the digest is another one. The copy
+# has nothing under the digest that somebody pinned or signed. With `--preserve-digests` the copy is refused: "Manifest list must be converted".
 # Needs curl, python3, dpkg and an apt source of Debian 12. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=1.9.3+ds1-1+b10

@@ -1,7 +1,7 @@
 import { goProgram } from './go-program.ts';
 import type { Part } from './part.ts';
 
-/** Beside parts.helm, for describeOnHelm: the next major version. */
+/** Beside parts.helm, for describeOnVersions: the next major version. */
 export const helm4: Part = {
   ...goProgram({
     title: 'Helm 4',
