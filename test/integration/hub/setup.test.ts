@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmod, cp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { SMTPServer } from 'smtp-server';
@@ -245,9 +245,7 @@ describe('setup', () => {
 
   it('leaves the file as it was when it is killed before it is written', async () => {
     const before = await readFile(file(), 'utf8');
-    provider.isDown = false;
     const words = ['setup', 'webhook', '--set', `webhook.url=http://127.0.0.1:${port}/hook`];
-    const { createServer } = await import('node:net');
     // A receiver that never answers.
     const silent = createServer().listen(port, '127.0.0.1');
     await once(silent, 'listening');
