@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { isDigest } from '#bundles/digest';
-import { FleetError, plainText } from '#bundles/errors';
+import { FleetError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
 import { createProgress, SLACK_MS, LOOK_MS } from '../daemon/progress.ts';
@@ -48,17 +48,8 @@ export default class LoadImages extends FleetCommand {
 
   async run(): Promise<object | undefined> {
     const { flags } = await this.parse(LoadImages);
-    const { pino } = await import('pino');
-    const { logDestination } = await import('#cli/log-destination');
-    const log = pino(
-      {
-        base: null,
-        timestamp: pino.stdTimeFunctions.isoTime,
-        formatters: { level: (label) => ({ level: label }) },
-        hooks: { streamWrite: plainText },
-      },
-      logDestination(),
-    );
+    const { openLog } = await import('#cli/open-log');
+    const log = openLog();
     const { signal } = this;
     const loader: Loader = {
       folder: openImageFolder(flags.folder),

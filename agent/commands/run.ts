@@ -1,6 +1,6 @@
 import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
-import { isFleetError, plainText } from '#bundles/errors';
+import { isFleetError } from '#bundles/errors';
 import type { Config } from '../config/config.ts';
 import { keepWatched, readWatchdog } from '../daemon/keep-watched.ts';
 import { LOOK_MS, createProgress, type Progress, SLACK_MS, STEP_MS } from '../daemon/progress.ts';
@@ -46,17 +46,8 @@ export default class Run extends AgentCommand {
     if (flags.once) return await this.once(flags);
     const config = this.readConfig(flags);
     parseWindows(config.windows);
-    const { pino } = await import('pino');
-    const { logDestination } = await import('#cli/log-destination');
-    const log = pino(
-      {
-        base: null,
-        timestamp: pino.stdTimeFunctions.isoTime,
-        formatters: { level: (label) => ({ level: label }) },
-        hooks: { streamWrite: plainText },
-      },
-      logDestination(),
-    );
+    const { openLog } = await import('#cli/open-log');
+    const log = openLog();
     await this.keep(config, this.edge(config, flags), log);
     return undefined;
   }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { formatPlace } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
-import { logDestination } from '#cli/log-destination';
+import { openLog } from '#cli/open-log';
 import { NOTIFY_FAILED, notifyReady } from '#cli/notify-ready';
 import {
   type Configuration,
@@ -21,7 +21,6 @@ import {
 } from '../settings/configuration-flags.ts';
 import { hasNoSites, openHub } from '../hub/open-hub.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
-import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { DEFAULT_LISTEN, type ListenAddress, parseListen } from '../hub/http/listen-address.ts';
 import { readPeople } from '../hub/people/read-people.ts';
 import { dutiesOf } from '../hub/serve/duties.ts';
@@ -123,7 +122,7 @@ export default class Serve extends FleetCommand {
     const clock = this.#clock(flags.now);
     const configuration = await readConfiguration(flags, process.cwd());
     const listen = parseListen(configuration.listen ?? DEFAULT_LISTEN);
-    const log = pino({ ...LOG_OPTIONS }, logDestination());
+    const log = openLog();
     await this.#serve(configuration, listen, clock, log);
     return undefined;
   }

@@ -1,12 +1,10 @@
 import { once } from 'node:events';
 import { Flags } from '@oclif/core';
-import { pino } from 'pino';
 import { FleetCommand } from '#cli/fleet-command';
 import { repeatable } from '#cli/flags';
-import { logDestination } from '#cli/log-destination';
+import { openLog } from '#cli/open-log';
 import { NOTIFY_FAILED, notifyReady } from '#cli/notify-ready';
 import { checkRootExpiry } from '#bundles/trust/root/root';
-import { LOG_OPTIONS } from '../hub/http/audit-log.ts';
 import { openKeyDirectory } from '../keys/key-directory.ts';
 import { parseChain, withEvidence } from '../keys/signer/chain.ts';
 import { DEFAULT_LIMITS, parseLimits } from '../keys/signer/limits.ts';
@@ -87,7 +85,7 @@ Logs one JSON object for each signature and refusal to standard output. On SIGTE
     checkRootExpiry(root, clock());
     const roles = SIGNER_ROLES.filter((role: SignerRole) => flags.role.includes(role));
     using state = await openSignerState(flags.state);
-    const log = pino({ ...LOG_OPTIONS }, logDestination());
+    const log = openLog();
     const { keys, authority } = await openSignerKeys(directory, roles);
     const composeReleased = createComposeReleased();
     const parts = { roots, root, keys, authority, state, limits, chain, values, composeReleased, clock, log };
