@@ -17,13 +17,13 @@ import { imagesOf } from '../plan-images.ts';
 import {
   type Answer,
   askFile,
-  notWritable,
   type Offer,
   offerFile,
   openImageFolder,
   readAnswers,
   readAsk,
   readOffers,
+  writingTo,
 } from './image-folder.ts';
 
 /** Waits for loaders, in milliseconds. */
@@ -65,7 +65,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       throw error;
     }
   };
-  /** The loader and a disk that forgets agree on the digest alone. */
+  /** Reads the blob through: damage, or a change in the folder, may leave its size as it is. */
   const isSound = async (digest: Digest, size: number, signal: AbortSignal): Promise<boolean> => {
     try {
       for await (const _ of verified(digest, size, await blobs.open(digest, signal), blobs.name));
@@ -75,7 +75,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       throw error;
     }
   };
-  /** Gives earlier offers the roots of these: a loader that has seen a newer root accepts nothing below an older one. */
+  /** Gives earlier offers the roots of these: a loader that accepted a newer root refuses offers whose newest root is older. */
   const renewRoots = async (newest: readonly Digest[]): Promise<void> => {
     const offers = await readOffers(folder);
     const roots = offers.find(({ bundle }) => newest.includes(bundle))?.roots ?? [];
@@ -83,19 +83,12 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
       if (offer.roots.length < roots.length && offer.roots.every((root) => roots.includes(root)))
         await writeFileAtomically(offerFile(folder, offer.bundle), canonicalBytes({ ...offer, roots }));
   };
-  const orNotWritable = async <T>(work: () => Promise<T>): Promise<T> => {
-    try {
-      return await work();
-    } catch (error) {
-      throw notWritable(folder, error);
-    }
-  };
 
   return {
     name: blobs.name,
     keeps: async (images, signal) => {
-      const ask = await readAsk(folder);
-      const answers = (await readAnswers(folder)).filter(({ id }) => id !== '' && id === ask?.id);
+      const asked = await readAsk(folder);
+      const answers = (await readAnswers(folder)).filter(({ id }) => id !== '' && id === asked);
       const kept = new Set<Digest>();
       for (const image of images) {
         const isLoaded =
@@ -113,7 +106,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         await blobs.write(digest, bytes.byteLength, bytes, signal);
         return digest;
       };
-      await orNotWritable(async () => {
+      await writingTo(folder, async () => {
         const kept: Digest[] = [];
         for (const { digest: bundle, envelopes } of bundles) {
           const { kind, config, manifest, size } = await readBundle(source, bundle, signal);
@@ -135,16 +128,17 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
     },
     bring: async (image, source, signal) => {
       const parts = await imageBlobs(firstOf(source, blobs), image, signal);
-      await orNotWritable(async () => {
+      const id = randomUUID();
+      await writingTo(folder, async () => {
         for (const { digest, size } of parts) {
           if ((await blobs.size(digest)) === size && (await isSound(digest, size, signal))) continue;
           if ((await source.size(digest)) === undefined) throw missingBlob(digest, source.name);
           await blobs.remove(digest);
           await blobs.write(digest, size, await source.open(digest, signal), signal);
         }
-        await writeFileAtomically(askFile(folder), canonicalBytes({ id: randomUUID() }));
+        await writeFileAtomically(askFile(folder), canonicalBytes({ id }));
       });
-      await loaded(image, signal);
+      await loaded(image, id, signal);
       return 'brought';
     },
     letGo: async (wanted, signal) => {
@@ -157,7 +151,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         const images = bundle ? imagesOf([bundle]) : [];
         const isNeeded = images.some(({ digest }) => !covered.has(digest)) || proven.includes(offer.bundle);
         if (!bundle || !isNeeded || images.some(({ digest }) => !keep.has(digest))) {
-          await orNotWritable(() => rm(offerFile(folder, offer.bundle), { force: true }));
+          await writingTo(folder, () => rm(offerFile(folder, offer.bundle), { force: true }));
           gone.push(...images.flatMap(({ digest, names = [] }) => (keep.has(digest) ? [] : names)));
           continue;
         }
@@ -170,12 +164,12 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         }
       }
       for (const digest of await blobs.list())
-        if (!used.has(digest)) await orNotWritable(() => blobs.remove(digest));
+        if (!used.has(digest)) await writingTo(folder, () => blobs.remove(digest));
       return [...new Set(gone)].toSorted(compareBytes);
     },
     directory: async () => path,
     examine: async () => {
-      const id = (await readAsk(folder))?.id;
+      const id = await readAsk(folder);
       const answers = await readAnswers(folder);
       if (answers.length > 0) return answers.map((answer) => examined(answer, id));
       return [{ name: 'image loaders', verdict: 'warning', message: unanswered(path).message }];
@@ -183,17 +177,16 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
   };
 
   /**
-   * Waits until every node whose loader answers has the image.
+   * Waits until every node whose loader answers has the image. @param id of the request
    * @throws FleetError CONTAINERD_UNREACHABLE where no loader answers, IMAGE_REFUSED with the node and its reason
    */
-  async function loaded(image: ClosureEntry, signal: AbortSignal): Promise<void> {
-    const id = (await readAsk(folder))?.id;
+  async function loaded(image: ClosureEntry, id: string, signal: AbortSignal): Promise<void> {
     const begun = performance.now();
     const before = new Map((await readAnswers(folder)).map(({ node, count }) => [node, count]));
     const moved = new Map<string, { readonly count: number; readonly at: number }>();
     for (;;) {
       const answers = await readAnswers(folder);
-      // A loader that is at work for an earlier question counts, too.
+      // A loader that works on an earlier request counts, too.
       const awake = answers.filter((answer) => answer.id === id || answer.count !== before.get(answer.node));
       const now = performance.now();
       for (const { node, count } of awake)
@@ -227,13 +220,13 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
   }
 };
 
-/** Those of the newest release, then those with the most roots: an image needs one proof, and that of the newest release is the last to be refused. */
+/** Those of the newest release, then those with the most roots: an image needs one proof, and loaders accept that of the newest release longest. */
 const newestFirst = (offers: readonly Offer[], proven: readonly Digest[]): readonly Offer[] => {
   const rank = ({ bundle, roots }: Offer): number => (proven.includes(bundle) ? Infinity : roots.length);
   return offers.toSorted((a, b) => (rank(a) === rank(b) ? 0 : rank(b) - rank(a)));
 };
 
-/** @param id what the agent asked last */
+/** @param id of the agent's last request */
 const examined = (
   { node, id: answered, isBusy, images, refused }: Answer,
   id: string | undefined,

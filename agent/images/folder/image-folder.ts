@@ -1,8 +1,9 @@
 import { constants } from 'node:fs';
-import { open, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareBytes, type Digest, digestFromHex, hexOf, isDigest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { type BlobDirectory, openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { isRecord } from '#bundles/is-record';
 import { parseStrictJson } from '#bundles/json/strict-json';
@@ -13,7 +14,7 @@ import { parseStrictJson } from '#bundles/json/strict-json';
  *
  *     in/blobs/sha256/<hex>    written by the agent: blobs of images, and signed documents
  *     in/offers/<hex>.json     written by the agent: the documents that prove one bundle (Offer)
- *     in/ask.json              written by the agent: what loaders have to answer (Ask)
+ *     in/ask.json              written by the agent: the id of its last request, which loaders have to answer
  *     nodes/<node>.json        written by the loader of that node (Answer)
  */
 export type ImageFolder = {
@@ -29,8 +30,6 @@ export type Offer = {
   readonly statements: readonly Digest[];
 };
 
-export type Ask = { readonly id: string };
-
 export type Refusal = {
   /** A bundle whose documents do not prove it, or an image that containerd did not take. */
   readonly digest: Digest;
@@ -41,9 +40,9 @@ export type Refusal = {
 /** The state of one node, as its loader writes it. */
 export type Answer = {
   readonly node: string;
-  /** The ask that this answers; empty before the first. */
+  /** Id of the request that this answers; empty before the first. */
   readonly id: string;
-  /** Whether the loader is still at it. */
+  /** True while the loader works on it. */
   readonly isBusy: boolean;
   /** Rises with each write, so that a reader without a common clock sees that the loader lives. */
   readonly count: number;
@@ -61,7 +60,7 @@ export const openImageFolder = (path: string): ImageFolder => ({
   blobs: openBlobDirectory(join(path, 'in'), `the image folder ${path}`),
 });
 
-export const offersIn = ({ path }: ImageFolder): string => join(path, 'in', 'offers');
+const offersIn = ({ path }: ImageFolder): string => join(path, 'in', 'offers');
 export const offerFile = (folder: ImageFolder, bundle: Digest): string =>
   join(offersIn(folder), `${hexOf(bundle)}.json`);
 export const askFile = ({ path }: ImageFolder): string => join(path, 'in', 'ask.json');
@@ -69,16 +68,16 @@ const nodesIn = ({ path }: ImageFolder): string => join(path, 'nodes');
 export const answerFile = (folder: ImageFolder, node: string): string =>
   join(nodesIn(folder), `${node}.json`);
 
-/** Offers by the bundle that their file is named after. One that cannot be read is left out: the agent writes it again. */
+/** Offers by the bundle that their file is named after. Skips files that are not readable offers: the agent writes them again. */
 export const readOffers = async (folder: ImageFolder): Promise<readonly Offer[]> => {
   const offers: Offer[] = [];
-  for (const name of await filesIn(offersIn(folder))) {
-    const hex = name.slice(0, -'.json'.length);
+  for (const hex of await namesIn(offersIn(folder))) {
     if (!/^[0-9a-f]{64}$/.test(hex)) continue;
-    const value = await readJson(join(offersIn(folder), name));
+    const bundle = digestFromHex(hex);
+    const value = await readJson(offerFile(folder, bundle));
     if (!isRecord(value)) continue;
     offers.push({
-      bundle: digestFromHex(hex),
+      bundle,
       roots: digestsOf(value['roots']),
       release: digestsOf(value['release']),
       statements: digestsOf(value['statements']),
@@ -87,10 +86,10 @@ export const readOffers = async (folder: ImageFolder): Promise<readonly Offer[]>
   return offers;
 };
 
-/** undefined: nothing was asked yet. */
-export const readAsk = async (folder: ImageFolder): Promise<Ask | undefined> => {
+/** Id of the agent's last request; undefined before the first. */
+export const readAsk = async (folder: ImageFolder): Promise<string | undefined> => {
   const value = await readJson(askFile(folder));
-  return isRecord(value) && typeof value['id'] === 'string' ? { id: value['id'].slice(0, 64) } : undefined;
+  return isRecord(value) && typeof value['id'] === 'string' ? value['id'].slice(0, 64) : undefined;
 };
 
 export const readAnswer = async (folder: ImageFolder, node: string): Promise<Answer | undefined> => {
@@ -110,29 +109,33 @@ export const readAnswer = async (folder: ImageFolder, node: string): Promise<Ans
 
 /** The answers of all nodes, sorted by node. */
 export const readAnswers = async (folder: ImageFolder): Promise<readonly Answer[]> => {
-  const names = (await filesIn(nodesIn(folder))).map((name) => name.slice(0, -'.json'.length));
-  const answers = await Promise.all(names.map((node) => readAnswer(folder, node)));
+  const nodes = await namesIn(nodesIn(folder));
+  const answers = await Promise.all(nodes.map((node) => readAnswer(folder, node)));
   return answers.filter((answer) => answer !== undefined);
 };
 
-const filesIn = async (directory: string): Promise<readonly string[]> => {
+/** Names of the JSON files of a directory, without '.json'. */
+const namesIn = async (directory: string): Promise<readonly string[]> => {
   try {
-    const names = (await readdir(directory)).filter((name) => /^[a-z0-9][a-z0-9.-]*\.json$/.test(name));
-    return names.toSorted(compareBytes).slice(0, MAX_FILES);
+    const files = (await readdir(directory)).filter((file) => /^[a-z0-9][a-z0-9.-]*\.json$/.test(file));
+    return files
+      .toSorted(compareBytes)
+      .slice(0, MAX_FILES)
+      .map((file) => file.slice(0, -'.json'.length));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw toFleetError(error, `listing ${directory}`);
   }
 };
 
-/** The JSON of a small regular file; undefined if there is none, or it is no JSON. Follows no link and waits for no pipe. */
+/** Parses a file; undefined if it is missing, large, not a regular file or not JSON. Follows no link and waits for no pipe. */
 const readJson = async (path: string): Promise<unknown> => {
   try {
-    await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-    const about = await file.stat();
-    if (!about.isFile() || about.size > MAX_FILE_BYTES) return undefined;
-    const bytes = Buffer.alloc(about.size);
-    const { bytesRead } = await file.read(bytes, 0, about.size, 0);
+    await using file = await openRegularFile(path, constants.O_NOFOLLOW);
+    const { size } = await file.stat();
+    if (size > MAX_FILE_BYTES) return undefined;
+    const bytes = Buffer.alloc(size);
+    const { bytesRead } = await file.read(bytes, 0, size, 0);
     return parseStrictJson(bytes.subarray(0, bytesRead), { maxBytes: MAX_FILE_BYTES }, path);
   } catch (error) {
     if (isFleetError(error)) return undefined;
@@ -155,8 +158,16 @@ const refusalOf = (value: unknown): readonly Refusal[] => {
   return [{ digest, code: String(code).slice(0, 40), message: String(message).slice(0, 500) }];
 };
 
-/** @throws FleetError PERMISSION, whose usual cause is a folder that belongs to root */
-export const notWritable = (folder: ImageFolder, cause: unknown): FleetError => {
+/** Adds a hint to PERMISSION, whose usual cause is a folder that belongs to root. @throws the error of the work */
+export const writingTo = async <T>(folder: ImageFolder, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (error) {
+    throw notWritable(folder, error);
+  }
+};
+
+const notWritable = (folder: ImageFolder, cause: unknown): FleetError => {
   const error = toFleetError(cause, `writing to the image folder ${folder.path}`);
   if (error.code !== 'PERMISSION') return error;
   return new FleetError('PERMISSION', error.message, {

@@ -11,12 +11,11 @@ import {
   type Answer,
   answerFile,
   type ImageFolder,
-  notWritable,
-  type Offer,
   readAnswer,
   readAsk,
   readOffers,
   type Refusal,
+  writingTo,
 } from './image-folder.ts';
 import { type Proven, verifyOffer } from './verify-offer.ts';
 
@@ -44,7 +43,7 @@ export const keepLoading = async (loader: Loader, isAlive: () => void): Promise<
   while (!signal.aborted) {
     isAlive();
     try {
-      const id = (await readAsk(folder))?.id;
+      const id = await readAsk(folder);
       const now = performance.now();
       if (!last || last.id !== id || now - last.at >= CHECK_MS) {
         await loadRound(loader, id ?? '', isAlive);
@@ -84,11 +83,7 @@ export const loadRound = async (
     const next = { node, id, isBusy, count: (written?.count ?? 0) + 1, root, images: list, refused };
     // Every write wears a flash disk, and rounds without news are most of them.
     if (written && sameButCount(written, next)) return written;
-    await writeFileAtomically(answerFile(folder, node), canonicalBytes(next as never)).catch(
-      (error: unknown) => {
-        throw notWritable(folder, error);
-      },
-    );
+    await writingTo(folder, () => writeFileAtomically(answerFile(folder, node), canonicalBytes(next)));
     written = next;
     return next;
   };
@@ -116,8 +111,7 @@ const verifyOffers = async (
 ): Promise<{ readonly proven: readonly Proven[]; readonly refused: readonly Refusal[] }> => {
   const proven: Proven[] = [];
   const refused: Refusal[] = [];
-  const offers: readonly Offer[] = await readOffers(folder);
-  for (const offer of offers) {
+  for (const offer of await readOffers(folder)) {
     try {
       proven.push(await verifyOffer(folder.blobs, offer, { pinnedRoot, oldest }, signal));
     } catch (error) {
@@ -138,7 +132,7 @@ const load = async (
     return undefined;
   } catch (error) {
     const why = orStopped(error);
-    // Not of this image: the round ends, and begins again.
+    // No fault of this image: the round ends, and the next one tries all again.
     if (isFleetError(why, 'CONTAINERD_UNREACHABLE') || isFleetError(why, 'TOOL_MISSING')) throw why;
     return why;
   }

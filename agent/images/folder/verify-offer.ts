@@ -3,6 +3,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { parseAs } from '#bundles/json/parse-as';
 import { BUNDLE_PREDICATE, RELEASE_PREDICATE } from '#bundles/json/schema/validators';
 import { PREDICATES } from '#bundles/media-types';
@@ -12,7 +13,6 @@ import { type RoleKeys, type Subject, verifyStatement } from '#bundles/trust/sta
 import type { Offer } from './image-folder.ts';
 
 const MAX_ROOT_BYTES = 512 << 10;
-const MAX_STATEMENT_BYTES = 64 << 10;
 const MAX_DOCUMENTS = 64;
 /** Of the statement of a bundle, and of a release. */
 const SUBJECTS: ReadonlySet<string> = new Set(['bundle', 'bundle/kubernetes']);
