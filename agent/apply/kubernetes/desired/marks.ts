@@ -63,7 +63,7 @@ const isCopied = ({ metadata: { managedFields = [] } }: LiveObject): boolean =>
     return `f:${ASSIGNMENT_MARK}` in (metadata['f:annotations'] ?? {});
   });
 
-/** @param rule of the platform for the object, below its annotations */
+/** @param rule of the platform for the object, which its annotations override */
 export const policyOf = (own: Readonly<Record<string, unknown>>, rule?: RuleOfObject): ObjectPolicy => {
   const annotations = rule ? { ...asAnnotations(rule), ...own } : own;
   const apply = annotations[APPLY];

@@ -26,7 +26,7 @@ export type Manifest = {
   readonly fields: { readonly [field: string]: unknown };
   readonly place: string;
   readonly policy: ObjectPolicy;
-  /** Fields that a rule of the platform leaves to others and its annotations do not; absent without one. */
+  /** Fields that keep their live values, if a rule of the platform changes those of the annotations. */
   readonly ruled?: ObjectPolicy['ignore'];
   /** Present if the object holds secrets (WantedObject). */
   readonly secret?: KeyedHash;
@@ -74,9 +74,11 @@ const policyFor = (
   rules: DesiredPackage['objectRules'],
 ): Pick<Manifest, 'policy' | 'ruled'> => {
   const annotations = annotationsOf(manifest.fields);
-  const policy = policyOf(annotations, ruleOf(rules, { ...manifest, group: groupOf(manifest.apiVersion) }));
-  const own = policyOf(annotations).ignore;
-  const isRuled = !policy.order.isHook && stableText(policy.ignore) !== stableText(own);
+  const own = policyOf(annotations);
+  const rule = ruleOf(rules, { ...manifest, group: groupOf(manifest.apiVersion) });
+  if (!rule) return { policy: own };
+  const policy = policyOf(annotations, rule);
+  const isRuled = !policy.order.isHook && stableText(policy.ignore) !== stableText(own.ignore);
   return defined({ policy, ruled: isRuled ? policy.ignore : undefined });
 };
 
@@ -170,7 +172,7 @@ const toWantedObject = (
       annotations: { ...annotations, [FLEET_MARK]: owner.fleet, [ASSIGNMENT_MARK]: owner.assignment },
     },
   } as unknown as WantedObject['object'];
-  // A rule that leaves other fields to others makes another object of it, as an annotation does.
+  // Hashed with the object, so that a change of the rule counts as a change of the object, like that of an annotation.
   const hashed = ruled ? { object, ruled } : object;
   return {
     key: keyOf({ apiVersion, kind, name, namespace: at }),
