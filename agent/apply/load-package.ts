@@ -4,13 +4,14 @@ import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import { missingBlob } from '#bundles/formats/layout/verified';
-import type { BundleAssignment, BundleConfig, ObjectRule } from '#bundles/formats/bundle/config';
+import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { openPackage } from '../secrets/open-package.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readIdentity } from '../store/identity.ts';
 import { isOwnEdit, type LocalValue } from '../store/local-values.ts';
 import { readSiteValues } from '../store/site-values.ts';
 import type { State } from '../store/state.ts';
+import { objectRulesOf } from '#bundles/formats/bounds/object-rules';
 import { boundsOf } from '#bundles/formats/bounds/bounds-of';
 import { resolveInputs } from '#bundles/formats/site-values/resolve-inputs';
 import { withLocal } from '../acquire/offers/local-values.ts';
@@ -52,16 +53,11 @@ export const loadPackage = async (
     secrets: opened.secrets,
     bounds: boundsOf(known),
     rules: known?.rules,
-    objectRules: objectRulesOf(bundle.config, known),
+    objectRules: known && objectRulesOf(bundle.config, known),
     tenant: tenantOf(known, bundle.config.assignments),
     siteInputs,
   });
 };
-
-const objectRulesOf = (
-  { objectRules = [] }: BundleConfig,
-  known: BundleAssignment | undefined,
-): readonly ObjectRule[] | undefined => known?.rules?.objects?.flatMap((index) => objectRules[index] ?? []);
 
 const tenantOf = (
   known: BundleAssignment | undefined,

@@ -1,6 +1,7 @@
 import { satisfies, validRange } from 'semver';
 import { defined } from '#bundles/defined';
-import type { BundleConfig } from '#bundles/formats/bundle/config';
+import { objectRulesOf } from '#bundles/formats/bounds/object-rules';
+import type { BundleAssignment, BundleConfig } from '#bundles/formats/bundle/config';
 import { type Bundle, readBundle } from '#bundles/formats/bundle/read-bundle';
 import { canonicalBytes, type Json } from '#bundles/json/canonical';
 import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
@@ -170,13 +171,14 @@ const packagesOf = async (
   );
 };
 
-/** Of the rules for objects of a package; undefined without any. */
+/** Digest of the platform's rules for objects of a package; undefined if it has no such rules. */
 export const digestOfRules = (
-  { objectRules = [] }: Pick<BundleConfig, 'objectRules'>,
-  { rules }: BundleConfig['assignments'][number],
-): Digest | undefined =>
-  rules?.objects &&
-  digestOf(canonicalBytes(rules.objects.map((index) => (objectRules[index] ?? {}) as Json)));
+  config: Pick<BundleConfig, 'objectRules'>,
+  assignment: BundleAssignment,
+): Digest | undefined => {
+  const rules = objectRulesOf(config, assignment);
+  return rules && digestOf(canonicalBytes(rules));
+};
 
 const takenOf = (inputs: readonly ResolvedInput[], writeOnly: ReadonlySet<string>): TakenValues => {
   const values = Object.fromEntries(inputs.map(({ input, value }) => [input, value]));

@@ -21,7 +21,7 @@ export type PackageRef = {
   readonly siteValues: Digest;
   /** Digest of the fields that take site values; the bundle's config names them, not the package. */
   readonly inputs: Digest;
-  /** Digest of the platform's rules for its objects; absent if there are none. */
+  /** Digest of the platform's rules for its objects; absent for a package without such rules. */
   readonly objectRules?: Digest;
   /** The values that the package takes from the site values document; absent in references of agents that compared the whole document. */
   readonly taken?: TakenValues;

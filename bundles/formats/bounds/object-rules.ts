@@ -1,4 +1,4 @@
-import type { ObjectRule } from '../bundle/config.ts';
+import type { BundleAssignment, BundleConfig, ObjectRule } from '../bundle/config.ts';
 import { allowsName } from './package-bounds.ts';
 
 /** An object as a rule selects it. */
@@ -13,6 +13,12 @@ export type SelectedObject = {
 
 /** The effect of the platform's rules on one object: of several rules that select it, the first with a field counts. */
 export type RuleOfObject = Omit<ObjectRule, 'kinds' | 'names' | 'namespaces'>;
+
+/** The rules that select objects of a package, in their order; undefined if the bundle names none for it. */
+export const objectRulesOf = (
+  { objectRules = [] }: Pick<BundleConfig, 'objectRules'>,
+  { rules }: Pick<BundleAssignment, 'rules'>,
+): readonly ObjectRule[] | undefined => rules?.objects?.flatMap((index) => objectRules[index] ?? []);
 
 export const selectsObject = (
   { kinds, names, namespaces }: Pick<ObjectRule, 'kinds' | 'names' | 'namespaces'>,
