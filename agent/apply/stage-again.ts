@@ -1,4 +1,4 @@
-import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
+import { FleetError, toFleetError } from '#bundles/errors';
 import { nameSome } from '#bundles/name-some';
 import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
@@ -15,10 +15,10 @@ const MAX_AGAIN = 3;
 const MAX_NAMED = 3;
 
 /**
- * Plans an update again whose wait failed, if somebody deleted objects that it had applied. Its results stay, and the new plan follows
- * behind the steps that are done. @param index of the next step
- * @returns the error with which the operation fails; undefined: it goes on
- * @throws FleetError ABORTED
+ * Plans an update again whose wait failed, if somebody deleted objects that it had applied. Its results stay, and the steps of the new plan
+ * follow those that are done. @param index of the next step
+ * @returns the error with which the operation fails; undefined if it was planned again
+ * @throws FleetError ABORTED, API_UNREACHABLE
  */
 export const stageAgain = async (
   work: Work,
@@ -28,7 +28,6 @@ export const stageAgain = async (
   const { agent, operation } = work;
   const results = readResults(agent.state, operation);
   const gone = failed.code === 'CHECK_FAILED' ? await findGone(work, results) : [];
-  if (isFleetError(gone)) return gone;
   if (gone.length === 0) return failed;
   const names = nameSome(gone, MAX_NAMED);
   if (results.filter(({ key }) => key === AGAIN).length === MAX_AGAIN) {
@@ -51,13 +50,13 @@ export const stageAgain = async (
 };
 
 /**
- * Keys of objects that the update applied and that are not there any more. An unreachable cluster is returned as an error, because the
- * operation continues when it answers; of any other error, the failure of the wait says more.
+ * Keys of objects that the update applied and that are not there any more. After any error but API_UNREACHABLE, with which the operation
+ * stays open until the cluster answers, it returns none: the failure of the wait says more. @throws FleetError ABORTED, API_UNREACHABLE
  */
 const findGone = async (
   { agent, target, operation, load }: Work,
   results: readonly StepResult[],
-): Promise<readonly string[] | FleetError> => {
+): Promise<readonly string[]> => {
   const { kind, rollingBack } = operation;
   if (!target.gone || rollingBack || (kind !== 'apply' && kind !== 'restore')) return [];
   try {
@@ -68,6 +67,7 @@ const findGone = async (
     checkAborted(agent.signal);
     checkNewRelease(agent);
     const error = toFleetError(cause);
-    return error.code === 'API_UNREACHABLE' ? error : [];
+    if (error.code === 'API_UNREACHABLE') throw error;
+    return [];
   }
 };
