@@ -44,7 +44,7 @@ describeWith(
       office = await openOffice(folder.path);
       await makeImages('one\n');
       await buildAgentImage(join(media.path, 'agent/fleet-agent.tar'));
-      // What a platform engineer puts onto the stick beside the medium: the manifests, the image, a configuration.
+      // A platform engineer puts these onto the stick beside the medium: the manifests, the image, a configuration.
       await cp(join(REPOSITORY, 'deploy/kubernetes'), join(media.path, 'agent'), { recursive: true });
       await writeFile(join(media.path, 'agent/agent.yaml'), 'interval: 10s\n');
       node = await startNode('agent-in-cluster', {

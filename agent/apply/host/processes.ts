@@ -57,7 +57,10 @@ export const ownUnit = (): string | undefined =>
     ?.split('/')
     .findLast((part) => part.endsWith('.service'));
 
-/** In systemd's own hierarchy, or the only one (cgroups(7)). A container may see one of its machine's systemd, in whose root it is. */
+/**
+ * In systemd's own hierarchy, or the only one (cgroups(7)). In a container, the former may be that of the machine, with the path / alone: it is
+ * skipped.
+ */
 const groupOf = (pid: number): string | undefined => {
   const lines = read(pid, 'cgroup').split('\n');
   const line = lines.find((it) => /:name=systemd:\/./.test(it)) ?? lines.find((it) => it.startsWith('0::'));

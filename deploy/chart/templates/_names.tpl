@@ -2,12 +2,12 @@
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
 {{- end -}}
 
-{{- /* The name of an object of the cluster: of each installation its own. */ -}}
+{{- /* Name of an object without a namespace, different for each installation. */ -}}
 {{- define "fleet-agent.clusterName" -}}
 {{ if eq .Release.Namespace "fleet-agent" }}fleet-agent{{ else }}fleet-agent-{{ .Release.Namespace }}{{ end }}
 {{- end -}}
 
-{{- /* Empty where the cluster has this object by another way than this release: it is shared and stays as it is. Expects [root, apiVersion, kind, name]. */ -}}
+{{- /* Empty if something else than this release made the object of the cluster: it is shared, and stays as it is. Expects [root, apiVersion, kind, name]. */ -}}
 {{- define "fleet-agent.isOurs" -}}
 {{- $root := index . 0 -}}
 {{- $found := lookup (index . 1) (index . 2) "" (index . 3) -}}

@@ -167,7 +167,7 @@ const withoutConfigMark = (item: Item): Item =>
     JSON.stringify(item).replace(/,"annotations":\{"fleet-ferry\/config":"[0-9a-f]+"\}/, ''),
   ) as Item;
 
-/** What outlives its release: by a mark that Helm alone needs. */
+/** Kinds that Helm keeps when it removes a release; they have an annotation for Helm alone. */
 const KEPT: ReadonlySet<string> = new Set([
   'CustomResourceDefinition',
   'PersistentVolumeClaim',

@@ -11,7 +11,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 const REPOSITORY = join(import.meta.dirname, '../../..');
 const ROOT = '9f'.repeat(32);
 
-/** What docs/install.md has people type for a cluster that reaches its hub, with a whole SHA-256. @param begin of the block */
+/** The command of docs/install.md for a cluster that reaches its hub, with a whole SHA-256. @param begin of the block */
 const documented = async (begin = 'sh deploy/kubernetes/install.sh --image'): Promise<string> => {
   const page = await readFile(join(REPOSITORY, 'docs/install.md'), 'utf8');
   const blocks = [...page.matchAll(/```text\n(.*?)```/gs)].map(([, text = '']) => text);

@@ -9,16 +9,13 @@ export type CustomHealth = (
   rule: Rule | undefined,
 ) => ((object: Readonly<Record<string, unknown>>) => Verdict) | undefined;
 
-/** For packages without such rules. */
-export const NO_CUSTOM_HEALTH: CustomHealth = () => undefined;
-
 /**
- * Compiles the expressions of rules. CEL is loaded only for the first of them.
+ * Compiles the expressions of rules. CEL is not loaded if there are none.
  * @throws FleetError FIELD_INVALID for an expression that this version does not know: the scheduler has checked it before the release
  */
 export const openCustomHealth = async (rules: readonly (Rule | undefined)[]): Promise<CustomHealth> => {
   const given = new Set(rules.filter((rule) => rule !== undefined));
-  if (given.size === 0) return NO_CUSTOM_HEALTH;
+  if (given.size === 0) return () => undefined;
   const compileExpression = await loadCel();
   const compile = (text: string | undefined) =>
     text === undefined ? undefined : { text, holds: compileExpression(text) };

@@ -4,8 +4,8 @@ import { removesItself } from '../desired/wanted-object.ts';
 import { readLive } from './read-live.ts';
 
 /**
- * Keys of applied objects of a package that do not exist any more, or are being deleted. An object that is removed when it is complete is
- * none of them. @throws FleetError API_*, ABORTED
+ * Keys of applied objects of a package that do not exist any more, or are being deleted. Hooks and Jobs that are deleted after their end do
+ * not count. @throws FleetError API_*, ABORTED
  */
 export const findGone = async (
   api: KubernetesApi,

@@ -13,7 +13,7 @@ const CHANNEL = { environment: 'prod', clusterType: 'edge' };
 
 export type Signers = { readonly bundle?: SigningKey; readonly release?: SigningKey; readonly of?: string };
 
-/** What an agent hands over of a release with these images, by default signed by the keys of the fleet. */
+/** The evidence that an agent hands over for a release with these images, by default signed by the keys of the fleet. */
 export const signedEvidence = async (
   fleet: SignedFleet,
   blobs: Blobs,
