@@ -5,7 +5,7 @@ const FILE = `# The hub of the plant
 keys: keys   # beside this file
 layout: layout
 
-# Who is told
+# Receivers of alarms
 alarms:
   repeat: 12h
   receivers:
