@@ -115,7 +115,14 @@ const workOf = (agent: Agent, operation: Operation, load: Loader): Work => {
     ranBefore: rollingBack || kind === 'correct' ? true : undefined,
     onlyRemovals: kind === 'prune' ? true : undefined,
   });
-  return { agent, target: targetOf(agent, operation), operation, goal, load: () => load(goal, how) };
+  return {
+    agent,
+    target: targetOf(agent, operation),
+    operation,
+    goal,
+    load: () => load(goal, how),
+    loadTried: () => load(to, {}),
+  };
 };
 
 const targetOf = (agent: Agent, { to, from, assignment }: Operation): Target => {

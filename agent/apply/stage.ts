@@ -14,6 +14,7 @@ import type { State } from '../store/state.ts';
 import { fail } from './fail.ts';
 import { checkBounds } from './check-bounds.ts';
 import { readMoves } from './read-moves.ts';
+import { runFailureHooks } from './run-failure-hooks.ts';
 import { removalsToConfirm } from './removals-to-confirm.ts';
 import type { DesiredPackage, OwnedObject, Plan } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -25,8 +26,10 @@ import { saveFailure } from '../store/applied/failures.ts';
  * happens before the first write, so that a crash leaves no file without an owner. An operation that is planned again (stageAgain) keeps
  * the steps that it has done.
  */
-export const stage = async (work: Work): Promise<void> => {
-  const { agent, operation } = work;
+export const stage = async (given: Work): Promise<void> => {
+  const { agent } = given;
+  const operation = await runFailureHooks(given);
+  const work = { ...given, operation };
   let staged: Staged;
   try {
     staged = await planFor(work);

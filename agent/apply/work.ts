@@ -12,6 +12,8 @@ export type Work = {
   readonly goal: PackageRef | undefined;
   /** Loads and verifies the goal from the store. @throws FleetError as loadPackage */
   readonly load: () => Promise<DesiredPackage | undefined>;
+  /** Loads the package that the operation began to apply. @throws FleetError as loadPackage */
+  readonly loadTried: () => Promise<DesiredPackage | undefined>;
   /** Keys of objects that what runs of another package names -> that package, which does not run as desired yet. */
   readonly neededBy?: ReadonlyMap<string, string>;
 };

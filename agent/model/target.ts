@@ -36,7 +36,7 @@ export type DesiredPackage = {
   readonly tenant?: Tenant;
   /** The opened secrets of the package; absent if it has none. */
   readonly secrets?: PackageSecrets;
-  /** True for a correction and for the way back after a failure: the target ran this package, and does as much of it as it can. */
+  /** True for a correction, a look at health and the way back after a failure: the target ran this package, and does as much of it as it can. */
   readonly ranBefore?: true;
   /** True to plan nothing but the removal of objects that the package no longer has. */
   readonly onlyRemovals?: true;
@@ -218,6 +218,17 @@ export type Target = {
     applied: readonly string[],
     signal: AbortSignal,
   ) => Promise<readonly string[]>;
+  /**
+   * Runs the hooks that a package has for its failure, before the way back. A call with the same `attempt` continues with those of an
+   * earlier one. Absent: the target has none. @throws FleetError ABORTED, API_UNREACHABLE, or that of reading the package
+   */
+  readonly afterFailure?: (
+    failed: DesiredPackage,
+    attempt: string,
+    signal: AbortSignal,
+  ) => Promise<readonly StepResult[]>;
+  /** Deletes the hooks of a failed package that have ended and should go then. Returns those that stay. Idempotent. @throws FleetError as `afterFailure` */
+  readonly endFailure?: (failed: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
   /**
    * Whether a look leaves open that a package is well: `observe` has just seen an object that is not, or there are checks that it does not
    * make. Asks nothing. Absent: `observe` sees everything.

@@ -3,7 +3,7 @@ import { formatTime } from '#bundles/time';
 import type { RunExclusively } from '../acquire/pull-release.ts';
 import type { Agent } from '../store/agent.ts';
 import { loadPackage } from '../apply/load-package.ts';
-import type { CheckResult } from '../model/target.ts';
+import type { CheckResult, DesiredPackage } from '../model/target.ts';
 import { unknownHealth } from '../model/unknown-health.ts';
 import { record } from '../store/journal/boundary.ts';
 import { lastChange } from '../store/journal/operations.ts';
@@ -41,7 +41,8 @@ export const judgeHealth = async (
     lastChange(state, assignment) === change;
   let checks: readonly CheckResult[] | undefined;
   try {
-    const desired = await loadPackage(state, agent.identity.agent, current, signal);
+    const loaded = await loadPackage(state, agent.identity.agent, current, signal);
+    const desired: DesiredPackage = { ...loaded, ranBefore: true };
     // A look only asks whether the checks of a healthy package still pass, and one that passes changes nothing.
     if (isWell(state, assignment) && (await target.passesChecks?.(desired, signal))) return false;
     checks = await target.settle(desired, signal);

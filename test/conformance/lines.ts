@@ -209,15 +209,17 @@ export const LINES: readonly Line[] = [
   },
   {
     id: 'O4',
-    what: 'Hooks before and after run once with each version',
+    what: 'Hooks before and after run once with each version, hooks of a failure once with each try; delete policies',
     tests: [
       [TARGET, 'runs hooks before and after, once with each version of the package'],
       [
         TARGET,
         'deletes a complete hook whose author wants that, and runs it again with the next version only',
       ],
+      [TARGET, 'run before the way back, once for each try, and not without a failure'],
+      [TARGET, 'run once, although the agent is killed while they run'],
+      [TARGET, 'and failed are deleted when the failure is recorded, if their author wants that'],
     ],
-    miss: 'No hook after a failure; a failed hook is deleted by its next run or a rollback, not at once',
   },
   {
     id: 'O5',

@@ -7,6 +7,7 @@ import { checkReach, inRealScope } from './desired/check-reach.ts';
 import { resolveWanted } from './desired/resolve-wanted.ts';
 import { examineKubernetes } from './examine/examine-kubernetes.ts';
 import { deleteHooks } from './execute/delete-hooks.ts';
+import { executeFailureHooks } from './execute/execute-failure-hooks.ts';
 import { executeStep } from './execute/execute-step.ts';
 import { currentAsApplied, versionsAsApplied } from './health/settle/current-as-applied.ts';
 import { settleKubernetes } from './health/settle-kubernetes.ts';
@@ -24,6 +25,7 @@ import { openPlan, planKubernetes } from './plan/plan-kubernetes.ts';
 import { accountsOf, throughAccounts } from './through-accounts.ts';
 import { watchOwned } from './watch/watch-owned.ts';
 import { type Manifest, readManifests } from './desired/read-wanted.ts';
+import { isFailureHook, isHook } from './desired/wanted-object.ts';
 import { allCurrent } from './health/all-current.ts';
 
 export type { KubernetesTargetOptions } from './kubernetes-options.ts';
@@ -83,15 +85,32 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     settle: async (desired, signal) => {
       const open = await apiFor(desired, []);
       const { objects } = await resolveWanted(open, options.fleet, desired, signal);
-      const waited = objects.filter(({ policy }) => policy.apply !== 'ignore');
+      const managed = objects.filter(({ policy }) => policy.apply !== 'ignore');
+      const waited = managed.filter(
+        (object) => !isFailureHook(object) && !(desired.ranBefore && isHook(object)),
+      );
       const current = currentAsApplied(desired);
       const changed = versionsAsApplied(desired);
       const checks = await settleKubernetes(open, waited, options.healthTimeoutMs, signal, {
         current,
         changed,
       });
-      await deleteHooks(open, waited, { fleet: options.fleet, assignment: desired.assignment }, signal);
-      return checks;
+      const owner = { fleet: options.fleet, assignment: desired.assignment };
+      return [...checks, ...(await deleteHooks(open, managed, { owner, ends: ['succeeded'] }, signal))];
+    },
+    afterFailure: async (desired, attempt, signal) => {
+      if (!readManifests(desired).some(isFailureHook)) return [];
+      const open = await apiFor(desired, []);
+      const wanted = await resolveWanted(open, options.fleet, desired, signal);
+      const owner = { fleet: options.fleet, assignment: desired.assignment };
+      return executeFailureHooks(options, open, { desired, wanted, owner, attempt }, signal);
+    },
+    endFailure: async (desired, signal) => {
+      if (!readManifests(desired).some(({ policy }) => policy.order.deletedAfter.size > 0)) return [];
+      const open = await apiFor(desired, []);
+      const { objects } = await resolveWanted(open, options.fleet, desired, signal);
+      const owner = { fleet: options.fleet, assignment: desired.assignment };
+      return deleteHooks(open, objects, { owner, ends: ['succeeded', 'failed'] }, signal);
     },
     gone: async (desired, applied, signal) => {
       const open = await apiFor(desired, []);

@@ -44,6 +44,7 @@ import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
 import { leaseOnCluster } from './kubernetes-target/lease.ts';
 import { refusalsOnCluster } from './kubernetes-target/refusals.ts';
 import { secretsOnCluster } from './kubernetes-target/secrets.ts';
+import { failureHooksOnCluster } from './kubernetes-target/failure-hooks.ts';
 import { orderOnCluster } from './kubernetes-target/order.ts';
 import { stepsOnCluster } from './kubernetes-target/steps.ts';
 
@@ -1057,6 +1058,7 @@ spec:
   incidentsOnCluster(() => cluster);
   stepsOnCluster(() => cluster);
   orderOnCluster(() => cluster);
+  failureHooksOnCluster(() => cluster);
   deletedMeanwhileOnCluster(() => cluster);
   refusalsOnCluster(() => cluster);
   clusterInTrouble(() => cluster);

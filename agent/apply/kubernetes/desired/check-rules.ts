@@ -10,14 +10,14 @@ const RULES: Readonly<Record<string, readonly string[] | RegExp>> = {
   [ADOPT]: ADOPTS,
   [CONFLICTS]: ['force', 'report'],
   [DRIFT]: ['correct', 'report', 'ignore'],
-  [HOOK]: ['before', 'after'],
-  [HOOK_DELETE]: /^(?:before|succeeded)(?:,\s*(?:before|succeeded))*$/,
+  [HOOK]: ['before', 'after', 'failed'],
+  [HOOK_DELETE]: /^(?:before|succeeded|failed)(?:,\s*(?:before|succeeded|failed))*$/,
   [IGNORE]: /^\/[^,]+(?:,\s*\/[^,]+)*$/,
   [TIMEOUT]: TIMEOUT_FORM,
 };
 
 const FORMS: Readonly<Record<string, string>> = {
-  [HOOK_DELETE]: 'Write before (the default), or succeeded',
+  [HOOK_DELETE]: 'Write before (the default), succeeded, failed, or several with commas between them',
   [IGNORE]: 'Write JSON pointers with commas between them: /spec/replicas,/data/key',
   [TIMEOUT]: 'Write a number and s, m or h: 20m',
 };

@@ -7,14 +7,16 @@ export type ObjectOrder = {
   readonly wave: string;
   /** Objects that have to be healthy first, each as `group/namespaces/NAMESPACE/Kind/NAME` or `group/Kind/NAME`. */
   readonly dependsOn: readonly string[];
-  /** True for a Job or Pod that runs once with each version of the package. */
+  /** True for a Job or Pod that runs once with each version of the package, or after each failure. */
   readonly isHook: boolean;
-  /** True for a hook whose object the agent deletes once it is complete. */
-  readonly isDeletedAfter: boolean;
+  /** After which ends of a hook the agent deletes its object. */
+  readonly deletedAfter: ReadonlySet<HookEnd>;
 };
 
-/** Hooks before, all other objects, hooks after; in their order. */
-export const PHASES = ['before', 'main', 'after'] as const;
+export type HookEnd = 'succeeded' | 'failed';
+
+/** Hooks before, all other objects, hooks after, in their order; objects of the last phase are applied only after a failure. */
+export const PHASES = ['before', 'main', 'after', 'failed'] as const;
 type Phase = (typeof PHASES)[number];
 
 type Annotations = Readonly<Record<string, unknown>>;
@@ -30,10 +32,12 @@ const DEPENDS_ON = ['fleet-ferry/depends-on', 'config.kubernetes.io/depends-on']
 const HOOKS: readonly (readonly [annotation: string, word: RegExp, phase: Phase])[] = [
   [HOOK, /^before$/, 'before'],
   [HOOK, /^after$/, 'after'],
+  [HOOK, /^failed$/, 'failed'],
   ['helm.sh/hook', /^pre-(install|upgrade)$/, 'before'],
   ['helm.sh/hook', /^post-(install|upgrade)$/, 'after'],
   ['argocd.argoproj.io/hook', /^presync$/, 'before'],
   ['argocd.argoproj.io/hook', /^postsync$/, 'after'],
+  ['argocd.argoproj.io/hook', /^syncfail$/, 'failed'],
 ];
 
 /** Our annotations take precedence over those of other tools. */
@@ -49,14 +53,14 @@ export const orderOf = (annotations: Annotations): ObjectOrder => {
     phase,
     wave: asText(wave).trim(),
     dependsOn: listIn(asText(needed)),
-    isHook: phase !== 'main' && own !== undefined,
-    isDeletedAfter: isDeletedAfter(annotations),
+    isHook: phase === 'failed' || (phase !== 'main' && own !== undefined),
+    deletedAfter: deletedAfter(annotations),
   };
 };
 
 /** 'hook-succeeded' of Helm and 'HookSucceeded' of Argo CD mean the same. */
-const isDeletedAfter = (annotations: Annotations): boolean =>
-  isWord(
-    DELETES.map((key) => annotations[key]).find((value) => value !== undefined),
-    /^(?:hook-?)?succeeded$/,
-  );
+const deletedAfter = (annotations: Annotations): ReadonlySet<HookEnd> => {
+  const policy = DELETES.map((key) => annotations[key]).find((value) => value !== undefined);
+  const ends = ['succeeded', 'failed'] as const;
+  return new Set(ends.filter((end) => isWord(policy, new RegExp(`^(?:hook-?)?${end}$`))));
+};

@@ -66,7 +66,14 @@ export type ObjectPolicy = {
 export const isHook = ({ group, kind, policy }: WantedObject): boolean =>
   policy.order.isHook && (`${group}/${kind}` === 'batch/Job' || `${group}/${kind}` === '/Pod');
 
-/** True for a hook, and for a Job that the server deletes after its end (ttlSecondsAfterFinished). It must not run again because it is gone. */
+/** True for an object that is applied only after its package failed. */
+export const isFailureHook = ({ policy }: Pick<WantedObject, 'policy'>): boolean =>
+  policy.order.phase === 'failed';
+
+/**
+ * True for a hook, and for a Job that the server deletes after its end (ttlSecondsAfterFinished). That it does not exist is no difference,
+ * and it must not run again for that.
+ */
 export const removesItself = (wanted: WantedObject): boolean => {
   const { group, kind, object } = wanted;
   const { spec } = object;
@@ -75,5 +82,5 @@ export const removesItself = (wanted: WantedObject): boolean => {
     kind === 'Job' &&
     isRecord(spec) &&
     typeof spec['ttlSecondsAfterFinished'] === 'number';
-  return isDeleted || isHook(wanted);
+  return isDeleted || isHook(wanted) || isFailureHook(wanted);
 };

@@ -28,7 +28,8 @@ export const executeAwait = async (
 ): Promise<StepResult> => {
   const noted = { current: currentAsApplied(desired), changed: versionsAsApplied(desired) };
   const checks = await settleKubernetes(api, objects, timeoutMs, signal, noted);
-  await deleteHooks(api, objects, owner, signal);
+  // What stays is named by the last wait of the package, which looks at all hooks.
+  await deleteHooks(api, objects, { owner, ends: ['succeeded'] }, signal);
   const failed = checks.filter(({ outcome }) => outcome === 'failed');
   if (failed.length === 0) return { key: step.key, outcome: 'unchanged', reason: step.reason };
   throw new FleetError(

@@ -20,7 +20,7 @@ export const allCurrent = async (
   const context = { now: clock.now(), loadBalancer, lateBinding: new Set<string>() };
   const judged = [...objects]
     .map((live) => ({ live, policy: policyOf(live.metadata.annotations ?? {}, ruleOf(rules, refTo(live))) }))
-    .filter(({ policy: { apply, wait } }) => wait && apply !== 'ignore')
+    .filter(({ policy: { apply, order, wait } }) => wait && apply !== 'ignore' && !order.isHook)
     .filter(
       ({ live: { apiVersion, kind }, policy }) =>
         policy.health !== undefined || hasStatus({ group: groupOf(apiVersion), kind }),

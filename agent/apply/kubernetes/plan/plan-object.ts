@@ -4,7 +4,7 @@ import type { ApplyOptions, LiveObject } from '../api/kubernetes-api.ts';
 import { isInvalid, refusedFields } from '../api/refusal.ts';
 import { isOwner, ownerOf } from '../desired/marks.ts';
 import { isDefinition } from '../desired/resolve-wanted.ts';
-import { isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
+import { isFailureHook, isHook, removesItself, type WantedObject } from '../desired/wanted-object.ts';
 import { isEstablished } from '../health/is-established.ts';
 import { type ApplyDetail, note, toStep } from '../kubernetes-step.ts';
 import { type FleetError, isFleetError } from '#bundles/errors';
@@ -89,6 +89,7 @@ export const planObject = async (
     if (cured === undefined) throw unread;
     return applied(planning, 'configured', cured);
   }
+  if (isFailureHook(wanted)) return await planFailureHook(planning);
   if (isHook(wanted) && context.ranBefore) return planHookOnWayBack(planning);
   if (!live || live.metadata.deletionTimestamp !== undefined) return await planAbsent(planning);
   return await planPresent(planning, live);
@@ -148,6 +149,16 @@ const planHookOnWayBack = (planning: Planning): ObjectPlan => {
     ? seen(context, wanted, live)
     : defined({ of: context.packageId, wanted: wanted.hash, hash: own?.hash, secret: own?.secret });
   return done(planning, note(wanted.key, 'unchanged', reason, groupOf(planning)), ran);
+};
+
+/** Owned from the start, so that the package's removal finds it, and applied only after a failure (execute-failure-hooks.ts). */
+const planFailureHook = async (planning: Planning): Promise<ObjectPlan> => {
+  const { context, wanted, own, live, later } = planning;
+  const isTried = live !== undefined || later !== undefined || own?.wanted === wanted.hash;
+  if (!isTried) await context.api.apply(wanted.object, asTrial(wanted), context.signal);
+  const said = note(wanted.key, 'unchanged', 'it runs only if the package fails', groupOf(planning));
+  const known = live ? seen(context, wanted, live) : { of: context.packageId, wanted: wanted.hash };
+  return done(planning, said, known);
 };
 
 /** A hook that ran with this version of the package does not run again, whatever has become of its object. */

@@ -19,7 +19,7 @@ import type { OwnCluster } from '../../../harness/kubernetes/cluster.ts';
 
 type Annotations = Readonly<Record<string, string>>;
 
-const map = (name: string, annotations: Annotations = {}, text = 'x'): string =>
+export const map = (name: string, annotations: Annotations = {}, text = 'x'): string =>
   `${JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default', annotations }, data: { text } })}\n---\n`;
 
 const workload = (name: string, annotations: Annotations, where = {}): string =>
@@ -37,13 +37,20 @@ const workload = (name: string, annotations: Annotations, where = {}): string =>
     },
   })}\n---\n`;
 
-const hook = (name: string, annotations: Annotations, arg = 'x'): string =>
+export const hook = (name: string, annotations: Annotations, arg = 'x', more: object = {}): string =>
   `${JSON.stringify({
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: { name, namespace: 'default', annotations },
     spec: {
-      template: { spec: { restartPolicy: 'Never', containers: [{ name: 'a', image: 'a', args: [arg] }] } },
+      ...more,
+      template: {
+        spec: {
+          restartPolicy: 'Never',
+          ...('activeDeadlineSeconds' in more && { nodeSelector: { no: 'where' } }),
+          containers: [{ name: 'a', image: 'a', args: [arg] }],
+        },
+      },
     },
   })}\n---\n`;
 
@@ -215,9 +222,9 @@ export const orderOnCluster = (cluster: () => OwnCluster): void => {
 
     it.concurrent('refuses a delete policy of a hook that it does not know', async ({ expect }) => {
       await using site = await createSite(target());
-      const never = hook('never', { 'fleet-ferry/hook': 'before', 'fleet-ferry/hook-delete': 'failed' });
+      const never = hook('never', { 'fleet-ferry/hook': 'before', 'fleet-ferry/hook-delete': 'never' });
       expect(await site.release([pack('never-hook', never)])).toMatchObject([
-        { code: 'OBJECT_INVALID', message: expect.stringContaining('fleet-ferry/hook-delete: "failed"') },
+        { code: 'OBJECT_INVALID', message: expect.stringContaining('fleet-ferry/hook-delete: "never"') },
       ]);
     });
   });

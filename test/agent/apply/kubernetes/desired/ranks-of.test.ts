@@ -36,10 +36,11 @@ describe('the ranks of objects', () => {
         ['ConfigMap', 'needing', needs('middle')],
         ['ConfigMap', 'last', needs('needing', 'middle')],
         ['Job', 'before', { 'fleet-ferry/hook': 'before', 'fleet-ferry/wave': '99' }],
+        ['Job', 'failed', { 'fleet-ferry/hook': 'failed', 'fleet-ferry/wave': '-99' }],
         ['Job', 'after', { 'fleet-ferry/hook': 'after' }],
         ['Namespace', 'ns'],
       ),
-    ).toEqual({ ns: 0, before: 1, early: 2, middle: 3, needing: 4, last: 5, late: 6, after: 7 });
+    ).toEqual({ ns: 0, before: 1, early: 2, middle: 3, needing: 4, last: 5, late: 6, after: 7, failed: 8 });
   });
 
   it.each([
@@ -47,6 +48,7 @@ describe('the ranks of objects', () => {
     [{ 'argocd.argoproj.io/sync-wave': '2', 'fleet-ferry/wave': '0' }, 0],
     [{ 'argocd.argoproj.io/hook': 'PreSync' }, -1],
     [{ 'argocd.argoproj.io/hook': 'PostSync' }, 2],
+    [{ 'argocd.argoproj.io/hook': 'SyncFail' }, 2],
     [{ 'helm.sh/hook': 'pre-delete, post-install', 'helm.sh/hook-weight': '-3' }, 2],
     [{ 'helm.sh/hook': 'pre-install,pre-upgrade', 'helm.sh/hook-weight': '5' }, -1],
     [{ 'helm.sh/hook': 'test' }, 0],

@@ -150,7 +150,8 @@ describe('the objects of a package', () => {
   it.each([
     ['fleet-ferry/adopt: allways', 'Did you mean always?'],
     ['fleet-ferry/drift: correkt', 'correct, report, ignore'],
-    ['fleet-ferry/hook: pre', 'before, after'],
+    ['fleet-ferry/hook: pre', 'before, after, failed'],
+    ['fleet-ferry/hook-delete: always', 'before (the default), succeeded, failed'],
     ['fleet-ferry/ignore: spec.replicas', 'JSON pointers'],
     ['fleet-ferry/timeout: soon', '20m'],
   ])('are refused with %s, with what is meant', (annotation, hint) => {
@@ -172,7 +173,7 @@ describe('the objects of a package', () => {
       drift: 'correct',
       conflicts: 'force',
       ignore: { pointers: [], managers: [] },
-      order: { phase: 'main', wave: '0', dependsOn: [], isHook: false, isDeletedAfter: false },
+      order: { phase: 'main', wave: '0', dependsOn: [], isHook: false, deletedAfter: new Set() },
     });
     expect(
       policy(
