@@ -18,6 +18,7 @@ import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
 import { createLocalAnswerer } from './answer-local-edits.ts';
 import { createLayerComposer, type LayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
+import { limitDutyCycle } from './limit-duty-cycle.ts';
 import { createMirror } from './mirror-sites.ts';
 import { channelPublisher } from './publish-channels.ts';
 import { sitePublisher } from './publish-sites.ts';
@@ -38,6 +39,8 @@ export type DutyOptions = {
 /** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */
 const KEEP_MS = 300_000;
 const MIRROR_MS = 30_000;
+/** Each round writes the index of the layout, which names every site: a pause lets sites that enrol one after another share it. */
+const MIRROR_CYCLE = { share: 0.1, maxPauseMs: MIRROR_MS };
 const COMPOSE_MS = 15_000;
 const VERSIONS_MS = 30_000;
 const RETENTION_MS = DAY_MS / 4;
@@ -195,7 +198,8 @@ const mirrorSites =
   ({ configuration, hub, clock, log, metrics, env }: DutyOptions): Duty =>
   async ({ confirm }) => {
     const publish = sitePublisher(configuration, clock, env, confirm);
-    const mirror = repeat(createMirror({ hub, publish, clock, log, metrics }), MIRROR_MS);
+    const round = createMirror({ hub, publish, clock, log, metrics });
+    const mirror = repeat(limitDutyCycle(round, MIRROR_CYCLE), MIRROR_MS);
     return {
       wake: (what) => {
         if (what === 'sites') mirror.wake();

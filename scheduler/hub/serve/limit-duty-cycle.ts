@@ -1,11 +1,18 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Lets `round` take at most this part of the time: at thousands of sites a report comes with every second. */
+export type DutyCycle = {
+  /** Part of the time that rounds take at most. */
+  readonly share: number;
+  /** The longest pause. On a busy machine a round takes many times longer, and what it looks for must not wait as many times longer. */
+  readonly maxPauseMs: number;
+};
+
+/** Pauses after each round: at thousands of sites a report comes with every second. */
 export const limitDutyCycle =
-  (round: (signal: AbortSignal) => Promise<void>, share: number) =>
+  (round: (signal: AbortSignal) => Promise<unknown>, { share, maxPauseMs }: DutyCycle) =>
   async (signal: AbortSignal): Promise<void> => {
     const started = performance.now();
     await round(signal);
-    const pauseMs = (performance.now() - started) / share;
+    const pauseMs = Math.min((performance.now() - started) / share, maxPauseMs);
     await setTimeout(pauseMs, undefined, { signal }).catch(() => {});
   };

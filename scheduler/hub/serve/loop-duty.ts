@@ -24,8 +24,7 @@ export type LoopOptions = {
 
 /** Between two looks at the gates without news. Reports that another process imports are found then. */
 const JUDGE_MS = 30_000;
-/** Judging takes at most this part of the time: at thousands of sites a report comes with every second. */
-const JUDGE_SHARE = 0.1;
+const JUDGE_CYCLE = { share: 0.1, maxPauseMs: JUDGE_MS };
 
 /**
  * The loop that builds and publishes when a repository changes, and the one that judges the links of the chain. Needs a platform.
@@ -65,7 +64,7 @@ export const loopDuty =
       openChanges: openChanges(configuration, places),
       onPromoted: () => watch.wake(),
     });
-    const judging = repeat(limitDutyCycle(judge.round, JUDGE_SHARE), JUDGE_MS);
+    const judging = repeat(limitDutyCycle(judge.round, JUDGE_CYCLE), JUDGE_MS);
     const { commitStatuses } = configuration;
     const statuses =
       commitStatuses &&
@@ -79,7 +78,7 @@ export const loopDuty =
         random: Math.random,
       });
     // Beside the judgement: a forge that does not answer holds no promotion up.
-    const statusLoop = statuses && repeat(limitDutyCycle(statuses.round, JUDGE_SHARE), JUDGE_MS);
+    const statusLoop = statuses && repeat(limitDutyCycle(statuses.round, JUDGE_CYCLE), JUDGE_MS);
     const watch = watchPlatform(
       {
         configuration,

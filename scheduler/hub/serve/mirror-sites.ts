@@ -49,17 +49,23 @@ export const createMirror = (options: MirrorOptions) => {
     for (const [name, failure] of await publishAll(laidOut, options, signal)) failures.set(name, failure);
     if (signal.aborted) return due.length;
     for (const { name, version } of due) {
-      const failure = failures.get(name);
-      metrics.published.inc({ result: failure ? 'failed' : 'done' });
-      if (failure) {
-        log.warn({ site: name, version, ...faultFields(failure) }, 'site not published yet');
-      } else {
-        done.set(name, version);
-        log.info({ site: name, version }, 'site published');
-      }
+      metrics.published.inc({ result: failures.has(name) ? 'failed' : 'done' });
+      if (failures.has(name)) continue;
+      done.set(name, version);
+      log.info({ site: name, version }, 'site published');
     }
+    logFailures(failures, log);
     return failures.size;
   };
+};
+
+/** One line for all sites with the same error: while a build holds the layout, that is every site. */
+const logFailures = (failures: ReadonlyMap<string, FleetError>, log: Logger): void => {
+  for (const [failure, of] of Map.groupBy(failures, ([, failure]) => failure)) {
+    const [[site] = []] = of;
+    const which = of.length === 1 ? { site } : { sites: of.length };
+    log.warn({ ...which, ...faultFields(failure) }, 'sites not published yet');
+  }
 };
 
 /** Sites that are laid out under one lock, with one write of the index: others who need the layout come in between. */

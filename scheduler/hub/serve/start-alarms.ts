@@ -35,8 +35,7 @@ export type AlarmOptions = {
 
 /** Between two looks at the facts without news, and between two tries of a receiver. */
 const LOOK_MS = 30_000;
-/** Part of the time that looking takes at most. */
-const SHARE = 0.02;
+const CYCLE = { share: 0.02, maxPauseMs: LOOK_MS / 2 };
 
 /**
  * Derives the alarms of the fleet, keeps them in the database and sends them to the receivers. Only one replica runs it, the one that leads.
@@ -69,7 +68,7 @@ export const startAlarms = (options: AlarmOptions): RunningDuty => {
   const looking = repeat(
     limitDutyCycle(async (signal) => {
       if (await look(signal)) for (const sender of senders) sender.wake();
-    }, SHARE),
+    }, CYCLE),
     LOOK_MS,
   );
   return {

@@ -2,6 +2,7 @@ import { FleetError } from '#bundles/errors';
 import type { ReportAnswer, ReportHandover } from '#bundles/formats/events/hub-api';
 import { parseStrictJson } from '#bundles/json/strict-json';
 import { parseDocument } from '#bundles/json/validate';
+import type { ReportClaim } from '#bundles/trust/reports/report';
 import { acknowledgeAll } from '../../ingest/reports/acknowledge.ts';
 import { type Arrival, type Ingested, ingestReports } from '../../ingest/reports/ingest-report.ts';
 import { judgeClaim, judgeEvents } from '../../ingest/reports/judge-report.ts';
@@ -56,10 +57,9 @@ export const takeReport = async (
   { hub, clock, store }: Taking,
 ): Promise<TakenReport> => {
   const handover = parseDocument('hub-report', body, WHAT);
-  checkSender(handover, agent);
   const statement = Buffer.from(JSON.stringify(handover.statement));
   // The signature first: a thief's events are not copied.
-  const claim = judgeClaim(statement, agent, WHAT);
+  const claim = judgeOwn(handover, statement, agent);
   const report = { statement, events: Buffer.from(handover.events), claim };
   const judged = judgeEvents(report, agent, hub.keys.root.fleet, WHAT);
   const { ingested, receipt } = await store({
@@ -73,21 +73,33 @@ export const takeReport = async (
   };
 };
 
-/**
- * Rejects another agent's report with a clear error, before its signature would fail. The payload is not verified yet;
- * judgeReport checks the agent again. @throws FleetError WRONG_SITE
- */
-const checkSender = ({ statement }: ReportHandover, agent: AgentRow): void => {
-  const { dsseEnvelope } = statement as { dsseEnvelope?: { payload?: unknown } };
-  const payload = dsseEnvelope?.payload;
-  if (typeof payload !== 'string') return;
-  const said = parseStrictJson(Buffer.from(payload, 'base64'), { maxBytes: MAX_PAYLOAD_BYTES }, WHAT) as {
-    predicate?: { agent?: unknown };
-  } | null;
-  const from = said?.predicate?.agent;
-  if (typeof from !== 'string' || from === agent.id) return;
+/** A report of another agent gets a clear error, where its signature would fail. @throws FleetError WRONG_SITE; as judgeClaim */
+const judgeOwn = (handover: ReportHandover, statement: Uint8Array, agent: AgentRow): ReportClaim => {
+  try {
+    const claim = judgeClaim(statement, agent, WHAT);
+    checkSender(claim.predicate.agent, agent);
+    return claim;
+  } catch (error) {
+    checkSender(unverifiedSender(handover), agent);
+    throw error;
+  }
+};
+
+const checkSender = (from: string | undefined, agent: AgentRow): void => {
+  if (from === undefined || from === agent.id) return;
   throw new FleetError(
     'WRONG_SITE',
     `the report is from ${JSON.stringify(from.slice(0, 160))}, the certificate is of ${agent.id}`,
   );
+};
+
+const unverifiedSender = ({ statement }: ReportHandover): string | undefined => {
+  const { dsseEnvelope } = statement as { dsseEnvelope?: { payload?: unknown } };
+  const payload = dsseEnvelope?.payload;
+  if (typeof payload !== 'string') return undefined;
+  const said = parseStrictJson(Buffer.from(payload, 'base64'), { maxBytes: MAX_PAYLOAD_BYTES }, WHAT) as {
+    predicate?: { agent?: unknown };
+  } | null;
+  const from = said?.predicate?.agent;
+  return typeof from === 'string' ? from : undefined;
 };

@@ -1,4 +1,5 @@
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
+import { type FleetError, isFleetError } from '#bundles/errors';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import { type NotedChange, noteChange } from '../../changes/note-change.ts';
@@ -56,6 +57,12 @@ export const enrollSites = (
   store.transact(async (tx) => {
     const enrolled: EnrolledSite[] = [];
     for (const [site, requests] of sites) {
+      // Before anything is changed: the transaction is shared by many sites.
+      const older = await refusalOf(tx, site, signer);
+      if (older) {
+        refused.push(...requests.map(({ path }) => ({ path, error: older })));
+        continue;
+      }
       const enrolments: Enrolment[] = [];
       for (const request of requests) {
         const one = await orRefuse(refused, request.path, () =>
@@ -68,6 +75,22 @@ export const enrollSites = (
     }
     return enrolled;
   });
+
+/** @returns ROLLBACK if the layout has a newer statement of the site than the database */
+const refusalOf = async (tx: Tx, site: string, signer: SiteSigner): Promise<FleetError | undefined> => {
+  const known = await tx
+    .selectFrom('site')
+    .select(['name', 'version', 'statement'])
+    .where('name', '=', site)
+    .executeTakeFirst();
+  try {
+    await signer.checkOwn(known ?? { name: site, version: 0 }, 0);
+    return undefined;
+  } catch (error) {
+    if (isFleetError(error, 'ROLLBACK')) return error;
+    throw error;
+  }
+};
 
 /** By the terms of its token, if it proves one. */
 const enrollRequest = async (

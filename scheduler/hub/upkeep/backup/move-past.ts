@@ -9,9 +9,11 @@ import { AUDIT_REFERENCE } from '../../../load/releases/references.ts';
 import { ANY_CHANNEL, raiseNumberFloors } from '../../../release/write/number-floors.ts';
 import { forgetHead } from '../../changes/remember-head.ts';
 import type { Hub } from '../../hub.ts';
-import { writeSite } from '../../sites/write-site.ts';
+import { abortIfAsked } from '../../refused.ts';
+import { writeSites } from '../../sites/write-site.ts';
 import { siteSigner } from '../../sites/site-signer.ts';
 import { issueSite } from '../../sites/issue-site.ts';
+import { parts } from '../../store/parts.ts';
 import { withLayoutLock } from '../../sites/with-layout-lock.ts';
 import {
   higherNumbers,
@@ -81,19 +83,32 @@ export const moveNumbersPast = async (hub: Hub, options: MovePastOptions): Promi
     await raiseNumberFloors(hub.layout, floors);
     return destination ? await readLogBack(hub.layout, destination, roots, signal) : 0;
   });
-  const signer = await siteSigner(hub);
   const changes = await repeatLogged(hub, savedAt, now);
-  const changed = new Set(changes.agents.map((id) => id.split('/')[0]));
-  for (const { name, version } of await hub.store.db
-    .selectFrom('site')
-    .select(['name', 'version'])
-    .execute()) {
-    const floor = floors.sites[name] ?? 0;
-    if (floor <= version && !changed.has(name)) continue;
-    const site = await hub.store.transact((tx) => issueSite(tx, name, signer, now, undefined, floor));
-    await writeSite(hub, site, { now, command });
-  }
+  await moveSites(hub, floors.sites, changes, options);
   return { floors, entries, implausible, changes };
+};
+
+/** Sites that are moved in one transaction, so that they share a commit. */
+const BATCH = 200;
+
+/** All sites are laid out, also those that an interrupted call has moved. */
+const moveSites = async (
+  hub: Hub,
+  floors: KnownNumbers['sites'],
+  { agents }: RepeatedChanges,
+  { now, command, signal }: MovePastOptions,
+): Promise<void> => {
+  const signer = await siteSigner(hub);
+  const changed = new Set(agents.map((id) => id.split('/')[0]));
+  const sites = await hub.store.db.selectFrom('site').select(['name', 'version']).orderBy('name').execute();
+  const due = sites.filter(({ name, version }) => (floors[name] ?? 0) > version || changed.has(name));
+  for (const part of parts(due, BATCH)) {
+    abortIfAsked(signal);
+    await hub.store.transact(async (tx) => {
+      for (const { name } of part) await issueSite(tx, name, signer, now, undefined, floors[name]);
+    });
+  }
+  await writeSites(hub, sites, { now, command, signal });
 };
 
 const NOTHING: RepeatedChanges = { agents: [], tokens: [], sessions: 0, lost: [] };

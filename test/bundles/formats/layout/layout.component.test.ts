@@ -66,6 +66,27 @@ describe('an OCI layout', () => {
     ]);
   });
 
+  it('is read after many changes as its file has it, and as it was changed by somebody else in between', async () => {
+    await using folder = await temporaryDirectory();
+    let layout = await openOrStartLayout(folder.path);
+    for (let change = 0; change < 20; change++) {
+      layout = await writeLayoutIndex(
+        layout,
+        withReference(
+          layout.manifests,
+          layoutReference(`sites/p${change % 7}`, 'statement'),
+          entry(`${change}`),
+        ),
+      );
+      const read = await openLayout(folder.path);
+      const file = await readFile(join(folder.path, 'index.json'));
+      expect(JSON.parse(file.toString()).manifests).toEqual(read.manifests);
+      expect(file).toEqual(encodeIndex(JSON.parse(file.toString()).manifests));
+    }
+    await writeFile(join(folder.path, 'index.json'), encodeIndex([named('sites/other:statement', 'x')]));
+    expect((await openLayout(folder.path)).manifests).toEqual([named('sites/other:statement', 'x')]);
+  });
+
   it('has one manifest per reference: a new one replaces the old one', () => {
     const before = [named('prod/kiosk:release', 'old'), named('dev/kiosk:release', 'dev')];
     const next = withReference(before, 'prod/kiosk:release', {

@@ -1,4 +1,4 @@
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { expect, test } from 'vitest';
 import { FleetError } from '#bundles/errors';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
@@ -13,12 +13,12 @@ import { NOW, type TestHub, testHub } from '../test-hub.ts';
 const signal = new AbortController().signal;
 const clock = () => NOW;
 
-const mirrorOf = (hub: TestHub, publish?: PublishSites) =>
+const mirrorOf = (hub: TestHub, publish?: PublishSites, log: Logger = pino({ level: 'silent' })) =>
   createMirror({
     hub,
     clock,
     publish,
-    log: pino({ level: 'silent' }),
+    log,
     metrics: createMetrics(hub.store.db, clock),
     lockWaitMs: 1,
   });
@@ -90,4 +90,24 @@ test('a site of which the layout has a newer statement is refused, and the other
   expect(await mirror(signal)).toBe(1);
   expect(published).toEqual(['plant-8']);
   expect(await isLaidOut(hub, 'plant-8')).toBe(true);
+});
+
+test('while a build holds the layout, one warning says how many sites wait, and a site with an error of its own is named', async () => {
+  await using hub = await testHub();
+  for (const site of ['plant-7', 'plant-8', 'plant-9']) await issue(hub, site);
+  const lines: { readonly level: number; readonly code?: string; readonly site?: string; sites?: number }[] =
+    [];
+  const log = pino({ base: null, timestamp: false }, { write: (line) => void lines.push(JSON.parse(line)) });
+  const refused = new Map([['plant-8', new FleetError('REGISTRY_REFUSED', 'not this one')]]);
+  const mirror = mirrorOf(hub, async () => refused, log);
+  {
+    using _ = await lockLayout(hub.layout, 'build', NOW);
+    expect(await mirror(signal)).toBe(3);
+  }
+  expect(lines).toMatchObject([{ code: 'BUSY', sites: 3 }]);
+  lines.length = 0;
+  expect(await mirror(signal)).toBe(1);
+  expect(lines.filter(({ code }) => code !== undefined)).toMatchObject([
+    { code: 'REGISTRY_REFUSED', site: 'plant-8' },
+  ]);
 });

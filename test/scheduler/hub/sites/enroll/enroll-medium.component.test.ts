@@ -56,6 +56,30 @@ const acceptAs = async (hub: TestHub, agent: TestAgent, stick: string, state: ob
 };
 
 describe('enrolling agents from a medium', () => {
+  it('refuses a site of which the layout has a newer statement, keeps its request, and enrols the others', async () => {
+    await using hub = await enrolledHub();
+    const site = await hub.store.db.selectFrom('site').selectAll().executeTakeFirstOrThrow();
+    await enrolled(hub, 'plant-7/press-2');
+    // The database is put back to its copy of before.
+    await hub.store.db.deleteFrom('agent').where('id', '=', 'plant-7/press-2').execute();
+    await hub.store.db.deleteFrom('agent_key').where('agent', '=', 'plant-7/press-2').execute();
+    await hub.store.db.updateTable('site').set(site).where('name', '=', 'plant-7').execute();
+    const stick = await hub.stick('many');
+    for (const id of ['plant-6/press-1', 'plant-7/press-3', 'plant-8/press-1'])
+      await ask(stick, testAgent(id), { channel: HOSTS });
+    const result = await hub.enroll(stick);
+    expect(steps(result)).toEqual([
+      ['plant-6/press-1', 'register'],
+      ['plant-8/press-1', 'register'],
+    ]);
+    expect(codes(result.refused)).toEqual(['ROLLBACK']);
+    expect(result.answered).toEqual({ written: true });
+    expect(await readdir(join(stick, REQUESTS_FOLDER))).toHaveLength(1);
+    expect(await hub.store.db.selectFrom('agent').select('id').orderBy('id').execute()).toEqual(
+      ['plant-6/press-1', 'plant-7/press-1', 'plant-8/press-1'].map((id) => ({ id })),
+    );
+  });
+
   it('refuses a channel without a release when others have one, and accepts the other requests', async () => {
     await using hub = await testHub();
     const stick = await hub.stick();
