@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { parseAllDocuments, stringify } from 'yaml';
-import { isFleetError } from '#bundles/errors';
+import { stringify } from 'yaml';
+import { FleetError, isFleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
 import { findKustomization } from '../../load/sources/kustomization-file.ts';
 import type { ChartContent, FolderContent, Manifest, SourceTree } from '../imported.ts';
@@ -18,6 +18,8 @@ import {
   textsAt,
   valueAt,
 } from '../read/manifests.ts';
+import { readDocuments } from '../read/edit-documents.ts';
+import { MAX_ALIASES } from '../read/parse-text.ts';
 import { mergeValues, parseValues } from '../read/merge-values.ts';
 import { noteFailure, noteNameless, type NoteBook } from '../read/notes.ts';
 import { renderChart } from '../read/render-chart.ts';
@@ -142,7 +144,10 @@ const readPlain = async (
       const file = from.slice(folder.length + 1);
       const target = file.replace(/_patch(\.ya?ml)$/, '$1');
       if (target === file) take(file, from);
-      else patches.push(...patchesOf(tree.files.get(from) ?? Buffer.alloc(0), files.get(target)));
+      else {
+        const patch = { bytes: tree.files.get(from) ?? Buffer.alloc(0), shown: tree.shown(from) };
+        patches.push(...patchesOf(patch, files.get(target)));
+      }
     }
   }
   const made: SourceTree = {
@@ -161,12 +166,20 @@ const readPlain = async (
   );
 };
 
-/** A patch is for the object of its file, whose kind and name it need not repeat. A list is one of JSON operations. */
-const patchesOf = (patch: Buffer, target: Buffer | undefined): readonly Manifest[] => {
-  const text = patch.toString('utf8');
+/**
+ * A patch is for the object of its file, whose kind and name it need not repeat. A list is one of JSON operations.
+ * @throws FleetError CONFIG_INVALID
+ */
+const patchesOf = (
+  { bytes, shown }: { readonly bytes: Buffer; readonly shown: string },
+  target: Buffer | undefined,
+): readonly Manifest[] => {
   const [object] = target ? readManifests('', '', target) : [];
-  const values = parseAllDocuments(text, { logLevel: 'error' }).map((one): unknown => one.toJS());
-  return values.flatMap((value): readonly Manifest[] => {
+  const { documents, mistake } = readDocuments(bytes, shown);
+  if (mistake)
+    throw new FleetError('CONFIG_INVALID', `its YAML has a mistake: ${mistake.message}`, { at: mistake.at });
+  return documents.flatMap((document): readonly Manifest[] => {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
     if (Array.isArray(value))
       return object
         ? [

@@ -1,8 +1,8 @@
-import { isMap, LineCounter, parseAllDocuments } from 'yaml';
+import { isMap, LineCounter } from 'yaml';
 import { isRecord } from '#bundles/is-record';
 import type { Place } from '#bundles/errors';
 import type { Manifest, ObjectAnnotation } from '../imported.ts';
-import { LIKE_HELM, placeOf } from './parse-text.ts';
+import { parseTexts, placeOf } from './parse-text.ts';
 
 /** An object of a file, and where it begins. */
 export type PlacedManifest = { readonly value: Manifest; readonly at: Place; readonly path: string };
@@ -10,12 +10,10 @@ export type PlacedManifest = { readonly value: Manifest; readonly at: Place; rea
 /** The mappings among the documents of a YAML file, lists of objects as their items. A file that is not YAML has none. */
 export const readManifests = (path: string, shown: string, bytes: Buffer): readonly PlacedManifest[] => {
   const lineCounter = new LineCounter();
-  const documents = parseAllDocuments(bytes.toString('utf8'), { ...LIKE_HELM, lineCounter });
-  return (Array.isArray(documents) ? documents : []).flatMap((document) => {
-    const { contents } = document;
-    if (document.errors.length > 0 || !isMap(contents)) return [];
+  return parseTexts(bytes.toString('utf8'), lineCounter).flatMap(({ document: { contents }, value }) => {
+    if (!isMap(contents)) return [];
     const at = placeOf(contents.range?.[0] ?? 0, lineCounter, shown);
-    return itemsOf(document.toJS({ maxAliasCount: 1000 })).map((value) => ({ value, at, path }));
+    return itemsOf(value).map((one) => ({ value: one, at, path }));
   });
 };
 

@@ -1,4 +1,4 @@
-import { LineCounter, parse, YAMLError } from 'yaml';
+import { type Document, LineCounter, parse, parseAllDocuments, YAMLError } from 'yaml';
 import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 
@@ -23,6 +23,27 @@ export const parseText = (text: string | Buffer, at: Place): unknown => {
       at: place,
     });
   }
+};
+
+/** How many values the aliases of one document may repeat, those inside of them included. */
+export const MAX_ALIASES = 1000;
+
+/** A document and its value. */
+export type ReadDocument = { readonly document: Document.Parsed; readonly value: unknown };
+
+/** The documents of a text of the repository. One with a mistake is left out: a tool that builds it says so. */
+export const parseTexts = (text: string, lineCounter = new LineCounter()): readonly ReadDocument[] => {
+  const documents = parseAllDocuments(text, { ...LIKE_HELM, lineCounter });
+  return (Array.isArray(documents) ? documents : []).flatMap((document) => {
+    if (document.errors.length > 0) return [];
+    try {
+      return [{ document, value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown }];
+    } catch (error) {
+      // Of an alias without an anchor, and of too many aliases.
+      if (!(error instanceof ReferenceError)) throw error;
+      return [];
+    }
+  });
 };
 
 export const placeOf = (offset: number, lineCounter: LineCounter, file: string): Place => {

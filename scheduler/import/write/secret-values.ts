@@ -5,6 +5,7 @@ import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
 import { readDocuments, textOf, type YamlMistake } from '../read/edit-documents.ts';
 import { textAt } from '../read/manifests.ts';
+import { MAX_ALIASES } from '../read/parse-text.ts';
 import {
   envFilesOf,
   isOperationOnValues,
@@ -103,11 +104,13 @@ const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
     unused: [],
     changed: false,
     mistake: undefined,
-    plain: (node) => node.toJS(current ?? new Document()) as Manifest,
+    plain: (node) => node.toJS(current ?? new Document(), { maxAliasCount: MAX_ALIASES }) as Manifest,
     lineOf: (node) => text.slice(0, node.range?.[0] ?? 0).split('\n').length,
   };
-  const { documents, mistake } = readDocuments(bytes, cleaning.path);
+  const { documents, mistake, hadRepeatedKeys } = readDocuments(bytes, cleaning.path);
   made.mistake = mistake;
+  // The bytes may have a Secret in the key that does not count.
+  made.changed = hadRepeatedKeys;
   for (const document of documents) {
     const { contents } = document;
     current = document;

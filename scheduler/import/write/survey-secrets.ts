@@ -1,11 +1,10 @@
 import { posix } from 'node:path';
-import { parseAllDocuments } from 'yaml';
 import { pointerTokens } from '#bundles/formats/bounds/site-fields';
 import { isRecord } from '#bundles/is-record';
 import { isKustomization as isKustomizationFile } from '../../load/sources/kustomization-file.ts';
 import type { Manifest } from '../imported.ts';
 import { kindOf, listAt, nameOf, namespaceOf, recordAt, textAt } from '../read/manifests.ts';
-import { LIKE_HELM } from '../read/parse-text.ts';
+import { parseTexts } from '../read/parse-text.ts';
 
 /** Secrets of all files of a target: a Secret and its patches may be in several. */
 export type SecretSurvey = {
@@ -234,14 +233,8 @@ const valuesOf = (patch: unknown): readonly unknown[] => {
   return patch === undefined ? [] : [patch];
 };
 
-const valuesIn = (bytes: Buffer): readonly unknown[] => {
-  const documents = parseAllDocuments(bytes.toString('utf8'), LIKE_HELM);
-  return Array.isArray(documents)
-    ? documents.flatMap((one) =>
-        one.errors.length > 0 ? [] : [one.toJS({ maxAliasCount: 1000 }) as unknown],
-      )
-    : [];
-};
+const valuesIn = (bytes: Buffer): readonly unknown[] =>
+  parseTexts(bytes.toString('utf8')).map(({ value }) => value);
 
 export const textsIn = (value: Manifest, field: string): readonly string[] =>
   listAt(value, field).filter((one) => typeof one === 'string');

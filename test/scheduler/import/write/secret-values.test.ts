@@ -146,3 +146,56 @@ test('aliases in a JSON patch are read', () => {
   expect(bytes.toString()).not.toContain('correct-horse');
   expect(leftOut.map(({ keys }) => keys)).toEqual([['a'], ['a'], ['b']]);
 });
+
+test('of keys that are there twice the last one counts, as for Helm, and a Secret in the one before is left out', () => {
+  const text = `apiVersion: v1
+kind: Secret
+metadata: {name: db}
+stringData: {password: correct-horse}
+stringData: {}
+---
+kind: Secret
+kind: ConfigMap
+apiVersion: v1
+metadata: {name: a}
+data: {a: b} # kept
+`;
+  const { bytes, mistake } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(mistake).toBeUndefined();
+  expect(bytes.toString()).not.toContain('correct-horse');
+  expect(bytes.toString()).toContain('data: { a: b } # kept');
+});
+
+test('merge keys may be repeated', () => {
+  const text = 'kind: Secret\na: &a {x: 1}\nb: &b {y: 2}\nc:\n  <<: *a\n  <<: *b\n';
+  const bytes = Buffer.from(text);
+  expect(withoutSecrets(bytes, 'shop')).toMatchObject({ bytes, mistake: undefined });
+});
+
+test.each([
+  [
+    'in a Secret',
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {password: *nowhere}\n',
+    4,
+  ],
+  [
+    'beside a Secret',
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {a: b}\nother: *nowhere\n',
+    5,
+  ],
+  ['whose anchor was in a key that does not count', 'kind: Secret\na: &a 1\na: 2\nb: *a\n', 4],
+])('an alias without an anchor %s is a mistake of the file at its line', (_, text, line) => {
+  const { mistake } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(mistake).toMatchObject({ message: 'an alias has no anchor before it', at: { line } });
+});
+
+test('a Secret with more aliases than anybody writes is a mistake of its file', () => {
+  const doubled = Array.from({ length: 12 }, (_, at) => `k${at + 1}: &k${at + 1} [*k${at}, *k${at}]`).join(
+    '\n',
+  );
+  const text = `apiVersion: v1\nkind: Secret\nmetadata: {name: db}\nstringData: {a: b}\nk0: &k0 x\n${doubled}\n`;
+  expect(withoutSecrets(Buffer.from(text), 'shop').mistake).toMatchObject({
+    message: 'its aliases repeat too much',
+    at: { line: 1 },
+  });
+});
