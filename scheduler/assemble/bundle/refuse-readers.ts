@@ -34,6 +34,18 @@ export const refuseReaders = (
   });
 };
 
+/** All that refuseReaders depends on besides the packages, for results that are kept between builds; undefined: on nothing. */
+export const inputsOfReaders = ({
+  platform,
+  readers = new Map(),
+}: Pick<BundleInput, 'platform' | 'readers'>): ReadersInputs | undefined =>
+  platform.workspaces || readers.size === 0 ? undefined : { readers, teams: teamsOf(platform) };
+
+export type ReadersInputs = {
+  readonly readers: NonNullable<BundleInput['readers']>;
+  readonly teams: ReadonlySet<string>;
+};
+
 /** Workspaces that still have an application; '' is the platform itself, and all applications without a workspace. */
 const teamsOf = ({ repositories, targets, heldWorkloads = [] }: Platform): ReadonlySet<string> =>
   new Set([...repositories.values(), ...targets, ...heldWorkloads].map(({ workspace = '' }) => workspace));

@@ -1,5 +1,6 @@
 import type { Application } from '../../load/applications/application.ts';
 import type { BuiltBundle } from '../bundle/built-bundle.ts';
+import type { ReadersInputs } from '../bundle/refuse-readers.ts';
 import type { ManifestCache } from '../bundle/prepared-manifest.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
 import { type FileMemory, createFileMemory } from '../../load/sources/file-memory.ts';
@@ -31,6 +32,8 @@ export type KeptBundle = {
   readonly packages: readonly RenderedPackage[];
   readonly applications: readonly (Application | undefined)[];
   readonly judgedFor: string | undefined;
+  /** Compared by value. */
+  readonly readers: ReadersInputs | undefined;
 };
 
 export const createBuildMemory = (): BuildMemory => ({ environments: new Map(), files: createFileMemory() });

@@ -3,6 +3,7 @@ import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Application } from '../../load/applications/application.ts';
 import type { BundleInput } from '../bundle/bundle-input.ts';
 import type { BuiltBundle } from '../bundle/built-bundle.ts';
+import { inputsOfReaders } from '../bundle/refuse-readers.ts';
 import type { EnvironmentMemory, KeptBundle } from './build-memory.ts';
 
 /**
@@ -19,6 +20,7 @@ export const reuseBundle = async (
   const same =
     known.packages.length === input.packages.length &&
     known.judgedFor === input.judge?.target &&
+    isDeepStrictEqual(known.readers, inputsOfReaders(input)) &&
     input.packages.every((one, at) => one === known.packages[at]) &&
     applicationsOf(input)?.every((one, at) => one === known.applications[at]) === true;
   if (!same || !(await hasContents(known.built))) return undefined;
@@ -36,6 +38,7 @@ export const keepBundle = (memory: EnvironmentMemory, input: BundleInput, built:
     packages: input.packages,
     applications,
     judgedFor: input.judge?.target,
+    readers: inputsOfReaders(input),
   };
   memory.bundles.set(input.clusterType.name, kept);
 };

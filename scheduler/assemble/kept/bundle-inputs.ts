@@ -4,6 +4,7 @@ import type { Application } from '../../load/applications/application.ts';
 import type { Platform, RenderedPackage } from '../../model/model.ts';
 import type { DefinitionFile } from '../../plan/validate/kubernetes/custom-kinds.ts';
 import type { BundleInput } from '../bundle/bundle-input.ts';
+import { inputsOfReaders } from '../bundle/refuse-readers.ts';
 import { applicationsOf } from '../incremental/reuse-bundle.ts';
 
 /**
@@ -56,18 +57,11 @@ export const inputDigests = (
     if (!applications) return undefined;
     const { clusterType, packages, judge, resolve } = input;
     const hash = createHash('sha256');
-    const others = [common, clusterType, judge?.target, resolve !== undefined, readersOf(input)];
+    const others = [common, clusterType, judge?.target, resolve !== undefined, inputsOfReaders(input)];
     hash.update(`${plain(others)}\n`);
     for (const [at, one] of packages.entries()) hash.update(`${ofPackage(one, applications[at])}\n`);
     return `sha256:${hash.digest('hex')}`;
   };
-};
-
-/** The inputs of refuseReaders. */
-const readersOf = ({ platform, readers = new Map() }: BundleInput): unknown => {
-  if (platform.workspaces || readers.size === 0) return undefined;
-  const { repositories, targets } = platform;
-  return [readers, new Set([...repositories.values(), ...targets].map(({ workspace = '' }) => workspace))];
 };
 
 const ofPlain = (value: object): Digest => digestOf(plain(value));

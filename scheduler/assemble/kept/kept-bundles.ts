@@ -7,8 +7,7 @@ import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { type Channel, formatChannel } from '#bundles/names';
 import { markUsed } from '../../load/sources/cache-use.ts';
-import { KEPT_RESULTS, pruneResults } from '../../load/sources/prune-cache.ts';
-import { programDigest } from './program-digest.ts';
+import { KEPT_RESULTS, openEntries, pruneResults } from '../../load/sources/prune-cache.ts';
 
 /**
  * Results of builds between runs, one file for each, in the folder `results` of the cache. A process that can write to the cache must not decide what
@@ -22,10 +21,13 @@ export type KeptBundles = {
   readonly keep: (channel: Channel, inputs: Digest, result: unknown) => Promise<void>;
 };
 
-/** @param secret of the bundle key */
-export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBundles => {
+/**
+ * @param secret of the bundle key
+ * @param program its digest
+ */
+export const openKeptBundles = (cacheDirectory: string, secret: Buffer, program: Digest): KeptBundles => {
   const folder = join(cacheDirectory, KEPT_RESULTS);
-  const program = programDigest();
+  const entries = openEntries(cacheDirectory);
   const codeOf = (name: string, text: string): Buffer =>
     createHmac('sha256', secret).update(`${program} ${name}\n${text}`).digest();
   return {
@@ -46,7 +48,7 @@ export const openKeptBundles = (cacheDirectory: string, secret: Buffer): KeptBun
         await createDirectory(folder);
         await writeFile(draft, `${codeOf(name, body).toString('hex')}\n${body}`);
         await rename(draft, join(folder, name));
-        await pruneResults(cacheDirectory, channelKey(channel));
+        await pruneResults(cacheDirectory, entries, name);
       } catch {
         await rm(draft, { force: true }).catch(() => undefined);
       }

@@ -5,6 +5,7 @@ import { checkFleet } from '../../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
 import { type KeptBundles, openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
+import { programDigest } from '../../assemble/kept/program-digest.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
 import { checkSigners } from '../../keys/key-directory.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
@@ -33,7 +34,7 @@ export type OpenFleet = {
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
-  /** Bundles of earlier runs; undefined: the bundle key is in hardware or another process. */
+  /** Bundles of earlier runs; undefined: the bundle key is in hardware or another process, or the program's files are being replaced. */
   readonly kept: KeptBundles | undefined;
   /** Advice about a chain that could only be read in its last known state. */
   readonly remarks: readonly FleetError[];
@@ -89,7 +90,8 @@ const environmentOf = (candidate: GivenCandidate | undefined): readonly string[]
 
 const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptBundles | undefined> => {
   const secret = (await keys.key('bundle')).secretFor?.('kept results');
-  return secret && openKeptBundles(cacheDirectory, secret);
+  const program = secret && programDigest();
+  return secret && program && openKeptBundles(cacheDirectory, secret, program);
 };
 
 const openGiven = async (directory: string | undefined): Promise<Layout | undefined> =>

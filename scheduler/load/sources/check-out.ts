@@ -25,7 +25,7 @@ import {
   type TreeEntry,
   treeName,
 } from './list-commit.ts';
-import { pruneTrees } from './prune-cache.ts';
+import { type CacheEntries, pruneTrees } from './prune-cache.ts';
 import { type Git, runGit, withRemote } from './run-git.ts';
 
 export type Wanted = {
@@ -48,9 +48,7 @@ export type CheckedOut = {
  * @returns for each folder the checkout, or the error that concerns it: SOURCE_UNREACHABLE, SOURCE_MISSING, WORKSPACE_LIMIT
  */
 export const checkOut = async (
-  plain: Git,
-  repository: GitRepository,
-  commit: string,
+  { git: plain, repository, commit, entries }: Source,
   wanted: readonly Wanted[],
 ): Promise<readonly (CheckedOut | FleetError)[]> => {
   const known = await findTrees(repository, await readCommitTrees(repository, commit), wanted);
@@ -61,7 +59,7 @@ export const checkOut = async (
       const trees = await readCommitTrees(repository, commit);
       const found = await findTrees(repository, trees, wanted);
       const missing = wanted.filter(({ path }) => !found.has(path));
-      const made = await addTrees({ git, repository, commit }, trees, missing);
+      const made = await addTrees({ git, repository, commit, entries }, trees, missing);
       return wanted.map(({ path }) => toResult(found.get(path) ?? made.get(path)));
     });
   } catch (error) {
@@ -118,7 +116,8 @@ const addTrees = async (source: Source, trees: CommitTrees, wanted: readonly Wan
     if (!error) added[path] = { name: basename(root), submodules };
   }
   await writeCommitTrees(repository, commit, { ...trees, ...added });
-  await pruneTrees(repository, new Set([...folders.values()].map(({ root }) => folderOf(root))));
+  const names = [...folders.values()].map(({ root }) => basename(root));
+  await pruneTrees(repository, source.entries, { commit, trees: names });
   return results;
 };
 
@@ -150,10 +149,14 @@ const toFolder = (
   };
 };
 
-/** The part of a tree's name that is equal for a folder in all commits. */
-const folderOf = (root: string): string => root.slice(root.lastIndexOf('-') + 1);
-
-type Source = { readonly git: Git; readonly repository: GitRepository; readonly commit: string };
+/** A commit that folders are checked out of. */
+export type Source = {
+  readonly git: Git;
+  readonly repository: GitRepository;
+  readonly commit: string;
+  /** Of the repository's cache. */
+  readonly entries: CacheEntries;
+};
 
 /**
  * Fetches and writes folders together. Where that fails, each is tried alone, so that one holds no other.

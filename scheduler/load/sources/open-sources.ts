@@ -13,6 +13,7 @@ import type { GitRepository } from './git-cache.ts';
 import { cachedRepository, openRepository, resolveRevision } from './git-repository.ts';
 import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.ts';
 import { type Location, locate, type Revision, refName, type SourceMap } from '../../model/location.ts';
+import { type CacheEntries, openEntries } from './prune-cache.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
 import { type Git, withoutRedirects, withoutRepository } from './run-git.ts';
@@ -124,11 +125,13 @@ export const openSources = (options: SourceOptions): Sources => {
     remembered.set(key, known);
     return known;
   };
+  const entries = openEntries(options.cacheDirectory);
   const checkouts = new Map<string, (job: Checkout) => Promise<CheckedOut | FleetError>>();
   const checkoutsOf = (repo: string) => {
     const key = repositoryKey(repo);
     const known =
-      checkouts.get(key) ?? batched((jobs: readonly Checkout[]) => withGit(() => checkOutJobs(jobs)));
+      checkouts.get(key) ??
+      batched((jobs: readonly Checkout[]) => withGit(() => checkOutJobs(jobs, entries)));
     checkouts.set(key, known);
     return known;
   };
@@ -189,15 +192,16 @@ type Checkout = {
 };
 
 /** Checks out folders of one repository: those of a commit together. */
-const checkOutJobs = async (jobs: readonly Checkout[]): Promise<readonly (CheckedOut | FleetError)[]> => {
+const checkOutJobs = async (
+  jobs: readonly Checkout[],
+  entries: CacheEntries,
+): Promise<readonly (CheckedOut | FleetError)[]> => {
   const together = Map.groupBy(jobs, ({ redirects, commit }) => `${redirects} ${commit}`);
   const results = new Map<Checkout, CheckedOut | FleetError>();
   for (const group of together.values()) {
     const [{ git, repository, commit }] = group as [Checkout];
     const taken = await checkOut(
-      git,
-      repository,
-      commit,
+      { git, repository, commit, entries },
       group.map(({ wanted }) => wanted),
     );
     for (const [at, job] of group.entries()) results.set(job, taken[at] as CheckedOut | FleetError);

@@ -59,32 +59,74 @@ const isWritableByAll = (cacheDirectory: string): Promise<boolean> =>
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-/** Deletes the least recently used trees of folders, and what says which trees a commit has. All can be created again. */
-export const pruneTrees = async (
-  { gitDirectory, cacheDirectory }: GitRepository,
-  folders: ReadonlySet<string>,
-): Promise<void> => {
-  const own = `${basename(gitDirectory, '.git')}-`;
-  await keepNewest(cacheDirectory, await entriesWith(cacheDirectory, COMMITS, own));
-  const trees = await entriesWith(cacheDirectory, TREES, own);
-  for (const [folder, entries] of Map.groupBy(trees, (entry) => entry.slice(entry.lastIndexOf('-') + 1)))
-    if (folders.has(folder)) await keepNewest(cacheDirectory, entries);
+/**
+ * The names in a folder of a cache that begin with a key and '-'. A run lists each folder once, and adds the names that it writes, because
+ * listing it for each repository and bundle would take time quadratic in their number.
+ */
+export type CacheEntries = (folder: string, key: string) => Promise<Set<string>>;
+
+export const openEntries = (cacheDirectory: string): CacheEntries => {
+  const folders = new Map<string, Promise<Map<string, Set<string>>>>();
+  return async (folder, key) => {
+    const listed = folders.get(folder) ?? entriesByKey(join(cacheDirectory, folder));
+    folders.set(folder, listed);
+    const byKey = await listed;
+    const names = byKey.get(key) ?? new Set();
+    byKey.set(key, names);
+    return names;
+  };
 };
 
-/** Deletes the least recently used results whose names begin with `key`. */
-export const pruneResults = async (cacheDirectory: string, key: string): Promise<void> =>
-  keepNewest(cacheDirectory, await entriesWith(cacheDirectory, KEPT_RESULTS, `${key}-`));
+const entriesByKey = async (folder: string): Promise<Map<string, Set<string>>> => {
+  const byKey = Map.groupBy(await namesIn(folder), (name) => name.slice(0, name.indexOf('-')));
+  return new Map([...byKey].map(([key, names]) => [key, new Set(names)]));
+};
 
-const entriesWith = async (cacheDirectory: string, folder: string, prefix: string): Promise<string[]> =>
-  (await namesIn(join(cacheDirectory, folder)))
-    .filter((name) => name.startsWith(prefix))
-    .map((name) => join(folder, name));
+/** A commit of a repository whose trees a run added to the cache. */
+export type AddedTrees = {
+  readonly commit: string;
+  /** Names of its trees. */
+  readonly trees: readonly string[];
+};
 
-const keepNewest = async (cacheDirectory: string, entries: readonly string[]): Promise<void> => {
-  if (entries.length <= KEPT) return;
+/** Deletes the least recently used trees of the folders of added ones, and what says which trees a commit has. All can be created again. */
+export const pruneTrees = async (
+  { gitDirectory, cacheDirectory }: GitRepository,
+  entries: CacheEntries,
+  { commit, trees: added }: AddedTrees,
+): Promise<void> => {
+  const key = basename(gitDirectory, '.git');
+  const commits = await entries(COMMITS, key);
+  commits.add(`${key}-${commit}`);
+  await keepNewest(cacheDirectory, COMMITS, commits);
+  const trees = await entries(TREES, key);
+  for (const tree of added) trees.add(tree);
+  const folderOf = (tree: string): string => tree.slice(tree.lastIndexOf('-') + 1);
+  const folders = new Set(added.map(folderOf));
+  for (const [folder, names] of Map.groupBy(trees, folderOf))
+    if (folders.has(folder)) await keepNewest(cacheDirectory, TREES, new Set(names));
+};
+
+/** Deletes the least recently used results whose names begin with the key of an added one. */
+export const pruneResults = async (
+  cacheDirectory: string,
+  entries: CacheEntries,
+  added: string,
+): Promise<void> => {
+  const results = await entries(KEPT_RESULTS, added.slice(0, added.indexOf('-')));
+  results.add(added);
+  await keepNewest(cacheDirectory, KEPT_RESULTS, results);
+};
+
+const keepNewest = async (
+  cacheDirectory: string,
+  folder: string,
+  names: ReadonlySet<string>,
+): Promise<void> => {
+  if (names.size <= KEPT) return;
   const found = await Promise.all(
-    entries.map(async (name) => {
-      const entry = join(cacheDirectory, name);
+    [...names].map(async (name) => {
+      const entry = join(cacheDirectory, folder, name);
       return { entry, used: (await stat(entry).catch(() => undefined))?.mtimeMs ?? 0 };
     }),
   );

@@ -21,6 +21,7 @@ import { CONFIGS, type Edit, FLEET_EDITS, toggle } from './platform-edits.ts';
 
 const SIZE = { workloads: 3, clusterTypes: 2, configs: 11, share: 1 };
 const SECRET = Buffer.alloc(32, 7);
+const PROGRAM = digestOf('program');
 
 /** Some exclude each other: not each changes a file. */
 const EDITS: readonly Edit[] = [
@@ -75,7 +76,7 @@ type Places = {
 };
 
 const openPlaces = (root: string, secret = SECRET): Places => ({
-  bundles: openKeptBundles(join(root, 'cache'), secret),
+  bundles: openKeptBundles(join(root, 'cache'), secret, PROGRAM),
   blobs: openBlobDirectory(join(root, 'layout')),
 });
 

@@ -3,7 +3,7 @@ import { digestOf } from '../../../../bundles/digest.ts';
 import { openKeptBundles } from '../../../../scheduler/assemble/kept/kept-bundles.ts';
 
 const [cache = '', secret = '', first = ''] = process.argv.slice(2);
-const kept = openKeptBundles(cache, Buffer.from(secret, 'hex'));
+const kept = openKeptBundles(cache, Buffer.from(secret, 'hex'), digestOf('program'));
 for (let number = Number(first); ; number += 1) {
   const channel = { environment: 'prod', clusterType: `type-${number}` };
   await kept.keep(channel, digestOf(`${number}`), { number, text: 'x'.repeat(4_000_000) });

@@ -6,9 +6,13 @@ import { type GeneratedFleet, makeFleet } from '../../../../bench/fleet/make-fle
 import { buildLoaded } from '../../../../scheduler/build/pipeline.ts';
 import {
   type BuildMemory,
+  type EnvironmentMemory,
   type KeptBundle,
   createBuildMemory,
 } from '../../../../scheduler/assemble/incremental/build-memory.ts';
+import type { BundleInput } from '../../../../scheduler/assemble/bundle/bundle-input.ts';
+import { NO_LAST_GOOD } from '../../../../scheduler/assemble/bundle/last-good-packages.ts';
+import { reuseBundle } from '../../../../scheduler/assemble/incremental/reuse-bundle.ts';
 import { contentCache } from '../../../../scheduler/assemble/content/contents.ts';
 import { fileArtifact } from '../../../../scheduler/assemble/content/file-artifact.ts';
 import { loadPlatform, sourcesOf } from '../../../../scheduler/load/load-platform.ts';
@@ -52,6 +56,30 @@ test.each(['fleet', 'kalypso'] as const)(
     expect(after).toEqual(await build(fleet));
   },
 );
+
+test('a cached bundle is built again when other workspaces read site values in the last releases', async () => {
+  const fleet = await makeFleet(await temporaryDirectory(), 'fleet', SIZE);
+  const memory = createBuildMemory();
+  await build(fleet, memory);
+  const environment = memory.environments.get('prod') as EnvironmentMemory;
+  const known = [...environment.bundles.values()][0] as KeptBundle;
+  const input: BundleInput = {
+    platform: environment.platform as BundleInput['platform'],
+    clusterType: known.built.clusterType,
+    packages: known.packages,
+    held: [],
+    applicationOf: (one) => known.applications[known.packages.indexOf(one)],
+    lastGood: NO_LAST_GOOD,
+    rolledBack: new Map(),
+    resolve: undefined,
+    contents: {} as BundleInput['contents'],
+    manifests: new Map(),
+    judge: { target: known.judgedFor ?? '', judge: () => [], isUnknown: () => false },
+  };
+  expect(await reuseBundle(environment, input)).toBeDefined();
+  const readers = new Map([['port', new Set(['other-team'])]]);
+  expect(await reuseBundle(environment, { ...input, readers })).toBeUndefined();
+});
 
 test('a cached bundle is built again when a host file of it is no longer in the content cache', async () => {
   const fleet = await makeFleet(await temporaryDirectory(), 'fleet', SIZE);

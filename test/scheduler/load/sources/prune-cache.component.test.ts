@@ -5,7 +5,7 @@ import { DAY_MS, HOUR_MS } from '#bundles/time';
 import { DEFAULT_LIMITS } from '../../../../scheduler/model/limits.ts';
 import { dropOversized } from '../../../../scheduler/load/sources/check-blobs.ts';
 import { markUsed, removeUnused } from '../../../../scheduler/load/sources/cache-use.ts';
-import { pruneCache, pruneTrees } from '../../../../scheduler/load/sources/prune-cache.ts';
+import { openEntries, pruneCache, pruneTrees } from '../../../../scheduler/load/sources/prune-cache.ts';
 import { temporaryDirectory, writeFiles } from '../../file-tree.ts';
 
 const NOW = new Date();
@@ -112,7 +112,7 @@ it('pruneCache keeps the four most recently used trees of a folder, and recently
   make('repo-9-other', 9);
   make('other-9-app', 9);
   await markUsed(cache, join(trees, 'repo-7-app'));
-  await pruneTrees(repository, new Set(['app']));
+  await pruneTrees(repository, openEntries(cache), { commit: '2', trees: ['repo-2-app'] });
   expect(readdirSync(trees).toSorted()).toEqual([
     'other-9-app',
     'repo-2-app',
@@ -122,8 +122,23 @@ it('pruneCache keeps the four most recently used trees of a folder, and recently
     'repo-9-other',
   ]);
   for (const minute of [1, 2, 3, 4, 5]) make(`repo-new${minute}-app`, minute / 60);
-  await pruneTrees(repository, new Set(['app']));
+  await pruneTrees(repository, openEntries(cache), { commit: '2', trees: ['repo-2-app'] });
   expect(readdirSync(trees).filter((name) => name.includes('new'))).toHaveLength(5);
+});
+
+it('a run that adds trees of many commits keeps four of each folder, without listing the cache for each', async () => {
+  const cache = await temporaryDirectory();
+  const trees = join(cache, 'trees');
+  const gitDirectory = join(cache, 'repo.git');
+  const repository = { url: 'https://git.example/a', refs: new Map(), gitDirectory, cacheDirectory: cache };
+  const entries = openEntries(cache);
+  for (let commit = 9; commit > 0; commit -= 1) {
+    const tree = `repo-${commit}-app`;
+    mkdirSync(join(trees, tree), { recursive: true });
+    usedAt(join(trees, tree), before(commit * 2 * HOUR_MS));
+    await pruneTrees(repository, entries, { commit: `${commit}`, trees: [tree] });
+  }
+  expect(readdirSync(trees).toSorted()).toEqual([1, 2, 3, 4].map((commit) => `repo-${commit}-app`));
 });
 
 it("a tenant's cached repository above its size limit is fetched again", async () => {
