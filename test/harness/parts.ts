@@ -23,6 +23,7 @@ import { factoryBase13 } from './parts/factory-base-13.ts';
 import { factoryBaseSid } from './parts/factory-base-sid.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
+import { fluxHelm } from './parts/flux-helm.ts';
 import { gitopsEngine } from './parts/gitops-engine.ts';
 import { helm } from './parts/helm.ts';
 import { helm4 } from './parts/helm-4.ts';
@@ -60,6 +61,7 @@ import {
 import { schemathesis } from './parts/schemathesis.ts';
 import { skopeo } from './parts/skopeo.ts';
 import { sops } from './parts/sops.ts';
+import { zarf } from './parts/zarf.ts';
 
 /** Every real neighbour that a test may ask for. To add one: a module in parts/ and a line here. */
 const PARTS = {
@@ -93,6 +95,7 @@ const PARTS = {
   containerd2,
   faketime,
   flux,
+  fluxHelm,
   gitopsEngine,
   helm,
   helm4,
@@ -116,8 +119,9 @@ const PARTS = {
   symphonyDefinitions,
   zarfSchema,
   redis,
-  // The longest build comes last.
+  // The longest builds come last.
   argoCd,
+  zarf,
 } as const satisfies Record<string, Part>;
 
 export type PartName = keyof typeof PARTS;

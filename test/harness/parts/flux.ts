@@ -20,7 +20,7 @@ export const flux = goPrograms({
   },
 });
 
-const copyDefinitions = async (from: string, to: string): Promise<void> => {
+export const copyDefinitions = async (from: string, to: string): Promise<void> => {
   await mkdir(to, { recursive: true });
   for (const name of await readdir(from)) await cp(join(from, name), join(to, name), { mode: 0 });
 };
