@@ -179,6 +179,9 @@ const FOREIGN_FLAGS = new Set([
   // Helm
   '--reset-then-reuse-values',
   '--reuse-values',
+  // Flux's controllers
+  '--default-service-account',
+  '--no-cross-namespace-refs',
 ]);
 
 describe('commands in the documentation', () => {

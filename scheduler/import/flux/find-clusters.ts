@@ -71,7 +71,7 @@ const givenCluster = (tree: SourceTree, text: string, synced: readonly FluxClust
   return { name, path, at: { file: tree.shown(path) }, sync };
 };
 
-/** The root Kustomization of a bootstrap has the name of its source, and lies in a folder below its own path. */
+/** The root Kustomization of a bootstrap has the name of its source, and lies in a folder below its own path; one of a folder of `clusters/` may have any name. */
 const syncs = (tree: SourceTree): readonly FluxCluster[] =>
   [...tree.files].flatMap(([file, bytes]) => {
     if (!isYamlFile(file)) return [];
@@ -88,11 +88,13 @@ const syncPath = (value: Manifest, file: string): string | undefined => {
     const path = textAt(value, 'spec', 'sync', 'path');
     return path === undefined ? undefined : cleanFolder(path);
   }
-  if (!isKustomization(value) || nameOf(value) !== textAt(value, 'spec', 'sourceRef', 'name'))
-    return undefined;
+  if (!isKustomization(value)) return undefined;
   const path = cleanFolder(textAt(value, 'spec', 'path') ?? '');
   const inside = path === '.' || file.startsWith(`${path}/`);
-  return inside && /(^|\/)flux-system\/|gotk-sync/.test(file) ? path : undefined;
+  const isOfBootstrap =
+    nameOf(value) === textAt(value, 'spec', 'sourceRef', 'name') &&
+    /(^|\/)flux-system\/|gotk-sync/.test(file);
+  return inside && (isOfBootstrap || /(^|\/)clusters\/[^/]+$/.test(path)) ? path : undefined;
 };
 
 const clusterName = (path: string): string => (path === '.' ? 'cluster' : posix.basename(path));

@@ -1,23 +1,32 @@
 import { readFile, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readBundle } from '#bundles/formats/bundle/read-bundle';
+import { unpackPackages } from '#bundles/formats/bundle/unpack-packages';
+import { openLayout } from '#bundles/formats/layout/layout';
+import { readBlob } from '#bundles/formats/layout/verified';
 import { reconcile } from '../../../agent/apply/reconcile.ts';
 import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
-import { pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
+import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
+import { bundlesOf, readRelease } from '../../../scheduler/load/releases/read-release.ts';
+import { type KubernetesPackage, pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
 import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import { gitKustomization } from '../../harness/flux/git-kustomization.ts';
 import { startFlux } from '../../harness/flux/start-flux.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
+import { makeBusyboxImage } from '../../harness/kubernetes/busybox-image.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { makeGitRepository } from '../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../harness/neighbours/git-server.ts';
 import { type Registry, startRegistry } from '../../harness/neighbours/registry.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { programFile } from '../../harness/run/program-file.ts';
 import { runOrFail } from '../../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
 import { ours } from '../../scheduler/fleet-platform.ts';
 import { type Office, startOffice } from '../hub/hub-process.ts';
+import { importFiles, summary } from '../scheduler/import/import-world.ts';
 import { objects, openWalk } from './takeovers/walk.ts';
 
 const PATIENCE = { timeout: 150_000, interval: 500 };
@@ -142,7 +151,7 @@ const statesOf = async (office: Office) => {
 };
 
 describeWith(
-  ['kube', 'kwok', 'helm', 'kustomize', 'flux', 'fluxHelm', 'dockerRegistry'],
+  ['kube', 'kwok', 'busybox', 'helm', 'kustomize', 'flux', 'fluxHelm', 'dockerRegistry'],
   'Flux with its helm-controller 1.6',
   (paths) => {
     let cluster: OwnCluster;
@@ -271,5 +280,140 @@ describeWith(
       );
       await expect.poll(exists(shop), PATIENCE).toBeUndefined();
     }, 900_000);
+
+    it('fleet: an agent waits for a HelmRelease, reports why it fails, corrects it, and removes it with its objects', async () => {
+      const namespace = 'agent-helm';
+      await using site = await openWalk(cluster, folder.path).newSite();
+      const helmRelease = (values: string): string =>
+        release(registry, values).replaceAll('{name: shop}\n', `{name: shop, namespace: ${namespace}}\n`);
+      const shop = (values: string) =>
+        pack(
+          'shop',
+          `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${namespace}}\n---\n${helmRelease(values)}`,
+        );
+      expect(await site.release([shop('{text: one}')])).toMatchObject([{ outcome: 'created' }]);
+      expect(await text(namespace)()).toEqual({ text: 'one', place: 'none' });
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+      // What the chart made is not the package's: helm-controller corrects it.
+      await expectCorrected(namespace, { text: 'one', place: 'none' });
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+      const name = ['--namespace', namespace, 'helmreleases.helm.toolkit.fluxcd.io/shop'];
+      await kubectl('patch', ...name, '--type=merge', '-p', '{"spec":{"values":{"text":"by hand"}}}');
+      await expect.poll(text(namespace), PATIENCE).toMatchObject({ text: 'by hand' });
+      await observe(site.agent);
+      await expect.poll(text(namespace), PATIENCE).toMatchObject({ text: 'one' });
+
+      const [failed] = await site.release([shop('{text: two, broken: true}')]);
+      expect(failed).toMatchObject({
+        code: 'CHECK_FAILED',
+        message: expect.stringMatching(/HelmRelease agent-helm\/shop.*spec\.ports\[0\]\.port/s),
+      });
+      expect(await site.release([shop('{text: three}')])).toMatchObject([{ outcome: 'configured' }]);
+      expect(await text(namespace)()).toMatchObject({ text: 'three' });
+
+      await site.release([pack('shop', `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${namespace}}\n`)]);
+      expect(await field(releaseIn(namespace), 'kind')).toBeUndefined();
+      expect(await text(namespace)()).toBeUndefined();
+    }, 300_000);
+
+    it('gives what a HelmRelease installed to the agent by an imported platform, without a restart, and takes it back', async () => {
+      const namespace = 'walk-release';
+      const walk = openWalk(cluster, folder.path);
+      const images = join(folder.path, 'images');
+      const image = await makeBusyboxImage(paths.busybox, images, { name: 'registry.example/a:1' });
+      const helmRelease = `apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: shop, namespace: ${namespace}}
+spec:
+  interval: 5s
+  chart: {spec: {chart: ./charts/shop, sourceRef: {kind: GitRepository, name: live, namespace: flux-system}}}
+`;
+      const repository = {
+        'clusters/live/sync.yaml': gitKustomization('live', {
+          url: 'https://git.example/fleet-infra',
+          branch: 'main',
+          applies: 'interval: 10m, path: ./clusters/live',
+        }),
+        'clusters/live/namespace.yaml': `apiVersion: v1\nkind: Namespace\nmetadata: {name: ${namespace}}\n`,
+        'clusters/live/release.yaml': helmRelease,
+        'charts/shop/Chart.yaml': 'apiVersion: v2\nname: shop\nversion: 1.0.0\n',
+        'charts/shop/templates/all.yaml': objects(namespace, ['a', 'b']).replace(
+          '"image":"a"',
+          `"image":"${image.pinned}"`,
+        ),
+      };
+      await using git = await temporaryDirectory('helm-walk');
+      await using server = await startGitServer(git.path);
+      const { 'clusters/live/sync.yaml': sync, ...tree } = repository;
+      await writeFiles(join(git.path, 'tree'), tree);
+      await makeGitRepository(join(git.path, 'tree.git'), { main: join(git.path, 'tree') });
+      await applyYaml(cluster, sync.replace('https://git.example/fleet-infra', `${server.url}/tree.git`));
+      await expect.poll(() => walk.podsIn(namespace), PATIENCE).toHaveLength(2);
+      const pods = await walk.podsIn(namespace);
+
+      const { report, to } = await importFiles(repository, [paths.helm, paths.kustomize], {
+        tool: 'flux',
+        addresses: ['https://git.example/fleet-infra'],
+      });
+      expect(summary(report)).toEqual(['live: 3 equal']);
+      const packages = await builtPackages(to, images, paths.helm);
+      await using site = await walk.newSite();
+      expect(await site.release(packages)).toMatchObject([
+        { code: 'PATH_CLAIMED', message: expect.stringContaining('belongs to Flux') },
+        {
+          code: 'PATH_CLAIMED',
+          message: expect.stringContaining('belongs to Flux (helm.toolkit.fluxcd.io/name: shop)'),
+        },
+      ]);
+      // As the guide says: suspended and deleted, the outer one first.
+      const kustomization = ['-n', 'flux-system', 'kustomizations.kustomize.toolkit.fluxcd.io/live'];
+      const flux = ['-n', namespace, 'helmreleases.helm.toolkit.fluxcd.io/shop'];
+      for (const name of [kustomization, flux]) {
+        await kubectl('patch', ...name, '--type=merge', '-p', '{"spec":{"suspend":true}}');
+        await kubectl('delete', ...name);
+      }
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
+      await kubectl('delete', 'secret', '-n', namespace, '-l', 'owner=helm,name=shop');
+      expect(await reconcile(site.agent)).toMatchObject([{ outcome: 'created' }, { outcome: 'created' }]);
+      expect(await walk.podsIn(namespace)).toEqual(pods);
+      expect(await walk.marksIn(namespace)).not.toMatch(/helm/i);
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }, { drift: [] }]);
+      await site.release([]);
+      await applyYaml(cluster, sync.replace('https://git.example/fleet-infra', `${server.url}/tree.git`));
+      await expect.poll(() => field(releaseIn(namespace), 'status', 'history'), PATIENCE).toHaveLength(1);
+      expect(await walk.marksIn(namespace)).not.toMatch(/fleet-ferry/);
+      await kubectl('delete', ...kustomization);
+      await expect.poll(exists(namespace), PATIENCE).toBeUndefined();
+    }, 300_000);
   },
 );
+
+/** The packages of the only channel of a platform, as its scheduler builds them. */
+const builtPackages = async (
+  platform: string,
+  images: string,
+  helm: string,
+): Promise<readonly KubernetesPackage[]> => {
+  await using office = await startOffice();
+  await runOrFail(
+    [process.execPath, programFile('scheduler'), 'build', '--platform', platform, '--images', images],
+    {
+      cwd: office.path,
+      env: { ...process.env, PATH: `${dirname(helm)}:${process.env['PATH']}` },
+    },
+  );
+  const layout = await openLayout(join(office.path, 'layout'));
+  const { roots } = await openKeyDirectory(join(office.path, 'keys'));
+  const release = await readRelease(layout, { environment: 'live', clusterType: 'live' }, roots);
+  const [reference] = release === undefined ? [] : bundlesOf(release);
+  if (reference === undefined) throw new Error('no bundle');
+  const { config, manifest } = await readBundle(layout.blobs, reference);
+  const files = unpackPackages(
+    await Promise.all(manifest.layers.map(({ digest, size }) => readBlob(layout.blobs, digest, size))),
+  );
+  return config.assignments.map(({ id, dependsOn }) => ({
+    id,
+    files: Object.fromEntries([...(files.get(id) ?? [])].map(([path, bytes]) => [path, String(bytes)])),
+    dependsOn,
+  }));
+};

@@ -400,6 +400,19 @@ spec:
     });
   });
 
+  it('knows the root of a cluster without a bootstrap, of any name', async () => {
+    const root = (name: string, spec: string): string =>
+      kustomization(name, spec).replaceAll('flux-system}', 'live}');
+    const files = {
+      'clusters/live/sync.yaml': root('cluster', '  path: ./clusters/live\n'),
+      'clusters/live/web.yaml': deployment('web'),
+      'clusters/live/apps.yaml': root('apps', '  path: ./apps\n'),
+      'apps/shop.yaml': deployment('shop'),
+    };
+    const { report } = await importFiles(files, programs, { tool: 'flux' });
+    expect(summary(report)).toEqual(['live: 2 equal']);
+  });
+
   it('refuses a repository without a cluster, and takes its folder from a flag', async () => {
     await expect(
       importFiles({ 'web.yaml': deployment('web') }, programs, { tool: 'flux' }),

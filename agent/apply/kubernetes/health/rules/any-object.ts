@@ -1,4 +1,4 @@
-import { conditionOf, formatCause } from '../condition.ts';
+import { type Condition, conditionOf, formatCause } from '../condition.ts';
 import { fieldOf, listOf, numberOf, textOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 
@@ -12,8 +12,15 @@ export const judgeAnyObject = (
   const reconciling = conditionOf(object, 'Reconciling');
   if (reconciling?.status === 'True') return inProgress(formatCause(reconciling, 'it is being reconciled'));
   const stalled = conditionOf(object, 'Stalled');
-  if (stalled?.status === 'True') return failed(formatCause(stalled, 'it is stalled'));
-  return undefined;
+  return stalled?.status === 'True' ? failed(describeStalled(object, stalled)) : undefined;
+};
+
+/** With the cause of Ready where it has another: Flux's HelmRelease says why a release failed only there. */
+const describeStalled = (object: unknown, stalled: Condition): string => {
+  const cause = formatCause(stalled, 'it is stalled');
+  const ready = conditionOf(object, 'Ready');
+  if (ready?.status !== 'False' || ready.message === '' || ready.message === stalled.message) return cause;
+  return `${cause}; Ready: ${formatCause(ready, '')}`;
 };
 
 /** An object that is being deleted, or whose status is about an older generation; undefined for any other. */

@@ -75,6 +75,28 @@ describe('any object', () => {
       'Failed',
       'NoQuota: no tills left',
     ],
+    [
+      'is Failed when Stalled for a cause that Ready has',
+      custom({
+        conditions: [
+          condition('Ready', 'False', 'UpgradeFailed', 'invalid port'),
+          condition('Stalled', 'True', 'RetriesExceeded', 'Failed to upgrade after 1 attempt(s)'),
+        ],
+      }),
+      'Failed',
+      'RetriesExceeded: Failed to upgrade after 1 attempt(s); Ready: UpgradeFailed: invalid port',
+    ],
+    [
+      'is Failed once with what both conditions say',
+      custom({
+        conditions: [
+          condition('Ready', 'False', 'NoQuota', 'no tills left'),
+          condition('Stalled', 'True', 'NoQuota', 'no tills left'),
+        ],
+      }),
+      'Failed',
+      'NoQuota: no tills left',
+    ],
     ['that is none is Unknown', { metadata: {} }, 'Unknown', 'not an object'],
   ]);
 });
