@@ -189,8 +189,9 @@ export const LINES: readonly Line[] = [
   },
   {
     id: 'O2',
-    what: 'A wave is applied when the one before is healthy; removals go backwards',
+    what: 'A wave is applied when the one before is healthy, webhooks of admission included; removals go backwards',
     tests: [
+      [TARGET, 'waits until the Service of a webhook has a ready endpoint, and names it after the timeout'],
       [TARGET, 'applies a wave when the one before is healthy, and none behind one that fails'],
       [TARGET, 'continues in the wait of a wave after a kill'],
     ],

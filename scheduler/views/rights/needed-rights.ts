@@ -1,5 +1,5 @@
 import { compareBytes } from '#bundles/digest';
-import { OBJECT_VERBS, WORKLOAD_READS } from '#bundles/formats/bounds/object-verbs';
+import { OBJECT_VERBS, WEBHOOK_READS, WORKLOAD_READS } from '#bundles/formats/bounds/object-verbs';
 import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { expandList } from '#bundles/formats/bundle/expand-list';
 import { parseManifests } from '#bundles/formats/bundle/parse-manifests';
@@ -113,6 +113,7 @@ const rightsOf = (object: Found): readonly NeededRight[] => {
     ...grantsOf(object),
     ...(isDefinition(kind) ? ofDefinition(object) : []),
     ...readsOf(object),
+    ...webhookReads(object),
   ];
 };
 
@@ -161,7 +162,20 @@ const readsOf = ({ workspace, namespace, group, fields }: Found): readonly Neede
   const isWorkload =
     WORKLOADS.has(group) || (isRecord(fields['spec']) && isRecord(fields['spec']['template']));
   if (!isWorkload || namespace === undefined) return [];
-  return WORKLOAD_READS.map((one) => ({ workspace, namespace, ...one, verbs: ['get', 'list', 'watch'] }));
+  return WORKLOAD_READS.map((one) => ({ workspace, namespace, ...one, verbs: READS }));
+};
+
+const READS = ['get', 'list', 'watch'];
+
+/** The Services that webhooks of admission call may lie in any namespace. */
+const webhookReads = ({ workspace, kind, fields }: Found): readonly NeededRight[] => {
+  if (!kind.endsWith('WebhookConfiguration') || !Array.isArray(fields['webhooks'])) return [];
+  return fields['webhooks'].filter(isRecord).flatMap(({ clientConfig }) => {
+    const service =
+      isRecord(clientConfig) && isRecord(clientConfig['service']) ? clientConfig['service'] : {};
+    const namespace = textOf(service['namespace']);
+    return namespace === undefined ? [] : [{ workspace, namespace, ...WEBHOOK_READS, verbs: READS }];
+  });
 };
 
 const textOf = (value: unknown): string | undefined =>

@@ -6,6 +6,7 @@ import type { WantedObject } from '../desired/wanted-object.ts';
 import { currentAsApplied, versionsAsApplied } from '../health/settle/current-as-applied.ts';
 import type { Owner } from '../desired/marks.ts';
 import { deleteHooks } from './delete-hooks.ts';
+import { isWorkload } from '../health/settle/workload-pods.ts';
 import { settleKubernetes } from '../health/settle-kubernetes.ts';
 
 type Waiting = {
@@ -13,6 +14,8 @@ type Waiting = {
   readonly desired: DesiredPackage;
   /** The objects to wait for, of `desired`. */
   readonly objects: readonly WantedObject[];
+  /** The other objects of `desired`. */
+  readonly others: readonly WantedObject[];
   readonly owner: Owner;
   readonly timeoutMs: number;
 };
@@ -23,10 +26,15 @@ type Waiting = {
  */
 export const executeAwait = async (
   api: KubernetesApi,
-  { step, desired, objects, owner, timeoutMs }: Waiting,
+  { step, desired, objects, others, owner, timeoutMs }: Waiting,
   signal: AbortSignal,
 ): Promise<StepResult> => {
-  const noted = { current: currentAsApplied(desired), changed: versionsAsApplied(desired) };
+  const workloads = others.filter(({ group, kind }) => isWorkload(group, kind));
+  const noted = {
+    current: currentAsApplied(desired),
+    changed: versionsAsApplied(desired),
+    later: new Set(workloads.map(({ namespace }) => namespace ?? '')),
+  };
   const checks = await settleKubernetes(api, objects, timeoutMs, signal, noted);
   // What stays is named by the last wait of the package, which looks at all hooks.
   await deleteHooks(api, objects, { owner, ends: ['succeeded'] }, signal);

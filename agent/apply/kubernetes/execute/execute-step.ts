@@ -29,11 +29,12 @@ export const executeStep = async (
     }
     case 'await': {
       if (!desired) return { key: step.key, outcome: 'unchanged', reason: step.reason };
-      const { byKey } = await resolveWanted(api, options.fleet, desired, signal);
+      const { objects: all, byKey } = await resolveWanted(api, options.fleet, desired, signal);
       const objects = own.detail.keys.flatMap((key) => byKey.get(key) ?? []);
+      const others = all.filter((object) => !objects.includes(object));
       const owner = { fleet: options.fleet, assignment: desired.assignment };
       const timeoutMs = options.healthTimeoutMs;
-      return executeAwait(api, { step, desired, objects, owner, timeoutMs }, signal);
+      return executeAwait(api, { step, desired, objects, others, owner, timeoutMs }, signal);
     }
     case 'remove':
       return executeRemoval(options, api, step, own.detail, signal);

@@ -22,6 +22,7 @@ import {
   judgeStatefulSet,
 } from './rules/workloads.ts';
 import { judgePod } from './rules/pod.ts';
+import { judgeWebhooks } from './rules/webhooks.ts';
 import { current, type HealthContext, type Verdict } from './verdict.ts';
 
 type Rule = (object: unknown, context: HealthContext) => Verdict;
@@ -33,6 +34,8 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['/Pod', judgePod],
   ['/ReplicationController', judgeReplicaSet],
   ['/Service', judgeService],
+  ['admissionregistration.k8s.io/MutatingWebhookConfiguration', judgeWebhooks],
+  ['admissionregistration.k8s.io/ValidatingWebhookConfiguration', judgeWebhooks],
   ['apiextensions.k8s.io/CustomResourceDefinition', judgeDefinition],
   ['apiregistration.k8s.io/APIService', judgeApiService],
   ['apps/DaemonSet', judgeDaemonSet],

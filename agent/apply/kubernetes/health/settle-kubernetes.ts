@@ -81,7 +81,7 @@ const watchUntilSettled = async (
   const customHealth = await openCustomHealth(waited.map(({ policy }) => policy.health));
   const hasClaims = waited.some(({ group, kind }) => group === '' && kind === 'PersistentVolumeClaim');
   const lateBinding: ReadonlySet<string> = hasClaims ? await readLateBinding(api, signal) : new Set();
-  const view = openClusterView(api, waited, signal, clock);
+  const view = openClusterView(api, waited, signal, settings);
   const believe = createFailureFilter();
   const burst = Math.min(BURST_MS, waited.length * BURST_MS_AN_OBJECT);
   const begin = clock.elapsedMs();
@@ -100,7 +100,7 @@ const watchUntilSettled = async (
       if (awaySince !== undefined) away += at - awaySince;
       awaySince = undefined;
       const elapsed = at - begin - away;
-      const context = { now: clock.now(), loadBalancer, lateBinding, customHealth };
+      const context = { now: clock.now(), loadBalancer, lateBinding, customHealth, isServed: view.isServed };
       const verdicts = judgeAll(waited, view, context, elapsed, settings);
       if (verdicts) {
         judged = true;

@@ -29,6 +29,8 @@ export type HealthContext = {
   readonly loadBalancer: 'clusterIP' | 'address';
   /** Storage classes with volumeBindingMode WaitForFirstConsumer. */
   readonly lateBinding: ReadonlySet<string>;
+  /** Whether a Service has a ready endpoint; undefined where that is unknown. Absent: not asked. */
+  readonly isServed?: (service: { readonly namespace: string; readonly name: string }) => boolean | undefined;
   /**
    * True for a kind without the status subresource: each write of its status raises `metadata.generation`, so no observed generation
    * ever equals it.

@@ -19,7 +19,7 @@ export type MemoryApi = KubernetesApi & {
   /** Watches end with 410 and everything before is forgotten. */
   readonly compact: () => void;
   /** Refuses a verb by RBAC. */
-  readonly deny: (verb: 'list' | 'watch') => void;
+  readonly deny: (verb: 'list' | 'watch' | 'list EndpointSlice') => void;
   readonly allow: (verb: 'list' | 'watch') => void;
   /** Watches stay open and tell nothing, as over a connection that died without a word. */
   readonly freeze: () => void;
@@ -114,6 +114,7 @@ export const memoryApi = (): MemoryApi => {
     list: async (type, options) => {
       counts.list++;
       guard('list');
+      guard(`list ${type.kind}`);
       const { keep = (object) => object } = options;
       const items = [...objects.values()]
         .filter((object) => fits(object, type, options))

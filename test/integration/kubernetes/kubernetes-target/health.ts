@@ -86,6 +86,36 @@ export const healthOnCluster = (cluster: () => OwnCluster): void => {
       expect(code).toBe(200);
     };
 
+    it('waits until the Service of a webhook has a ready endpoint, and names it after the timeout', async () => {
+      const name = 'prices';
+      const service = { apiVersion: 'v1', kind: 'Service', metadata: { name, namespace: 'default' } };
+      const hook = {
+        apiVersion: 'admissionregistration.k8s.io/v1',
+        kind: 'ValidatingWebhookConfiguration',
+        metadata: { name },
+        webhooks: [
+          {
+            name: 'prices.shop.example',
+            clientConfig: { service: { namespace: 'default', name } },
+            rules: [
+              { apiGroups: ['none.example'], apiVersions: ['v1'], operations: ['*'], resources: ['*'] },
+            ],
+            sideEffects: 'None',
+            admissionReviewVersions: ['v1'],
+          },
+        ],
+      };
+      const objects = await apply(
+        { ...service, spec: { selector: { app: name }, ports: [{ port: 443 }] } },
+        hook,
+      );
+      expect(failedOf(await settle(objects, 3000)).join()).toMatch(
+        /WebhookConfiguration prices: Service default\/prices of its webhook prices\.shop\.example has no ready endpoint/,
+      );
+      const all = [...objects, ...(await apply(deployment(name)))];
+      expect(failedOf(await settle(all))).toEqual([]);
+    });
+
     it('waits for a Deployment to be available, and counts objects without a status as healthy', async () => {
       const objects = await apply(deployment('shop'), {
         apiVersion: 'v1',

@@ -1,9 +1,11 @@
 import type { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../../api/kubernetes-api.ts';
 import type { WantedObject } from '../../desired/wanted-object.ts';
-import type { Clock } from '../../watch/clock.ts';
+import type { ServiceName } from '../rules/webhooks.ts';
 import { groupObjects } from './group-objects.ts';
 import { keepLiveSet, type LiveSet, placeIn } from './live-set.ts';
+import type { SettleOptions } from './settle-options.ts';
+import { followServed } from './served-services.ts';
 import { podsOf, trimPod } from './workload-pods.ts';
 
 /** The live objects of a package, kept up to date by watches. */
@@ -13,6 +15,8 @@ export type ClusterView = {
   /** Starts watching the pods of these namespaces; without effect for watched ones. */
   readonly followPods: (namespaces: ReadonlySet<string>) => void;
   readonly podsOf: (workload: LiveObject) => readonly LiveObject[];
+  /** Whether a Service that webhooks of the objects call has a ready endpoint; undefined where that is unknown. */
+  readonly isServed: (service: ServiceName) => boolean | undefined;
   /** Error of a watch that cannot reach the server. */
   readonly lost: () => FleetError | undefined;
   /** Fatal error: a kind that the account may not read. */
@@ -30,7 +34,7 @@ export const openClusterView = (
   api: Pick<KubernetesApi, 'typeOf' | 'list' | 'watch'>,
   objects: readonly WantedObject[],
   signal: AbortSignal,
-  clock: Clock,
+  { clock, later }: Pick<SettleOptions, 'clock' | 'later'>,
 ): ClusterView => {
   let failure: { readonly error: unknown } | undefined;
   let wake = new AbortController();
@@ -51,6 +55,7 @@ export const openClusterView = (
     sets.push(set);
     for (const { key } of some) setOf.set(key, set);
   }
+  const isServed = followServed(api, objects, on.news, signal, { clock, later });
   const pods = new Map<string, { readonly pods: LiveSet; readonly replicaSets: LiveSet }>();
 
   return {
@@ -82,6 +87,7 @@ export const openClusterView = (
         known?.replicaSets.objects()?.values() ?? [],
       );
     },
+    isServed,
     lost: () => sets.map((set) => set.lost()).find((error) => error !== undefined),
     error: () => failure?.error,
     news: async (ms, until) => {

@@ -12,6 +12,8 @@ export type SettleOptions = {
   readonly changed: ReadonlyMap<string, string>;
   /** Keys of objects that were Current when they were applied and that no controller changes. */
   readonly current: ReadonlySet<string>;
+  /** Namespaces whose workloads come later: the Services in them that webhooks call are not asked for endpoints yet. */
+  readonly later: ReadonlySet<string>;
 };
 
 export const SETTLE_DEFAULTS: SettleOptions = {
@@ -21,4 +23,5 @@ export const SETTLE_DEFAULTS: SettleOptions = {
   loadBalancer: 'clusterIP',
   changed: new Map(),
   current: new Set(),
+  later: new Set(),
 };

@@ -444,6 +444,64 @@ describe('a server that goes away while a package settles', () => {
   });
 });
 
+describe('a webhook of admission', () => {
+  const hook = (failurePolicy = 'Fail') => ({
+    ...live('admissionregistration.k8s.io/v1', 'ValidatingWebhookConfiguration', {
+      metadata: { name: 'prices', namespace: undefined },
+    }),
+    webhooks: [
+      {
+        name: 'prices.shop.example',
+        failurePolicy,
+        clientConfig: { service: { namespace: 'web', name: 'prices' } },
+      },
+    ],
+  });
+  const slice = (ready: boolean | undefined) => ({
+    ...live('discovery.k8s.io/v1', 'EndpointSlice', {
+      metadata: { name: 'prices-abc', labels: { 'kubernetes.io/service-name': 'prices' } },
+    }),
+    endpoints: [{ addresses: ['10.1.1.1'], conditions: { ready } }],
+  });
+
+  it('is waited for until its Service has a ready endpoint', async () => {
+    const { checks, seconds } = await settled([wantedOf(hook())], ({ api, clock }) => {
+      api.put(hook());
+      clock.at(4000, () => api.put(slice(false)));
+      clock.at(20_000, () => api.put(slice(undefined)));
+    });
+    expect(failedOf(checks)).toEqual([]);
+    expect(seconds).toBeGreaterThanOrEqual(20);
+  });
+
+  it('whose Service has none after the timeout is named with it', async () => {
+    const { checks } = await settled([wantedOf(hook())], ({ api }) => {
+      api.put(hook());
+      api.put(slice(false));
+    });
+    expect(failedOf(checks).join()).toContain(
+      'Service web/prices of its webhook prices.shop.example has no ready endpoint (InProgress after',
+    );
+  });
+
+  it('whose workload comes later is not waited for', async () => {
+    const { checks } = await settled([wantedOf(hook())], ({ api }) => api.put(hook()), {
+      later: new Set(['web']),
+    });
+    expect(failedOf(checks)).toEqual([]);
+  });
+
+  it('that ignores failures, or whose endpoints the account may not read, is not waited for', async () => {
+    const ignoring = await settled([wantedOf(hook('Ignore'))], ({ api }) => api.put(hook('Ignore')));
+    expect(failedOf(ignoring.checks)).toEqual([]);
+    const denied = await settled([wantedOf(hook())], ({ api }) => {
+      api.put(hook());
+      api.deny('list EndpointSlice');
+    });
+    expect(failedOf(denied.checks)).toEqual([]);
+  });
+});
+
 it('waiting stops with its signal', async () => {
   using clock = virtualClock();
   const api = memoryApi();
