@@ -56,6 +56,10 @@ export const SIGNED_INDEX_JSON = 'application/vnd.fleet-ferry.signed-index.v1+js
 /** cosign's older form of a signature: a layer of this type, the signature in its annotation. */
 export const SIMPLE_SIGNING = 'application/vnd.dev.cosign.simplesigning.v1+json';
 export const COSIGN_SIGNATURE = 'dev.cosignproject.cosign/signature';
+/** Beside it, of a signature by certificate: the certificate, the entry of the log, the signed timestamp. */
+export const COSIGN_CERTIFICATE = 'dev.sigstore.cosign/certificate';
+export const COSIGN_LOG_ENTRY = 'dev.sigstore.cosign/bundle';
+export const COSIGN_TIMESTAMP = 'dev.sigstore.cosign/rfc3161timestamp';
 
 export const SIGSTORE_BUNDLE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 /** A layer of cosign's `.att` manifest. */

@@ -14,6 +14,7 @@ const KNOWN_CRITICAL: ReadonlySet<unknown> = new Set([
   'blobs',
   'debs',
   'deltas',
+  'imageCertificates',
   'imagePolicy',
   'images',
   'objectRules',

@@ -64,7 +64,15 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
         attachments: [digest],
       },
     ],
-    imagePolicy: [{ name: 'ours', match: ['registry.example/**'], except: [], keys: ['PEM'] }],
+    imagePolicy: [
+      {
+        name: 'ours',
+        match: ['registry.example/**'],
+        except: [],
+        keys: ['PEM'],
+        certificates: { trustedRoot: '{}', signers: [{ issuer: 'https://a.example', identity: 'b' }] },
+      },
+    ],
     objectRules: [{ kinds: ['Deployment.apps'], ignore: ['/spec/replicas'] }],
     reboot: { windows: ['0 2 * * 6 for 2h'] },
     critical: [],

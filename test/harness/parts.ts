@@ -15,6 +15,7 @@ import { containerd } from './parts/containerd.ts';
 import { containerd17 } from './parts/containerd-1-7.ts';
 import { containerd2 } from './parts/containerd-2.ts';
 import { cosign } from './parts/cosign.ts';
+import { cosign2 } from './parts/cosign-2.ts';
 import { debianMirror } from './parts/debian-mirror.ts';
 import { distribution3 } from './parts/distribution-3.ts';
 import { dockerRegistry } from './parts/docker-registry.ts';
@@ -74,6 +75,7 @@ const PARTS = {
   jsonSchemaSuite,
   kalypsoCases,
   cosign,
+  cosign2,
   oras,
   skopeo,
   debianMirror,

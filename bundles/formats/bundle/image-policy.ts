@@ -1,15 +1,29 @@
 import { parseImageName, repositoryOf } from './image-name.ts';
 import { matchImage } from './match-image.ts';
 
-/** Images of these names must carry a cosign signature of one of these keys (docs/image-signatures.md). */
+/** Images of these names must carry a cosign signature by one of these keys or certificates (docs/image-signatures.md). */
 export type ImagePolicy = {
   readonly name: string;
   /** Patterns of 'host/repository'. */
   readonly match: readonly string[];
   readonly except: readonly string[];
-  /** SPKI PEM, as signatureKey writes it; a signature of one of them is enough. */
+  /** SPKI PEM, as signatureKey writes it; a signature by one of them is enough. */
   readonly keys: readonly string[];
+  /** A signature by a certificate of one of these signers is enough, too. */
+  readonly certificates?: CertificatePolicy | undefined;
 };
+
+export type CertificatePolicy = {
+  /** The trusted root of sigstore as canonical JSON: the authorities and logs that certificates, log entries and timestamps are verified with. */
+  readonly trustedRoot: string;
+  readonly signers: readonly CertificateSigner[];
+};
+
+/** A person or pipeline that a certificate is for: `*` in the identity stands for anything without a slash, `**` for anything. */
+export type CertificateSigner = { readonly issuer: string; readonly identity: string };
+
+/** Entry of `critical` in bundles with such policies: older agents know keys only. */
+export const CERTIFICATES_CRITICAL = 'imageCertificates';
 
 /**
  * Returns the policies that apply to an image. All of them must hold, so that a further policy never weakens another.

@@ -141,12 +141,19 @@ export type AgentConfig = {
    */
   readonly authFile?: string;
   /**
-   * Signatures that images must carry on this machine, beside what bundles ask for: patterns of host/repository and files with cosign's public keys. In this file only.
+   * Signatures that images must carry on this machine, beside what bundles ask for: patterns of host/repository, and files with cosign's public keys or with the trusted root of signers by certificate. In this file only.
    */
   readonly imagePolicy?: readonly {
     readonly match: readonly string[];
     readonly except?: readonly string[];
-    readonly keys: readonly string[];
+    readonly keys?: readonly string[];
+    readonly certificates?: {
+      readonly trustedRoot: string;
+      readonly signers: readonly {
+        readonly issuer: string;
+        readonly identity: string;
+      }[];
+    };
   }[];
   /**
    * When a new release may begin to be applied: '<cron> for <duration>', like '0 22 * * 1-5 for 6h', in the machine's time zone. None: always. Drift is corrected at any time.

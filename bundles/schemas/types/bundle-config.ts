@@ -195,6 +195,19 @@ export type BundleConfig = {
     readonly match: readonly string[];
     readonly except: readonly string[];
     readonly keys: readonly string[];
+    /**
+     * Signers by certificate; imageCertificates is then in critical.
+     */
+    readonly certificates?: {
+      /**
+       * Trusted root of sigstore, as canonical JSON.
+       */
+      readonly trustedRoot: string;
+      readonly signers: readonly {
+        readonly issuer: string;
+        readonly identity: string;
+      }[];
+    };
   }[];
   /**
    * Of a host: the agent may reboot it when that is required; absent: it reboots nothing.

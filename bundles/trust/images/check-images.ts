@@ -41,13 +41,11 @@ export const checkImages = async (
     if (on.length === 0) continue;
     judged += 1;
     const vouchers = await readVouchers(evidence, entry, carried, signal);
-    const failed = on.find(
-      (policy) => !vouchers.signatures.some((one) => satisfiesPolicy(one, policy, vouchers.about)),
-    );
+    const failed = await firstUnsatisfied(on, vouchers);
     if (!failed) continue;
     throw new FleetError(
       'IMAGE_UNSIGNED',
-      `the image ${entry.names?.[0] ?? shortDigest(entry.digest)} ${whyUnsatisfied(vouchers, failed)}`,
+      `the image ${entry.names?.[0] ?? shortDigest(entry.digest)} ${await whyUnsatisfied(vouchers, failed)}`,
       {
         subject: entry.digest,
         hint: more.includes(failed)
@@ -57,6 +55,17 @@ export const checkImages = async (
     );
   }
   return judged;
+};
+
+const firstUnsatisfied = async (
+  policies: readonly ImagePolicy[],
+  { signatures, about }: FoundSignatureSet,
+): Promise<ImagePolicy | undefined> => {
+  for (const policy of policies) {
+    const judged = signatures.map((one) => satisfiesPolicy(one, policy, about));
+    if (!(await Promise.all(judged)).includes(true)) return policy;
+  }
+  return undefined;
 };
 
 /** Restricts the source to the closure: other blobs would not be available at the next site. */

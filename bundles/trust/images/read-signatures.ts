@@ -1,11 +1,17 @@
+import type { Bundle } from '@sigstore/bundle';
 import { type Descriptor, type Manifest, parseImageManifest } from '../../formats/layout/manifest.ts';
 import { type Digest, digestOf, isDigest } from '../../digest.ts';
 import { type FleetError, isFleetError } from '../../errors.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import { COSIGN_SIGNATURE, IN_TOTO_STATEMENT, SIGSTORE_BUNDLE, SIMPLE_SIGNING } from '../../media-types.ts';
-import { MAX_STATEMENT_BYTES, parseEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
+import {
+  MAX_STATEMENT_BYTES,
+  parseImageEnvelope,
+  preAuthEncoding,
+} from '../../formats/statements/envelope.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
+import { certificateAnnotations, certifiedSignature } from './certified-signature.ts';
 import { type Evidence, type EvidenceBlob, createEvidence } from './evidence.ts';
 
 /** One cosign signature, unverified. `about`: the digests that its payload names. */
@@ -13,13 +19,15 @@ export type ImageSignature = {
   readonly about: readonly Digest[];
   readonly signed: Buffer;
   readonly signature: Buffer;
+  /** Of a signature by certificate: all of it, with the proof of its time. Absent for one by key. */
+  readonly certified?: Bundle | undefined;
   /** Manifest and blobs that must be delivered with the image. */
   readonly evidence: Evidence;
 };
 
 export type FoundSignatures = {
   readonly signatures: readonly ImageSignature[];
-  /** Attachments that look like signatures but cannot be verified with a key: by certificate, in another format, or broken. */
+  /** Attachments that look like signatures but are in another format, or broken. */
   readonly unreadable: readonly FleetError[];
 };
 
@@ -75,7 +83,8 @@ type Referrer = {
 /** Copied unchanged: the referrers API of the site's registry lists this manifest. */
 const readStatement = ({ digest, bytes, manifest, config, content }: Referrer): readonly ImageSignature[] => {
   const what = `the signature ${digest}`;
-  const { payload, payloadType, signature } = parseEnvelope(content, what);
+  const envelope = parseImageEnvelope(content, what);
+  const { payload, payloadType, signature } = envelope;
   const json = parseStrictJson(payload, { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 32 }, what) as Partial<
     Record<string, unknown>
   > | null;
@@ -93,6 +102,7 @@ const readStatement = ({ digest, bytes, manifest, config, content }: Referrer): 
       about,
       signed: preAuthEncoding(payloadType, payload),
       signature,
+      certified: 'bundle' in envelope ? envelope.bundle : undefined,
       evidence: {
         manifest: { descriptor, bytes },
         blobs: [
@@ -121,12 +131,19 @@ const readSimple = (layer: Descriptor, payload: Buffer): readonly ImageSignature
       mediaType: SIMPLE_SIGNING,
       digest: digestOf(payload),
       size: payload.byteLength,
-      annotations: { [COSIGN_SIGNATURE]: signature },
+      annotations: { [COSIGN_SIGNATURE]: signature, ...certificateAnnotations(layer.annotations ?? {}) },
     },
     bytes: payload,
   };
-  const decoded = Buffer.from(signature, 'base64');
-  return [{ about: [about], signed: payload, signature: decoded, evidence: createEvidence(kept) }];
+  return [
+    {
+      about: [about],
+      signed: payload,
+      signature: Buffer.from(signature, 'base64'),
+      certified: certifiedSignature(layer.annotations ?? {}, payload, signature, what),
+      evidence: createEvidence(kept),
+    },
+  ];
 };
 
 const plain = ({ mediaType, digest, size }: Descriptor): Descriptor => ({ mediaType, digest, size });

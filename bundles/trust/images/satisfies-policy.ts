@@ -9,26 +9,51 @@ export type FoundSignatureSet = {
   readonly about: ReadonlySet<Digest>;
 };
 
-/** True if the signature satisfies the policy: one valid signature by one of its keys is enough. */
-export const satisfiesPolicy = (
+type Signers = Pick<ImagePolicy, 'certificates' | 'keys'>;
+
+/** True if the signature satisfies the policy: one valid signature by one of its keys or certificates is enough. */
+export const satisfiesPolicy = async (
   signature: ImageSignature,
-  { keys }: Pick<ImagePolicy, 'keys'>,
+  policy: Signers,
   about: ReadonlySet<Digest>,
-): boolean =>
-  signature.about.some((digest) => about.has(digest)) &&
-  keys.some((pem) => verifiesWith(signatureKey(pem), signature.signed, signature.signature));
+): Promise<boolean> => isAbout(signature, about) && (await whyNot(signature, policy)) === undefined;
+
+const isAbout = (signature: ImageSignature, about: ReadonlySet<Digest>): boolean =>
+  signature.about.some((digest) => about.has(digest));
+
+/** @returns undefined if one of the policy's signers signed; why not, where there is more to say than that no key of it did */
+const whyNot = async (
+  { signed, signature, certified }: ImageSignature,
+  { keys, certificates }: Signers,
+): Promise<string | undefined> => {
+  if (!certified)
+    return keys.some((pem) => verifiesWith(signatureKey(pem), signed, signature)) ? undefined : '';
+  if (!certificates) return '';
+  // Read by the few that have such a policy.
+  const { judgeCertificate } = await import('./judge-certificate.ts');
+  return judgeCertificate({ signed, certified }, certificates);
+};
 
 /** The reason why no signature counts, as the end of a sentence that begins with 'the image ...'. */
-export const whyUnsatisfied = (
+export const whyUnsatisfied = async (
   { signatures, about }: FoundSignatureSet,
-  { name, keys }: ImagePolicy,
-): string => {
-  const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${keys
-    .map((pem) => signatureKey(pem).fingerprint.slice(0, 16))
-    .join(', ')})`;
-  if (signatures.length === 0) return `has no signature, and must have one by ${key}`;
-  const own = signatures.filter((signature) => signature.about.some((digest) => about.has(digest)));
-  return own.length === 0
-    ? `has no signature by ${key}: the signatures beside it are for another image`
-    : `is signed, but not by ${key}`;
+  policy: ImagePolicy,
+): Promise<string> => {
+  const signer = signersOf(policy);
+  if (signatures.length === 0) return `has no signature, and must have one by ${signer}`;
+  const own = signatures.filter((signature) => isAbout(signature, about));
+  if (own.length === 0)
+    return `has no signature by ${signer}: the signatures beside it are for another image`;
+  const reasons = await Promise.all(own.map((one) => whyNot(one, policy)));
+  const reason = reasons.find((one) => one);
+  return `is signed, but not by ${signer}${reason ? `: ${reason}` : ''}`;
+};
+
+const signersOf = ({ name, keys, certificates }: ImagePolicy): string => {
+  const fingerprints = keys.map((pem) => signatureKey(pem).fingerprint.slice(0, 16)).join(', ');
+  const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${fingerprints})`;
+  if (!certificates) return key;
+  const who = certificates.signers.map(({ identity, issuer }) => `${identity} by ${issuer}`).join(', ');
+  const certificate = `a certificate that ImagePolicy ${name} names (${who})`;
+  return keys.length === 0 ? certificate : `${key} or ${certificate}`;
 };

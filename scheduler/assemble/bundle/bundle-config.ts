@@ -8,7 +8,7 @@ import {
 import { BLOBS_CRITICAL, IMAGES_CRITICAL, SECRETS_CRITICAL } from '#bundles/formats/bundle/host-package';
 import { compareBytes, type Digest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-policy';
+import { CERTIFICATES_CRITICAL, type ImagePolicy, policiesOn } from '#bundles/formats/bundle/image-policy';
 import type { ClusterType, DeploymentTarget, Value } from '../../model/model.ts';
 import { judgedPart } from '../../model/site-input.ts';
 import { SITE_FIELDS_CRITICAL } from '#bundles/formats/bounds/site-fields';
@@ -74,8 +74,10 @@ const imagePolicyOf = (
   closure: readonly ClosureEntry[],
 ): Pick<BundleConfig, 'imagePolicy' | 'critical'> => {
   const on = new Set(closure.flatMap(({ names = [] }) => policiesOn(policies, names)));
-  const imagePolicy = policies.filter((policy) => on.has(policy));
-  return imagePolicy.length === 0 ? { critical: [] } : { imagePolicy, critical: ['imagePolicy'] };
+  const imagePolicy = policies.filter((policy) => on.has(policy)).map((policy) => defined(policy));
+  if (imagePolicy.length === 0) return { critical: [] };
+  const byCertificate = imagePolicy.some(({ certificates }) => certificates);
+  return { imagePolicy, critical: ['imagePolicy', ...(byCertificate ? [CERTIFICATES_CRITICAL] : [])] };
 };
 
 /** An agent without support for secrets would apply empty Secrets, and encrypted documents unchanged. */

@@ -1,5 +1,6 @@
 import { isFleetError } from '#bundles/errors';
 import { signatureKey } from '#bundles/trust/images/signature-key';
+import { MAX_TRUSTED_ROOT, parseTrustedRoot } from '#bundles/trust/images/trusted-root';
 import {
   fields,
   narrowed,
@@ -61,15 +62,82 @@ const predicateType = textLike(
   { maxLength: MAX_PATTERN },
 );
 
-/** The spec of an ImagePolicy: which images must be signed, and with which keys. */
-export const imagePolicyFields = fields({
-  match: required(
-    namesOrAll,
-    'Image names, as `host/repository`. `*` stands for anything without a slash, `**` for anything.',
+const trustedRoot = narrowed(
+  text,
+  { pattern: '^\\s*\\{[\\s\\S]*"mediaType"[\\s\\S]*\\}\\s*$', maxLength: MAX_TRUSTED_ROOT },
+  (value, node, path, reading) => {
+    try {
+      return parseTrustedRoot(value);
+    } catch (error) {
+      if (!isFleetError(error)) throw error;
+      return refuse(reading, node, `${path}: ${error.message}`, error.hint);
+    }
+  },
+);
+
+const issuer = textLike(
+  /^https?:\/\/[^\s*]+$/,
+  'is not the address of an issuer',
+  'Write the address that cosign verify takes as --certificate-oidc-issuer',
+  { maxLength: 1024 },
+);
+
+const identity = textLike(
+  /^(?!.*\*{3})(?!(?:https?:\/\/)?[*/:.]*$)\S+$/,
+  'is not an identity',
+  'Write the address or mail address in the certificate; * stands for anything without a slash, ** for anything',
+  { maxLength: 1024 },
+);
+
+const signer = fields({
+  issuer: required(issuer, 'Issuer of the identity, as `cosign verify --certificate-oidc-issuer` takes it.'),
+  identity: required(
+    identity,
+    'Address or mail address that the certificate is for. `*` stands for anything without a slash, `**` for anything.',
   ),
-  except: optional(names, [], 'Images that the policy leaves out.'),
-  keys: required(keys, 'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.'),
 });
+
+const certificates = fields({
+  trustedRoot: required(
+    trustedRoot,
+    "The text of sigstore's trusted_root.json: authorities and logs that certificates, log entries and timestamps are verified with. It travels in the bundle.",
+  ),
+  signers: required(
+    shortList(signer, MAX_KEYS, 1),
+    'Signers, each by issuer and identity. A signature with a certificate of one of them is enough.',
+  ),
+});
+
+/** The spec of an ImagePolicy: which images must be signed, and by which keys or certificates. */
+export const imagePolicyFields = narrowed(
+  fields({
+    match: required(
+      namesOrAll,
+      'Image names, as `host/repository`. `*` stands for anything without a slash, `**` for anything.',
+    ),
+    except: optional(names, [], 'Images that the policy leaves out.'),
+    keys: optional(
+      shortList(key, MAX_KEYS),
+      [],
+      'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.',
+    ),
+    certificates: optional(
+      certificates,
+      undefined,
+      'Signers by certificate, without a key of their own: `cosign sign` without `--key`. A signature by one of them is enough, too.',
+    ),
+  }),
+  { anyOf: [{ required: ['keys'] }, { required: ['certificates'] }] },
+  (spec, node, path, reading) =>
+    spec.keys.length > 0 || spec.certificates
+      ? spec
+      : refuse(
+          reading,
+          node,
+          `${path} names nobody who may sign`,
+          'List keys, or certificates with trustedRoot and signers',
+        ),
+);
 
 /** An attestation that a PromotionPolicy wants beside images. */
 export const attestationFields = fields({

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { imagePolicies } from '../../../agent/config/image-policies.ts';
 import { parseConfig } from '../../../agent/config/read-config.ts';
+import { newSigstore } from '../../harness/sigstore/sigstore.ts';
 import { newKey } from '../../bundles/trust/root/new-key.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
@@ -26,6 +27,31 @@ it('imagePolicies reads the signing rule of a machine with its key files, and re
 it('imagePolicies refuses a key file that does not exist', async () => {
   const imagePolicy = [{ match: ['**'], keys: ['/nowhere/team.pub'] }];
   expect(() => imagePolicies({ imagePolicy })).toThrow('a key of imagePolicy cannot be used');
+});
+
+it('imagePolicies reads signers by certificate with the trusted root from its file, and refuses another file', async () => {
+  await using folder = await temporaryDirectory('policy');
+  const trustedRoot = join(folder.path, 'trusted-root.json');
+  const text = (await newSigstore()).trustedRoot();
+  await writeFile(trustedRoot, text);
+  const signers = [{ issuer: 'https://issuer.example', identity: 'release@acme.example' }];
+  const { imagePolicy = [] } = parseConfig(
+    'agent.yaml',
+    `imagePolicy:\n  - match: ["**"]\n    certificates: ${JSON.stringify({ trustedRoot, signers })}\n`,
+  );
+  const [read] = imagePolicies({ imagePolicy });
+  expect(read).toMatchObject({ keys: [], certificates: { signers } });
+  expect(JSON.parse(read?.certificates?.trustedRoot ?? '')).toEqual(JSON.parse(text));
+  await writeFile(trustedRoot, '{}');
+  expect(() => imagePolicies({ imagePolicy })).toThrow(
+    'the trusted root of imagePolicy cannot be used: this trusted root of sigstore has no mediaType of a trusted root',
+  );
+});
+
+it('imagePolicies refuses a policy with nobody who may sign', () => {
+  expect(() => imagePolicies({ imagePolicy: [{ match: ['**'] }] })).toThrow(
+    'imagePolicy 1 names nobody who may sign',
+  );
 });
 
 it.each([

@@ -75,7 +75,7 @@ const findEvidence = async (
       if (!(isFleetError(error) && error.code.startsWith('REGISTRY_'))) throw error;
       failed ??= error;
     }
-    const chosen = on.map((policy) => smallest(search, policy, entry.digest));
+    const chosen = await Promise.all(on.map((policy) => smallest(search, policy, entry.digest)));
     if (!chosen.includes(undefined))
       return withIndexes(
         chosen.flatMap((one) => one ?? []),
@@ -85,7 +85,7 @@ const findEvidence = async (
   }
   // The registry may have the signature, so that its error is reported instead of IMAGE_UNSIGNED.
   if (failed !== undefined) throw failed;
-  throw unsigned(entry, on, search, places);
+  throw await unsigned(entry, on, search, places);
 };
 
 type Search = {
@@ -129,14 +129,15 @@ const newSearch = ({ digest, names = [] }: Entry, noted: string | undefined, sig
   };
 };
 
-const smallest = (
+const smallest = async (
   { signatures, about }: Search,
   policy: ImagePolicy,
   image: Digest,
-): ImageSignature | undefined => {
+): Promise<ImageSignature | undefined> => {
   const isDirect = (one: ImageSignature): boolean => one.about.includes(image);
+  const judged = await Promise.all(signatures.map((one) => satisfiesPolicy(one, policy, about)));
   return signatures
-    .filter((one) => satisfiesPolicy(one, policy, about))
+    .filter((_, at) => judged[at])
     .toSorted(
       (a, b) =>
         Number(isDirect(b)) - Number(isDirect(a)) ||
@@ -159,20 +160,21 @@ const withIndexes = (
     .map(([, one]) => one);
 };
 
-const unsigned = (
+const unsigned = async (
   { digest, names = [] }: Entry,
   on: readonly ImagePolicy[],
   search: Search,
   places: readonly EvidencePlace[],
-): FleetError => {
-  const policy = on.find((one) => smallest(search, one, digest) === undefined) as ImagePolicy;
+): Promise<FleetError> => {
+  const chosen = await Promise.all(on.map((one) => smallest(search, one, digest)));
+  const policy = on[chosen.indexOf(undefined)] as ImagePolicy;
   const looked = places.length === 0 ? 'nowhere' : places.map(({ name }) => name).join(', ');
   return new FleetError(
     'IMAGE_UNSIGNED',
-    `the image ${names[0]} ${whyUnsatisfied(search, policy)}; looked in ${looked}`,
+    `the image ${names[0]} ${await whyUnsatisfied(search, policy)}; looked in ${looked}`,
     {
       subject: digest,
-      hint: `Sign it: cosign sign --key <key> ${names[0]}, and bring the signature along with the image (docs/image-signatures.md)`,
+      hint: `Sign it: cosign sign ${policy.keys.length > 0 ? '--key <key> ' : ''}${names[0]}, and bring the signature along with the image (docs/image-signatures.md)`,
     },
   );
 };

@@ -39,6 +39,14 @@ it('a bundle carries the policies that match its images as critical, so that age
   expect(config.critical).toEqual(['imagePolicy']);
 });
 
+it('a policy by certificate is critical by a name of its own, because older agents know keys only', async () => {
+  const signers = [{ issuer: 'https://issuer.example', identity: 'https://git.example/team/**' }];
+  const policy = { ...policyOf(newKey()), keys: [], certificates: { trustedRoot: '{}', signers } };
+  const { config } = await pack([policy]);
+  expect(config.imagePolicy).toEqual([policy]);
+  expect(config.critical).toEqual(['imagePolicy', 'imageCertificates']);
+});
+
 it('a policy for other images does not change the bundle digest', async () => {
   const other = policyOf(newKey(), { match: ['other.example/**'] });
   expect((await pack([other])).digest).toBe((await pack(undefined)).digest);
