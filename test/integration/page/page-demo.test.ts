@@ -49,8 +49,15 @@ const VIEWS: Readonly<Record<Address, string>> = {
 const pictureOf = (address: Address): string =>
   `page-${address === '' ? 'overview' : address.replaceAll('/:', '-').replaceAll('/', '-')}`;
 
+/** The window of the pictures of the documentation. */
 const WIDE = { width: 1200, height: 800 };
-/** A phone; also 1280 pixels at 400 % zoom (WCAG 2.2, 1.4.10). */
+/** A phone, a desk and a wall. */
+const SIZES = [
+  { width: 360, height: 780 },
+  { width: 1440, height: 900 },
+  { width: 2560, height: 1440 },
+] as const;
+/** 1280 pixels at 400 % zoom (WCAG 2.2, 1.4.10). */
 const NARROW = { width: 320, height: 640 };
 
 describeWith(['chromium'], 'the demo', ({ chromium }) => {
@@ -90,7 +97,14 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await writeFile(join(pictures, `${name}.webp`), await takeWebp(page));
   };
 
-  /** Looks at the view that the tab shows, in both schemes, on a phone and by keyboard. */
+  // FLEET_VIEWS=<folder> takes pictures of whole views at each size, in both schemes.
+  const views = process.env['FLEET_VIEWS'];
+  const wholePicture = async ({ page }: Tab, name: string): Promise<void> => {
+    if (views === undefined) return;
+    await page.screenshot({ path: join(views, `${name}.png`), fullPage: true });
+  };
+
+  /** Looks at the view that the tab shows, at each size in both schemes, at 400 % zoom and by keyboard. */
   const examine = async (tab: Tab, name: string): Promise<void> => {
     const { page, faults } = tab;
     await page.getByRole('heading', { level: 1 }).waitFor();
@@ -99,19 +113,26 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       await page.emulateMedia({ colorScheme });
       await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor();
       await picture(tab, `${name}-${colorScheme}`);
-      // The schemes differ in their colours only.
-      const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
-      expect(await axeFindings(page, rules), colorScheme).toEqual([]);
+      for (const size of SIZES) {
+        const looked = `${colorScheme} at ${size.width} pixels`;
+        await page.setViewportSize(size);
+        // A chart takes the new width a moment later.
+        await expect.poll(() => scrollsSideways(page), looked).toBe(false);
+        await wholePicture(tab, `${name}-${size.width}-${colorScheme}`);
+        // The schemes differ in their colours only.
+        const rules = colorScheme === 'light' ? undefined : ['color-contrast'];
+        expect(await axeFindings(page, rules), looked).toEqual([]);
+      }
+      await page.setViewportSize(WIDE);
     }
     await page.setViewportSize(NARROW);
-    // A chart takes the new width a moment later.
     await expect.poll(() => scrollsSideways(page)).toBe(false);
     expect(await unreachedByTab(page)).toEqual([]);
     expect(faults).toEqual([]);
     await page.setViewportSize(WIDE);
   };
 
-  describe('every view fits a phone and 400 % zoom, works by keyboard, and has no serious finding of axe', () => {
+  describe('every view fits 360, 1440 and 2560 pixels and 400 % zoom, works by keyboard, and has no serious finding of axe in either scheme', () => {
     let tab: Tab;
     beforeAll(async () => {
       tab = await open({ bypassCSP: true, viewport: WIDE }, '/sessions');
