@@ -1,5 +1,3 @@
-import { digestOf, hexOf } from '#bundles/digest';
-
 /** The platform of the demo: three environments in a chain, two cluster types, three applications. */
 
 const ours = (kind: string, name: string, rest: string): string =>
@@ -7,20 +5,33 @@ const ours = (kind: string, name: string, rest: string): string =>
 
 const ENVIRONMENTS = ['dev', 'qa', 'prod'] as const;
 
-const application = (name: string, place: string): Readonly<Record<string, string>> => ({
-  [`platform/base/${name}.yaml`]: [
+export const APPLICATIONS = ['label-printer', 'oven-control', 'scale-reader'] as const;
+export type Application = (typeof APPLICATIONS)[number];
+
+/** Labels of the cluster types that run an application. */
+const PLACES: Readonly<Record<Application, string>> = {
+  'label-printer': 'all: "yes"',
+  'oven-control': 'place: hall',
+  'scale-reader': 'place: shop',
+};
+
+const registration = (name: Application, repo: string): string =>
+  [
     ours(
       'WorkloadRegistration',
       name,
-      `spec:\n  workspace: plants\n  workload: {repo: ../apps/${name}, path: deploy}\n`,
+      `spec:\n  workspace: plants\n  workload: {repo: ${JSON.stringify(repo)}, branch: main, path: deploy}\n`,
     ),
     ours(
       'SchedulingPolicy',
       name,
-      `spec:\n  deploymentTargetSelector: {labelSelector: {matchLabels: {runs: ${name}}}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {${place}}}}\n`,
+      `spec:\n  deploymentTargetSelector: {labelSelector: {matchLabels: {runs: ${name}}}}\n  clusterTypeSelector: {labelSelector: {matchLabels: {${PLACES[name]}}}}\n`,
     ),
-  ].join('---\n'),
-  [`apps/${name}/deploy/workload.yaml`]: ours(
+  ].join('---\n');
+
+/** Where an application runs, as its team says it. */
+export const deploymentOf = (name: Application): Readonly<Record<string, string>> => ({
+  'deploy/workload.yaml': ours(
     'Workload',
     name,
     `spec:\n  deploymentTargets:\n${ENVIRONMENTS.map(
@@ -28,7 +39,6 @@ const application = (name: string, place: string): Readonly<Record<string, strin
         `    - {name: host, environment: ${environment}, labels: {runs: ${name}}, manifests: {path: host}}\n`,
     ).join('')}`,
   ),
-  ...versionOf(name, 1),
 });
 
 /** Lines of a package for two values that differ by site, and the file that they go into. @param limit lines of the first value */
@@ -73,33 +83,29 @@ const INPUTS: Readonly<Record<string, string>> = {
 const settingsOf = (name: string): Readonly<Record<string, string>> =>
   INPUTS[name] === undefined
     ? {}
-    : { [`apps/${name}/host/settings.json`]: `${JSON.stringify({ limit: 0, gateway: '' })}\n` };
+    : { 'host/settings.json': `${JSON.stringify({ limit: 0, gateway: '' })}\n` };
 
 /** Files of an application at a version. */
-export const versionOf = (name: string, version: number): Readonly<Record<string, string>> => ({
-  [`apps/${name}/host/package.yaml`]: ours(
+export const versionOf = (name: Application, version: number): Readonly<Record<string, string>> => ({
+  'host/package.yaml': ours(
     'HostPackage',
     'files',
     `spec:\n  directories: [{path: /opt/${name}/${version}}]\n${INPUTS[name] ?? ''}`,
   ),
   ...settingsOf(name),
-  // The team's delivery says which version this is.
-  [`apps/${name}/host/descriptor.yaml`]: [
+  // The team's delivery says which version this is; the commit is that of its repository.
+  'host/descriptor.yaml': [
     'apiVersion: hub.kalypso.io/v1alpha1',
     'kind: DeploymentDescriptor',
     `metadata: {name: ${name}}`,
     'spec:',
-    `  workloadVersion: {version: "${version}.${name.length % 4}.0", commit: ${commitOf(name, version)}}`,
+    `  workloadVersion: {version: "${version}.${name.length % 4}.0"}`,
     '',
   ].join('\n'),
 });
 
-const commitOf = (name: string, version: number): string =>
-  hexOf(digestOf(`${name} ${version}`)).slice(0, 40);
-
-export const APPLICATIONS = ['label-printer', 'oven-control', 'scale-reader'] as const;
-
-export const COMPANY: Readonly<Record<string, string>> = {
+/** @param urlOf address of an application's repository */
+export const companyOf = (urlOf: (name: Application) => string): Readonly<Record<string, string>> => ({
   'platform/fleet.yaml': ours(
     'Fleet',
     'halden',
@@ -128,9 +134,9 @@ export const COMPANY: Readonly<Record<string, string>> = {
       'spec:\n  siteSelector: {region: north, line: line-1}\n  values: {maxCelsius: 260}\n',
     ),
   ].join('---\n'),
-  ...application('label-printer', 'all: "yes"'),
-  ...application('oven-control', 'place: hall'),
-  ...application('scale-reader', 'place: shop'),
+  ...Object.fromEntries(
+    APPLICATIONS.map((name) => [`platform/base/${name}.yaml`, registration(name, urlOf(name))]),
+  ),
   'platform/promotion/freshness.yaml': ENVIRONMENTS.map((environment) =>
     ours(
       'FreshnessPolicy',
@@ -138,7 +144,7 @@ export const COMPANY: Readonly<Record<string, string>> = {
       `spec:\n  environment: ${environment}\n  late: 2d\n  stale: 21d\n  visits: 7d\n`,
     ),
   ).join('---\n'),
-};
+});
 
 /** Added with the third version of the scale reader, which is therefore rolled out in stages. */
 export const IN_STAGES: Readonly<Record<string, string>> = {

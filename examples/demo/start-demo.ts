@@ -6,6 +6,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
 import { openAuthoring } from '../../scheduler/author/serve/open-authoring.ts';
+import { appendChanges } from '../../scheduler/hub/changes/append-changes.ts';
 import { promoteTo } from '../../scheduler/hub/promote/decide/promote-to.ts';
 import { readPromotion } from '../../scheduler/hub/promote/facts/link.ts';
 import { openChanges } from '../../scheduler/hub/promote/facts/read-changes.ts';
@@ -27,10 +28,12 @@ import { createToken, type TokenRequest } from '../../scheduler/hub/sites/tokens
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
 import { build } from '../../scheduler/build/build.ts';
+import { readCommit } from '../../scheduler/load/sources/read-commit.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { FLEET } from './agents.ts';
-import { APPLICATIONS, COMPANY, IN_STAGES, STRICT, versionOf } from './company.ts';
-import { sendMedium } from './media.ts';
+import { APPLICATIONS, companyOf, IN_STAGES, STRICT } from './company.ts';
+import { sendMedium, writeContents } from './media.ts';
+import { deliver, deliverFirst, urlOf } from './teams.ts';
 import { type DemoSite, enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
 
 export type Demo = AsyncDisposable & {
@@ -61,11 +64,16 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const keysFolder = join(folder, 'keys');
   const layout = join(folder, 'releases');
   const { signal } = new AbortController();
+  const env = { PATH: process.env['PATH'] };
   const platform = { platform: join(folder, 'platform'), maps: [], cacheDirectory: join(folder, 'cache') };
-  await write(folder, COMPANY);
+  await deliverFirst(folder, clock());
+  await write(
+    folder,
+    companyOf((name) => urlOf(folder, name)),
+  );
   await initDevRoot(keysFolder, FLEET, clock());
   const readKeys = () => openKeyDirectory(keysFolder);
-  const readChain = () => readPromotion({ ...platform, env: {}, signal });
+  const readChain = () => readPromotion({ ...platform, env, signal });
 
   await using starting = new AsyncDisposableStack();
   const store = starting.use(await openStore(join(folder, 'hub.db'), FLEET));
@@ -94,12 +102,13 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     log: silent,
     page,
     enrolmentsPerMinute: 1_000_000,
-    authoring: openAuthoring({ configuration, env: {}, cwd: process.cwd(), clock: () => clock(), signal }),
+    authoring: openAuthoring({ configuration, env, cwd: process.cwd(), clock: () => clock(), signal }),
     values: { review, readKeys },
     decisions: {
       readKeys,
       readPromotion: readChain,
-      openChanges: openChanges(configuration, { env: {}, cwd: process.cwd() }),
+      openChanges: openChanges(configuration, { env, cwd: process.cwd() }),
+      readCommit: (source) => readCommit(source, { cacheDirectory: platform.cacheDirectory, env, signal }),
       wake: () => void judge.round(signal),
       signal,
     },
@@ -121,7 +130,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     const keys = await readKeys();
     const built = await build({
       ...platform,
-      env: {},
+      env,
       layout,
       keys,
       environments: [environment],
@@ -142,17 +151,9 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     return (channel: Channel) => desired.get(formatChannel(channel));
   };
 
-  /** The medium's reports reach the hub at its current time. */
-  const carry = async (leave: (medium: Medium) => Promise<void>): Promise<void> => {
-    const path = join(folder, 'media', String(clock().getTime()));
-    await mkdir(path, { recursive: true });
-    await leave({ path, at: clock() });
-    await using medium = await openMedium(path);
-    await importReports(hub, medium, clock());
-  };
-
   /** Sets the clock forward. On the way the hub counts its agents, as it does when it runs. */
   const passTo = async (next: Date): Promise<void> => {
+    await appendChanges({ store, keys: await readKeys(), layout }, { command: 'demo', now: clock() });
     let at = clock();
     while (at < next) {
       await sampleCompliance(hub, at);
@@ -173,15 +174,33 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await promote('qa', 'first version');
   await promote('prod', 'first version');
   const fleet = await enrolSites(office, sites);
-  const applied = async (isAsked?: (site: DemoSite) => boolean): Promise<void> => {
-    const desiredOf = await wanted(fleet.channels);
-    await carry((medium) => reportApplied(fleet, medium, desiredOf, isAsked));
+  const namesOf = (sites: readonly DemoSite[]) => sites.map(({ agent }) => agent.site);
+  /** A medium visits the sites with the newest releases, and a day later its reports reach the hub at its current time. */
+  const carry = async (
+    visited: readonly DemoSite[],
+    visit: (medium: Medium, desiredOf: Awaited<ReturnType<typeof wanted>>) => Promise<void>,
+  ): Promise<void> => {
+    const path = join(folder, 'media', String(clock().getTime()));
+    const channels = [...new Set(visited.map(({ agent }) => agent.channel))];
+    const desiredOf = await wanted(channels);
+    const releases = channels.flatMap((channel) => {
+      const desired = desiredOf(channel);
+      return desired?.kind === 'release' ? [{ ...channel, version: desired.version }] : [];
+    });
+    await writeContents(path, { releases, sites: namesOf(visited), at: addDays(clock(), -1) });
+    await visit({ path, at: clock() }, desiredOf);
+    await using medium = await openMedium(path);
+    await importReports(hub, medium, clock());
   };
+  const applied = (isAsked: (site: DemoSite) => boolean = () => true): Promise<void> =>
+    carry(fleet.sites.filter(isAsked), (medium, desiredOf) =>
+      reportApplied(fleet, medium, desiredOf, isAsked),
+    );
   await passTo(addDays(now, 1 - DAYS));
   await applied();
 
   await passTo(addDays(now, -40));
-  for (const name of APPLICATIONS) await write(folder, versionOf(name, 2));
+  for (const name of APPLICATIONS) await deliver(folder, name, 2, clock());
   await buildIn('dev');
   await promote('qa', 'labels in three languages');
   await promote('prod', 'plants asked for it');
@@ -189,21 +208,20 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await applied();
 
   await passTo(addDays(now, -6));
-  await write(folder, { ...versionOf('scale-reader', 3), ...IN_STAGES });
+  await deliver(folder, 'scale-reader', 3, clock());
+  await write(folder, IN_STAGES);
   await buildIn('dev');
   await promote('qa', 'scales of the new kind');
   await promote('prod', 'shops get new scales');
   const send = async (clusterType: 'press' | 'till', sites: number): Promise<void> => {
     const channel = { environment: 'prod', clusterType };
     const desired = (await wanted([channel]))(channel);
-    const places = fleet.sites.flatMap(({ environment, agent }) =>
-      environment === 'prod' && agent.channel.clusterType === clusterType ? [agent.site] : [],
+    const places = fleet.sites.filter(
+      ({ environment, agent }) => environment === 'prod' && agent.channel.clusterType === clusterType,
     );
-    await sendMedium(store, {
-      path: join(folder, 'media', `to-${clusterType}`),
-      channel,
-      version: desired?.kind === 'release' ? desired.version : 1,
-      sites: places.slice(0, sites),
+    await sendMedium(store, join(folder, 'media', `to-${clusterType}`), {
+      releases: [{ ...channel, version: desired?.kind === 'release' ? desired.version : 1 }],
+      sites: namesOf(places.slice(0, sites)),
       at: clock(),
     });
   };
@@ -220,7 +238,8 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   }
 
   await passTo(addDays(now, -2));
-  await write(folder, { ...versionOf('oven-control', 3), ...STRICT });
+  await deliver(folder, 'oven-control', 3, clock());
+  await write(folder, STRICT);
   await buildIn('dev');
   await promote('qa', 'ovens save energy');
   await send('press', 4);
@@ -238,11 +257,11 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await judge.round(signal);
   await passTo(now);
   await recordFreshness(store, promotion.freshnessPolicies);
-  await carry((medium) => reportAgain(fleet, medium));
+  await carry(fleet.sites, (medium) => reportAgain(fleet, medium));
   await judge.round(signal);
   await createAlarmRound({
     configuration,
-    env: {},
+    env,
     store,
     clock: () => clock(),
     random: Math.random,

@@ -65,6 +65,7 @@ export const Filters = <T,>({
           <NativeSelect
             label="Sort by"
             size="xs"
+            className="order"
             value={order}
             onChange={({ currentTarget }) => choose('sort', currentTarget.value)}
             data={orders.map(({ value, label: text }) => ({ value, label: text }))}

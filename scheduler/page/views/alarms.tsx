@@ -1,5 +1,5 @@
-import { Anchor, Badge, Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
-import { useMemo } from 'react';
+import { Anchor, Badge, Button, Card, Group, SegmentedControl, Stack, Text, Title } from '@mantine/core';
+import { useMemo, useState } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { formatCount } from '#bundles/format-count';
 import {
@@ -25,8 +25,10 @@ import { SaveCsv } from '../parts/save-csv.tsx';
 import { State, type Tone } from '../parts/state.tsx';
 import { Decide, type Decision } from './decide.tsx';
 
-/** Causes that are read at once: choices count among these. */
+/** Causes of one answer. */
 const CAUSES = 500;
+/** Causes that are drawn; a button draws as many more. */
+const DRAWN = 100;
 const SHOWN = 50;
 /** Filters that open alarms and those that are over have in common. */
 const PLACE: readonly string[] = ['environment', 'site'];
@@ -38,6 +40,7 @@ type AlarmsAnswer =
   | { readonly kind: 'past'; readonly past: AlarmsPast }
   | {
       readonly kind: 'open';
+      /** All of them. */
       readonly causes: AlarmCauses;
       readonly failing: Alarms['failing'];
       /** Of the cause in the address. */
@@ -55,7 +58,7 @@ export const readAlarms = async ({ request: { url, signal } }: LoaderFunctionArg
     };
   const cause = query.get('cause');
   const [causes, members] = await Promise.all([
-    ask((options) => alarmCauses({ ...places, ...page, limit: CAUSES }, options), signal),
+    readCauses(places, signal),
     // The receivers are in every answer about alarms.
     ask(
       (options) => alarms({ ...places, ...given({ cause }), limit: cause === null ? 1 : 200 }, options),
@@ -63,6 +66,23 @@ export const readAlarms = async ({ request: { url, signal } }: LoaderFunctionArg
     ),
   ]);
   return { kind: 'open', causes, failing: members.failing, members: cause === null ? [] : members.alarms };
+};
+
+/** The causes of all open alarms: choices are counted, and the order is, among all of them. */
+const readCauses = async (
+  places: Parameters<typeof alarmCauses>[0],
+  signal: AbortSignal,
+): Promise<AlarmCauses> => {
+  const first = await ask((options) => alarmCauses({ ...places, limit: CAUSES }, options), signal);
+  const causes = new Map(first.causes.map((cause) => [cause.id, cause]));
+  for (let { next } = first; next !== null; ) {
+    const cursor = next;
+    const more = await ask((options) => alarmCauses({ ...places, limit: CAUSES, cursor }, options), signal);
+    // Between two answers a cause may have moved in the order.
+    for (const cause of more.causes) causes.set(cause.id, cause);
+    ({ next } = more);
+  }
+  return { ...first, causes: [...causes.values()] };
 };
 
 /** Open alarms by cause, with what people did about them; and those that are over. */
@@ -150,9 +170,10 @@ type OpenProps = {
 };
 
 const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
-  const { at, total, alarms: count, next } = causes;
+  const { at, total, alarms: count } = causes;
   const filtered = filterRows(causes.causes, FACETS, query);
   const { sorted, order } = sortRows(filtered.found, ORDERS, query);
+  const [drawn, setDrawn] = useState(DRAWN);
   return (
     <>
       <Text>{total === 0 ? 'No alarm is open.' : `${formatCount(count, 'alarm')} open.`}</Text>
@@ -174,7 +195,6 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
         label="Filters of the alarms"
         noun="causes"
         total={causes.causes.length}
-        hasMore={next !== null}
         facets={FACETS}
         filtered={filtered}
         orders={ORDERS}
@@ -182,7 +202,7 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
       />
       <SaveCsv label="Alarms" rows={() => [HEADINGS, ...sorted.map(cellsOf)]} />
       <Stack gap="sm" component="ul" className="causes">
-        {sorted.map((cause) => (
+        {sorted.slice(0, drawn).map((cause) => (
           <li key={cause.id}>
             <CauseCard
               cause={cause}
@@ -192,7 +212,11 @@ const Open = ({ of: { causes, failing, members }, query }: OpenProps) => {
           </li>
         ))}
       </Stack>
-      <Pages next={next} />
+      {sorted.length > drawn && (
+        <Button variant="default" mt="sm" onClick={() => setDrawn(drawn + DRAWN)}>
+          {`Show ${formatCount(Math.min(DRAWN, sorted.length - drawn), 'more cause')} of ${sorted.length - drawn}`}
+        </Button>
+      )}
     </>
   );
 };

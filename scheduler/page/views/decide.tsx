@@ -68,10 +68,11 @@ type FormProps = {
 const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
   const { title, allowance, choices, preview } = decision;
   const [kept, setKept] = useState(readDecider);
+  const [isOwnRefused, setOwnRefused] = useState(false);
   const [chosen, setChosen] = useState(choices?.options[0]?.value ?? '');
   const me = useMe();
-  // The token of the tab may be of a person who may decide this.
-  const isOwn = me?.kind === 'token' && me.person !== null && mayDo(me, allowance);
+  // The token of the tab may be of a person who may decide this, until the hub says otherwise.
+  const isOwn = me?.kind === 'token' && me.person !== null && mayDo(me, allowance) && !isOwnRefused;
   const needsToken = me?.kind === 'token' && !isOwn;
 
   const decide = async (reason: string, fields: FormData): Promise<void> => {
@@ -84,6 +85,7 @@ const DecisionForm = ({ decision, idempotencyKey, close }: FormProps) => {
       if (error instanceof Refusal && (error.status === 401 || error.status === 403)) {
         dropDecider();
         setKept(null);
+        setOwnRefused(true);
       }
       throw error;
     }

@@ -103,7 +103,7 @@ export const Pipeline = () => {
       {links.map(({ link, gate }) => (
         <section key={link.to} aria-labelledby={`conditions-${link.to}`}>
           <Title order={2} id={`conditions-${link.to}`}>
-            What {link.from} to {link.to} waits for
+            Conditions of {link.from} to {link.to}
           </Title>
           {gate instanceof Refusal ? <Text>{gate.message}</Text> : <Conditions gate={gate} now={at} />}
         </section>

@@ -1,4 +1,4 @@
-import { Anchor, Text, Title } from '@mantine/core';
+import { Anchor, Group, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { type Workloads, workloads } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
@@ -130,8 +130,10 @@ const Cell = ({ workload, cell }: { readonly workload: string; readonly cell: Wo
           </State>
         </div>
       ))}
-      {failed > 0 && <State mood="bad">{`${failed} failed`}</State>}
-      {drifted > 0 && <State mood="bad">{`${drifted} drifted`}</State>}
+      <Group gap={4}>
+        {failed > 0 && <State mood="bad">{`${failed} failed`}</State>}
+        {drifted > 0 && <State mood="bad">{`${drifted} drifted`}</State>}
+      </Group>
     </>
   );
 };

@@ -101,6 +101,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const views = process.env['FLEET_VIEWS'];
   const wholePicture = async ({ page }: Tab, name: string): Promise<void> => {
     if (views === undefined) return;
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
     await page.screenshot({ path: join(views, `${name}.png`), fullPage: true });
   };
 
@@ -135,7 +136,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   describe('every view fits 360, 1440 and 2560 pixels and 400 % zoom, works by keyboard, and has no serious finding of axe in either scheme', () => {
     let tab: Tab;
     beforeAll(async () => {
-      tab = await open({ bypassCSP: true, viewport: WIDE }, '/sessions');
+      const visit = { url: demo.url, token: demo.decider, path: '/sessions' };
+      tab = await signIn(browser, visit, { bypassCSP: true, viewport: WIDE });
     });
     afterAll(() => tab[Symbol.asyncDispose]());
 
@@ -211,6 +213,9 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await page.getByRole('link', { name: 'Pipeline' }).click();
     const gate = page.getByRole('region', { name: 'Gate qa to prod' });
     await expect.poll(() => gate.textContent()).toMatch(/oven-control 3\.0\.0[0-9a-f]{7}, now 2\.0\.0/);
+    await expect
+      .poll(() => gate.textContent())
+      .toContain('Amina Saleh, 2 d ago: Let ovens cool down between two shifts');
     await expect.poll(() => gate.textContent()).toContain('In qa since 2 d ago');
     const dialog = page.getByRole('dialog');
     const close = async (): Promise<void> => {

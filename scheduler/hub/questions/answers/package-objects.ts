@@ -24,10 +24,9 @@ type Files = ReadonlyMap<string, Buffer>;
 export const packageObjects = (files: Files): readonly PackageObject[] => {
   const host = files.get(HOST_PACKAGE);
   const found = host && readHost(host);
-  const rest = [...readItems(files).values()].filter(({ file }) => !found || file !== HOST_PACKAGE);
-  return [...(found ? hostObjects(found) : []), ...rest.map(toObject)].toSorted(
-    (a, b) => compareBytes(a.group, b.group) || compareBytes(a.object, b.object),
-  );
+  // The other files of a host package are contents of these parts.
+  const objects = found ? hostObjects(found) : [...readItems(files).values()].map(toObject);
+  return objects.toSorted((a, b) => compareBytes(a.group, b.group) || compareBytes(a.object, b.object));
 };
 
 /** undefined: a file of that name in a package of Kubernetes, or of a version that cannot be read. */

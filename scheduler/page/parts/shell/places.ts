@@ -83,6 +83,11 @@ export const crumbsOf = (path: string): readonly Crumb[] => {
     place === undefined ? { title: MORE[first] ?? first } : { title: place.title, to: place.to },
   ];
   for (const [at, name] of names.entries()) {
+    // '/values/select/sites' is the form for many sites.
+    if (first === 'values' && parts[1] === 'select' && parts[2] === 'sites') {
+      crumbs.push({ title: 'Many sites' });
+      break;
+    }
     const to = `/${parts.slice(0, at + 2).join('/')}`;
     // An agent is a part of the view of its site.
     crumbs.push(

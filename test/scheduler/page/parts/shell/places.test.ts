@@ -25,6 +25,14 @@ describe('the breadcrumb', () => {
     ]);
   });
 
+  test('of the form for many sites leads to all values and to no site of the name "select"', () => {
+    expect(crumbsOf('/values/select/sites')).toEqual([
+      { title: 'Overview', to: '/' },
+      { title: 'Values', to: '/values' },
+      { title: 'Many sites' },
+    ]);
+  });
+
   test('of the overview has no way back', () => {
     expect(crumbsOf('/')).toEqual([{ title: 'Overview' }]);
   });
