@@ -197,6 +197,10 @@ export default class Serve extends FleetCommand {
       onReport: () => leadership.wake('judge'),
       leadership: isDatabaseUrl(db) ? leadership : undefined,
       people: await readPeople(configuration),
+      setUp: {
+        signIn: configuration.signIn !== undefined,
+        alarms: (configuration.alarms?.receivers ?? []).length > 0,
+      },
       values: {
         review: configuration.siteValues,
         readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),

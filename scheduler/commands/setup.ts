@@ -7,7 +7,7 @@ import { repeatable } from '#cli/flags';
 import type { Finding } from '../hub/examine/finding.ts';
 import { readGiven } from '../setup/answer-questions.ts';
 import { readForSetup } from '../setup/configuration-file.ts';
-import { type Topic, TOPIC_NAMES, type TopicName } from '../setup/question.ts';
+import { questionNames, type Topic, TOPIC_NAMES, type TopicName } from '../setup/question.ts';
 import { runSetup, type SetupPerson, type SetupResult } from '../setup/run-setup.ts';
 import { TOPICS } from '../setup/topics.ts';
 import { CONFIGURATION_FILE } from '../settings/configuration.ts';
@@ -112,4 +112,4 @@ const topicOf = (name: string): Topic => {
 
 /** Those that the given answers are about. */
 const topicsOf = (all: readonly Topic[], given: ReadonlyMap<string, string>): readonly Topic[] =>
-  all.filter(({ questions }) => questions.some(({ name }) => given.has(name)));
+  all.filter((topic) => questionNames(topic).some((name) => given.has(name)));

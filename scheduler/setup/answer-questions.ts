@@ -3,7 +3,8 @@ import { nearestName } from '#bundles/nearest-name';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { redactText } from '../model/repository-url.ts';
 import { mistakesIn } from '../settings/configuration.ts';
-import type { Question, Topic } from './question.ts';
+import { type Question, questionNames, type Topic } from './question.ts';
+import { namesOfReceivers, refuseOtherKind } from './receivers.ts';
 
 /** Answers that leave a setting out. */
 const NOTHING = '-';
@@ -26,7 +27,7 @@ export const readGiven = (
   texts: readonly string[],
   topics: readonly Topic[],
 ): ReadonlyMap<string, string> => {
-  const known = topics.flatMap(({ questions }) => questions.map(({ name }) => name));
+  const known = topics.flatMap(questionNames);
   return new Map(
     texts.map((text) => {
       const equals = text.indexOf('=');
@@ -41,6 +42,49 @@ export const readGiven = (
       });
     }),
   );
+};
+
+/**
+ * The topic about the receiver that is meant, where there may be several.
+ * @throws FleetError USAGE for a name that does not fit
+ */
+export const chooseReceiver = async (
+  topic: Topic,
+  settings: SchedulerConfig,
+  { given, person }: AnswerOptions,
+): Promise<Topic> => {
+  const { receiver } = topic;
+  if (!receiver) return topic;
+  const { question, kind, topicOf } = receiver;
+  const faultOfName = (name: string): string | undefined => {
+    const webhook = { url: 'https://desk.example', secretFile: 'secret' };
+    const [mistake] = mistakesIn(JSON.stringify({ alarms: { receivers: [{ name, webhook }] } }));
+    if (mistake) return mistake.message;
+    try {
+      refuseOtherKind(settings, kind, name);
+      return undefined;
+    } catch (error) {
+      return (error as FleetError).message;
+    }
+  };
+  const stated = given.get(question)?.trim();
+  if (stated !== undefined) {
+    const fault = faultOfName(stated);
+    if (fault !== undefined)
+      throw new FleetError('USAGE', `--set ${question}: ${fault}`, {
+        hint: 'Give another name: --set names a receiver that there is, or a new one',
+      });
+    return topicOf(stated);
+  }
+  const [first, ...more] = namesOfReceivers(settings, kind);
+  if (first === undefined || !person) return topic;
+  for (;;) {
+    const asks = `Receiver: ${[first, ...more].join(', ')}, or a new name [${first}]: `;
+    const name = (await person.ask(asks)).trim() || first;
+    const fault = faultOfName(name);
+    if (fault === undefined) return topicOf(name);
+    person.say(`${fault}.`);
+  }
 };
 
 /** The settings with the answers to the questions of a topic. @throws FleetError USAGE for an answer that does not fit, or that is missing */

@@ -1,18 +1,34 @@
 import { randomUUID } from 'node:crypto';
-import { lstatSync, type Stats } from 'node:fs';
-import { open, readFile, rm, stat } from 'node:fs/promises';
+import { existsSync, lstatSync, type Stats } from 'node:fs';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { FleetError, toFleetError } from '#bundles/errors';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { readTrustedFile } from '#bundles/read-trusted-file';
+import { HOUR_MS } from '#bundles/time';
 import { unlessMissing } from '#bundles/unless-missing';
 import { mistakesIn } from '../settings/configuration.ts';
 
 /** A configuration file as it was read, or one that does not exist yet. */
-export type ConfigurationFile = { readonly path: string; readonly text: string; readonly exists: boolean };
+export type ConfigurationFile = {
+  readonly path: string;
+  readonly text: string;
+  readonly exists: boolean;
+  /** undefined: it does not exist. */
+  readonly rights: Rights | undefined;
+};
+
+export type Rights = Pick<Stats, 'uid' | 'gid' | 'mode'>;
+
+/** The end of a draft's name: a UUID. */
+const DRAFT = /\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.new$/;
 
 /** Nobody but the user of the hub reads a new one. */
 const PRIVATE = 0o600;
+const GROUP_READS = 0o040;
+const OTHERS_READ = 0o004;
+/** Drafts of this age are of a run that was killed. */
+const KILLED_MS = HOUR_MS;
 
 /**
  * Reads the file that setup is about.
@@ -27,11 +43,36 @@ export const readForSetup = async (given: string, cwd: string): Promise<Configur
       hint: 'Name the file itself with --config. In Kubernetes the configuration is in a ConfigMap: run setup on a copy, and apply it',
     });
   await refuseRootElsewhere(dirname(path));
-  if (!found) return { path, text: '', exists: false };
+  if (!found) return { path, text: '', exists: false, rights: undefined };
   const text = readTrusted(path);
   const [mistake] = mistakesIn(text, path);
   if (mistake) throw mistake;
-  return { path, text, exists: true };
+  return { path, text, exists: true, rights: found };
+};
+
+/**
+ * Rights of a secret that root writes beside a configuration which the group of the hub reads.
+ * @returns undefined: of this process, mode 0600
+ */
+export const secretRights = (configuration: Rights | undefined): Rights | undefined => {
+  if (process.geteuid?.() !== 0 || configuration === undefined) return undefined;
+  const { uid, gid, mode } = configuration;
+  return gid !== 0 && (mode & GROUP_READS) !== 0 ? { uid, gid, mode: PRIVATE | GROUP_READS } : undefined;
+};
+
+/** The step that is left to people about files that root wrote, and that no other user can read. */
+export const filesOfRoot = async (paths: readonly string[]): Promise<readonly string[]> => {
+  if (process.geteuid?.() !== 0) return [];
+  const found = await Promise.all(paths.map(async (path) => ({ path, rights: await stat(path) })));
+  const own = found.filter(({ rights: { uid, gid, mode } }) => {
+    const isOfGroup = gid !== 0 && (mode & GROUP_READS) !== 0;
+    return uid === 0 && !isOfGroup && (mode & OTHERS_READ) === 0;
+  });
+  if (own.length === 0) return [];
+  const files = own.map(({ path }) => path).join(' ');
+  return [
+    `Only root reads what was written: chown USER ${files}, with the user of the hub, such as fleet-scheduler.`,
+  ];
 };
 
 const readTrusted = (path: string): string => {
@@ -66,6 +107,7 @@ export const writeDraft = async (
   { path, text: was, exists }: ConfigurationFile,
   text: string,
 ): Promise<Draft> => {
+  await removeKilled(path);
   const draft = join(dirname(path), `.${basename(path)}.${randomUUID()}.new`);
   const remove = (): Promise<void> => rm(draft, { force: true });
   const before = exists ? await stat(path) : undefined;
@@ -79,6 +121,8 @@ export const writeDraft = async (
           at: { file: path },
           hint: 'Run setup again',
         });
+      // Another run takes it for one that was killed, while a person thinks for an hour.
+      if (!existsSync(draft)) await writeNew(draft, text, before);
       try {
         await renameSynced(draft, path);
       } catch (error) {
@@ -89,8 +133,21 @@ export const writeDraft = async (
   };
 };
 
+/** Drafts have what the configuration has, such as the password of a database. */
+const removeKilled = async (path: string): Promise<void> => {
+  const folder = dirname(path);
+  const drafts = (await readdir(folder)).filter(
+    (name) => name.startsWith(`.${basename(path)}.`) && DRAFT.test(name),
+  );
+  for (const name of drafts) {
+    const draft = join(folder, name);
+    const found = await unlessMissing(stat(draft), `reading ${draft}`);
+    if (found && Date.now() - found.mtimeMs > KILLED_MS) await rm(draft, { force: true });
+  }
+};
+
 /** A new file, with the rights of another one if it is given; without a part of it where it fails. @throws FleetError IO, PERMISSION, DISK_FULL */
-export const writeNew = async (path: string, text: string, like?: Stats): Promise<void> => {
+export const writeNew = async (path: string, text: string, like?: Rights): Promise<void> => {
   let isMade = false;
   try {
     await using file = await open(path, 'wx', PRIVATE);

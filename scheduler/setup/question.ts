@@ -31,11 +31,24 @@ export type Topic = {
   /** Whether the settings already have it. */
   readonly isSet: (settings: SchedulerConfig) => boolean;
   readonly questions: readonly Question[];
+  /** There may be several of these: the answer to this question names the one that is meant, or a new one. */
+  readonly receiver?: {
+    /** Name for --set: 'mail.name'. */
+    readonly question: string;
+    readonly kind: 'email' | 'webhook';
+    readonly topicOf: (name: string) => Topic;
+  };
   /** The parts of `serve --check` that these settings are about. */
   readonly parts: (settings: SchedulerConfig) => readonly string[];
   /** Steps that are left to people, as sentences. */
   readonly next: (settings: SchedulerConfig) => readonly string[];
 };
+
+/** Names for --set of all that a topic asks. */
+export const questionNames = ({ questions, receiver }: Topic): readonly string[] => [
+  ...(receiver ? [receiver.question] : []),
+  ...questions.map(({ name }) => name),
+];
 
 export const TOPIC_NAMES = ['hub', 'sign-in', 'mail', 'webhook', 'forge'] as const;
 export type TopicName = (typeof TOPIC_NAMES)[number];

@@ -1,34 +1,51 @@
 import { defined } from '#bundles/defined';
+import { FleetError } from '#bundles/errors';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import type { ReceiverSettings } from '../settings/alarm-settings.ts';
 
-type Kind = 'email' | 'webhook';
+/** A kind of receivers, and the name of one of them; undefined: the first, or a new one. */
+export type Addressed = { readonly kind: 'email' | 'webhook'; readonly name: string | undefined };
 
-const NAMES: Readonly<Record<Kind, string>> = { email: 'mail', webhook: 'webhook' };
+const NAMES: Readonly<Record<Addressed['kind'], string>> = { email: 'mail', webhook: 'webhook' };
 
-/** The first receiver of alarms of this kind; setup asks about this one. */
-export const receiverOf = ({ alarms }: SchedulerConfig, kind: Kind): ReceiverSettings | undefined =>
-  alarms?.receivers.find((receiver) => receiver[kind] !== undefined);
+/** The receiver of alarms that setup asks about. */
+export const receiverOf = (
+  { alarms }: SchedulerConfig,
+  { kind, name }: Addressed,
+): ReceiverSettings | undefined =>
+  alarms?.receivers.find((one) => one[kind] !== undefined && (name === undefined || one.name === name));
+
+/** Names of the receivers of this kind. */
+export const namesOfReceivers = ({ alarms }: SchedulerConfig, kind: Addressed['kind']): readonly string[] =>
+  alarms?.receivers.filter((one) => one[kind] !== undefined).map(({ name }) => name) ?? [];
 
 /** Its name, or the name that a new one gets. */
-export const nameOfReceiver = (settings: SchedulerConfig, kind: Kind): string => {
-  const found = receiverOf(settings, kind);
-  if (found) return found.name;
-  const taken = new Set(settings.alarms?.receivers.map(({ name }) => name));
+export const nameOfReceiver = (settings: SchedulerConfig, addressed: Addressed): string => {
+  const { kind, name } = addressed;
+  const found = receiverOf(settings, addressed)?.name ?? name;
+  if (found !== undefined) return found;
+  const taken = new Set(settings.alarms?.receivers.map((one) => one.name));
   const free = [NAMES[kind], ...[2, 3, 4].map((number) => `${NAMES[kind]}-${number}`)];
-  return free.find((name) => !taken.has(name)) ?? NAMES[kind];
+  return free.find((one) => !taken.has(one)) ?? NAMES[kind];
 };
 
-/** Gives the receiver of this kind these settings, beside those that it has; undefined removes one. */
+/** @throws FleetError USAGE for the name of a receiver of another kind */
+export const refuseOtherKind = ({ alarms }: SchedulerConfig, kind: Addressed['kind'], name: string): void => {
+  const other = alarms?.receivers.find((one) => one.name === name && one[kind] === undefined);
+  if (other) throw new FleetError('USAGE', `the receiver ${name} is of another kind`);
+};
+
+/** Gives the receiver these settings, beside those that it has; undefined removes one. */
 export const putReceiver = (
   settings: SchedulerConfig,
-  kind: Kind,
+  addressed: Addressed,
   change: Readonly<Record<string, string | readonly string[] | undefined>>,
 ): SchedulerConfig => {
+  const { kind } = addressed;
   const { receivers, ...others } = settings.alarms ?? { receivers: [] };
-  const old = receiverOf(settings, kind);
+  const old = receiverOf(settings, addressed);
   const changed = {
-    ...(old ?? { name: nameOfReceiver(settings, kind) }),
+    ...(old ?? { name: nameOfReceiver(settings, addressed) }),
     [kind]: defined({ ...old?.[kind], ...change }),
   } as unknown as ReceiverSettings;
   const all = old ? receivers.map((one) => (one === old ? changed : one)) : [...receivers, changed];

@@ -4,8 +4,13 @@ import { fileDiff } from '../author/file-diff.ts';
 import type { Finding } from '../hub/examine/finding.ts';
 import { redactText } from '../model/repository-url.ts';
 import { mistakesIn } from '../settings/configuration.ts';
-import { type AnswerOptions, answerQuestions, type Conversation } from './answer-questions.ts';
-import { type ConfigurationFile, type Draft, writeDraft } from './configuration-file.ts';
+import {
+  type AnswerOptions,
+  answerQuestions,
+  chooseReceiver,
+  type Conversation,
+} from './answer-questions.ts';
+import { type ConfigurationFile, type Draft, filesOfRoot, writeDraft } from './configuration-file.ts';
 import { changedSettings, editSettings, settingsOf } from './edit-settings.ts';
 import type { Topic } from './question.ts';
 import { openSecretFiles } from './secret-files.ts';
@@ -46,8 +51,10 @@ export type SetupResult = {
 export const runSetup = async (options: SetupOptions): Promise<SetupResult> => {
   const { file, given, person } = options;
   const before = settingsOf(file.text);
-  const topics = options.topics.length > 0 ? options.topics : await chooseTopics(options.all, before, person);
-  await using secrets = openSecretFiles({ folder: dirname(file.path), askHidden: person?.askHidden });
+  const chosen = options.topics.length > 0 ? options.topics : await chooseTopics(options.all, before, person);
+  const topics: Topic[] = [];
+  for (const topic of chosen) topics.push(await chooseReceiver(topic, before, { given, person }));
+  await using secrets = openSecretFiles({ file, askHidden: person?.askHidden });
   let settings = before;
   let answers: ReadonlyMap<string, string> = given;
   for (;;) {
@@ -71,13 +78,14 @@ export const runSetup = async (options: SetupOptions): Promise<SetupResult> => {
       await draft.replace();
       secrets.keep(topics.flatMap((topic) => secretsOf(topic, settings).map((one) => one.file)));
     }
+    const written = decision === 'write' ? [...secrets.kept(), file.path] : [];
     return {
       topics: topics.map(({ name }) => name),
       changed: changedSettings(before, settings),
       secrets: decision === 'write' ? secrets.kept() : [],
       findings,
       isWritten: decision === 'write',
-      next: topics.flatMap(({ next }) => next(settings)),
+      next: [...(await filesOfRoot(written)), ...topics.flatMap(({ next }) => next(settings))],
     };
   }
 };

@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { FleetError } from '#bundles/errors';
-import { writeNew } from './configuration-file.ts';
+import { type ConfigurationFile, secretRights, writeNew } from './configuration-file.ts';
 import type { SecretSource } from './question.ts';
 
 /** 256 bits. */
 const RANDOM_BYTES = 32;
 
-/** Secrets that setup wrote, each a file of mode 0600. */
+/** Secrets that setup wrote, each a file that the hub and no other user reads. */
 export type SecretFiles = AsyncDisposable & {
   /**
    * Writes the file if it is missing; a secret that was typed in this run is asked for again. One that was there before stays.
@@ -31,12 +31,14 @@ export type WantedSecret = {
 };
 
 type SecretOptions = {
-  readonly folder: string;
+  /** The configuration that names them. */
+  readonly file: Pick<ConfigurationFile, 'path' | 'rights'>;
   /** Asks without showing what is typed; undefined without a person. */
   readonly askHidden: ((question: string) => Promise<string>) | undefined;
 };
 
-export const openSecretFiles = ({ folder, askHidden }: SecretOptions): SecretFiles => {
+export const openSecretFiles = ({ file: configuration, askHidden }: SecretOptions): SecretFiles => {
+  const folder = dirname(configuration.path);
   const written: string[] = [];
   let kept: readonly string[] = [];
   return {
@@ -46,7 +48,7 @@ export const openSecretFiles = ({ folder, askHidden }: SecretOptions): SecretFil
       if (existsSync(path) && !(isOurs && from === 'typed')) return;
       const text = from === 'typed' ? await typed(path, name, askHidden) : randomSecret();
       if (isOurs) await rm(path, { force: true });
-      await writeNew(path, `${text}\n`);
+      await writeNew(path, `${text}\n`, secretRights(configuration.rights));
       if (!isOurs) written.push(path);
     },
     keep: (files) => {

@@ -78,8 +78,30 @@ const publicUrl = ({ signIn, hostnames, listen = DEFAULT_LISTEN }: SchedulerConf
   return `https://${host}:${/:(\d+)$/.exec(listen)?.[1] ?? ''}`;
 };
 
-const hasAdmin = ({ roles }: SchedulerConfig): boolean =>
-  roles?.some(({ role }) => role === 'admin') ?? false;
+type Role = NonNullable<SchedulerConfig['roles']>[number];
+
+const isAdmin = ({ role }: Role): boolean => role === 'admin';
+
+/** The admin that one answer describes: people, or one group. undefined: there is none. */
+const onlyAdmin = ({ roles = [] }: SchedulerConfig): Role | undefined => {
+  const [admin, ...more] = roles.filter(isAdmin);
+  if (admin === undefined || more.length > 0) return undefined;
+  const { people = [], groups = [] } = admin;
+  const isOne = people.length > 0 ? groups.length === 0 : groups.length === 1;
+  return isOne && admin.environments === undefined ? admin : undefined;
+};
+
+/** Admins whom an answer cannot describe stay as they are. */
+const asksAdmin = (settings: SchedulerConfig): boolean =>
+  !(settings.roles?.some(isAdmin) ?? false) || onlyAdmin(settings) !== undefined;
+
+const putAdmin = (settings: SchedulerConfig, answer: string): SchedulerConfig => {
+  const old = onlyAdmin(settings);
+  const who = answer.includes('@') ? { people: words(answer) } : { groups: [answer] };
+  const admin: Role = { role: 'admin', ...who };
+  const { roles = [] } = settings;
+  return { ...settings, roles: old ? roles.map((one) => (one === old ? admin : one)) : [...roles, admin] };
+};
 
 const SIGN_IN: Topic = {
   name: 'sign-in',
@@ -102,13 +124,14 @@ const SIGN_IN: Topic = {
     }),
     {
       name: 'admin',
-      asks: 'First admin: an address, or a group of the provider',
+      asks: 'Admin: addresses, or a group of the provider',
       example: 'fleet-admins',
-      when: (settings) => !hasAdmin(settings),
-      put: (settings, answer) => {
-        const admin = answer.includes('@') ? { people: words(answer) } : { groups: [answer] };
-        return { ...settings, roles: [...(settings.roles ?? []), { role: 'admin', ...admin }] };
+      when: asksAdmin,
+      preset: (settings) => {
+        const { people, groups } = onlyAdmin(settings) ?? {};
+        return people?.join(' ') ?? groups?.[0];
       },
+      put: putAdmin,
     },
   ],
   parts: () => ['sign-in', 'roles', 'certificate'],
@@ -117,88 +140,94 @@ const SIGN_IN: Topic = {
   ],
 };
 
-const MAIL: Topic = {
-  name: 'mail',
-  title: 'alarms by mail',
-  isSet: (settings) => receiverOf(settings, 'email') !== undefined,
-  questions: [
-    {
-      name: 'mail.server',
-      asks: 'Mail server, smtps:// or smtp://',
-      example: 'smtps://mail.example:465',
-      preset: (settings) => receiverOf(settings, 'email')?.email?.server,
-      put: (settings, server) => putReceiver(settings, 'email', { server }),
-    },
-    {
-      name: 'mail.from',
-      asks: 'Address of the sender',
-      example: 'fleet@mail.example',
-      preset: (settings) => receiverOf(settings, 'email')?.email?.from,
-      put: (settings, from) => putReceiver(settings, 'email', { from }),
-    },
-    {
-      name: 'mail.to',
-      asks: 'Addresses of the recipients',
-      example: 'desk@mail.example',
-      preset: (settings) => receiverOf(settings, 'email')?.email?.to?.join(' '),
-      put: (settings, to) => putReceiver(settings, 'email', { to: words(to) }),
-    },
-    {
-      name: 'mail.userName',
-      asks: 'Name to log in with, - for none',
-      example: 'fleet',
-      isOptional: true,
-      preset: (settings) => receiverOf(settings, 'email')?.email?.userName,
-      put: (settings, userName) =>
-        userName === ''
-          ? putReceiver(settings, 'email', { userName: undefined, passwordFile: undefined })
-          : putReceiver(settings, 'email', { userName }),
-    },
-    {
-      name: 'mail.passwordFile',
-      asks: 'File with the password',
-      example: 'mail-password',
-      secret: {
-        from: 'typed',
-        fileOf: (settings) => receiverOf(settings, 'email')?.email?.passwordFile,
+/** Of one receiver, or of the first; a new one if there is none. */
+const mail = (name?: string): Topic => {
+  const it = { kind: 'email', name } as const;
+  const of = (settings: SchedulerConfig) => receiverOf(settings, it)?.email;
+  return {
+    name: 'mail',
+    title: name === undefined ? 'alarms by mail' : `alarms by mail, receiver ${name}`,
+    isSet: (settings) => of(settings) !== undefined,
+    receiver: { question: 'mail.name', kind: 'email', topicOf: mail },
+    questions: [
+      {
+        name: 'mail.server',
+        asks: 'Mail server, smtps:// or smtp://',
+        example: 'smtps://mail.example:465',
+        preset: (settings) => of(settings)?.server,
+        put: (settings, server) => putReceiver(settings, it, { server }),
       },
-      when: (settings) => receiverOf(settings, 'email')?.email?.userName !== undefined,
-      preset: (settings) => receiverOf(settings, 'email')?.email?.passwordFile ?? 'mail-password',
-      put: (settings, passwordFile) => putReceiver(settings, 'email', { passwordFile }),
-    },
-  ],
-  parts: (settings) => [`receiver ${nameOfReceiver(settings, 'email')}`],
-  next: () => ['"fleet-scheduler serve --check --send-to ADDRESS" sends a test message.'],
+      {
+        name: 'mail.from',
+        asks: 'Address of the sender',
+        example: 'fleet@mail.example',
+        preset: (settings) => of(settings)?.from,
+        put: (settings, from) => putReceiver(settings, it, { from }),
+      },
+      {
+        name: 'mail.to',
+        asks: 'Addresses of the recipients',
+        example: 'desk@mail.example',
+        preset: (settings) => of(settings)?.to?.join(' '),
+        put: (settings, to) => putReceiver(settings, it, { to: words(to) }),
+      },
+      {
+        name: 'mail.userName',
+        asks: 'Name to log in with, - for none',
+        example: 'fleet',
+        isOptional: true,
+        preset: (settings) => of(settings)?.userName,
+        put: (settings, userName) =>
+          userName === ''
+            ? putReceiver(settings, it, { userName: undefined, passwordFile: undefined })
+            : putReceiver(settings, it, { userName }),
+      },
+      {
+        name: 'mail.passwordFile',
+        asks: 'File with the password',
+        example: 'mail-password',
+        secret: { from: 'typed', fileOf: (settings) => of(settings)?.passwordFile },
+        when: (settings) => of(settings)?.userName !== undefined,
+        preset: (settings) => of(settings)?.passwordFile ?? `${nameOfReceiver(settings, it)}-password`,
+        put: (settings, passwordFile) => putReceiver(settings, it, { passwordFile }),
+      },
+    ],
+    parts: (settings) => [`receiver ${nameOfReceiver(settings, it)}`],
+    next: () => ['"fleet-scheduler serve --check --send-to ADDRESS" sends a test message.'],
+  };
 };
 
-const WEBHOOK: Topic = {
-  name: 'webhook',
-  title: 'alarms to a webhook',
-  isSet: (settings) => receiverOf(settings, 'webhook') !== undefined,
-  questions: [
-    {
-      name: 'webhook.url',
-      asks: 'Address that events are posted to',
-      example: 'https://desk.example/hooks/fleet',
-      preset: (settings) => receiverOf(settings, 'webhook')?.webhook?.url,
-      put: (settings, url) => putReceiver(settings, 'webhook', { url }),
-    },
-    {
-      name: 'webhook.secretFile',
-      asks: 'File with the secret that signs',
-      example: 'alarm-webhook-secret',
-      secret: {
-        from: 'random',
-        fileOf: (settings) => receiverOf(settings, 'webhook')?.webhook?.secretFile,
+/** As mail. */
+const webhook = (name?: string): Topic => {
+  const it = { kind: 'webhook', name } as const;
+  const of = (settings: SchedulerConfig) => receiverOf(settings, it)?.webhook;
+  return {
+    name: 'webhook',
+    title: name === undefined ? 'alarms to a webhook' : `alarms to a webhook, receiver ${name}`,
+    isSet: (settings) => of(settings) !== undefined,
+    receiver: { question: 'webhook.name', kind: 'webhook', topicOf: webhook },
+    questions: [
+      {
+        name: 'webhook.url',
+        asks: 'Address that events are posted to',
+        example: 'https://desk.example/hooks/fleet',
+        preset: (settings) => of(settings)?.url,
+        put: (settings, url) => putReceiver(settings, it, { url }),
       },
-      preset: (settings) => receiverOf(settings, 'webhook')?.webhook?.secretFile ?? 'alarm-webhook-secret',
-      put: (settings, secretFile) => putReceiver(settings, 'webhook', { secretFile }),
-    },
-  ],
-  parts: (settings) => [`receiver ${nameOfReceiver(settings, 'webhook')}`],
-  next: (settings) => [
-    `Give the receiver the secret of ${receiverOf(settings, 'webhook')?.webhook?.secretFile ?? ''}: it checks the signature of each event with it.`,
-  ],
+      {
+        name: 'webhook.secretFile',
+        asks: 'File with the secret that signs',
+        example: 'alarm-webhook-secret',
+        secret: { from: 'random', fileOf: (settings) => of(settings)?.secretFile },
+        preset: (settings) => of(settings)?.secretFile ?? `alarm-${nameOfReceiver(settings, it)}-secret`,
+        put: (settings, secretFile) => putReceiver(settings, it, { secretFile }),
+      },
+    ],
+    parts: (settings) => [`receiver ${nameOfReceiver(settings, it)}`],
+    next: (settings) => [
+      `Give the receiver the secret of ${of(settings)?.secretFile ?? ''}: it checks the signature of each event with it.`,
+    ],
+  };
 };
 
 /** Address of the platform's repository; undefined for a folder. */
@@ -286,7 +315,7 @@ const FORGE: Topic = {
 export const TOPICS: Readonly<Record<TopicName, Topic>> = {
   hub: HUB,
   'sign-in': SIGN_IN,
-  mail: MAIL,
-  webhook: WEBHOOK,
+  mail: mail(),
+  webhook: webhook(),
   forge: FORGE,
 };

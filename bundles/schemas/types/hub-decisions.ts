@@ -1303,6 +1303,14 @@ export type FirstSteps = {
      * An environment that is promoted to has a release. null: there are releases, and no environment is promoted to.
      */
     readonly promoted: boolean | null;
+    /**
+     * The configuration has a provider that people sign in at.
+     */
+    readonly signIn: boolean;
+    /**
+     * The configuration has a receiver of alarms.
+     */
+    readonly alarms: boolean;
   } | null;
   /**
    * A channel with a release, or that an agent follows, for examples.

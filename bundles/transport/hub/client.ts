@@ -551,6 +551,10 @@ export type FirstSteps = {
         filled: boolean | null;
         /** An environment that is promoted to has a release. null: there are releases, and no environment is promoted to. */
         promoted: boolean | null;
+        /** The configuration has a provider that people sign in at. */
+        signIn: boolean;
+        /** The configuration has a receiver of alarms. */
+        alarms: boolean;
     } | null;
     /** A channel with a release, or that an agent follows, for examples. */
     channel: string | null;

@@ -6,6 +6,13 @@ import type { Metrics } from './metrics/metrics.ts';
 import type { Presence } from './note-presence.ts';
 import type { People } from '../people/people.ts';
 
+export type SetUp = {
+  /** People sign in at a provider. */
+  readonly signIn: boolean;
+  /** Alarms have a receiver. */
+  readonly alarms: boolean;
+};
+
 /** Dependencies shared by all routes of the hub. */
 export type Context = {
   readonly hub: Hub;
@@ -19,6 +26,8 @@ export type Context = {
   readonly onSiteChange: () => void;
   /** Of a hub with several replicas; undefined: it has none besides this one. */
   readonly leadership?: { readonly isLeading: () => boolean } | undefined;
+  /** Parts that the configuration has; undefined: neither. */
+  readonly setUp?: SetUp | undefined;
   /** Called when a report was stored. */
   readonly onReport: () => void;
 };

@@ -43,6 +43,7 @@ export type HubOptions = {
   readonly decisions?: DecisionOptions | undefined;
   readonly authoring?: Authoring | undefined;
   readonly people?: People | undefined;
+  readonly setUp?: Context['setUp'];
   readonly values?: ValuesOptions | undefined;
   readonly onReport?: (() => void) | undefined;
   readonly leadership?: Context['leadership'];
@@ -87,6 +88,7 @@ export const startHub = async (options: HubOptions): Promise<RunningHub> => {
     onSiteChange: options.onSiteChange ?? (() => {}),
     onReport: options.onReport ?? (() => {}),
     leadership: options.leadership,
+    setUp: options.setUp,
   };
   const server = await createServer({
     context,

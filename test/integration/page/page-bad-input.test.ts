@@ -142,6 +142,61 @@ describeWith(['chromium'], 'the page with bad input', ({ chromium }) => {
     await page.unroute(/v1\/overview/);
   });
 
+  test('filters the alarms among all causes, also beyond those of one answer, and draws some of them', async () => {
+    const many = Array.from({ length: 600 }, (_, index) => {
+      const subject = { environment: 'prod', assignment: `app-${index}` };
+      const at = formatTime(addDays(NOW, -1));
+      return createAlarm('PACKAGE_FAILED', 'critical', subject, at, `app-${index} failed`);
+    });
+    const began = formatTime(addDays(NOW, -3));
+    const late = createAlarm('AGENT_LATE', 'warning', { site: 'shop-9' }, began, 'shop-9 is late');
+    await keepAlarms(made.hub.store, [...alarms, ...many, late], { now: NOW });
+    await visit('/alarms');
+    const status = page.getByRole('status');
+    await status.getByText('602 causes', { exact: true }).waitFor();
+    const cards = page.locator('.causes > li');
+    expect(await cards.count()).toBe(100);
+    await page.getByRole('button', { name: 'Show 100 more causes of 502' }).click();
+    await expect.poll(() => cards.count()).toBe(200);
+    await page.getByLabel('Kind', { exact: true }).selectOption('AGENT_LATE (1)');
+    await status.getByText('1 of 602 causes').waitFor();
+    await page.getByText('shop-9 is late').waitFor();
+    expect(await cards.count()).toBe(1);
+    await keepAlarms(made.hub.store, alarms, { now: NOW });
+  });
+
+  test('offers the field for another token where the hub refuses the own one, and keeps the reason', async () => {
+    const terms = { note: undefined, expires: addDays(NOW, 5), now: NOW };
+    const allowances = ['read:*', 'alarms:prod'].map(parseAllowance);
+    const order = { scope: 'decide', person: 'ines', allowances } as const;
+    const { token } = await createToken(made.hub.store, order, terms);
+    await using own = await signIn(browser, { url, token, path: '/alarms' }, {});
+    await own.page.getByRole('button', { name: 'Acknowledge PACKAGE_FAILED' }).click();
+    const dialog = own.page.getByRole('dialog');
+    await dialog.getByLabel('Reason').fill('looked after by mara');
+    expect(await dialog.getByLabel('Token of a person').count()).toBe(0);
+    const refusal = { code: 'TOKEN_SCOPE', detail: 'this token does not allow alarms:prod' };
+    await own.page.route(
+      /v1\/alarms\/acknowledge/,
+      (route) => route.fulfill({ status: 403, json: refusal }),
+      {
+        times: 1,
+      },
+    );
+    const submit = dialog.getByRole('button', { name: 'Acknowledge', exact: true });
+    await submit.click();
+    await dialog.getByRole('alert').getByText('this token does not allow').waitFor();
+    await dialog.getByLabel('Token of a person').fill(await decider());
+    expect(await dialog.getByLabel('Reason').inputValue()).toBe('looked after by mara');
+    await submit.click();
+    await own.page.getByText(/Acknowledged by mara.*looked after by mara/).waitFor();
+    await own.page.getByRole('button', { name: 'Take back what was done about PACKAGE_FAILED' }).click();
+    await dialog.getByLabel('Reason').fill('for the next test');
+    await dialog.getByRole('button', { name: 'Take back', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(own.faults).toEqual([]);
+  });
+
   test('says of how many agents it counts on the view of media', async () => {
     const counts = page.getByText(/(?:have|has) not said that (?:they|it) imported/);
     await visit('/media');

@@ -45,12 +45,13 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
     return page.getByRole('region', { name: 'First steps' }).locator('summary').allTextContents();
   };
 
-  test('shows four steps with the commands for this hub, and ticks them off by what the hub learns', async () => {
+  test('shows the steps with the commands for this hub, and ticks them off by what the hub learns', async () => {
     expect(await steps()).toEqual([
       'Build a release to do',
       'Enrol an agent to do',
       'Fill a stick to do',
       'Promote to the next environment to do',
+      'Let people sign in, and send alarms to do',
     ]);
     const first = page.getByRole('region', { name: 'First steps' });
     const commands = await first.locator('pre').nth(1).textContent();
@@ -107,7 +108,14 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
       const answer = await online.get('/v1/first-steps', { authorization: `Bearer ${token}` });
       return (answer.body as { readonly steps: unknown }).steps;
     };
-    expect(await found()).toEqual({ enrolled: false, built: false, filled: false, promoted: false });
+    const setUp = { signIn: false, alarms: false };
+    expect(await found()).toEqual({
+      enrolled: false,
+      built: false,
+      filled: false,
+      promoted: false,
+      ...setUp,
+    });
 
     await join(online, testAgent('plant-7/press-1'));
     expect(await found()).toMatchObject({ enrolled: true, filled: false });
@@ -120,7 +128,7 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
       version: 1,
       bundles: [{ kind: 'host', packages: { oven: { 'package.json': 'oven' } } }],
     });
-    const steps = { enrolled: true, built: true, filled: null, promoted: null };
+    const steps = { enrolled: true, built: true, filled: null, promoted: null, ...setUp };
     expect(await found()).toEqual(steps);
     const names = {
       at,
@@ -131,10 +139,18 @@ describeWith(['chromium'], 'the page of an empty hub', ({ chromium }) => {
       promotion: null,
     };
     expect(stepsOf({ ...names, steps }, url)).toEqual([]);
-    expect(stepsOf({ ...names, steps: { ...steps, built: false } }, url).map(({ title }) => title)).toEqual([
+    const begun = { ...steps, built: false };
+    expect(stepsOf({ ...names, steps: begun }, url).map(({ title }) => title)).toEqual([
       'Build a release',
       'Enrol an agent',
+      'Let people sign in, and send alarms',
     ]);
+    const lastOf = (set: typeof setUp) => stepsOf({ ...names, steps: { ...begun, ...set } }, url).at(-1);
+    expect(lastOf({ signIn: true, alarms: false })).toMatchObject({
+      done: false,
+      commands: [expect.stringMatching(/^#/), 'fleet-scheduler setup mail'],
+    });
+    expect(lastOf({ signIn: true, alarms: true })).toMatchObject({ done: true });
   });
 
   test('shows no steps to a reader of one environment', async () => {

@@ -60,16 +60,26 @@ describe('the questions of setup', () => {
     ]);
   });
 
-  it('take the address of the hub from its name and port, and ask no admin where there is one', async () => {
+  it('take the address of the hub from its name and port, and keep the admin that there is', async () => {
     const before = {
       hostnames: ['hub.example'],
       listen: '0.0.0.0:9443',
       roles: [{ role: 'admin' as const, groups: ['a'] }],
     };
-    const { person } = personWith('', 'https://login.example', '', '');
+    const { person } = personWith('', 'https://login.example', '', '', '');
     const { signIn, roles } = await answerQuestions(TOPICS['sign-in'], before, { given: new Map(), person });
     expect(signIn).toMatchObject({ publicUrl: 'https://hub.example:9443', clientSecretFile: 'oidc-secret' });
     expect(roles).toEqual(before.roles);
+  });
+
+  it('do not ask for admins that one answer cannot describe', async () => {
+    const roles = [
+      { role: 'admin' as const, groups: ['a'] },
+      { role: 'admin' as const, people: ['mara@example.com'] },
+    ];
+    const { person } = personWith('https://hub.example', 'https://login.example', '', '');
+    const settings = await answerQuestions(TOPICS['sign-in'], { roles }, { given: new Map(), person });
+    expect(settings.roles).toEqual(roles);
   });
 
   it('keep the other receivers of alarms, and the other settings of theirs', async () => {

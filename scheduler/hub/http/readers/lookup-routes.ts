@@ -47,7 +47,7 @@ export const lookupRoutes = (server: HubServer, context: Context, forReaders: Fo
 
   server.get(FIRST_STEPS_PATH, forReaders, async (request, reply) => {
     const visible = await visibleTo(request, context);
-    return sendFacts(request, reply, await answerFirstSteps(hub, visible, clock()));
+    return sendFacts(request, reply, await answerFirstSteps(hub, { visible, setUp: context.setUp }, clock()));
   });
 
   server.get(COMPLIANCE_PATH, forReaders, async (request, reply) => {

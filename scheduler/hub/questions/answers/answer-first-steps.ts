@@ -9,10 +9,16 @@ import type { Hub } from '../../hub.ts';
 import { isCarried } from '../state/is-carried.ts';
 import { readLinkStates } from '../state/link-states.ts';
 
+type FirstStepsAsked = {
+  readonly visible: Visible | undefined;
+  /** Parts that the configuration of the hub has; undefined: neither. */
+  readonly setUp: { readonly signIn: boolean; readonly alarms: boolean } | undefined;
+};
+
 /** Whether the first steps with a hub were done, and names for the commands of those that were not. */
 export const answerFirstSteps = async (
   { store: { db, fleet }, keys, layout }: Pick<Hub, 'store' | 'keys' | 'layout'>,
-  visible: Visible | undefined,
+  { visible, setUp }: FirstStepsAsked,
   now: Date,
 ): Promise<FirstSteps> => {
   const [first = keys.root] = keys.roots;
@@ -45,6 +51,8 @@ export const answerFirstSteps = async (
       built: channels.length > 0,
       // A fleet whose agents are all on line, or report through a follower, needs no medium.
       filled: !isFilled && agent !== undefined && carried === undefined ? null : isFilled,
+      signIn: setUp?.signIn ?? false,
+      alarms: setUp?.alarms ?? false,
       promoted: hasNoChain ? null : links.some(({ to }) => released.has(to)),
     },
     channel: followed ?? channels[0] ?? null,

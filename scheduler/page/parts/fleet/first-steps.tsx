@@ -37,10 +37,6 @@ export const FirstSteps = ({ steps }: { readonly steps: readonly FirstStep[] }) 
           </li>
         ))}
       </ol>
-      <Text size="sm">
-        <Code>fleet-scheduler setup</Code> at the hub lets people sign in at your OIDC provider, and sends
-        alarms by mail or to a webhook.
-      </Text>
     </section>
   );
 };

@@ -13,6 +13,18 @@ export type FirstStep = {
 /** `done` is null for a step that this fleet does not need. */
 type Step = Omit<FirstStep, 'done'> & { readonly done: boolean | null };
 
+/** A hub works without these: they end with the others. */
+const setUp = ({ signIn, alarms }: NonNullable<FirstSteps['steps']>): FirstStep => ({
+  title: 'Let people sign in, and send alarms',
+  done: signIn && alarms,
+  to: '/alarms',
+  proof: 'people sign in at a provider, and alarms have a receiver',
+  commands: [
+    '# at the hub, as its user: asks, tries the answers, and writes the configuration',
+    `fleet-scheduler setup ${[...(signIn ? [] : ['sign-in']), ...(alarms ? [] : ['mail'])].join(' ')}`,
+  ],
+});
+
 /**
  * The first steps with a new hub, with commands for this hub. Empty once all are done, and for callers who may not read everything.
  * @param origin of the hub, as the browser knows it
@@ -77,5 +89,5 @@ export const stepsOf = (
   const needed = all.flatMap(({ done, ...step }): readonly FirstStep[] =>
     done === null ? [] : [{ ...step, done }],
   );
-  return needed.every(({ done }) => done) ? [] : needed;
+  return needed.every(({ done }) => done) ? [] : [...needed, setUp(steps)];
 };
