@@ -4,7 +4,7 @@
  * FLEET_BENCH_WORKLOADS (200), FLEET_BENCH_TYPES (50), FLEET_BENCH_CONFIGS (50), FLEET_BENCH_ROUNDS (1), FLEET_BENCH_FROM (directories,one,each),
  * FLEET_BENCH_BEFORE: another checkout of this repository whose programs are built, to compare with.
  */
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
 import { createManifest } from '../examples/make-images.ts';
@@ -119,6 +119,8 @@ const PLACES: Readonly<Record<string, { readonly name: string; readonly make: ()
   },
 };
 
+// Where the programs keep their compiled code: the base folder is never created.
+await mkdir(at('code'));
 await makeImages();
 await measure([
   process.execPath,
