@@ -68,8 +68,26 @@ export const newSigstore = async ({ issuedAt }: { readonly issuedAt?: Date } = {
       authority('https://timestamp.sigstore.example', [tsa.intCertificate, tsa.rootCertificate]),
     ],
   };
+  const certify = async ({ identity, issuer }: Identity, publicKey: Uint8Array): Promise<Buffer> =>
+    bytesOf(
+      await ca.issueCertificate({
+        publicKey: new Uint8Array(publicKey),
+        subjectAltName: identity,
+        extensions: [
+          { oid: '1.3.6.1.4.1.57264.1.1', value: issuer, legacy: true },
+          { oid: '1.3.6.1.4.1.57264.1.8', value: issuer },
+        ],
+      }),
+    );
   return {
-    ca,
+    authority: bytesOf(ca.rootCertificate),
+    /** Files with one key or certificate each, by the variable that tells cosign 2 of one. */
+    filesOfCosign2: {
+      SIGSTORE_ROOT_FILE: pemOf('CERTIFICATE', bytesOf(ca.rootCertificate)),
+      SIGSTORE_REKOR_PUBLIC_KEY: pemOf('PUBLIC KEY', spkiOf(logKey.publicKey)),
+      SIGSTORE_CT_LOG_PUBLIC_KEY_FILE: pemOf('PUBLIC KEY', spkiOf(ctKey.publicKey)),
+    },
+    certify,
     root,
     /** The text of trusted_root.json, with other parts where a test wants them. */
     trustedRoot: (parts: Partial<RootParts> = {}): string =>
@@ -79,18 +97,10 @@ export const newSigstore = async ({ issuedAt }: { readonly issuedAt?: Date } = {
         ...parts,
       }),
     /** A certificate of ten minutes for a key that is used once. */
-    issue: async ({ identity, issuer }: Identity) => {
+    issue: async (who: Identity) => {
       const key = newKey();
-      const certificate = await ca.issueCertificate({
-        publicKey: new Uint8Array(spkiOf(key.publicKey)),
-        subjectAltName: identity,
-        extensions: [
-          { oid: '1.3.6.1.4.1.57264.1.1', value: issuer, legacy: true },
-          { oid: '1.3.6.1.4.1.57264.1.8', value: issuer },
-        ],
-      });
       return {
-        certificate: bytesOf(certificate),
+        certificate: await certify(who, spkiOf(key.publicKey)),
         sign: (bytes: Uint8Array): Buffer => sign('sha256', bytes, key.privateKey),
       };
     },
@@ -113,3 +123,6 @@ export const newSigstore = async ({ issuedAt }: { readonly issuedAt?: Date } = {
 };
 
 export const sha256 = (bytes: Uint8Array): Buffer => createHash('sha256').update(bytes).digest();
+
+export const pemOf = (label: 'CERTIFICATE' | 'PUBLIC KEY', der: Uint8Array): string =>
+  `-----BEGIN ${label}-----\n${base64(der).replaceAll(/.{64}(?!$)/g, '$&\n')}\n-----END ${label}-----\n`;

@@ -16,7 +16,7 @@ import {
 } from '#bundles/media-types';
 import { COSIGN_SIGN } from '#bundles/trust/images/read-signatures';
 import { type Blobs, put, putJson } from '../../../agent/images/image-fixture.ts';
-import { type Identity, sha256, type Sigstore } from '../../../harness/sigstore/sigstore.ts';
+import { type Identity, pemOf, sha256, type Sigstore } from '../../../harness/sigstore/sigstore.ts';
 import type { LogEntry } from '../../../harness/sigstore/transparency-log.ts';
 
 /** Signatures of images by certificate, in both forms of cosign. */
@@ -67,15 +67,12 @@ const entryOf = (
             data: { hash: { algorithm: 'sha256', value: sha256(signed).toString('hex') } },
             signature: {
               content: base64(signature),
-              publicKey: { content: base64(Buffer.from(pemOf(certificate))) },
+              publicKey: { content: base64(Buffer.from(pemOf('CERTIFICATE', certificate))) },
             },
           },
         },
         loggedAt,
       );
-
-const pemOf = (certificate: Buffer): string =>
-  `-----BEGIN CERTIFICATE-----\n${base64(certificate).replaceAll(/.{64}(?!$)/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
 
 /** cosign 3: a referrer with a sigstore bundle. */
 export const certifyWithBundle = async (
@@ -153,7 +150,7 @@ export const certifySimply = async (
   );
   const annotations: Record<string, string> = {
     [COSIGN_SIGNATURE]: base64(signature),
-    [COSIGN_CERTIFICATE]: pemOf(signer.certificate),
+    [COSIGN_CERTIFICATE]: pemOf('CERTIFICATE', signer.certificate),
   };
   if (log !== 'none') {
     annotations[COSIGN_LOG_ENTRY] = JSON.stringify({
