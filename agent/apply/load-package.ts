@@ -110,4 +110,5 @@ const only = (store: BlobSource, digests: readonly Digest[]): BlobSource => ({
       throw missingBlob(digest, 'the blobs that the bundle names for the package');
     return await store.open(digest, signal);
   },
+  path: store.path,
 });

@@ -39,6 +39,8 @@ export type BlobSource = {
    * another must set it explicitly, like `get`.
    */
   readonly openFrom?: OpenFrom | undefined;
+  /** The file that has the bytes, NOT yet verified, of a source whose files only this program writes: the kernel can copy it. */
+  readonly path?: ((digest: Digest) => string) | undefined;
 };
 
 export type OpenFrom = (

@@ -1,4 +1,5 @@
 import type { FileHandle } from 'node:fs/promises';
+import { sum } from '../../sum.ts';
 
 /** Most bytes and chunks of one write: a socket delivers 64 KiB at a time, and batches save system calls. */
 const BATCH_BYTES = 1 << 20;
@@ -35,6 +36,39 @@ export const writeBehind = async (
     throw error;
   }
   await writing;
+};
+
+/** Bytes after which the disk begins to write: it works while the rest arrives, and the last sync waits for little. */
+const FLUSH_BYTES = 32 << 20;
+
+/** Writes content to an empty file and makes it durable. @throws the error of `content`, or of the first write or sync that failed */
+export const writeDurably = async (file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<void> => {
+  let unflushed = 0;
+  let flushing: Promise<void> | undefined;
+  let failure: { readonly error: unknown } | undefined;
+  // The system tells of a failed sync once, so the last one would not repeat it.
+  const flush = async (): Promise<void> => {
+    try {
+      await file.datasync();
+    } catch (error) {
+      failure ??= { error };
+    }
+    flushing = undefined;
+  };
+  try {
+    await writeBehind(content, async (chunks) => {
+      if (failure) throw failure.error;
+      await writeAll(file, chunks);
+      unflushed += sum(chunks.map(({ byteLength }) => byteLength));
+      if (unflushed < FLUSH_BYTES || flushing) return;
+      unflushed = 0;
+      flushing = flush();
+    });
+  } finally {
+    await flushing;
+  }
+  if (failure) throw failure.error;
+  await file.sync();
 };
 
 /** Writes all bytes at the current position of the file. @throws EIO for a write that takes no bytes: retrying it would loop forever */

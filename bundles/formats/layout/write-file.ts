@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createDirectory } from './create-directory.ts';
 import { inParallel } from '../../in-parallel.ts';
 import { MAX_SYNCS, renameAllSynced, renameSynced } from './rename-synced.ts';
-import { writeAll, writeBehind } from './write-behind.ts';
+import { writeDurably } from './write-behind.ts';
 
 /** Prefix of the names of temporary files. A killed process leaves them behind; they can be removed. */
 export const TEMPORARY = '.tmp-';
@@ -67,9 +67,8 @@ const writeSynced = async (
 ): Promise<void> => {
   const file = await open(path, 'wx', mode);
   try {
-    await (content instanceof Uint8Array
-      ? file.writeFile(content)
-      : writeBehind(content, (chunks) => writeAll(file, chunks)));
+    if (!(content instanceof Uint8Array)) return await writeDurably(file, content);
+    await file.writeFile(content);
     await file.sync();
   } finally {
     await file.close();

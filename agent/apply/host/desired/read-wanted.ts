@@ -11,6 +11,7 @@ import {
 } from '#bundles/formats/bundle/host-package';
 import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import type { BlobRef } from '#bundles/formats/medium/medium';
 import { verified } from '#bundles/formats/layout/verified';
 import { type KeyedHash, secretValue } from '../../../model/package-secrets.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
@@ -29,7 +30,14 @@ export type WantedDirectory = {
 /** The bytes in memory, or a reader of the store; bytes from the store are checked against `digest` while they are written. */
 export type Content =
   | { readonly bytes: Buffer }
-  | { readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>> };
+  | {
+      readonly open: (signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
+      /** The same bytes as a file of the store; undefined: it has no files. */
+      readonly stored: StoredBlob | undefined;
+    };
+
+/** A file that a kernel may copy. Its bytes are NOT verified. */
+export type StoredBlob = BlobRef & { readonly path: string; readonly store: string };
 
 /** The desired state of a file. `digest` and `size` are of the final bytes, site values included. */
 export type WantedFile = WantedDirectory & { readonly digest: Digest; readonly size: number } & Content;
@@ -152,7 +160,8 @@ const asBlob = (
     );
   const open = async (signal: AbortSignal) =>
     verified(digest, size, await blobs.open(digest, signal), blobs.name);
-  return { ...asDirectory(file), digest, size, open };
+  const stored = blobs.path && { digest, size, path: blobs.path(digest), store: blobs.name };
+  return { ...asDirectory(file), digest, size, open, stored };
 };
 
 const asSecret = (secret: HostSecret, desired: DesiredPackage): WantedSecret => {

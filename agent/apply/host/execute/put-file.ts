@@ -9,7 +9,7 @@ import type { Folder } from '../live/open-folder.ts';
 import { type Entry, readEntryIn } from '../live/read-entry.ts';
 import type { Bounds } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { type Metadata, writeInto } from './write-into.ts';
+import { CAN_COPY, type Metadata, type NewContent, writeInto } from './write-into.ts';
 
 /** Entries that a file may replace. */
 export type Replaceable = Exclude<Entry, { readonly type: 'directory' | 'other' }>;
@@ -45,8 +45,12 @@ export const putFile = async (
   const { folder, name, path, live } = at;
   if (live.type === 'file' && live.digest === wanted.digest && (await setMetadata(at, live, metadata)))
     return await dropLeftover(at);
-  const content = 'bytes' in wanted ? wanted.bytes : await wanted.open(signal);
-  await writeInto(folder, name, content, metadata, path);
+  await writeInto(folder, name, await contentOf(wanted, signal), metadata, path);
+};
+
+const contentOf = async (wanted: Content, signal: AbortSignal): Promise<NewContent> => {
+  if ('bytes' in wanted) return wanted.bytes;
+  return wanted.stored && CAN_COPY ? { ...wanted.stored, signal } : await wanted.open(signal);
 };
 
 /** Sets only mode and owner; bytes and times stay. Returns false if the file has to be written again. */

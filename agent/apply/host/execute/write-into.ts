@@ -1,14 +1,27 @@
 import { constants } from 'node:fs';
-import { chown, lchown, open, rename, rm, symlink } from 'node:fs/promises';
+import { chmod, chown, copyFile, type FileHandle, lchown, open, rename, rm, symlink } from 'node:fs/promises';
 import { FleetError } from '#bundles/errors';
+import type { StoredBlob } from '../desired/read-wanted.ts';
 import { hostError } from '../host-error.ts';
 import type { Ids } from '../live/accounts.ts';
 import type { Folder } from '../live/open-folder.ts';
+import { noteWritten } from '../live/read-entry.ts';
+import { readUpTo } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
+import { verified } from '#bundles/formats/layout/verified';
 import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 import { isOwnedByUs } from '#bundles/file-protection';
 
 export type Metadata = { readonly mode: number; readonly owner: Ids | null };
+
+/** Verified bytes, or a blob that is verified when it is copied. */
+export type NewContent =
+  | Uint8Array
+  | AsyncIterable<Uint8Array>
+  | (StoredBlob & { readonly signal: AbortSignal });
+
+/** copyFile takes a path, and only Linux names an open file by one. */
+export const CAN_COPY = process.platform === 'linux';
 
 /**
  * Writes a file at `name` atomically: at any time, and after a power failure, a reader sees the old file or the new one with its
@@ -17,28 +30,54 @@ export type Metadata = { readonly mode: number; readonly owner: Ids | null };
 export const writeInto = async (
   folder: Folder,
   name: string,
-  content: Uint8Array | AsyncIterable<Uint8Array>,
+  content: NewContent,
   { mode, owner }: Metadata,
   path: string,
 ): Promise<void> => {
   const temporary = folder.at(temporaryName(name));
   try {
     await rm(temporary, { force: true });
-    {
-      // Readable by no other user until owner and mode are set.
-      await using file = await open(temporary, 'wx', 0o600);
-      await (content instanceof Uint8Array
-        ? file.writeFile(content)
-        : writeBehind(content, (chunks) => writeAll(file, chunks)));
-      if (owner) await file.chown(owner.uid, owner.gid);
-      await file.chmod(mode);
-      await file.sync();
-    }
+    // Readable by no other user until owner and mode are set.
+    await using file = await open(temporary, 'wx+', 0o600);
+    await fill(file, content);
+    if (owner) await file.chown(owner.uid, owner.gid);
+    await file.chmod(mode);
+    await file.sync();
     await rename(temporary, folder.at(name));
     await folder.sync();
+    if ('digest' in content) await noteWritten(file, content);
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => {});
     throw hostError(error, `writing ${path}`);
+  }
+};
+
+const fill = async (file: FileHandle, content: NewContent): Promise<void> => {
+  if (content instanceof Uint8Array) return await file.writeFile(content);
+  if ('digest' in content) return await copyStored(file, content);
+  await writeBehind(content, (chunks) => writeAll(file, chunks));
+};
+
+/**
+ * The kernel copies the bytes, or lets both files share them where the file system can. Verified is the copy, which is what the host gets,
+ * while it goes to the disk.
+ * @throws FleetError SIZE_MISMATCH, DIGEST_MISMATCH
+ */
+const copyStored = async (
+  file: FileHandle,
+  { path, digest, size, store, signal }: StoredBlob & { readonly signal: AbortSignal },
+): Promise<void> => {
+  // The copy gets the mode of the blob.
+  await chmod(path, 0o600);
+  await copyFile(path, `/proc/self/fd/${file.fd}`, constants.COPYFILE_FICLONE);
+  const syncing = file.datasync();
+  // Awaited below, also after another failure.
+  syncing.catch(() => {});
+  try {
+    const pieces = readUpTo(file, { maxBytes: size + 1, signal }, size);
+    for await (const piece of verified(digest, size, pieces, store)) void piece;
+  } finally {
+    await syncing;
   }
 };
 

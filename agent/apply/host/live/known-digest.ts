@@ -15,11 +15,15 @@ const MAX_KNOWN = 1_000;
 type Known = Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'> & {
   readonly digest: Digest;
   readonly until: number;
+  /** For one look, as the file changed too recently for more. */
+  readonly once?: true;
 };
 
 export type KnownDigests = {
   /** The digest of an open file. Reads the file only if it changed since the last reading; null if reading returned none. */
   readonly of: (file: FileHandle, read: () => Promise<Digest | null>) => Promise<Digest | null>;
+  /** Keeps the digest of an open file, whose bytes the caller has verified after it wrote them, for one look. */
+  readonly note: (file: FileHandle, digest: Digest) => Promise<void>;
 };
 
 /**
@@ -29,27 +33,37 @@ export type KnownDigests = {
  */
 export const knownDigests = (now: () => number): KnownDigests => {
   const known = new Map<string, Known>();
+  const keep = (key: string, one: Known): void => {
+    known.set(key, one);
+    const [oldest] = known.keys();
+    if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+  };
   return {
     of: async (file, read) => {
       const before = await file.stat({ bigint: true });
-      const key = `${before.dev}:${before.ino}`;
+      const key = keyOf(before);
       const found = known.get(key);
       const at = now();
-      if (found && isSameStat(found, before) && at < found.until && at >= found.until - TRUSTED_MS)
-        return found.digest;
-      known.delete(key);
+      const isKnown =
+        found && isSameStat(found, before) && at < found.until && at >= found.until - TRUSTED_MS;
+      if (!isKnown || found.once) known.delete(key);
+      if (isKnown) return found.digest;
       const digest = await read();
       const after = await file.stat({ bigint: true });
       const changed = Number(after.ctimeNs / 1_000_000n);
       // After the clock was set back, no age can be computed.
       if (digest !== null && isSameStat(before, after) && changed + SETTLED_MS < at)
-        known.set(key, { ...stampOf(after), digest, until: at + TRUSTED_MS });
-      const [oldest] = known.keys();
-      if (known.size > MAX_KNOWN && oldest !== undefined) known.delete(oldest);
+        keep(keyOf(after), { ...stampOf(after), digest, until: at + TRUSTED_MS });
       return digest;
+    },
+    note: async (file, digest) => {
+      const stats = await file.stat({ bigint: true });
+      keep(keyOf(stats), { ...stampOf(stats), digest, until: now() + TRUSTED_MS, once: true });
     },
   };
 };
+
+const keyOf = ({ dev, ino }: Pick<BigIntStats, 'dev' | 'ino'>): string => `${dev}:${ino}`;
 
 const stampOf = ({ size, mtimeNs, ctimeNs }: Pick<BigIntStats, 'size' | 'mtimeNs' | 'ctimeNs'>) => ({
   size,

@@ -1,7 +1,8 @@
 import type { Stats } from 'node:fs';
-import { lstat, readlink } from 'node:fs/promises';
+import { type FileHandle, lstat, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { type Digest, digestFromHex } from '#bundles/digest';
+import type { BlobRef } from '#bundles/formats/medium/medium';
 import { createHash } from 'node:crypto';
 import { errno, hostError } from '../host-error.ts';
 import { openFile, type OpenFile } from './open-file.ts';
@@ -98,6 +99,11 @@ const SMALL = 1 << 20;
 
 /** Kept in this process only: after a start every file is read once. */
 const known = knownDigests(Date.now);
+
+/** Notes the digest of an open file that was just verified, for the next look at it. */
+export const noteWritten = async (file: FileHandle, { digest, size }: BlobRef): Promise<void> => {
+  if (size > SMALL) await known.note(file, digest);
+};
 
 /**
  * Returns the digest of an open file, or null if it is larger than `maxBytes`. A larger file is not read, because a sparse file may

@@ -4,7 +4,7 @@ import { stopIfAborted } from '../host-error.ts';
 /** Limit and abort signal for reading a file. */
 export type Bounds = { readonly maxBytes: number; readonly signal: AbortSignal };
 
-const PIECE = 1 << 18;
+const PIECE = 1 << 20;
 
 /**
  * Yields the first `maxBytes` of a file in chunks. A chunk is valid until the next one is requested.

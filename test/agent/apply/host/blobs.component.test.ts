@@ -1,8 +1,10 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { digestOf } from '#bundles/digest';
+import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { DesiredPackage } from '../../../../agent/model/target.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 import { applyTo, lines, never, type PackageSpec, packageOf, sandbox } from './sandbox.ts';
 
 const PATH = '/opt/models/model.bin';
@@ -36,6 +38,49 @@ const carrying = (bytes: Buffer, blobs = storeOf(bytes), spec: PackageSpec = {})
     blobs,
   };
 };
+
+/** A store with files, as the agent has one. */
+const storeAt = async (folder: string, ...blobs: readonly Buffer[]): Promise<BlobSource> => {
+  const store = openBlobDirectory(folder);
+  for (const bytes of blobs) await store.write(digestOf(bytes), bytes.length, bytes);
+  return store;
+};
+
+describe('a file that is a blob of a store with files', () => {
+  test('is copied by the kernel with its own mode, from a blob that no other user may read', async () => {
+    await using host = await sandbox({ isRoot: false });
+    await using folder = await temporaryDirectory('store');
+    const store = await storeAt(folder.path, ONE, TWO);
+    const desired = (bytes: Buffer) =>
+      carrying(bytes, { ...store, open: () => Promise.reject(new Error('streamed')) });
+    await applyTo(host.target, host.inventory, desired(ONE));
+    expect((await host.tree()).find((line) => line.startsWith(PATH.slice(1)))).toContain(' file 640 ');
+    expect(await host.read(PATH)).toBe(ONE.toString());
+    expect((await stat(store.path?.(digestOf(ONE)) ?? '')).mode & 0o777).toBe(0o600);
+    const again = await applyTo(host.target, host.inventory, desired(ONE));
+    expect(lines(again.results).filter((line) => !line.includes('not root'))).toEqual([]);
+    await applyTo(host.target, host.inventory, desired(TWO));
+    expect(await host.read(PATH)).toBe(TWO.toString());
+    // An edit in place reaches the copy alone.
+    await writeFile(host.at(PATH), 'edited');
+    expect(await readFile(store.path?.(digestOf(TWO)) ?? '', 'utf8')).toBe(TWO.toString());
+  });
+
+  test.each([
+    ['other bytes', Buffer.alloc(1_200_000, 'two '), 'DIGEST_MISMATCH'],
+    ['fewer bytes', Buffer.alloc(1_100_000, 'two'), 'SIZE_MISMATCH'],
+    ['more bytes', Buffer.alloc(1_300_000, 'two'), 'SIZE_MISMATCH'],
+  ])('that has %s than its name says never gets the name of the file', async (_, bytes, code) => {
+    await using host = await sandbox({ isRoot: false });
+    await using folder = await temporaryDirectory('store');
+    const store = await storeAt(folder.path, ONE, TWO);
+    await applyTo(host.target, host.inventory, carrying(ONE, store));
+    await writeFile(store.path?.(digestOf(TWO)) ?? '', bytes);
+    await expect(applyTo(host.target, host.inventory, carrying(TWO, store))).rejects.toMatchObject({ code });
+    expect(await host.read(PATH)).toBe(ONE.toString());
+    expect(await readdir(host.at('/opt/models'))).toEqual(['model.bin']);
+  });
+});
 
 describe('a file that is a blob', () => {
   test('is written with its mode, unchanged by a second apply, replaced by an update, and removed', async () => {

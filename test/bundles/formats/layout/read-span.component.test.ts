@@ -7,7 +7,7 @@ import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-direc
 import { readSpan, readWhole } from '../../../../bundles/formats/layout/read-span.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-const BYTES = randomBytes(3 * (512 << 10) + 77);
+const BYTES = randomBytes(3 * (1 << 20) + 77);
 
 const hashOf = async (content: AsyncIterable<Uint8Array>): Promise<string> => {
   const hash = createHash('sha256');

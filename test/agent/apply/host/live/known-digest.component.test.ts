@@ -17,6 +17,7 @@ const world = async () => {
   let reads = 0;
   return {
     path,
+    known,
     reads: () => reads,
     pass: (ms: number) => {
       now += ms;
@@ -31,6 +32,23 @@ const world = async () => {
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 };
+
+test('a file that was just written is read again at the second look, and at the first if it changed since', async () => {
+  await using it = await world();
+  const note = async () => {
+    await using file = await open(it.path);
+    await it.known.note(file, digestOf('one'));
+  };
+  await note();
+  expect(await it.look()).toBe(digestOf('one'));
+  expect(it.reads()).toBe(0);
+  await it.look();
+  expect(it.reads()).toBe(1);
+  await note();
+  await writeFile(it.path, 'another');
+  expect(await it.look()).toBe(digestOf('another'));
+  expect(it.reads()).toBe(2);
+});
 
 test('a file without changes is read once', async () => {
   await using it = await world();
