@@ -1,9 +1,10 @@
 /**
  * `npm run bench site-layers`: one value of a region changes in the repository, until every site of it is signed for again: build, compose, sign,
- * write. Every third site is in the region. Then the answers that the page asks for: the tree, and the first views of forms of sites. Then the
- * programs as users run them: one value of all sites in one call beside a call for a single site, and the medium of a site at which values alone
- * changed. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers.
+ * write, in one process with the memory settings of a hub. Every third site is in the region. Then the answers that the page asks for: the tree, the
+ * first views of forms of sites, and the preview of a value of all sites. Then the programs as users run them: the value of the region again, one
+ * value of all sites in one call beside a call for a single site, and the medium of a site at which values alone changed. FLEET_BENCH_SITES (2000), 20 assignments, 4 layers.
  */
+import './site-layers/hub-flags.ts';
 import { readdir, stat, writeFile } from 'node:fs/promises';
 import { loadavg } from 'node:os';
 import { join } from 'node:path';
@@ -14,6 +15,7 @@ import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { issueSite } from '../scheduler/hub/sites/issue-site.ts';
 import { composeSites, writeComposed } from '../scheduler/hub/sites/layers/compose-sites.ts';
 import { answerSiteValues } from '../scheduler/hub/promote/values/answer-site-values.ts';
+import { answerSelection } from '../scheduler/hub/promote/values/answer-selection.ts';
 import { answerValuesTree } from '../scheduler/hub/promote/values/answer-values-tree.ts';
 import { listVersions } from '../scheduler/hub/promote/values/list-versions.ts';
 import { parseAllowance } from '../scheduler/hub/sites/tokens/allowance.ts';
@@ -144,16 +146,12 @@ await writeFile(
   at('fleet-scheduler.yaml'),
   `platform: ${at('platform')}\nkeys: ${at('keys')}\nlayout: ${at('layout')}\ndb: ${at('hub.db')}\n`,
 );
-const set = (...words: readonly string[]): Promise<Measured> =>
-  runMeasured([
-    process.execPath,
-    scheduler,
-    'sites',
-    'set',
-    ...words,
-    '--config',
-    at('fleet-scheduler.yaml'),
-  ]);
+const run = (...words: readonly string[]): Promise<Measured> =>
+  runMeasured([process.execPath, scheduler, ...words, '--config', at('fleet-scheduler.yaml')]);
+const set = (...words: readonly string[]): Promise<Measured> => run('sites', 'set', ...words);
+await writeFile(at('platform/base/layers.yaml'), layers('n3'));
+const built = await run('build');
+const composed = await run('sites', 'compose');
 const single = await set('plant-0', 'port=8080');
 const many = await set('--select', 'kind=plant', 'port=9090');
 const shown = (what: string, { wallSeconds, cpuSeconds, peakMiB }: Measured): readonly string[] => [
@@ -163,6 +161,8 @@ const shown = (what: string, { wallSeconds, cpuSeconds, peakMiB }: Measured): re
   `${figure(peakMiB)} MB`,
 ];
 const calls = [
+  shown('build, after one value of a region changed', built),
+  shown(`sites compose, ${Math.ceil(SITES / 3)} sites`, composed),
   shown('sites set plant-0 port=8080', single),
   shown(`sites set --select kind=plant port=9090 (${SITES} sites)`, many),
 ];

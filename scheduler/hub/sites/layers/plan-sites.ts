@@ -2,6 +2,7 @@ import { compareBytes } from '#bundles/digest';
 import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import { judgeSiteValues, valuesOfAgent } from '#bundles/formats/author-schema/judge-site-values';
 import { siteFields } from '#bundles/formats/bounds/site-fields';
+import type { BundleConfig } from '#bundles/formats/bundle/config';
 import type { ComposedValues, SiteValues } from '#bundles/formats/statements/predicates';
 import { canonicalJson } from '#bundles/json/canonical';
 import { isSameJson } from '#bundles/json/is-same-json';
@@ -157,22 +158,30 @@ type Judge = (judged: Judged) => Promise<readonly FleetError[]>;
 
 type Verdict = readonly { readonly input: string; readonly why: string; readonly isMissing: boolean }[];
 
-/** Judges only values that differ from those that the agent has: what it lacks already holds back its package there, and nothing else. */
+/**
+ * Judges only values that differ from those that the agent has: what it lacks already holds back its package there, and nothing else. Assignments
+ * without values of their own share one comparison.
+ */
 const createJudge = (): Judge => {
   const known = new WeakMap<object, Map<string, Verdict>>();
   return async ({ before, after, row, channel: { configs, channel }, composition }) => {
+    const own = ownAssignments([before, after], row.name);
+    const compare = (id?: string): Compared => {
+      const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
+      const every = [...new Set([...Object.keys(old), ...Object.keys(now)])];
+      return { now, differing: every.filter((name) => !isSameValue(old, now, name)) };
+    };
+    const shared = compare();
+    if (shared.differing.length === 0 && own.size === 0) return [];
     const errors: FleetError[] = [];
     for (const config of configs) {
       const verdicts = known.get(config) ?? new Map<string, Verdict>();
       known.set(config, verdicts);
+      const sharedNames = namesByAssignment(config, shared.differing);
       for (const { id } of config.assignments) {
-        const [old, now] = [valuesOfAgent(before, row.name, id), valuesOfAgent(after, row.name, id)];
-        const names = new Set(
-          siteFields(config, [...Object.keys(old), ...Object.keys(now)])
-            .filter(({ assignment, input }) => assignment === id && !isSameValue(old, now, input))
-            .map(({ input }) => input),
-        );
-        if (names.size === 0) continue;
+        const { now, differing } = own.has(id) ? compare(id) : shared;
+        const names = (own.has(id) ? namesByAssignment(config, differing) : sharedNames).get(id);
+        if (!names) continue;
         const values = Object.fromEntries(Object.entries(now).filter(([name]) => names.has(name)));
         const key = `${[...names].join(',')}\n${canonicalJson(values, 'doubles')}`;
         const verdict = verdicts.get(key) ?? (await judgeNames(config.siteInputs.schema, values, names));
@@ -189,6 +198,34 @@ const createJudge = (): Judge => {
     }
     return errors;
   };
+};
+
+type Compared = {
+  readonly now: SiteValues['values'];
+  /** Names of the values that are not as they were. */
+  readonly differing: readonly string[];
+};
+
+/** Assignments to which one of these documents gives composed values that others do not get. */
+const ownAssignments = (documents: readonly SiteValues[], agent: string): ReadonlySet<string> =>
+  new Set(
+    documents.flatMap(({ composed }) => {
+      const part = ownValue(composed ?? {}, agent);
+      return [...Object.keys(part?.assignments ?? {}), ...Object.keys(part?.fixed?.assignments ?? {})];
+    }),
+  );
+
+/** Those of the names that an assignment takes, for each that takes some. */
+const namesByAssignment = (
+  config: BundleConfig,
+  names: readonly string[],
+): ReadonlyMap<string, ReadonlySet<string>> => {
+  const found = new Map<string, Set<string>>();
+  const wanted = new Set(names);
+  if (wanted.size === 0) return found;
+  for (const { assignment, input } of siteFields(config, names))
+    if (wanted.has(input)) found.set(assignment, (found.get(assignment) ?? new Set()).add(input));
+  return found;
 };
 
 const isSameValue = (a: SiteValues['values'], b: SiteValues['values'], name: string): boolean =>

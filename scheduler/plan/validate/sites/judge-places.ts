@@ -43,7 +43,11 @@ type Cell = {
   fault: InputFault | undefined;
 };
 
-type Use = Omit<ValueFault, 'kind' | 'why' | 'name' | 'config'> & { readonly cell: Cell };
+/** One per input of an assignment at each agent: what only a fault needs is found when there is one. */
+type Use = Pick<ValueFault, 'place' | 'channel' | 'assignment'> & {
+  readonly composition: AgentComposition;
+  readonly cell: Cell;
+};
 
 /**
  * Judges the values of agents, from layers and from people, by the site inputs of the bundles of their channels. Each distinct value is judged
@@ -64,15 +68,16 @@ export const judgePlaces = async (
       const composition = channel.compose(place.agent);
       faults.push(...tiesOf(composition).map((tie) => ({ kind: 'tie' as const, place, tie })));
       if (place.known === 'together') continue;
-      uses.push(...usesOf(place, channel, composition, cells.of));
+      for (const use of usesOf(place, channel, composition, cells.of)) uses.push(use);
       faults.push(...untakenOf(place, channel));
     }
   await cells.judge();
   const isCertain = ({ known }: SitePlace): boolean => known === 'enrolled' || known === 'declared';
-  for (const { cell, ...use } of uses) {
+  for (const { cell, composition, ...use } of uses.filter(({ cell: { fault } }) => fault)) {
     const { fault, config, name } = cell;
-    if (fault && (fault.kind !== 'missing' || isCertain(use.place)))
-      faults.push({ ...use, config, name, kind: fault.kind, why: fault.why });
+    if (!fault || (fault.kind === 'missing' && !isCertain(use.place))) continue;
+    const at = layerPlace(use, composition, name);
+    faults.push({ ...use, config, name, kind: fault.kind, why: fault.why, at });
   }
   return faults;
 };
@@ -82,34 +87,39 @@ const tiesOf = ({ whole, assignments }: AgentComposition): readonly LayerTie[] =
   return [...new Map(all.map((tie) => [JSON.stringify([tie.layers, tie.path]), tie])).values()];
 };
 
-const usesOf = (
+function* usesOf(
   place: SitePlace,
   channel: ChannelLayers,
   composition: AgentComposition,
   cellOf: Cells['of'],
-): readonly Use[] => {
+): Generator<Use> {
   const { agent, document } = place;
   const composed = composition.document ? { [agent.agent]: composition.document } : {};
   const after: SiteValues = { ...document, composed };
   const shared = valuesOfAgent(after, agent.agent);
-  return channel.configs.flatMap((config) =>
-    [...inputsOf(config)].flatMap(([assignment, names]) => {
-      const own = composition.assignments.get(assignment);
-      const values = own ? valuesOfAgent(after, agent.agent, assignment) : shared;
-      return [...names].map(
-        (name): Use => ({
-          place,
-          channel,
-          assignment,
-          cell: cellOf(config, name, ownValue(values, name)),
-          at: isGiven(place, name)
-            ? undefined
-            : (own ?? composition.whole).origins.find(({ path: [first] }) => first === name)?.at,
-        }),
-      );
-    }),
-  );
-};
+  for (const config of channel.configs) {
+    const sharedCells = new Map<string, Cell>();
+    for (const [assignment, names] of inputsOf(config)) {
+      const own = composition.assignments.has(assignment) && valuesOfAgent(after, agent.agent, assignment);
+      for (const name of names) {
+        const cell =
+          (own ? undefined : sharedCells.get(name)) ?? cellOf(config, name, ownValue(own || shared, name));
+        if (!own) sharedCells.set(name, cell);
+        yield { place, channel, composition, assignment, cell };
+      }
+    }
+  }
+}
+
+/** Place of the layer that gives the value, unless people gave it. */
+const layerPlace = (
+  { place, assignment }: Pick<Use, 'place' | 'assignment'>,
+  { whole, assignments }: AgentComposition,
+  name: string,
+): Place | undefined =>
+  isGiven(place, name)
+    ? undefined
+    : (assignments.get(assignment) ?? whole).origins.find(({ path: [first] }) => first === name)?.at;
 
 /** Whether people gave the value. One of a fixed layer overrides it, which is no fault of theirs but has its place only there. */
 const isGiven = ({ agent: { agent }, document: { values, agents } }: SitePlace, name: string): boolean =>
