@@ -15,8 +15,9 @@ import { newAgentRow } from '../scheduler/hub/sites/agent-record.ts';
 import { issueSite } from '../scheduler/hub/sites/issue-site.ts';
 import { composeSites, writeComposed } from '../scheduler/hub/sites/layers/compose-sites.ts';
 import { answerSiteValues } from '../scheduler/hub/promote/values/answer-site-values.ts';
-import { answerSelection } from '../scheduler/hub/promote/values/answer-selection.ts';
+import { resolveAsked } from '../scheduler/hub/promote/values/asked-values.ts';
 import { answerValuesTree } from '../scheduler/hub/promote/values/answer-values-tree.ts';
+import { previewValues } from '../scheduler/hub/promote/values/preview-values.ts';
 import { listVersions } from '../scheduler/hub/promote/values/list-versions.ts';
 import { parseAllowance } from '../scheduler/hub/sites/tokens/allowance.ts';
 import { readEnrolled } from '../scheduler/hub/sites/layers/read-enrolled.ts';
@@ -137,6 +138,11 @@ const views = [
   await view('form of a site, with its history', 40, async (round) => {
     const site = `plant-${(round * 49) % SITES}`;
     await Promise.all([answerSiteValues(hub, site, allowances), listVersions(hub, site, 20)]);
+  }),
+  await view(`preview of a value of ${SITES} sites`, 5, async (round) => {
+    const changes = await resolveAsked(hub, { select: { kind: 'plant' }, set: { port: 9000 + round } });
+    const { sites } = await previewValues(hub, changes, { seen: undefined, review: undefined });
+    if (sites.length !== SITES) throw new Error(`the preview names ${sites.length} sites`);
   }),
 ];
 

@@ -17,6 +17,14 @@ export const VALUES_ROUTES: readonly Route[] = [
     'values-of-site',
   ),
   look(
+    [
+      'values-open',
+      '/sites/{site}/open',
+      'Open proposals in the repository that change a value of a site, or of a layer of it',
+    ],
+    'values-open',
+  ),
+  look(
     ['values-selection', '/selection', 'The values of all sites with some labels, for one change of all'],
     'values-selection',
     ['select', 'agents'],

@@ -204,9 +204,14 @@ type FoundConfig = Pick<TouchedConfig, 'name' | 'siteSelector'> & {
 /** Configs of a layer with a selector of sites alone, by its canonical JSON; the first of each. */
 const findConfigs = (layer: Layer): ReadonlyMap<string, FoundConfig> => {
   const files = new Set(layer.objects.filter(({ kind }) => kind === 'Config').map(({ file }) => file));
-  const found = layer.files
-    .filter(({ path }) => files.has(path))
-    .flatMap(({ bytes }) => parseAllDocuments(bytes.toString()).map((one): unknown => one.toJS()))
+  const texts = layer.files.filter(({ path }) => files.has(path)).map(({ bytes }) => bytes.toString());
+  return new Map(texts.flatMap(siteConfigs).toReversed());
+};
+
+/** Configs of a file with a selector of sites alone, with its canonical JSON. */
+export const siteConfigs = (text: string): readonly (readonly [key: string, FoundConfig])[] =>
+  parseAllDocuments(text)
+    .map((one): unknown => one.toJS())
     .flatMap((object): (readonly [string, FoundConfig])[] => {
       if (!isRecord(object) || object['kind'] !== 'Config') return [];
       const { metadata, spec } = object as { readonly metadata?: unknown; readonly spec?: unknown };
@@ -217,5 +222,3 @@ const findConfigs = (layer: Layer): ReadonlyMap<string, FoundConfig> => {
       const values = isRecord(spec['values']) ? spec['values'] : {};
       return [[canonicalJson(siteSelector), { name: String(metadata['name']), siteSelector, values }]];
     });
-  return new Map(found.toReversed());
-};

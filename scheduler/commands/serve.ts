@@ -179,8 +179,7 @@ export default class Serve extends FleetCommand {
       signal: stop.signal,
     });
     const authoring = await authoringOf(configuration, clock, stop.signal);
-    const writeValues = authoring?.saveValues;
-    const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env, writeValues });
+    const duties = dutiesOf({ configuration, hub, clock, log, metrics, env: process.env, authoring });
     await using leadership = await lead({ db, store, duties, clock, log });
     exposeLeadership(metrics.registry, leadership);
     await using running = await startHub({
@@ -204,7 +203,8 @@ export default class Serve extends FleetCommand {
       values: {
         review: configuration.siteValues,
         readKeys: () => openKeyDirectory(requireSetting(configuration, 'keys')),
-        write: writeValues,
+        write: authoring?.saveValues,
+        open: authoring?.openValues,
       },
       agentQuota: { ...AGENT_QUOTA, ...configuration.agentQuota },
     });

@@ -405,6 +405,32 @@ export type ValuesOfSite = {
     readonly name: string;
   }[];
 };
+export type ValuesOpen = {
+  readonly at: Timestamp;
+  readonly site: string;
+  /**
+   * Proposals in the repository that are neither merged nor declined; null: it, or its forge, cannot be read.
+   */
+  readonly proposals:
+    | readonly {
+        /**
+         * Agents of the site that the Config selects.
+         */
+        readonly agents: readonly string[];
+        readonly siteSelector: {
+          readonly [k: string]: string;
+        };
+        readonly name: string;
+        readonly person: string;
+        readonly at: string;
+        readonly branch: string;
+        /**
+         * null: there is no forge.
+         */
+        readonly pullRequest: string | null;
+      }[]
+    | null;
+};
 export type ValuesVersions = {
   readonly at: Timestamp;
   readonly site: string;

@@ -1570,6 +1570,24 @@ export type ValuesOfSite = {
         name: string;
     }[];
 };
+export type ValuesOpen = {
+    at: Time;
+    site: string;
+    /** Proposals in the repository that are neither merged nor declined; null: it, or its forge, cannot be read. */
+    proposals: {
+        /** Agents of the site that the Config selects. */
+        agents: string[];
+        siteSelector: {
+            [key: string]: string;
+        };
+        name: string;
+        person: string;
+        at: string;
+        branch: string;
+        /** null: there is no forge. */
+        pullRequest: string | null;
+    }[] | null;
+};
 export type ValuesSelection = {
     at: Time;
     select: {
@@ -3594,6 +3612,28 @@ export function valuesOfSite({ site, ifNoneMatch }: {
         status: number;
         data: Problem;
     }>(`/v1/values/sites/${encodeURIComponent(site)}`, {
+        ...opts,
+        headers: oazapfts.mergeHeaders(opts?.headers, {
+            "If-None-Match": ifNoneMatch
+        })
+    });
+}
+/**
+ * Open proposals in the repository that change a value of a site, or of a layer of it
+ */
+export function valuesOpen({ site, ifNoneMatch }: {
+    site: string;
+    ifNoneMatch?: string;
+}, opts?: Oazapfts.RequestOpts) {
+    return oazapfts.fetchJson<{
+        status: 200;
+        data: ValuesOpen;
+    } | {
+        status: 304;
+    } | {
+        status: number;
+        data: Problem;
+    }>(`/v1/values/sites/${encodeURIComponent(site)}/open`, {
         ...opts,
         headers: oazapfts.mergeHeaders(opts?.headers, {
             "If-None-Match": ifNoneMatch

@@ -37,7 +37,13 @@ import { readLayers } from '../place/read-layers.ts';
 import { prepareEdit, type PreparedEdit, refuseMistakes } from '../prepare-edit.ts';
 import { branchOf, conflictOf, saveEdit } from '../save/save-edit.ts';
 import { readDocument } from '../yaml/edit-document.ts';
-import { prepareSiteValues, requireRepository, saveSiteValues } from '../write-site-values.ts';
+import {
+  openForge,
+  prepareSiteValues,
+  readOpenValues,
+  requireRepository,
+  saveSiteValues,
+} from '../write-site-values.ts';
 import { createQueue } from './create-queue.ts';
 import { isWithheld } from './withheld.ts';
 
@@ -111,10 +117,8 @@ export const openAuthoring = ({
     if (location.kind === 'directory') return [];
     const git = { env: withoutRepository(env), signal };
     const { repo, revision } = location;
-    const connection = registryOptions({ ...configuration, env });
     try {
-      const { chooseForge } = await import('../../deliver/git/forge/choose-forge.ts');
-      await using forge = chooseForge(repo, { forge: configuration.forge, env, connection, signal });
+      await using forge = await openForge(repo, { configuration, env, signal });
       const branch = await branchOf(git, repo, revision);
       const { cacheDirectory } = options;
       const open = await openEdits({ git, repo, branch, cacheDirectory }, file, forge);
@@ -123,6 +127,20 @@ export const openAuthoring = ({
       if (!isFleetError(error)) throw error;
       return null;
     }
+  };
+
+  /** Repositories and branches that edits are proposed for. */
+  const repositoriesNow = async (): Promise<
+    readonly { readonly repo: string; readonly branch: string }[]
+  > => {
+    const git = { env: withoutRepository(env), signal };
+    const found = new Map<string, { readonly repo: string; readonly branch: string }>();
+    for (const { location } of await layersNow()) {
+      if (location.kind === 'directory') continue;
+      const branch = await branchOf(git, location.repo, location.revision);
+      found.set(`${location.repo} ${branch}`, { repo: location.repo, branch });
+    }
+    return [...found.values()];
   };
 
   return {
@@ -155,6 +173,22 @@ export const openAuthoring = ({
         if (outcome === 'written') throw new FleetError('INTERNAL', 'an edit was written into a directory');
         return { outcome, place, files, commit, proposal, pullRequest };
       }),
+    openValues: async () => {
+      try {
+        return await readOpenValues(await layersNow(), { ...options, configuration });
+      } catch (error) {
+        if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+        return undefined;
+      }
+    },
+    isDeclined: async (proposal) => {
+      for (const place of await repositoriesNow()) {
+        await using forge = await openForge(place.repo, { configuration, env, signal });
+        const pull = await forge?.find(proposal, place.branch);
+        if (pull) return pull.state === 'closed';
+      }
+      return false;
+    },
     saveValues: (asked) =>
       queue(async () => {
         const prepared = await prepareSiteValues(options, asked);

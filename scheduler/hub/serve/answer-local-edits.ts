@@ -2,8 +2,11 @@ import type { Logger } from 'pino';
 import { isFleetError, toFleetError } from '#bundles/errors';
 import type { ValuesReview } from '../../settings/values-review.ts';
 import type { Hub } from '../hub.ts';
-import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
-import { decideLocalEdits, type LocalDecision } from '../promote/values/decide-local-edits.ts';
+import {
+  decideLocalEdits,
+  type LocalDecision,
+  type ValuesRepository,
+} from '../promote/values/decide-local-edits.ts';
 import { writeSites } from '../sites/write-site.ts';
 import { faultFields } from '../watch/fault-fields.ts';
 import type { Term } from './lead.ts';
@@ -12,7 +15,7 @@ export type AnswererOptions = Pick<Term, 'confirm'> & {
   readonly hub: Hub;
   readonly review: ValuesReview | undefined;
   /** Where the repository decides. */
-  readonly write: ValuesWriter | undefined;
+  readonly repository: ValuesRepository | undefined;
   readonly clock: () => Date;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
 };
@@ -21,7 +24,15 @@ export type AnswererOptions = Pick<Term, 'confirm'> & {
  * Decides about the values that people at sites set (decideLocalEdits), and lays out the statements of their sites. What waits for a person is logged
  * once. The returned function never throws.
  */
-export const createLocalAnswerer = ({ hub, review, write, clock, log, confirm }: AnswererOptions) => {
+export const createLocalAnswerer = ({
+  hub,
+  review,
+  repository: given,
+  clock,
+  log,
+  confirm,
+}: AnswererOptions) => {
+  const repository = given && askingSeldom(given, clock);
   const logged = new Set<string>();
   const laidOut = new Set<string>();
   const logOnce = ({ row, outcome, note }: LocalDecision): void => {
@@ -33,7 +44,7 @@ export const createLocalAnswerer = ({ hub, review, write, clock, log, confirm }:
   };
   const round = async (signal: AbortSignal): Promise<void> => {
     await confirm();
-    const { decisions, answered } = await decideLocalEdits(hub, { review, write, now: clock(), signal });
+    const { decisions, answered } = await decideLocalEdits(hub, { review, repository, now: clock(), signal });
     for (const one of decisions) logOnce(one);
     const due = answered.filter(({ edit }) => !laidOut.has(edit));
     const names = [...new Set(due.map(({ site }) => site))].map((name) => ({ name }));
@@ -48,5 +59,21 @@ export const createLocalAnswerer = ({ hub, review, write, clock, log, confirm }:
       if (isFleetError(error, 'BUSY')) log.info({ why: error.message }, 'answers to sites not laid out yet');
       else log.error(faultFields(toFleetError(error, 'answering local values')), 'local values not answered');
     }
+  };
+};
+
+/** Interval between questions about one pull request: forges limit requests, and rounds are frequent. */
+const ASK_MS = 300_000;
+
+const askingSeldom = (repository: ValuesRepository, clock: () => Date): ValuesRepository => {
+  const asked = new Map<string, number>();
+  return {
+    ...repository,
+    isDeclined: async (proposal) => {
+      const now = clock().getTime();
+      if (Math.abs(now - (asked.get(proposal) ?? 0)) < ASK_MS) return false;
+      asked.set(proposal, now);
+      return await repository.isDeclined(proposal);
+    },
   };
 };

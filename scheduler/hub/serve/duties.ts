@@ -4,6 +4,7 @@ import { DAY_MS } from '#bundles/time';
 import type { Configuration } from '../../settings/configuration.ts';
 import { appendChanges } from '../changes/append-changes.ts';
 import { noteUnfinishedWrites } from '../changes/note-write.ts';
+import type { Authoring } from '../http/authoring/authoring.ts';
 import type { Metrics } from '../http/metrics/metrics.ts';
 import type { Hub } from '../hub.ts';
 import { noteVersions } from '../questions/history/note-versions.ts';
@@ -14,7 +15,6 @@ import { faultFields } from '../watch/fault-fields.ts';
 import type { Watch } from '../watch/watch-platform.ts';
 import { createKeepCurrent } from './keep-current.ts';
 import type { Duty, Term } from './lead.ts';
-import type { ValuesWriter } from '../promote/values/decide-in-repository.ts';
 import { createLocalAnswerer } from './answer-local-edits.ts';
 import { createLayerComposer, type LayerComposer } from './compose-layers.ts';
 import { loopDuty } from './loop-duty.ts';
@@ -32,8 +32,8 @@ export type DutyOptions = {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly env: NodeJS.ProcessEnv;
-  /** Writes values of sites into the repository of the platform, where that is one. */
-  readonly writeValues?: ValuesWriter | undefined;
+  /** Edits of the repository of the platform, where values of sites may be decided. */
+  readonly authoring?: Pick<Authoring, 'saveValues' | 'isDeclined'> | undefined;
 };
 
 /** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */
@@ -188,10 +188,10 @@ const composeFirst =
 
 /** Answers the values that people at sites set. A failure is tried again in the next round. */
 const answerLocal =
-  ({ configuration: { siteValues: review }, hub, clock, log, writeValues }: DutyOptions): Duty =>
+  ({ configuration: { siteValues: review }, hub, clock, log, authoring }: DutyOptions): Duty =>
   async ({ confirm }) => {
-    const write = (review?.write ?? 'hub') === 'hub' ? undefined : writeValues;
-    return repeat(createLocalAnswerer({ hub, review, write, clock, log, confirm }), COMPOSE_MS);
+    const repository = (review?.write ?? 'hub') === 'hub' ? undefined : authoring;
+    return repeat(createLocalAnswerer({ hub, review, repository, clock, log, confirm }), COMPOSE_MS);
   };
 
 const mirrorSites =

@@ -48,7 +48,9 @@ export const addLocalEdits = async (db: Kysely<unknown>): Promise<void> => {
     const event = readLocalLine(line);
     const row = event && toLocalEdit({ agent, life, seq, at, receivedAt }, event);
     if (!row) continue;
-    await tx.insertInto('local_edit').values(row).execute();
+    // The column came with a later version.
+    const { proposal: _, ...columns } = row;
+    await tx.insertInto('local_edit').values(columns).execute();
     await settleLocalEdits(tx, row);
   }
 };

@@ -33,6 +33,8 @@ export type LocalEditRow = {
   readonly state: LocalEditState;
   /** Why it was not decided by the rule; null: nothing to say. */
   readonly note: string | null;
+  /** Branch of the pull request that would make it a layer; null: there is none. */
+  readonly proposal: string | null;
   readonly decided_by: string | null;
   readonly decided_reason: string | null;
   readonly decided_at: Timestamp | null;
@@ -81,6 +83,7 @@ export const toLocalEdit = (
     received_at: receivedAt,
     state: action === 'set' ? 'waiting' : 'ended',
     note: null,
+    proposal: null,
     decided_by: null,
     decided_reason: null,
     decided_at: null,

@@ -466,4 +466,9 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0041-alarm-handling': { up: addAlarmHandling },
   '0042-unfinished-writes': { up: addUnfinishedWrites },
   '0043-thinned-values': { up: addThinnedValues },
+  '0044-local-edit-proposals': {
+    up: async (db: Kysely<unknown>) => {
+      await db.schema.alterTable('local_edit').addColumn('proposal', 'text').execute();
+    },
+  },
 };

@@ -2,6 +2,8 @@ import { useEffect, useMemo, useState } from 'react';
 import { useRevalidator } from 'react-router';
 import { defined } from '#bundles/defined';
 import {
+  type ValuesOpen,
+  valuesOpen,
   valuesChange,
   type ValuesChange as ChangeBody,
   type ValuesChanged,
@@ -9,7 +11,7 @@ import {
   type ValuesOfSite,
   type ValuesPreview,
 } from '#bundles/transport/hub/client';
-import { send } from '../api/ask.ts';
+import { ask as askHub, Refusal, send } from '../api/ask.ts';
 import {
   changesOf,
   type Draft,
@@ -22,6 +24,7 @@ import {
 } from '../api/drafts.ts';
 import { useMe } from '../api/me.ts';
 import { useSending } from '../api/sending.ts';
+import { useAnswer } from '../api/use-answer.ts';
 import { ChangeSteps } from '../parts/form/change-steps.tsx';
 import { SchemaForm } from '../parts/form/schema-form.tsx';
 import { findFaults } from '../parts/form/validator.ts';
@@ -60,6 +63,11 @@ export default function ValuesForm({ site, place }: Props) {
   );
   useEffect(() => keepDraft(key, draft, secrets), [key, draft, secrets]);
 
+  const open = useAnswer({
+    id: site.site,
+    as: `${site.version} ${done?.repository?.proposal ?? ''}`,
+    read: (signal) => askHub((options) => valuesOpen({ site: site.site }, options), signal),
+  });
   const values = useMemo(() => new Map(place.values.map((one) => [one.name, one])), [place]);
   const data = useMemo(() => dataOf(place.values, edits), [place, edits]);
   const schema = useMemo(() => schemaOf(place.values), [place]);
@@ -96,6 +104,7 @@ export default function ValuesForm({ site, place }: Props) {
     place: place.agent === null ? site.site : `${site.site}/${place.agent}`,
     values,
     edits,
+    open: openAt(open, place.agent),
     override: (name) => {
       const value = values.get(name);
       const started = value?.hidden === true ? undefined : (value?.inherited?.value ?? undefined);
@@ -173,6 +182,15 @@ export default function ValuesForm({ site, place }: Props) {
     </>
   );
 }
+
+/** Open proposals in the repository that reach the place, by the name of their value. */
+const openAt = (answer: ValuesOpen | Refusal | undefined, agent: string | null): FormState['open'] =>
+  Map.groupBy(
+    answer === undefined || answer instanceof Refusal
+      ? []
+      : (answer.proposals ?? []).filter(({ agents }) => agent === null || agents.includes(agent)),
+    ({ name }) => name,
+  );
 
 const empty = (version: number): Draft => ({ version, edits: {}, reason: '' });
 

@@ -16,6 +16,7 @@ import { shortDigest } from '../parts/digest.tsx';
 import { Pages } from '../parts/pages.tsx';
 import { Wide } from '../parts/wide.tsx';
 import { WithReason } from '../parts/with-reason.tsx';
+import { labelText } from '../parts/label-text.ts';
 
 type Answer = { readonly tree: ValuesTree; readonly proposals: ValuesProposals };
 type Layer = ValuesTree['layers'][number];
@@ -132,11 +133,6 @@ const Advice = ({ of: { advice = [], advised = 0 } }: { readonly of: ValuesTree 
       )}
     </section>
   );
-
-const labelText = (labels: Readonly<Record<string, string>>): string =>
-  Object.entries(labels)
-    .map((pair) => pair.join('='))
-    .join(', ');
 
 /** Whether a layer selects by all labels of another one. */
 const isWithin = (layer: Layer, selector: Readonly<Record<string, string>>): boolean =>

@@ -15,6 +15,7 @@ import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
 import { markTokenRevoked } from '../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { valuesAt } from '../../../scheduler/hub/sites/values-at.ts';
+import type { OpenValues } from '../../../scheduler/hub/promote/values/decide-in-repository.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
 import type { ValuesReview } from '../../../scheduler/settings/values-review.ts';
 import { openOffice } from '../../e2e/office.ts';
@@ -44,10 +45,15 @@ const startForm = async (
   {
     review,
     allow = ['values:*'],
-  }: { readonly review?: ValuesReview; readonly allow?: readonly string[] } = {},
+    ...options
+  }: {
+    readonly review?: ValuesReview;
+    readonly allow?: readonly string[];
+    readonly open?: OpenValues;
+  } = {},
 ) => {
   await using starting = new AsyncDisposableStack();
-  const made = starting.use(await valuesServer(review, { page }));
+  const made = starting.use(await valuesServer(review, { page, ...options }));
   await made.server.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(made.server.server.address() as AddressInfo).port}`;
   const ann = await made.caller('ann', ...allow);
@@ -254,6 +260,50 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     await expect.poll(() => field(page, 'line').textContent()).toMatch(/Given here by carl/);
     expect(await page.getByLabel('line', { exact: true }).inputValue()).toBe('9');
     expect(faults).toEqual([]);
+  });
+
+  test('names at the field who proposed another value in the repository, for the site or a layer of it', async () => {
+    const proposal = { environment: 'prod', name: 'line', person: 'bert', at: '2026-11-23T08:00:00Z' };
+    await using form = await startForm(browser, built, {
+      open: async () => [
+        {
+          ...proposal,
+          siteSelector: {},
+          branch: 'fleet-ferry/edit-1',
+          pullRequest: 'https://forge.example/pulls/1',
+        },
+        {
+          ...proposal,
+          siteSelector: { site: 'plant-7' },
+          branch: 'fleet-ferry/edit-2',
+          pullRequest: undefined,
+        },
+        {
+          ...proposal,
+          siteSelector: { site: 'plant-9' },
+          branch: 'fleet-ferry/edit-3',
+          pullRequest: undefined,
+        },
+        {
+          ...proposal,
+          environment: 'qa',
+          siteSelector: {},
+          branch: 'fleet-ferry/edit-4',
+          pullRequest: undefined,
+        },
+      ],
+    });
+    await using tab = await form.open();
+    const line = field(tab.page, 'line');
+    const link = line.getByRole('link', { name: 'open pull request' });
+    await link.waitFor();
+    expect(await link.getAttribute('href')).toBe('https://forge.example/pulls/1');
+    const said = (await line.textContent()) ?? '';
+    expect(said).toContain('bert proposed another value for all sites');
+    expect(said).toContain('bert proposed another value for site=plant-7');
+    expect(said).not.toMatch(/plant-9|edit-4/);
+    expect(await field(tab.page, 'gate').textContent()).not.toContain('proposed');
+    expect(tab.faults).toEqual([]);
   });
 
   test('sets one value at all sites with a label, names the site where the person may not, and leaves it out', async () => {

@@ -19,6 +19,8 @@ import { digestOf } from '#bundles/digest';
 import { givenDigest } from '#bundles/formats/events/local-value';
 import { addDays, formatTime } from '#bundles/time';
 import { decideLocalEdits } from '../../../scheduler/hub/promote/values/decide-local-edits.ts';
+import { createLocalAnswerer } from '../../../scheduler/hub/serve/answer-local-edits.ts';
+import { readLocalEdits } from '../../../scheduler/hub/sites/local-edits.ts';
 import { testServer } from '../hub/serve/test-server.ts';
 import type { TestHub } from '../hub/test-hub.ts';
 import { writeFiles } from '../file-tree.ts';
@@ -162,6 +164,73 @@ test('values of sites become a pull request where siteValues.write names the rep
   ).rejects.toMatchObject({ code: 'USAGE', hint: expect.stringContaining('--here') as string });
 });
 
+test('of two people who change one value, the second learns of the open pull request of the first', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, set, forge, lines, settings } = place;
+  const authoring = place.authoring();
+  await set({ site: 'plant-1' }, ['plant-1'], { gatewayHost: 'g1' });
+  const [first] = forge.pulls;
+  const one = { site: 'plant-1' };
+  await expect(set(one, ['plant-1'], { gatewayHost: 'g2' })).rejects.toMatchObject({
+    code: 'VALUES_CHANGED',
+    message: expect.stringMatching(
+      /^ann proposed another value gatewayHost of plant-1 at .*, in an open pull request: http.*pulls\/1$/,
+    ) as string,
+  });
+  await set(one, ['plant-1'], { gatewayHost: 'g1' });
+  expect(lines.at(-1)).toContain('has it already');
+  await set(one, ['plant-1'], { port: 8080 });
+  await set({ region: 'north' }, ['plant-1', 'plant-2'], { gatewayHost: 'n' });
+  expect(forge.pulls.map(({ title }) => title)).toEqual([
+    'Create Config site-plant-1',
+    'Create Config site-plant-1',
+    'Change Config north',
+  ]);
+
+  // Forms show all that reach the site, also through its region, to callers who see it.
+  const values = {
+    review: settings.siteValues,
+    readKeys: async () => hub.keys,
+    write: authoring.saveValues,
+    open: authoring.openValues,
+  };
+  const { server, setNow } = await testServer({ values, authoring }, hub as unknown as TestHub);
+  setNow(NOW);
+  const allowances = [parseAllowance('values:site=plant-2')];
+  const order = { scope: 'decide', person: 'bob', allowances } as const;
+  const terms = { note: undefined, expires: addDays(NOW, 30), now: NOW };
+  const { token } = await createToken(hub.store, order, terms);
+  const open = async (site: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    return await server.inject({ url: `/v1/values/sites/${site}/open`, headers });
+  };
+  expect((await open('plant-2')).json()).toMatchObject({
+    site: 'plant-2',
+    proposals: [
+      {
+        agents: ['edge'],
+        siteSelector: { region: 'north' },
+        name: 'gatewayHost',
+        person: 'ann',
+        pullRequest: expect.stringMatching(/pulls\/3$/) as string,
+      },
+    ],
+  });
+  expect((await open('plant-1')).statusCode).toBe(403);
+  expect((await authoring.openValues())?.map(({ siteSelector, name }) => [siteSelector, name])).toEqual(
+    expect.arrayContaining([
+      [{ site: 'plant-1' }, 'gatewayHost'],
+      [{ site: 'plant-1' }, 'port'],
+      [{ region: 'north' }, 'gatewayHost'],
+    ]),
+  );
+
+  if (first) first.state = 'closed';
+  await set(one, ['plant-1'], { gatewayHost: 'g2' });
+  expect(forge.pulls.at(-1)).toMatchObject({ title: 'Create Config site-plant-1', state: 'open' });
+  await server.close();
+});
+
 test('a file of many sites is one pull request, with the Config of each site and an entry in the audit log for each', async () => {
   await using place = await repository('pullRequest');
   const { hub, forge, git, many, lines } = place;
@@ -250,10 +319,8 @@ test('the hub writes the change of its API, and of its page, into the repository
   await server.close();
 });
 
-test('an accepted value of a person at a site becomes a layer by one pull request, and is answered once the site has it from there', async () => {
-  await using place = await repository('pullRequest');
-  const { hub, forge, git, settings } = place;
-  const authoring = place.authoring();
+/** What anna at plant-1 set there. */
+const addLocalEdit = async (hub: Awaited<ReturnType<typeof repository>>['hub']): Promise<void> => {
   const { agent, life } = await hub.store.db
     .selectFrom('agent')
     .select(['id as agent', 'life'])
@@ -278,15 +345,70 @@ test('an accepted value of a person at a site becomes a layer by one pull reques
       received_at: formatTime(NOW),
       state: 'waiting',
       note: null,
+      proposal: null,
       decided_by: null,
       decided_reason: null,
       decided_at: null,
       confirmed: 0,
     })
     .execute();
+};
+
+test('a value of a person at a site is refused once its pull request is closed without being merged', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, forge, settings } = place;
+  const repositoryOf = place.authoring();
+  await addLocalEdit(hub);
+  const review = { ...settings.siteValues, approvals: undefined, roles: {}, localEdits: 'accept' } as const;
+  let minutes = 0;
+  const lines: object[] = [];
+  const log = {
+    info: (line: object) => lines.push(line),
+    warn: () => {},
+    error: (line: object) => lines.push(line),
+  };
+  const clock = (): Date => new Date(NOW.getTime() + minutes * 60_000);
+  const answer = createLocalAnswerer({
+    hub,
+    review,
+    repository: repositoryOf,
+    clock,
+    log,
+    confirm: async () => {},
+  });
+  const round = async (): Promise<string | undefined> => {
+    await answer(new AbortController().signal);
+    return (await readLocalEdits(hub.store.db)).map(({ state }) => state)[0];
+  };
+  expect(await round()).toBe('waiting');
+  expect(await round()).toBe('waiting');
+  const [pull] = forge.pulls;
+  expect(pull).toMatchObject({ state: 'open' });
+  if (pull) pull.state = 'closed';
+  // A forge is not asked with every round.
+  expect(await round()).toBe('waiting');
+  minutes += 10;
+  expect(await round()).toBe('refused');
+  expect(await readLocalEdits(hub.store.db)).toMatchObject([
+    {
+      decided_reason: expect.stringMatching(
+        /^its pull request was closed without being merged: http.*pulls\/1$/,
+      ) as string,
+    },
+  ]);
+  const { local } = await hub.valuesOf('plant-1');
+  expect(local?.['edge']).toMatchObject({ gatewayHost: { outcome: 'refused' } });
+  expect(forge.pulls.length).toBe(1);
+});
+
+test('an accepted value of a person at a site becomes a layer by one pull request, and is answered once the site has it from there', async () => {
+  await using place = await repository('pullRequest');
+  const { hub, forge, git, settings } = place;
+  const authoring = place.authoring();
+  await addLocalEdit(hub);
   const review = { ...settings.siteValues, approvals: undefined, roles: {}, localEdits: 'accept' } as const;
   const decide = async () => {
-    const terms = { review, now: NOW, write: authoring.saveValues };
+    const terms = { review, now: NOW, repository: authoring };
     const { decisions } = await decideLocalEdits(hub, terms);
     return decisions.map(({ outcome, note }) => [outcome, note]);
   };

@@ -6,7 +6,7 @@ import type {
   PlatformSave,
   PlatformSaved,
 } from '#bundles/schemas/types/hub-decisions';
-import type { ValuesWriter } from '../../promote/values/decide-in-repository.ts';
+import type { OpenValues, ValuesWriter } from '../../promote/values/decide-in-repository.ts';
 
 /** Edits of the platform for the page. It reads and writes the repository with the hub's own rights; the routes judge the caller's. */
 export type Authoring = {
@@ -24,4 +24,8 @@ export type Authoring = {
   readonly save: (edit: PlatformSave, person: string) => Promise<PlatformSaved>;
   /** Values of sites as Configs. @throws FleetError USAGE without a repository; the mistakes of the edit; as saveEdit */
   readonly saveValues: ValuesWriter;
+  /** undefined if repository or forge cannot be read: forms are shown in any case. */
+  readonly openValues: OpenValues;
+  /** Whether the pull request of a proposal was closed without being merged. @throws FleetError SOURCE_UNREACHABLE, FORGE_REFUSED, FORGE_UNREACHABLE */
+  readonly isDeclined: (proposal: string) => Promise<boolean>;
 };

@@ -13,6 +13,7 @@ import type { Hub } from '../../hub.ts';
 import { parseLimit } from '../../page.ts';
 import type { Principal } from '../../people/principal.ts';
 import { sightOf } from '../../people/sight.ts';
+import { answerOpenValues } from '../../promote/values/answer-open-values.ts';
 import { answerSelection } from '../../promote/values/answer-selection.ts';
 import { answerSiteValues, seesSite } from '../../promote/values/answer-site-values.ts';
 import { answerValuesTree } from '../../promote/values/answer-values-tree.ts';
@@ -26,6 +27,7 @@ import { checkChanges, decidesInRepository, decideValues } from '../../promote/v
 import {
   answerWritten,
   decideInRepository,
+  type OpenValues,
   toSelected,
   type ValuesWriter,
 } from '../../promote/values/decide-in-repository.ts';
@@ -59,6 +61,8 @@ export type ValuesOptions = {
   readonly readKeys: () => Promise<KeyDirectory>;
   /** Writes values into the repository of the platform, where that decides; undefined: the hub has none. */
   readonly write?: ValuesWriter | undefined;
+  /** Open proposals there. */
+  readonly open?: OpenValues | undefined;
 };
 
 type Asked<Body> = {
@@ -73,7 +77,7 @@ type Asked<Body> = {
 export const valuesRoutes = (
   server: HubServer,
   context: Context,
-  { review, readKeys, write }: ValuesOptions,
+  { review, readKeys, write, open }: ValuesOptions,
 ): void => {
   const { clock, onSiteChange } = context;
   const answerOnce = createAnswerOnce(context.hub.store, clock);
@@ -141,6 +145,14 @@ export const valuesRoutes = (
   read('/sites/:site', async (request) => {
     const [site, principal] = [siteOf(request), principalOf(request)];
     const answer = await answerSiteValues(context.hub, site, principal.allowances);
+    if (!answer) throw siteNotSeen(principal, site);
+    return { at: formatTime(clock()), ...answer };
+  });
+
+  // Beside the form, which does not wait for a forge.
+  read('/sites/:site/open', async (request) => {
+    const [site, principal] = [siteOf(request), principalOf(request)];
+    const answer = await answerOpenValues({ hub: context.hub, open }, site, principal.allowances);
     if (!answer) throw siteNotSeen(principal, site);
     return { at: formatTime(clock()), ...answer };
   });

@@ -47,6 +47,22 @@ export type ValuesWriter = (asked: {
   readonly now: Date;
 }) => Promise<WrittenValues>;
 
+/** A value of sites that an open proposal in the repository changes. */
+export type OpenValue = {
+  /** undefined: of all. */
+  readonly environment: string | undefined;
+  readonly siteSelector: Readonly<Record<string, string>>;
+  readonly name: string;
+  readonly person: string;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly branch: string;
+  /** undefined without a forge. */
+  readonly pullRequest: string | undefined;
+};
+
+export type OpenValues = () => Promise<readonly OpenValue[] | undefined>;
+
 type RepositoryTerms = {
   readonly write: ValuesWriter;
   readonly review: ValuesReview | undefined;

@@ -42,7 +42,13 @@ type Terms = {
   readonly now: Date;
   readonly signal?: AbortSignal | undefined;
   /** For where the repository decides (`siteValues.write`): an accepted value becomes a layer there. Without it the edit waits. */
-  readonly write?: ValuesWriter | undefined;
+  readonly repository?: ValuesRepository | undefined;
+};
+
+export type ValuesRepository = {
+  readonly saveValues: ValuesWriter;
+  /** Whether the pull request of a proposal was closed without being merged. */
+  readonly isDeclined: (proposal: string) => Promise<boolean>;
 };
 
 /**
@@ -77,17 +83,21 @@ export const decideLocalEdits = async (hub: Hub, terms: Terms): Promise<LocalDec
 const decide = async (
   hub: Hub,
   row: SiteEdit,
-  { review, now, write }: Terms,
+  { review, now, repository }: Terms,
   known: KnownNeeds,
 ): Promise<LocalDecision> => {
-  const by = { person: BY_RULE.person, reason: `siteValues.localEdits: ${review?.localEdits ?? 'ask'}` };
+  const setting = review?.localEdits ?? 'ask';
+  const by = { person: BY_RULE.person, reason: `siteValues.localEdits: ${setting}` };
   try {
     const office = await officeValues(hub, row, known);
-    const isSame =
-      office.values.length > 0 && office.values.every((one) => isSameJson(one, valueIn(row.value)));
+    const isSame = hasValue(office, row);
+    if (!isSame && (await isDeclined(row, repository))) {
+      await refuseLocalEdit(hub, row, { by: declinedBy(row), now });
+      return { row, outcome: 'refused', note: null };
+    }
     const conflict = isSame ? undefined : await conflictOf(hub, row, office.values);
     if (conflict !== undefined) return { row, outcome: 'waiting', note: conflict };
-    const policy = isSame ? 'accept' : (review?.localEdits ?? 'ask');
+    const policy = isSame ? 'accept' : setting;
     if (policy === 'refuse') {
       await refuseLocalEdit(hub, row, { by, now });
       return { row, outcome: 'refused', note: null };
@@ -97,7 +107,7 @@ const decide = async (
         .length > 0;
     if (policy === 'ask' && !isReviewed && !isSame) return { row, outcome: 'waiting', note: null };
     if (policy === 'accept' && !isSame && isWritten(review)) {
-      const note = await writeOnce(hub, row, { by, now, review, write });
+      const note = await writeOnce(hub, row, { by, now, review, repository });
       return { row, outcome: 'waiting', note };
     }
     const accepted = await acceptLocalEdit(hub, row, { by, now, review, isThere: isSame });
@@ -108,6 +118,9 @@ const decide = async (
   }
 };
 
+const hasValue = ({ values }: Office, { value }: SiteEdit): boolean =>
+  values.length > 0 && values.every((one) => isSameJson(one, valueIn(value)));
+
 /** Whether values of sites are decided in the repository of the platform. */
 const isWritten = (review: ValuesReview | undefined): boolean => (review?.write ?? 'hub') !== 'hub';
 
@@ -115,18 +128,44 @@ const isWritten = (review: ValuesReview | undefined): boolean => (review?.write 
 const writeOnce = async (
   hub: Hub,
   row: SiteEdit,
-  { by, now, review, write }: Pick<Terms, 'now' | 'review' | 'write'> & { readonly by: By },
+  { by, now, review, repository }: Pick<Terms, 'now' | 'review' | 'repository'> & { readonly by: By },
 ): Promise<string> => {
   if (row.note?.startsWith(IN_REPOSITORY) === true) return row.note;
-  if (!write) return FOR_SERVE;
+  if (!repository) return FOR_SERVE;
   try {
-    const { place, pullRequest, commit } = await acceptInRepository(hub, row, { by, now, review, write });
+    const write = repository.saveValues;
+    const written = await acceptInRepository(hub, row, { by, now, review, write });
+    const { place, pullRequest, commit, proposal } = written;
+    if (pullRequest !== undefined && proposal !== undefined) await keepProposal(hub, row, proposal);
     return `${IN_REPOSITORY} ${place} (${pullRequest ?? commit ?? 'it is there already'}), and comes with a build`;
   } catch (error) {
-    // The edits of other sites, and their answers, do not wait for a repository that refuses this one; the next round tries again.
-    if (!isFleetError(error) || error.code === 'ABORTED') throw error;
-    return error.message;
+    return noteOf(error);
   }
+};
+
+/** The edits of other sites, and their answers, do not wait for a repository that refuses one; the next round tries again. @throws others than refusals */
+const noteOf = (error: unknown): string => {
+  if (!isFleetError(error) || error.code === 'ABORTED') throw error;
+  return error.message;
+};
+
+/** Whether somebody closed the pull request of an edit without merging it. While the forge does not answer, the edit waits. */
+const isDeclined = async (
+  { proposal }: SiteEdit,
+  repository: ValuesRepository | undefined,
+): Promise<boolean> => {
+  if (proposal === null || !repository) return false;
+  try {
+    return await repository.isDeclined(proposal);
+  } catch (error) {
+    noteOf(error);
+    return false;
+  }
+};
+
+const declinedBy = ({ note, proposal }: SiteEdit): By => {
+  const [, address = proposal] = /\((\S+)\), and comes with a build$/.exec(note ?? '') ?? [];
+  return { person: BY_RULE.person, reason: `its pull request was closed without being merged: ${address}` };
 };
 
 /** Note of an edit that a command does not write there. */
@@ -197,11 +236,21 @@ const conflictOf = async (hub: Hub, row: SiteEdit, values: readonly Json[]): Pro
 
 const valueIn = (text: string | null): Json => parseJson(text ?? 'null') as Json;
 
-const keepNote = (hub: Hub, { agent, life, seq }: SiteEdit, note: string | null): Promise<void> =>
+const keepNote = (hub: Hub, row: SiteEdit, note: string | null): Promise<void> => keep(hub, row, { note });
+
+/** Branch of the pull request that an edit waits for. */
+const keepProposal = (hub: Hub, row: SiteEdit, proposal: string): Promise<void> =>
+  keep(hub, row, { proposal });
+
+const keep = (
+  hub: Hub,
+  { agent, life, seq }: SiteEdit,
+  kept: Partial<Pick<SiteEdit, 'note' | 'proposal'>>,
+): Promise<void> =>
   hub.store.transact(async (tx) => {
     await tx
       .updateTable('local_edit')
-      .set({ note })
+      .set(kept)
       .where('agent', '=', agent)
       .where('life', '=', life)
       .where('seq', '=', seq)

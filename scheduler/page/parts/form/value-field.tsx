@@ -1,15 +1,18 @@
-import { Alert, Group, Text } from '@mantine/core';
+import { Alert, Anchor, Group, Text } from '@mantine/core';
 import type { FieldTemplateProps } from '@rjsf/utils';
 import type { ReactNode } from 'react';
-import type { PlacedValue, ValuesOfSite } from '#bundles/transport/hub/client';
+import type { PlacedValue, ValuesOfSite, ValuesOpen } from '#bundles/transport/hub/client';
 import type { Edit } from '../../api/drafts.ts';
 import { At } from '../age.tsx';
 import { BAD } from '../bad.ts';
 import { JsonText } from '../json-text.tsx';
+import { labelText } from '../label-text.ts';
 import { By, Placed } from '../placed-value.tsx';
 import { FieldAction, FieldHead, InnerField, NotEditable } from './field-head.tsx';
 
 export type FormValue = ValuesOfSite['places'][number]['values'][number];
+
+type OpenProposal = NonNullable<ValuesOpen['proposals']>[number];
 
 /** State and actions of the form, for the fields of values. */
 export type FormState = {
@@ -17,6 +20,8 @@ export type FormState = {
   readonly place: string;
   readonly values: ReadonlyMap<string, FormValue>;
   readonly edits: Readonly<Record<string, Edit>>;
+  /** Open proposals in the repository, by the name of their value. */
+  readonly open: ReadonlyMap<string, readonly OpenProposal[]>;
   readonly override: (name: string) => void;
   readonly remove: (name: string) => void;
   readonly drop: (name: string) => void;
@@ -55,6 +60,9 @@ const Value = ({ children, label, rawErrors, schema, value, state }: ValueProps)
         </FieldHead>
       )}
       <About value={value} edit={edit} isOwn={isOwn} />
+      {state.open.get(name)?.map((one) => (
+        <Proposed key={`${one.branch} ${labelText(one.siteSelector)}`} of={one} />
+      ))}
       <Meanwhile given={given} edit={edit} hidden={value.hidden}>
         <FieldAction title="Keep my edit" what={about} act={() => state.keep(name)} />
         <FieldAction title="Take theirs" what={about} act={() => state.drop(name)} />
@@ -130,6 +138,26 @@ const Remarks = ({ value, isEdited }: { readonly value: FormValue; readonly isEd
         </Text>
       )}
     </>
+  );
+};
+
+/** A proposal in the repository that changes the value, here or in a layer of the place. */
+const Proposed = ({ of }: { readonly of: OpenProposal }) => {
+  const { person, at, siteSelector, branch, pullRequest } = of;
+  return (
+    <Text size="sm">
+      {person} proposed another value for {labelText(siteSelector) || 'all sites'} at <At at={at} />:{' '}
+      {pullRequest === null ? (
+        <>
+          branch <code>{branch}</code>
+        </>
+      ) : (
+        <Anchor href={pullRequest} rel="noreferrer" target="_blank" underline="always">
+          open pull request
+        </Anchor>
+      )}
+      .
+    </Text>
   );
 };
 

@@ -3,6 +3,7 @@ import { canonicalBytes } from '#bundles/json/canonical';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { signPayload } from '#bundles/trust/statements/sign-payload';
 import type { ServerOptions } from '../../../../../scheduler/hub/http/create-server.ts';
+import type { OpenValues } from '../../../../../scheduler/hub/promote/values/decide-in-repository.ts';
 import { parseAllowance } from '../../../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../../../scheduler/hub/sites/tokens/create-token.ts';
 import type { ValuesReview } from '../../../../../scheduler/settings/values-review.ts';
@@ -43,7 +44,7 @@ const AGENTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 export const valuesServer = async (
   review?: ValuesReview,
-  options: Partial<ServerOptions> = {},
+  { open, ...options }: Partial<ServerOptions> & { readonly open?: OpenValues } = {},
 ): Promise<ValuesServer> => {
   const hub = await valuesHub();
   for (const [id, labels] of Object.entries(AGENTS)) {
@@ -51,7 +52,10 @@ export const valuesServer = async (
     await ask(stick, testAgent(id), { labels });
     await hub.enroll(stick);
   }
-  const made = await testServer({ values: { review, readKeys: async () => hub.keys }, ...options }, hub);
+  const made = await testServer(
+    { values: { review, readKeys: async () => hub.keys, open }, ...options },
+    hub,
+  );
   const send = async (
     token: string,
     method: 'GET' | 'POST',

@@ -87,7 +87,11 @@ test('a repository that refuses one local value does not delay the others', asyn
   };
   const review: ValuesReview = { approvals: undefined, roles: {}, localEdits: 'accept', write: 'commit' };
   const decide = async (terms: ValuesReview) => {
-    const { decisions } = await decideLocalEdits(hub, { review: terms, now: NOW, write });
+    const { decisions } = await decideLocalEdits(hub, {
+      review: terms,
+      now: NOW,
+      repository: { saveValues: write, isDeclined: async () => false },
+    });
     return Object.fromEntries(decisions.map(({ row, note }) => [row.name, note]));
   };
   // Without a person, a value that needs approvals is in no commit.
