@@ -7,6 +7,7 @@ import { auditLog } from '../../hub/http/audit-log.ts';
 import { FOLLOWERS_PATH } from '../../hub/http/hooks/notification-routes.ts';
 import { hasNoSites, openHub } from '../../hub/open-hub.ts';
 import { siteSigner } from '../../hub/sites/site-signer.ts';
+import { composeAgent } from '../../hub/sites/layers/compose-agent.ts';
 import { registerFollower } from '../../hub/ingest/followers/register-follower.ts';
 import { checkReleased, readReleased } from '../../hub/sites/check-released.ts';
 import { readConfiguration } from '../../settings/configuration.ts';
@@ -62,7 +63,8 @@ export default class SitesFollow extends FleetCommand {
     });
     if (!flags['allow-unreleased']) checkReleased(channel, await readReleased(hub.layout));
     const now = this.readNow(flags.now);
-    const { row, token, result } = await registerFollower(hub.store, order, await siteSigner(hub), now);
+    const signer = { ...(await siteSigner(hub)), composeAgent: composeAgent(hub, now) };
+    const { row, token, result } = await registerFollower(hub.store, order, signer, now);
     const path = `${FOLLOWERS_PATH}/${row.id}/${flags.by}`;
     const about = { follower: row.id, by: flags.by, channel: formatChannel(channel), result };
     for (const line of await appendToLog(hub, 'sites follow', now)) this.say(line);

@@ -64,12 +64,12 @@ const withPast = (isHidden: IsHidden, past: readonly (ReadonlySet<string> | unde
 });
 
 /** Releases of a channel that are read for it, newest first. */
-const MAX_PAST = 100;
+export const MAX_PAST = 100;
 
-/** Names that a bundle hides, by its digest. */
+/** Names that bundles hide, by their digest. */
 const hiddenByBundle = new Map<Digest, ReadonlySet<string>>();
 
-const readHiddenNames = async (layout: Layout, bundle: Digest): Promise<ReadonlySet<string>> => {
+export const readHiddenNames = async (layout: Layout, bundle: Digest): Promise<ReadonlySet<string>> => {
   const known = hiddenByBundle.get(bundle);
   if (known) return known;
   const names = writeOnlyNames((await readBundle(layout.blobs, bundle)).config.siteInputs.schema);

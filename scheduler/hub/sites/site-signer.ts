@@ -6,8 +6,10 @@ import type { Hub } from '../hub.ts';
 import type { NotedChange } from '../changes/note-change.ts';
 import type { By } from '../store/open-store.ts';
 import type { AgentRow } from '../store/tables.ts';
+import { parseChannel } from '#bundles/names';
 import type { KnownNeeds } from './read-needs.ts';
 import { type HiddenAt, readHidden, showHidden } from './hidden-values.ts';
+import { showPast } from './show-past.ts';
 import { type OwnStatement, refuseOlder } from './refuse-older.ts';
 
 /** The root and the release key, which signs site statements. */
@@ -45,6 +47,10 @@ export const siteSigner = async ({
     const needs: KnownNeeds = new Map();
     const hidden = await readHidden({ keys, layout }, agents, needs);
     await showHidden({ keys, layout }, needs);
+    await showPast(
+      { keys, layout },
+      [...needs.keys()].map((name) => parseChannel(name)),
+    );
     return hidden;
   },
   audit: () => keys.key('audit'),

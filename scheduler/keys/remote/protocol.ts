@@ -33,9 +33,13 @@ export type ShowAnswer = { readonly taken: number };
 
 /**
  * `POST /v1/layers` takes a LayersRequest, first with documents and then with the layers that LayersAnswer names, and returns
- * LayersAnswer: what values of sites are composed from.
+ * LayersAnswer: what values of sites are composed from. With `past` it takes the documents of a release that may be an older one, and remembers
+ * which values that one hides.
  */
-export type LayersRequest = { readonly documents: readonly string[] } | { readonly layers: string };
+export type LayersRequest =
+  | { readonly documents: readonly string[] }
+  | { readonly past: readonly string[] }
+  | { readonly layers: string };
 export type LayersAnswer = { readonly layers: string | null };
 
 export type RefusalAnswer = {

@@ -46,12 +46,20 @@ export const readShowRequest = async (request: IncomingMessage): Promise<Shown> 
 export const readLayersRequest = async (request: IncomingMessage): Promise<LayersShown> => {
   const body = await readBody(request);
   const json = parseStrictJson(body, { maxBytes: MAX_REQUEST_BYTES, maxDepth: 3 }, 'the request');
-  const { documents, layers } = (json ?? {}) as { documents?: unknown; layers?: unknown };
+  const { documents, past, layers } = (json ?? {}) as {
+    readonly documents?: unknown;
+    readonly past?: unknown;
+    readonly layers?: unknown;
+  };
   if (layers !== undefined) return { layers: decode(layers, 'the layers') };
+  return past === undefined ? { documents: decodeAll(documents) } : { past: decodeAll(past) };
+};
+
+const decodeAll = (documents: unknown): readonly Buffer[] => {
   if (!Array.isArray(documents)) throw new FleetError('SCHEMA', 'the request has no list of documents');
   if (documents.length > MAX_EVIDENCE)
     throw new FleetError('TOO_MANY', `at most ${MAX_EVIDENCE} documents are read at once`);
-  return { documents: documents.map((one: unknown, at) => decode(one, `document ${at}`)) };
+  return documents.map((one: unknown, at) => decode(one, `document ${at}`));
 };
 
 const readBody = async (request: IncomingMessage): Promise<Buffer> => {

@@ -33,7 +33,11 @@ export type Signer = {
   readonly show: (shown: Shown) => Promise<number>;
 };
 
-export type LayersShown = { readonly documents: readonly Buffer[] } | { readonly layers: Buffer };
+/** `past`: documents of a release that may be an older one, for the values that it hides. */
+export type LayersShown =
+  | { readonly documents: readonly Buffer[] }
+  | { readonly past: readonly Buffer[] }
+  | { readonly layers: Buffer };
 
 export type SignerParts = {
   readonly roots: readonly TrustRoot[];
@@ -101,7 +105,8 @@ export const createSigner = (parts: SignerParts): Signer => {
       try {
         return await inTurn(async () => {
           if ('documents' in shown) return layers.takeRelease(shown.documents);
-          layers.takeLayers(shown.layers);
+          if ('past' in shown) layers.takePast(shown.past);
+          else layers.takeLayers(shown.layers);
           return undefined;
         });
       } catch (error) {
@@ -114,14 +119,7 @@ export const createSigner = (parts: SignerParts): Signer => {
     sign: async (role, bytes, evidence) => {
       try {
         const key = keyOf(role);
-        const what = await inTurn(() =>
-          permit(
-            { ...parts, compose: layers.compose, inputSchemas: layers.inputSchemas },
-            role,
-            bytes,
-            evidence,
-          ),
-        );
+        const what = await inTurn(() => permit({ ...parts, ...layers }, role, bytes, evidence));
         const signature = await key.sign(bytes);
         log.info({ role, what }, 'signed');
         return signature;
@@ -155,15 +153,16 @@ const permit = async (
     values,
     compose,
     inputSchemas,
+    hiddenBefore,
     clock,
-  }: SignerParts & Pick<Judging, 'compose' | 'inputSchemas'>,
+  }: SignerParts & Pick<Judging, 'compose' | 'inputSchemas' | 'hiddenBefore'>,
   role: SignerRole,
   bytes: Buffer,
   evidence: readonly Buffer[],
 ): Promise<string> => {
   const now = clock();
   checkRootExpiry(root, now);
-  const judging = { roots, root, now, state, chain, values, compose, inputSchemas, evidence };
+  const judging = { roots, root, now, state, chain, values, compose, inputSchemas, hiddenBefore, evidence };
   const judged = await judgeRequest(role, bytes, judging, authority);
   remember(state, judged, limits, now);
   return judged.what;

@@ -120,8 +120,25 @@ export const issueIfChanged = async (
   const known = await tx.selectFrom('site').selectAll().where('name', '=', site).executeTakeFirst();
   const unchanged = enrolments.every(({ step }) => step.kind === 'unchanged');
   if (known && unchanged) return known;
+  const composed = enrolments.flatMap(({ step, composed: of }) => (of ? [{ name: step.row.name, of }] : []));
+  return await issueComposed(tx, { site, known, composed }, signer, now);
+};
+
+type ComposedSite = {
+  readonly site: string;
+  readonly known: SiteRow | undefined;
+  /** Agents with new values from layers; the others keep theirs. */
+  readonly composed: readonly { readonly name: string; readonly of: ComposedAgent }[];
+};
+
+/** Issues the next site statement with values from layers, and notes them. */
+export const issueComposed = async (
+  tx: Tx,
+  { site, known, composed }: ComposedSite,
+  signer: SiteSigner,
+  now: Date,
+): Promise<SiteRow> => {
   const before = siteValuesOf(known, signer.root.fleet, site);
-  const composed = enrolments.flatMap((one) => (one.composed ? [{ ...one.step.row, of: one.composed }] : []));
   const kept = Object.entries(before.composed ?? {}).filter(
     ([agent]) => !composed.some(({ name }) => name === agent),
   );

@@ -93,11 +93,12 @@ const inTransaction = (hub: Hub, tx: Tx): Hub => ({
 
 const waits = (row: AgentRow, known: AgentRow | undefined, { message, at, hint }: FleetError): FleetError => {
   const isKnown = known !== undefined && known.revoked_at === null;
+  const then = isKnown || row.follower !== null ? 'repeat this' : 'let it ask again';
   const what = isKnown
     ? `${row.id} keeps ${formatChannel(channelOf(known))}, because its values for ${formatChannel(channelOf(row))}`
     : `${row.id} is not enrolled yet, because its values`;
   return new FleetError('ENROLMENT_WAITS', `${what} cannot be composed: ${message}`, {
     at,
-    hint: hint ?? `Correct its layers and build; then ${isKnown ? 'repeat this' : 'let it ask again'}`,
+    hint: hint ?? `Correct its layers and build; then ${then}`,
   });
 };

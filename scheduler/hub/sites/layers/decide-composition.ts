@@ -1,6 +1,6 @@
 import { shortDigest } from '#bundles/digest';
 import type { FleetError } from '#bundles/errors';
-import { type Channel, formatChannel } from '#bundles/names';
+import { type Channel, formatChannel, parseChannel } from '#bundles/names';
 import type { Hub } from '../../hub.ts';
 import type { AgentRow } from '../../store/tables.ts';
 import { channelsOf } from '../agent-record.ts';
@@ -8,6 +8,7 @@ import { type PlannedComposition, planSites, type SiteFacts } from './plan-sites
 import { type ReleasedChannelLayers, readChannelLayers } from '../read-channel-layers.ts';
 import { refuseOlderLayers } from './refuse-older-layers.ts';
 import { showLayers } from '../show-layers.ts';
+import { showPast } from '../show-past.ts';
 import { takeTurns, type Turns } from './take-turns.ts';
 
 /** Composed values of sites, before anything is signed. */
@@ -74,6 +75,10 @@ const judgedBySigner = async (
   const refused = await showLayers(
     hub,
     [...due].flatMap((channel) => layers.get(channel) ?? []),
+  );
+  await showPast(
+    hub,
+    [...due].map((name) => parseChannel(name)),
   );
   if (refused.size === 0) return planned;
   return planned.map((one) => {

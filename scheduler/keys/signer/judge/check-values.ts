@@ -1,5 +1,4 @@
 import { decidedValues, valueDifferences } from '#bundles/formats/author-schema/decided-values';
-import { WITHHELD } from '#bundles/formats/author-schema/changed-values';
 import { hiddenBy } from '#bundles/formats/author-schema/hidden-values';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
 import { type Digest, digestOf } from '#bundles/digest';
@@ -9,6 +8,7 @@ import type { SiteAgent, SiteValues } from '#bundles/formats/statements/predicat
 import { parseSiteValues } from '#bundles/formats/statements/site-values';
 import { ownValue } from '#bundles/own-value';
 import { canonicalBytes, canonicalJson, type Json } from '#bundles/json/canonical';
+import { isSameJson } from '#bundles/json/is-same-json';
 import { parseDocument } from '#bundles/json/validate';
 import { formatChannel } from '#bundles/names';
 import { PREDICATES } from '#bundles/media-types';
@@ -66,8 +66,8 @@ const signedValues = ({ digest, before, at }: SignedValues, now: Date): readonly
 type Context = { readonly judging: Judging; readonly what: string };
 
 /**
- * Hidden values are withheld by the releases that were shown; a hub of an earlier version withholds by name alone. Releases before them hid other
- * old values, which it was not shown: the values that are decided are the new ones.
+ * Hidden values are withheld by the releases that were shown; a hub of an earlier version withholds by name alone. Old values may be withheld that a release
+ * before the newest hid, as far as this signer was shown it, and no others.
  */
 const checkDecided = (
   before: SiteValues,
@@ -75,11 +75,9 @@ const checkDecided = (
   { judging, what, agents }: Context & Pick<Asked, 'agents'>,
 ): void => {
   const { root, evidence, now } = judging;
-  const schemas = new Map(
-    agents.map(({ channel }) => [formatChannel(channel), judging.inputSchemas(channel)]),
-  );
-  const isHidden = hiddenBy([...schemas.values()].flat());
-  const byName = decidedValues(before, after, { isHidden: namesSecretValue });
+  const channels = new Map(agents.map(({ channel }) => [formatChannel(channel), channel]));
+  const isHidden = hiddenBy([...channels.values()].flatMap((channel) => judging.inputSchemas(channel)));
+  const past = new Set([...channels.values()].flatMap((channel) => [...judging.hiddenBefore(channel)]));
   const decided = findStatements(evidence, ({ predicateType }) => predicateType === PREDICATES.change).map(
     (file) => {
       const name = `the decision about ${what}`;
@@ -90,17 +88,19 @@ const checkDecided = (
       return change;
     },
   );
-  for (const [at, one] of decidedValues(before, after, { isHidden }).entries()) {
-    const { about } = one;
-    const wanted = [one, byName[at] ?? one].map((sides) => ({
-      old: changeState(sides.old),
-      next: canonicalJson(changeState(sides.new)),
-    }));
+  const byRelease = decidedValues(before, after, { isHidden });
+  const byName = decidedValues(before, after, { isHidden: namesSecretValue });
+  const byPast = decidedValues(before, after, {
+    isHidden,
+    wasHidden: (name) => isHidden(name) || past.has(name),
+  });
+  for (const [at, { about, ...sides }] of byRelease.entries()) {
+    const forms = [sides, byName[at] ?? sides];
+    const olds = [...forms, byPast[at] ?? sides].map(({ old }) => changeState(old));
+    const news = forms.map((one) => canonicalJson(changeState(one.new)));
     const found = decided.some(
       ({ fleet, about: whose, old, new: next }) =>
-        fleet === root.fleet &&
-        whose === about &&
-        wanted.some((sides) => sides.next === canonicalJson(next) && isSameOld(sides.old, old)),
+        fleet === root.fleet && whose === about && news.includes(canonicalJson(next)) && isOneOf(old, olds),
     );
     if (!found)
       throw new FleetError('SIGNER_REFUSED', `${what} has other values of ${about} than anybody decided`, {
@@ -109,14 +109,15 @@ const checkDecided = (
   }
 };
 
-/** Whether a decision names these old values, with or without their texts. */
-const isSameOld = (wanted: ChangeState, decided: ChangeState): boolean => {
-  if (wanted === null || decided === null) return wanted === decided;
-  const shown = Object.entries(wanted).map(([name, value]) => [
-    name,
-    ownValue(decided, name) === WITHHELD ? WITHHELD : value,
-  ]);
-  return canonicalJson(Object.fromEntries(shown)) === canonicalJson(decided);
+/** Whether each old value of a decision is as one of these has it: with or without its text. */
+const isOneOf = (decided: ChangeState, wanted: readonly ChangeState[]): boolean => {
+  const [first = null] = wanted;
+  if (decided === null || first === null) return decided === first;
+  const names = Object.keys(first).toSorted();
+  if (canonicalJson(Object.keys(decided).toSorted()) !== canonicalJson(names)) return false;
+  return names.every((name) =>
+    wanted.some((one) => one !== null && isSameJson(ownValue(one, name), ownValue(decided, name))),
+  );
 };
 
 const checkApproved = (

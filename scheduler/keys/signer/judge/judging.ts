@@ -25,6 +25,8 @@ export type Judging = {
   readonly values?: ValuesRule | undefined;
   /** Values of an agent from the layers that were shown (ShownLayers). */
   readonly compose: (channel: Channel, agent: ComposedAgent) => AgentValues;
+  /** Names of values that some shown release of a channel hid (ShownLayers). */
+  readonly hiddenBefore: (channel: Channel) => ReadonlySet<string>;
   /** Schemas of site inputs in the release of a channel that was shown (ShownLayers); empty: none was. */
   readonly inputSchemas: (channel: Channel) => readonly unknown[];
   /** Signature files and revocation lists from the request. Untrusted until verified. */

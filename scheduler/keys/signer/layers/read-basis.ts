@@ -1,6 +1,7 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { type BundleConfig, parseBundleConfig } from '#bundles/formats/bundle/config';
+import { writeOnlyNames } from '#bundles/formats/author-schema/write-only-names';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
 import type { Audience, BundlePredicate } from '#bundles/formats/statements/predicates';
 import { parseDocument } from '#bundles/json/validate';
@@ -40,13 +41,8 @@ export type BasisParts = {
  * @throws FleetError SIGNER_REFUSED, APPROVAL_MISSING, MISSING_BLOB, WRONG_FLEET, WRONG_CHANNEL, SCHEMA; UNKNOWN_KEY, BAD_SIGNATURE, THRESHOLD
  */
 export const readBasis = (documents: readonly Buffer[], parts: BasisParts): Basis => {
-  const { root, roots, state } = parts;
-  const files = findStatements(documents, ({ predicateType }) => predicateType === PREDICATES.release);
-  const { verified } = verifyUnder(files, roots, 'release', PREDICATES.release, 'the release of the layers');
-  const { audience, version } = parseDocument('release-predicate', verified.predicate, 'the release');
-  const channel = formatChannel(audience);
-  if (audience.fleet !== root.fleet)
-    throw new FleetError('WRONG_FLEET', `the release is of fleet ${audience.fleet}, not ${root.fleet}`);
+  const { state } = parts;
+  const { verified, audience, version, channel } = readRelease(documents, parts);
   const shown = { channel, version, release: verified.digest };
   checkCurrent(shown, state.signed(`release:${channel}`));
   const before = state.layersOf(channel);
@@ -69,6 +65,39 @@ export const readBasis = (documents: readonly Buffer[], parts: BasisParts): Basi
     bundles: bundles.map(({ layers: _, ...bundle }) => bundle),
     layers: bundles.find(({ layers }) => layers)?.layers,
   };
+};
+
+/** Names of values that a release of a channel hides by its schema. */
+export type PastHidden = { readonly channel: string; readonly names: ReadonlySet<string> };
+
+/**
+ * Reads what a release hides that need not be the newest: agents ran it, and values that were given under it stay hidden.
+ * @throws FleetError as readBasis
+ */
+export const readPastHidden = (
+  documents: readonly Buffer[],
+  { root, roots, state }: BasisParts,
+): PastHidden => {
+  const { verified, channel, version } = readRelease(documents, { root, roots });
+  const [newest] = state.signed(`release:${channel}`);
+  if (newest && version > newest.version)
+    throw new FleetError('SIGNER_REFUSED', `this signer has not signed release ${version} of ${channel}`);
+  const configs = verified.subjects
+    .filter(({ name }) => name.startsWith('bundle/'))
+    .map(({ digest }) => readConfig(documents, digest));
+  return { channel, names: hiddenNames(configs) };
+};
+
+export const hiddenNames = (configs: readonly Pick<BundleConfig, 'siteInputs'>[]): ReadonlySet<string> =>
+  new Set(configs.flatMap(({ siteInputs }) => [...writeOnlyNames(siteInputs.schema)]));
+
+const readRelease = (documents: readonly Buffer[], { root, roots }: Pick<BasisParts, 'root' | 'roots'>) => {
+  const files = findStatements(documents, ({ predicateType }) => predicateType === PREDICATES.release);
+  const { verified } = verifyUnder(files, roots, 'release', PREDICATES.release, 'the release of the layers');
+  const { audience, version } = parseDocument('release-predicate', verified.predicate, 'the release');
+  if (audience.fleet !== root.fleet)
+    throw new FleetError('WRONG_FLEET', `the release is of fleet ${audience.fleet}, not ${root.fleet}`);
+  return { verified, audience, version, channel: formatChannel(audience) };
 };
 
 const readStatement = (

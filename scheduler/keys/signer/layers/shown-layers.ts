@@ -4,7 +4,7 @@ import { type Channel, formatChannel } from '#bundles/names';
 import type { AgentValues, ComposedAgent, ComposeReleased } from '../compose-released.ts';
 import type { SignerState } from '../state/open-state.ts';
 import { checkCurrent } from './check-current.ts';
-import { type Basis, type BasisParts, readBasis } from './read-basis.ts';
+import { type Basis, type BasisParts, hiddenNames, readBasis, readPastHidden } from './read-basis.ts';
 
 /** The layers that were shown to a signer, and the values that follow from them. In memory only: the hub shows them each time. */
 export type ShownLayers = {
@@ -13,12 +13,16 @@ export type ShownLayers = {
    * @throws FleetError as readBasis
    */
   readonly takeRelease: (documents: readonly Buffer[]) => Digest | undefined;
+  /** Remembers what a release hides that may be an older one. @throws FleetError as readPastHidden */
+  readonly takePast: (documents: readonly Buffer[]) => void;
   /** Takes the layers that such a release names. @throws FleetError SIGNER_REFUSED for others */
   readonly takeLayers: (bytes: Buffer) => void;
   /** @throws FleetError SIGNER_REFUSED if the layers of the channel were not shown, or are not of its newest release any more; SCHEMA */
   readonly compose: (channel: Channel, agent: ComposedAgent) => AgentValues;
   /** Schemas of site inputs in the release of a channel; empty if it was not shown. */
   readonly inputSchemas: (channel: Channel) => readonly unknown[];
+  /** Names of values that some shown release of the channel hid. */
+  readonly hiddenBefore: (channel: Channel) => ReadonlySet<string>;
 };
 
 type Known = Basis & { composer?: (agent: ComposedAgent) => AgentValues };
@@ -36,12 +40,18 @@ export const createShownLayers = (
       state.commit(() => {
         state.setLayersOf(basis.channel, basis.version);
         for (const { digest, builtAt } of basis.bundles) state.setStatedAt(basis.channel, digest, builtAt);
+        state.addHidden(basis.channel, hiddenNames(basis.bundles.map(({ config }) => config)));
       });
       channels.set(basis.channel, basis);
       const named = new Set([...channels.values()].map(({ layers }) => layers));
       for (const digest of documents.keys()) if (!named.has(digest)) documents.delete(digest);
       return basis.layers;
     },
+    takePast: (shown) => {
+      const { channel, names } = readPastHidden(shown, parts);
+      state.commit(() => state.addHidden(channel, names));
+    },
+    hiddenBefore: (channel) => state.hiddenBy(formatChannel(channel)),
     takeLayers: (bytes) => {
       const digest = digestOf(bytes);
       if (![...channels.values()].some(({ layers }) => layers === digest))

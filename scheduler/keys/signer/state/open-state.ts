@@ -51,6 +51,9 @@ export type SignerState = Disposable & {
   /** When the newest statement about a bundle that was shown with layers was built, Unix milliseconds; undefined: none was shown. */
   readonly statedAt: (channel: string, bundle: Digest) => number | undefined;
   readonly setStatedAt: (channel: string, bundle: Digest, builtAt: number) => void;
+  /** Names of values that a release of the channel hid by its schema, of all releases that were shown. */
+  readonly hiddenBy: (channel: string) => ReadonlySet<string>;
+  readonly addHidden: (channel: string, names: Iterable<string>) => void;
   readonly addReleased: (environment: string, shared: readonly Digest[], at: number) => void;
   readonly setPromoted: (environment: string, shared: Digest) => void;
   readonly addSigned: (line: string, signed: SignedVersion) => void;
@@ -88,6 +91,11 @@ const LAYERS_SCHEMA = `
   CREATE TABLE stated (channel TEXT, bundle TEXT, built_at INTEGER NOT NULL, PRIMARY KEY (channel, bundle)) WITHOUT ROWID;
   PRAGMA user_version = 7;
 `;
+/** Names of values that a shown release hid. */
+const HIDDEN_SCHEMA = `
+  CREATE TABLE hidden_by (channel TEXT, name TEXT, PRIMARY KEY (channel, name)) WITHOUT ROWID;
+  PRAGMA user_version = 8;
+`;
 /** The steps from each version of the state to the next. */
 const STEPS = [
   SCHEMA,
@@ -97,6 +105,7 @@ const STEPS = [
   PAST_AGENTS_SCHEMA,
   VALUES_SCHEMA,
   LAYERS_SCHEMA,
+  HIDDEN_SCHEMA,
 ];
 
 /**
@@ -163,6 +172,8 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
   const setStatedAt = db.prepare(
     'INSERT INTO stated VALUES (?, ?, ?) ON CONFLICT (channel, bundle) DO UPDATE SET built_at = max(built_at, excluded.built_at)',
   );
+  const hiddenBy = db.prepare('SELECT name FROM hidden_by WHERE channel = ?').pluck();
+  const hide = db.prepare('INSERT OR IGNORE INTO hidden_by VALUES (?, ?)');
   const count = db.prepare('INSERT INTO counted VALUES (?, ?)');
   const discount = db.prepare('DELETE FROM counted WHERE sort = ? AND at <= ?');
   return {
@@ -185,6 +196,10 @@ const openDatabase = (file: string, lock: Disposable): SignerState => {
     setLayersOf: (channel, number) => void setLayersOf.run(channel, number),
     statedAt: (channel, bundle) => statedAt.get(channel, bundle) as number | undefined,
     setStatedAt: (channel, bundle, builtAt) => void setStatedAt.run(channel, bundle, builtAt),
+    hiddenBy: (channel) => new Set(hiddenBy.all(channel) as string[]),
+    addHidden: (channel, names) => {
+      for (const name of names) hide.run(channel, name);
+    },
     evidence: openEvidence(db),
     commit: (work) => {
       try {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-value';
+import type { IsHidden } from '#bundles/formats/author-schema/hidden-values';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { digestOf } from '#bundles/digest';
 import { changeState } from '#bundles/formats/statements/change-state';
@@ -38,9 +39,15 @@ const statement = (version: number, values: SiteValues['values'], site = 'plant-
 
 type From = SiteValues['values'];
 
-const decision = async (key: SigningKey, from: From, to: From, time = NOW) =>
+const decision = async (
+  key: SigningKey,
+  from: From,
+  to: From,
+  time = NOW,
+  wasHidden: IsHidden = namesSecretValue,
+) =>
   Promise.all(
-    decidedValues(document(from), document(to), { isHidden: namesSecretValue }).map(
+    decidedValues(document(from), document(to), { isHidden: namesSecretValue, wasHidden }).map(
       async ({ about, old, new: next }) => {
         const said = { person: 'ann', reason: null, time: formatTime(time), critical: [] };
         const states = { old: changeState(old), new: changeState(next) };
@@ -122,6 +129,21 @@ describe('other values of a site', () => {
     const eight = [OLD, bytesOf({ line: 8 }), ...(await decision(world.keys.audit, {}, { line: 8 }))];
     expect(await sign(signer, statement(6, { line: 8 }), eight)).toMatch(/^SIGNER_REFUSED/);
     expect(await sign(signer, statement(6, SEVEN))).toBe('signed');
+  });
+
+  it('H57: need their old values in the change, withheld only where a release hid them', async () => {
+    const world = await newWorld();
+    await using signer = await ruled(world, { approvals: 0 });
+    const set = [OLD, bytesOf(SEVEN), ...(await decision(world.keys.audit, {}, SEVEN))];
+    expect(await sign(signer, statement(2, SEVEN), set)).toBe('signed');
+    const eight = { line: 8, ratio: 0.5 };
+    const shown = [bytesOf(SEVEN), bytesOf(eight)];
+    const withheld = await decision(world.keys.audit, SEVEN, eight, NOW, () => true);
+    expect(await sign(signer, statement(3, eight), [...shown, ...withheld])).toMatch(
+      /^SIGNER_REFUSED: .*than anybody decided/,
+    );
+    const named = await decision(world.keys.audit, SEVEN, eight);
+    expect(await sign(signer, statement(3, eight), [...shown, ...named])).toBe('signed');
   });
 
   it('H57: need so many approvals of others, by different keys, of exactly this change', async () => {

@@ -4,6 +4,7 @@ import { openMedium } from '#bundles/formats/medium/open-medium';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { addDays } from '#bundles/time';
 import { enrollOnline } from '../../../../../scheduler/hub/http/agents/enroll-online.ts';
+import { registerFollower } from '../../../../../scheduler/hub/ingest/followers/register-follower.ts';
 import { enrollMedium } from '../../../../../scheduler/hub/sites/enroll/enroll-medium.ts';
 import { readRequests } from '../../../../../scheduler/hub/sites/enroll/read-requests.ts';
 import { composeAgent, composeMoved } from '../../../../../scheduler/hub/sites/layers/compose-agent.ts';
@@ -231,4 +232,39 @@ test('an agent moves with a value that the command gives and the layers of its n
   await move({ gatewayHost: 'till' });
   const { agents, composed } = await hub.valuesOf('plant-1');
   expect({ agents, composed }).toEqual({ agents: { edge: { gatewayHost: 'till' } }, composed: undefined });
+});
+
+test('a cluster that follows a tree has the values of its layers once it is registered, also on another channel, or is not registered', async () => {
+  const hub = await layeredHub({ [LAYERS]: layers() });
+  const signer = { ...(await siteSigner(hub)), composeAgent: composeAgent(hub, NOW) };
+  const order = { site: 'plant-1', name: 'edge', kind: 'flux', channel: CHANNEL } as const;
+  await registerFollower(hub.store, { ...order, labels: { region: 'north' } }, signer, NOW);
+  const north = { edge: { values: { gatewayHost: 'n1', port: 80 } } };
+  expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 1, composed: north });
+  expect((await hub.compose()).changed).toEqual([]);
+  // A new token alone is no other statement; other labels are other values.
+  await registerFollower(hub.store, { ...order, labels: undefined }, signer, NOW);
+  expect(await hub.valuesOf('plant-1')).toMatchObject({ version: 1 });
+  await registerFollower(hub.store, { ...order, labels: {} }, signer, NOW);
+  expect(await hub.valuesOf('plant-1')).toMatchObject({
+    version: 2,
+    composed: { edge: { values: { gatewayHost: 'company', port: 80 } } },
+  });
+  expect(await entries(hub)).toEqual([
+    expect.stringMatching(/^sites follow plant-1\/edge/),
+    'sites compose plant-1/edge layers of prod sha256:*',
+    expect.stringMatching(/^sites follow plant-1\/edge/),
+    expect.stringMatching(/^sites follow plant-1\/edge/),
+    'sites compose plant-1/edge layers of prod sha256:*',
+  ]);
+  await hub.edit(LAYERS, () => layers(TIE));
+  await hub.build({ now: NOW });
+  await expect(
+    registerFollower(hub.store, { ...order, site: 'plant-2', labels: TIED }, signer, NOW),
+  ).rejects.toMatchObject({
+    code: 'ENROLMENT_WAITS',
+    message: expect.stringContaining('both set gatewayHost for plant-2/edge') as string,
+  });
+  const { length } = await hub.store.db.selectFrom('agent').selectAll().execute();
+  expect(length).toBe(1);
 });

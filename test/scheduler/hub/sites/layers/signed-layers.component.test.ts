@@ -7,7 +7,7 @@ import { namesSecretValue } from '#bundles/formats/author-schema/names-secret-va
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { noteChange } from '../../../../../scheduler/hub/changes/note-change.ts';
-import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
+import { setValues, type ValueChange } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { issueSite } from '../../../../../scheduler/hub/sites/issue-site.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
@@ -295,6 +295,30 @@ describe('a signer that judges values of sites', () => {
       { change: 'sites set', old: { dialIn: 'withheld' }, new: {} },
     ]);
     expect(JSON.stringify(rows)).not.toMatch(/hush/);
+    expect(office.refused).toEqual([]);
+  });
+
+  test('signs the removal of a value that a release hid which it was not shown before', async () => {
+    const open = PACKAGE.replaceAll('gatewayHost', 'dialIn');
+    const hides = open.replace('schema: {type: string}', 'schema: {type: string, writeOnly: true}');
+    const pin = config('all', 'siteSelector: {}\n  values: {port: 80}');
+    await using office = await judgedHub({ 'apps/labels/host/package.yaml': open, [LAYERS]: pin });
+    const { hub } = office;
+    await hub.enrolComposed('plant-1/edge');
+    const set = async (change: Pick<ValueChange, 'set' | 'unset'>, now: Date) =>
+      setValues(hub.store, { site: 'plant-1', ...change }, await siteSigner(hub), now);
+    await set({ set: { dialIn: 'once' }, unset: [] }, NOW);
+    for (const [text, minutes] of [
+      [hides, 5],
+      [open.replace('PORT=0', 'PORT=1'), 10],
+    ] as const) {
+      await hub.edit('apps/labels/host/package.yaml', () => text);
+      expect((await hub.build({ now: later(minutes) })).channels[0]).toMatchObject({ outcome: 'released' });
+    }
+    office.wait(12);
+    await set({ set: {}, unset: ['dialIn'] }, later(12));
+    const rows = await hub.store.db.selectFrom('pending_change').selectAll().orderBy('number').execute();
+    expect(JSON.parse(rows.at(-1)?.change ?? '')).toMatchObject({ old: { dialIn: 'withheld' }, new: {} });
     expect(office.refused).toEqual([]);
   });
 
