@@ -42,6 +42,8 @@ const CHOSEN: readonly string[] = [
   'store/group-commits',
   'store/migrate',
   'store/views',
+  'upkeep/retention/forget-decided',
+  'upkeep/retention/forget-site-values',
   'upkeep/retention/retention',
 ];
 

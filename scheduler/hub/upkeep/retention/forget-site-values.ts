@@ -47,7 +47,8 @@ const thin = async (tx: Tx, site: string, before: string): Promise<number> => {
   const telling = tellingRows(rows.slice(0, held + 1));
   const older = rows.slice(0, Math.max(held, 0));
   const kept = older.filter((row, index) => telling.has(index) || used.has(row.digest));
-  const gone = older.filter((row) => !kept.includes(row));
+  const keeps = new Set(kept);
+  const gone = older.filter((row) => !keeps.has(row));
   for (const part of parts(gone.map(({ version }) => version)))
     await tx
       .deleteFrom('site_values_version')
