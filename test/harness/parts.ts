@@ -5,6 +5,7 @@ import { age } from './parts/age.ts';
 import { airGap } from './parts/air-gap.ts';
 import { alertmanager } from './parts/alertmanager.ts';
 import { ansible } from './parts/ansible.ts';
+import { ansible219 } from './parts/ansible-2-19.ts';
 import { ansible221 } from './parts/ansible-2-21.ts';
 import { ansibleCollections } from './parts/ansible-collections.ts';
 import { argoCd } from './parts/argo-cd.ts';
@@ -46,6 +47,7 @@ import { partVersion } from './parts/part-version.ts';
 import { pkcs11 } from './parts/pkcs11.ts';
 import { podman } from './parts/podman.ts';
 import { podmanHost } from './parts/podman-host.ts';
+import { podmanHost58 } from './parts/podman-host-5-8.ts';
 import { postgresql } from './parts/postgresql.ts';
 import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
@@ -70,6 +72,7 @@ const PARTS = {
   airGap,
   alertmanager,
   ansible,
+  ansible219,
   ansible221,
   ansibleCollections,
   jsonSchemaSuite,
@@ -110,6 +113,7 @@ const PARTS = {
   pkcs11,
   podman,
   podmanHost,
+  podmanHost58,
   postgresql,
   promtool,
   schemathesis,

@@ -253,7 +253,13 @@ const asText = (values: Values): Readonly<Record<string, string>> =>
     ]),
   );
 
-/** Names of Zarf's variables: lineNumber is LINE_NUMBER. @throws FleetError FIELD_INVALID for two values of one name */
+/** Zarf puts a value into the text of rendered objects as it is: these would end the scalar that it is put into, and begin fields of their own. */
+const ENDS_SCALAR = /[\p{C}\p{Zl}\p{Zp}'"\\]|:\s|:$|\s#|###/u;
+
+/**
+ * Names of Zarf's variables: lineNumber is LINE_NUMBER.
+ * @throws FleetError FIELD_INVALID for two values of one name, and for one that Zarf would take for YAML
+ */
 const zarfConfig = (values: Values): object => {
   const set: Record<string, string> = {};
   for (const [name, text] of Object.entries(asText(values))) {
@@ -266,6 +272,12 @@ const zarfConfig = (values: Values): object => {
         subject: name,
         hint: 'Rename one of them',
       });
+    if (ENDS_SCALAR.test(text))
+      throw new FleetError(
+        'FIELD_INVALID',
+        `the value of ${name} has a line break, a quote, a backslash, ': ', ' #' or '###', which Zarf would put into the objects as YAML`,
+        { subject: name, hint: 'Give a value without them, or apply the application by another reconciler' },
+      );
     set[variable] = text;
   }
   return { package: { deploy: { set } } };

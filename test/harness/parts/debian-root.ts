@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
 import { asRoot, rootAccess } from '../hosts/as-root.ts';
@@ -10,6 +10,7 @@ import { temporaryDirectory } from '../run/temporary-directory.ts';
 import { aptInstall } from './apt-install.ts';
 import { formatAptSource, readAptSource } from './apt-source.ts';
 import { buildVersion } from './cache-folder.ts';
+import { unpackDebianPackage } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
@@ -44,6 +45,9 @@ const customize = [
   ...masked.map((unit) => `ln -sf /dev/null "$1/etc/systemd/system/${unit}"`),
 ];
 
+/** In a root: what was unpacked over the packages that dpkg knows, in the form of its own file. */
+export const NEWER = 'etc/unpacked-packages';
+
 const slim = ['/usr/share/doc/*', '/usr/share/man/*', '/usr/share/locale/*', '/usr/share/info/*'].map(
   (path) => `--dpkgopt=path-exclude=${path}`,
 );
@@ -54,6 +58,8 @@ export type DebianRoot = Pick<Part, 'title' | 'variable'> & {
   readonly packages: readonly string[];
   /** 'bookworm' by default. */
   readonly suite?: string;
+  /** Packages of Debian sid that are unpacked over it: a program newer than its suite has. */
+  readonly newer?: readonly string[];
   /** Settings of apt while it is made. */
   readonly aptOptions?: readonly string[];
 };
@@ -65,9 +71,11 @@ export const debianRoot = ({
   name,
   packages,
   suite = BOOKWORM,
+  newer = [],
   aptOptions = [],
 }: DebianRoot): Part => {
-  const hash = createHash('sha256').update(JSON.stringify([packages, customize, slim]));
+  const made = [packages, customize, slim];
+  const hash = createHash('sha256').update(JSON.stringify(newer.length > 0 ? [...made, newer] : made));
   const version = `${suite}-${hash.digest('hex').slice(0, 12)}`;
   const family = (machine: Machine): string => join(machine.cache, name);
   const base = (machine: Machine): string => join(family(machine), version, 'root');
@@ -106,6 +114,10 @@ export const debianRoot = ({
             { signal: machine.signal },
           ),
         );
+        for (const one of newer) {
+          const version = await unpackDebianPackage(one, 'sid', root, machine);
+          await appendFile(join(root, NEWER), `Package: ${one}\nVersion: ${version}\n\n`);
+        }
         return version;
       });
       return base(machine);

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { runCommand } from '../run/run-command.ts';
+import { NEWER } from './debian-root.ts';
 import type { Machine, Part } from './part.ts';
 
 /**
@@ -23,10 +24,22 @@ const versionIn = (folder: string): string => {
   return /^[0-9a-f]{12}$/.test(bare) ? 'not known' : bare;
 };
 
-/** Of the root of a Debian system: '13.1'. */
+/** Programs of a booted host whose versions matter to what we put on it. */
+const OF_HOST = ['systemd', 'apt', 'ansible-core', 'podman', 'containerd'];
+
+/** Of the root of a Debian system, with its programs: 'Debian 13.1, systemd 257.8, podman 5.4.2'. */
 const debianOf = (path: string): string | undefined => {
   const file = join(path, 'etc/debian_version');
-  return existsSync(file) ? `Debian ${readFileSync(file, 'utf8').trim()}` : undefined;
+  if (!existsSync(file)) return undefined;
+  const packages = [NEWER, 'var/lib/dpkg/status'].flatMap((status) =>
+    existsSync(join(path, status)) ? readFileSync(join(path, status), 'utf8').split('\n\n') : [],
+  );
+  const programs = OF_HOST.flatMap((name) => {
+    const own = packages.find((one) => one.startsWith(`Package: ${name}\n`));
+    const [, version] = /^Version: (?:\d+:)?([\d.]*\d)/m.exec(own ?? '') ?? [];
+    return version === undefined ? [] : [`${name} ${version}`];
+  });
+  return [`Debian ${readFileSync(file, 'utf8').trim()}`, ...programs].join(', ');
 };
 
 const packageVersion = async (path: string): Promise<string | undefined> => {

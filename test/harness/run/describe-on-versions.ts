@@ -4,10 +4,11 @@ import { LONG } from './long.ts';
 
 /** Programs whose versions differ in what our programs see of them. To add a version: a part, and its name here. The first is the one of `npm test`. */
 const VERSIONS = {
-  ansible: ['ansible', 'ansible221'],
+  ansible: ['ansible', 'ansible219', 'ansible221'],
   containerd: ['containerd', 'containerd17', 'containerd2'],
   dockerRegistry: ['dockerRegistry', 'distribution3'],
   helm: ['helm', 'helm4'],
+  podmanHost: ['podmanHost', 'podmanHost58'],
 } as const satisfies Readonly<Record<string, readonly [PartName, ...PartName[]]>>;
 
 type Program = keyof typeof VERSIONS;

@@ -127,10 +127,35 @@ test('symphony: parameters of the Instance, as text', async () => {
 
 test('zarf: a configuration file with the variables of the package beside it', async () => {
   await using world = await worldOf('zarf');
+  await world.set('plant-8', { motto: 'all {{ here }}:8' });
   await world.deliver();
   expect(parse((await world.file('plant-8/edge', 'monitor-probe/zarf-config.yaml')) ?? '')).toEqual({
-    package: { deploy: { set: { LINE_NUMBER: '8', MOTTO: VALUES.motto, SPEED: '30', REPLICAS: '2' } } },
+    package: { deploy: { set: { LINE_NUMBER: '8', MOTTO: 'all {{ here }}:8', SPEED: '30', REPLICAS: '2' } } },
   });
+});
+
+test('zarf: a value that would be YAML in the objects holds its application', async () => {
+  await using world = await worldOf('zarf');
+  const why =
+    "the value of motto has a line break, a quote, a backslash, ': ', ' #' or '###', which Zarf would put into the objects as YAML";
+  for (const motto of [
+    'a\n  b: c',
+    "it's",
+    '"',
+    '\\',
+    'a: b',
+    'a:',
+    'a #b',
+    '###ZARF_VAR_SPEED###',
+    '\u0085',
+  ]) {
+    await world.set('plant-8', { motto });
+    await world.deliver();
+    expect(await world.file('plant-8/edge', 'HELD'), motto).toContain(why);
+  }
+  await world.set('plant-8', { motto: 'http://a.example:80/#b {c}, [d] & *e' });
+  await world.deliver();
+  expect(await world.file('plant-8/edge', 'HELD')).toBeUndefined();
 });
 
 test('ansible-pull: the file of variables on the host has those of its site', async () => {
