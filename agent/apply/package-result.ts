@@ -35,11 +35,11 @@ export const resultOf = (operation: Operation): PackageResult => {
   };
 };
 
-/** Adds the result of a resumed operation, unless the run has another result for the same package. */
+/** Adds the results of resumed operations, unless the run has another result for the same package. */
 export const withResumed = (
-  resumed: Operation | undefined,
+  resumed: readonly Operation[],
   packages: readonly PackageResult[],
-): readonly PackageResult[] =>
-  resumed && packages.every(({ assignment }) => assignment !== resumed.assignment)
-    ? [resultOf(resumed), ...packages]
-    : packages;
+): readonly PackageResult[] => {
+  const had = new Set(packages.map(({ assignment }) => assignment));
+  return [...resumed.filter(({ assignment }) => !had.has(assignment)).map(resultOf), ...packages];
+};

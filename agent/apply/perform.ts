@@ -1,12 +1,12 @@
 import { defined } from '#bundles/defined';
 import { formatTime } from '#bundles/time';
 import type { Agent } from '../store/agent.ts';
-import { record } from '../store/journal/boundary.ts';
+import { record, recordUnsynced } from '../store/journal/boundary.ts';
 import {
   hasBegun,
   insertOperation,
   type Operation,
-  openOperation,
+  openOperations,
   readOperation,
 } from '../store/journal/operations.ts';
 import { stopIfReplaced } from '../store/upgrade-trial.ts';
@@ -18,6 +18,7 @@ import { keep } from './keep.ts';
 import { loadPackage } from './load-package.ts';
 import { settle } from './settle.ts';
 import { stage } from './stage.ts';
+import { type Beside, createUnderWay } from './under-way.ts';
 import { noTarget } from '../model/no-target.ts';
 import type { DesiredPackage, Target } from '../model/target.ts';
 import type { Work } from './work.ts';
@@ -26,35 +27,44 @@ import type { Work } from './work.ts';
 export const begin = (
   agent: Agent,
   what: Pick<Operation, 'assignment' | 'kind' | 'from' | 'to'>,
-  also: () => void = () => {},
+  also?: () => void,
 ): number =>
-  record(agent, `${what.kind} ${what.assignment}: begun`, () => {
-    also();
+  (also ? record : recordUnsynced)(agent, `${what.kind} ${what.assignment}: begun`, () => {
+    also?.();
     return insertOperation(agent.state, { ...what, startedAt: formatTime(agent.edge.now()) });
   });
 
-/** Restores secrets and finishes an interrupted operation. Every command that changes something calls this first. */
-export const resume = async (agent: Agent): Promise<Operation | undefined> => {
+/** Restores secrets and finishes interrupted operations. Every command that changes something calls this first. */
+export const resume = async (agent: Agent): Promise<readonly Operation[]> => {
   stopIfReplaced(agent.state.directory);
   recordRestored(agent, await restoreSecrets(agent));
-  const open = openOperation(agent.state);
-  return open && perform(agent, open.id);
+  const open = openOperations(agent.state);
+  const underWay = createUnderWay(open.length);
+  const ended: Operation[] = [];
+  for (const { id } of open) {
+    await underWay.add(async (beside) => {
+      ended.push(await perform(agent, id, beside));
+    });
+  }
+  await underWay.all();
+  return ended;
 };
 
 /**
  * Runs an operation from the phase in its journal row to the end, with exclusive access to its target. Each phase ends with one
  * transaction that advances the row, so that the operation can be resumed after a kill.
+ * @param beside where operations of other packages are under way
  * @throws FleetError ABORTED, NO_TARGET; BUSY or API_UNREACHABLE for an operation that had begun. A failed package is a result
  */
-export const perform = async (agent: Agent, id: number): Promise<Operation> => {
+export const perform = async (agent: Agent, id: number, beside: Beside = ALONE): Promise<Operation> => {
   const operation = readOperation(agent.state, id);
   const { exclusive } = targetOf(agent, operation);
-  if (!exclusive) return walk(agent, id);
+  if (!exclusive) return walk(agent, id, beside);
   let isOurs = false;
   try {
     return await exclusive(agent.signal, (signal) => {
       isOurs = true;
-      return walk({ ...agent, signal }, id);
+      return walk({ ...agent, signal }, id, beside);
     });
   } catch (error) {
     // An operation that has begun is resumed when the target is free; one that has not fails and is retried.
@@ -64,28 +74,38 @@ export const perform = async (agent: Agent, id: number): Promise<Operation> => {
   }
 };
 
-const walk = async (agent: Agent, id: number): Promise<Operation> => {
+const ALONE: Beside = { enter: async () => () => {}, onWait: () => {} };
+
+const walk = async (agent: Agent, id: number, { enter, onWait }: Beside): Promise<Operation> => {
   const load = loaderOf(agent);
-  for (;;) {
-    const operation = readOperation(agent.state, id);
-    const work = workOf(agent, operation, load);
-    switch (operation.phase) {
-      case 'stage':
-        await stage(work);
-        break;
-      case 'apply':
-      case 'prune':
-        await applySteps(work);
-        break;
-      case 'settle':
-        await settle(work);
-        break;
-      case 'keep':
-        keep(work);
-        break;
-      case 'done':
-        return operation;
+  let leave = await enter();
+  try {
+    for (;;) {
+      const operation = readOperation(agent.state, id);
+      const work = workOf(agent, operation, load);
+      switch (operation.phase) {
+        case 'stage':
+          await stage(work);
+          break;
+        case 'apply':
+        case 'prune':
+          await applySteps(work);
+          break;
+        case 'settle':
+          leave();
+          onWait();
+          await settle(work);
+          leave = await enter();
+          break;
+        case 'keep':
+          keep(work);
+          break;
+        case 'done':
+          return operation;
+      }
     }
+  } finally {
+    leave();
   }
 };
 

@@ -12,30 +12,39 @@ export type Move = { readonly object: OwnedObject; readonly from: string; readon
 
 /**
  * Finds objects that move between packages that stay, if neither has been applied yet. Ignores packages that cannot be read,
- * or that failed and are not retried. @throws FleetError ABORTED
+ * or that failed and are not retried. @param from the package that owns them; absent: any @throws FleetError ABORTED
  */
-export const readMoves = async (agent: Agent): Promise<readonly Move[]> => {
+export const readMoves = async (agent: Agent, from?: string): Promise<readonly Move[]> => {
   const { state } = agent;
   const changing = readPackages(state).flatMap(({ assignment, current, desired, pinnedRelease }) => {
     const isTried = desired && pinnedRelease === undefined && !findFailure(state, assignment, desired);
-    return isTried && !isSamePackage(current, desired)
-      ? [{ desired, owned: readOwned(state, assignment) }]
-      : [];
+    return isTried && !isSamePackage(current, desired) ? [desired] : [];
   });
-  if (changing.length < 2 || changing.every(({ owned }) => owned.length === 0)) return [];
-  const read: { assignment: string; owned: readonly OwnedObject[]; wants: ReadonlySet<string> }[] = [];
-  for (const { desired, owned } of changing) {
-    const wants = await wantedKeys(agent, desired);
-    if (wants) read.push({ assignment: desired.assignment, owned, wants });
+  if (changing.length < 2) return [];
+  const wants = new Map<string, ReadonlySet<string>>();
+  const given: { readonly object: OwnedObject; readonly from: string }[] = [];
+  for (const desired of changing) {
+    const { assignment } = desired;
+    if (from !== undefined && from !== assignment) continue;
+    const owned = readOwned(state, assignment);
+    const keys = owned.length > 0 ? await wantedKeys(agent, desired) : undefined;
+    if (!keys) continue;
+    wants.set(assignment, keys);
+    given.push(...owned.filter(({ key }) => !keys.has(key)).map((object) => ({ object, from: assignment })));
   }
-  return read.flatMap(({ assignment: from, owned, wants }) =>
-    owned
-      .filter(({ key }) => !wants.has(key))
-      .flatMap((object) => {
-        const taker = read.find((other) => other.wants.has(object.key));
-        return taker ? [{ object, from, to: taker.assignment }] : [];
-      }),
-  );
+  // Most releases move nothing, and then the other packages are not read.
+  if (given.length === 0) return [];
+  for (const desired of changing) {
+    if (wants.has(desired.assignment)) continue;
+    const keys = await wantedKeys(agent, desired);
+    if (keys) wants.set(desired.assignment, keys);
+  }
+  const takerOf = (key: string): string | undefined =>
+    changing.find(({ assignment }) => wants.get(assignment)?.has(key))?.assignment;
+  return given.flatMap(({ object, from: giver }) => {
+    const to = takerOf(object.key);
+    return to === undefined ? [] : [{ object, from: giver, to }];
+  });
 };
 
 const wantedKeys = async (agent: Agent, ref: PackageRef): Promise<ReadonlySet<string> | undefined> => {

@@ -24,6 +24,7 @@ import { hold } from './hold.ts';
 import { type PackageResult, resultOf } from './package-result.ts';
 import { pausedFailure } from './paused-failure.ts';
 import { begin, perform } from './perform.ts';
+import { type Beside, createUnderWay } from './under-way.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
 import { readTurns } from './read-turns.ts';
@@ -35,9 +36,13 @@ type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number
  * Applies the desired version of every package, dependencies first and then in turns (readTurns), and removes packages that left the bundle:
  * those that nothing holds before the packages that may take long, the others at the end.
  * Packages that already run as desired are skipped and not in the result.
- * @param aside a package that kept others waiting before and goes after those of the first turn
+ * On a target that allows it, packages that do not depend on each other are applied while others wait for their health.
+ * @param aside packages that kept others waiting before and go after those of the first turn
  */
-export const reconcile = async (agent: Agent, aside?: string): Promise<readonly PackageResult[]> => {
+export const reconcile = async (
+  agent: Agent,
+  aside: readonly string[] = [],
+): Promise<readonly PackageResult[]> => {
   const held = readSiteHold(agent);
   if (held) return holdPending(agent, describeSiteHold(held), 'HELD');
   const frozen = frozenBy(agent);
@@ -60,51 +65,76 @@ export const reconcile = async (agent: Agent, aside?: string): Promise<readonly 
 
 const isWrong = ({ outcome }: PackageResult): boolean => outcome === 'failed' || outcome === 'skipped';
 
+/** How many packages wait for their health at the same time, each with watches of its own. */
+const WAITING = 4;
+
 /** @param beforeLate runs once, before the first package that may keep others waiting for long */
 const applyWanted = async (
   agent: Agent,
-  aside: string | undefined,
+  aside: readonly string[],
   beforeLate: () => Promise<void>,
 ): Promise<readonly PackageResult[]> => {
   const results: PackageResult[] = [];
   const failed = new Set<string>();
+  await using underWay = createUnderWay(WAITING);
+  const { order, hasMoves } = await wantedInOrder(agent, aside);
   let stopped: string | undefined;
   let isLate = false;
-  for (const { assignment, desired, turn } of await wantedInOrder(agent, aside)) {
-    const row = findPackage(agent.state, assignment);
-    if (!row || row.pinnedRelease !== undefined) continue;
-    if (isSamePackage(row.current, desired)) continue;
-    if (!isLate && turn > 0 && !desired.critical) {
+  const end = (result: PackageResult, { assignment, critical }: PackageRef): void => {
+    results.push(result);
+    if (!isWrong(result)) return;
+    failed.add(assignment);
+    if (critical && result.outcome === 'failed') stopped ??= assignment;
+  };
+  for (const { assignment, desired, turn } of order) {
+    const { pinnedRelease, current } = findPackage(agent.state, assignment) ?? {};
+    if (pinnedRelease !== undefined || isSamePackage(current, desired)) continue;
+    const begins = !isLate && turn > 0 && !desired.critical;
+    const isAlone = hasMoves || !mayGoBeside(agent, desired);
+    // What it needs is known to run, or to have failed.
+    await (isAlone || begins || desired.dependsOn.length > 0 ? underWay.all() : underWay.room());
+    if (begins) {
       isLate = true;
       await beforeLate();
     }
+    const row = findPackage(agent.state, assignment);
+    if (!row) continue;
     // A newer release is about to replace the desired packages.
-    if (agent.news?.aborted) return results;
+    if (agent.news?.aborted) break;
     const held = reasonToHold(desired, failed, stopped);
-    const result =
-      knownFailure(agent, row, desired) ??
-      pausedFailure(agent, row, desired) ??
-      (held === undefined ? await applyPackage(agent, row, desired) : hold(agent, row, held));
-    results.push(result);
-    if (!isWrong(result)) continue;
-    failed.add(assignment);
-    if (desired.critical && result.outcome === 'failed') stopped ??= assignment;
+    const known = knownFailure(agent, row, desired) ?? pausedFailure(agent, row, desired);
+    if (known) end(known, desired);
+    else if (held !== undefined) end(hold(agent, row, held), desired);
+    else await underWay.add(async (beside) => end(await applyPackage(agent, row, desired, beside), desired));
+    if (isAlone) await underWay.all();
   }
+  await underWay.all();
   return results;
 };
 
-const wantedInOrder = async (agent: Agent, aside: string | undefined): Promise<readonly Wanted[]> => {
+/** A `critical` package that fails keeps all others back, and a target may let its packages go on one after the other alone. */
+const mayGoBeside = ({ targets }: Agent, { kind, critical }: PackageRef): boolean =>
+  !critical && targets.some((target) => target.kind === kind && target.waitsBeside === true);
+
+const wantedInOrder = async (
+  agent: Agent,
+  aside: readonly string[],
+): Promise<{ readonly order: readonly Wanted[]; readonly hasMoves: boolean }> => {
   const rows = readPackages(agent.state).filter(
     (row): row is Omit<Wanted, 'turn'> => row.desired !== undefined,
   );
   const refs = rows.map(({ desired }) => desired);
   const turns = await readTurns(agent, refs);
   const turnOf = (assignment: string): number =>
-    Math.max(turns.get(assignment) ?? 0, assignment === aside ? 1 : 0);
+    Math.max(turns.get(assignment) ?? 0, aside.includes(assignment) ? 1 : 0);
   const timed = refs.map((ref) => ({ ...ref, turn: turnOf(ref.assignment) }));
-  const order = previousOwnersFirst(timed, await readMoves(agent)).map(({ assignment }) => assignment);
+  const moves = await readMoves(agent);
+  const order = previousOwnersFirst(timed, moves).map(({ assignment }) => assignment);
   const byName = new Map(rows.map((row) => [row.assignment, { ...row, turn: turnOf(row.assignment) }]));
-  return order.map((assignment) => byName.get(assignment) as Wanted);
+  return {
+    order: order.map((assignment) => byName.get(assignment) as Wanted),
+    hasMoves: moves.length > 0,
+  };
 };
 
 /** Orders a package that takes an object over after the one that owns it, unless dependencies prevent that. */
@@ -162,10 +192,15 @@ const knownFailure = (agent: Agent, row: PackageRow, desired: PackageRef): Packa
   return { assignment, outcome: 'failed', code, message };
 };
 
-const applyPackage = async (agent: Agent, row: PackageRow, desired: PackageRef): Promise<PackageResult> => {
+const applyPackage = async (
+  agent: Agent,
+  row: PackageRow,
+  desired: PackageRef,
+  beside: Beside,
+): Promise<PackageResult> => {
   const { assignment, current } = row;
   const id = begin(agent, { assignment, kind: 'apply', from: current, to: desired });
-  const operation = await perform(agent, id);
+  const operation = await perform(agent, id, beside);
   return operation.outcome === 'held'
     ? hold(agent, row, operation.message ?? '', operation.code)
     : resultOf(operation);

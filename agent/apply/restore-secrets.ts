@@ -2,7 +2,7 @@ import { toFleetError } from '#bundles/errors';
 import type { Agent } from '../store/agent.ts';
 import { loadPackage } from './load-package.ts';
 import { checkAborted, record } from '../store/journal/boundary.ts';
-import { openOperation } from '../store/journal/operations.ts';
+import { openOperations } from '../store/journal/operations.ts';
 import { readOwned } from '../store/applied/inventory.ts';
 import type { PackageRef } from '../store/applied/package-ref.ts';
 import { readPackages, findPackage } from '../store/applied/packages.ts';
@@ -43,11 +43,13 @@ export const restoreSecrets = async (agent: Agent): Promise<readonly Restored[]>
 };
 
 const running = (state: State): readonly { readonly assignment: string; readonly ref: PackageRef }[] => {
-  const open = openOperation(state);
-  const goal = open && (open.rollingBack ? open.from : open.to);
+  const goals = new Map(
+    openOperations(state)
+      .filter(({ phase }) => phase !== 'stage')
+      .map(({ assignment, rollingBack, from, to }) => [assignment, rollingBack ? from : to]),
+  );
   return readPackages(state).flatMap(({ assignment, current }) => {
-    const isOpen = open?.assignment === assignment && open.phase !== 'stage';
-    const ref = isOpen ? goal : current;
+    const ref = goals.has(assignment) ? goals.get(assignment) : current;
     return ref ? [{ assignment, ref }] : [];
   });
 };
@@ -59,8 +61,8 @@ const running = (state: State): readonly { readonly assignment: string; readonly
 export const recordRestored = (agent: Agent, restored: readonly Restored[]): void => {
   const { state, edge } = agent;
   // Files of an interrupted operation may not have been written yet, so they do not count as deleted.
-  const open = openOperation(state)?.assignment;
-  const made = restored.filter(({ assignment, paths }) => paths.length > 0 && assignment !== open);
+  const open = new Set(openOperations(state).map(({ assignment }) => assignment));
+  const made = restored.filter(({ assignment, paths }) => paths.length > 0 && !open.has(assignment));
   const isFirst = readCondition(state, 'boot')?.id !== edge.bootId;
   if (isFirst) saveCondition(state, 'boot', { id: edge.bootId });
   if (isFirst || made.length === 0) return;

@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { checkAborted, record } from '../store/journal/boundary.ts';
+import { checkAborted, recordUnsynced } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { saveOperation } from '../store/journal/operations.ts';
 import { describeFailedChecks } from '../store/outbox/record-checks.ts';
@@ -55,7 +55,7 @@ const saveChecks = (
   checks: readonly CheckResult[],
   also: () => void = () => {},
 ): void =>
-  record(agent, `${nameOf(operation)}: settled`, () => {
+  recordUnsynced(agent, `${nameOf(operation)}: settled`, () => {
     also();
     saveOperation(agent.state, { ...operation, checks, phase: isPruned(operation) ? 'keep' : 'prune' });
   });

@@ -125,8 +125,8 @@ const keysHandedOver = async (
 ): Promise<ReadonlyMap<string, string>> => {
   const { assignment, kind, rollingBack } = operation;
   if (kind === 'apply' && !rollingBack) {
-    const moves = await readMoves(agent);
-    return new Map(moves.filter(({ from }) => from === assignment).map(({ object, to }) => [object.key, to]));
+    const moves = await readMoves(agent, assignment);
+    return new Map(moves.map(({ object, to }) => [object.key, to]));
   }
   if (kind !== 'correct' && kind !== 'prune') return new Map();
   return new Map(

@@ -39,7 +39,7 @@ export type LookRequest = {
 };
 
 /**
- * One look of the daemon: finishes an interrupted operation, applies pending packages and checks for drift.
+ * One look of the daemon: finishes interrupted operations, applies pending packages and checks for drift.
  * @param mayBegin false outside the maintenance windows: no pending package begins; drift is handled as usual
  * @param leavesFailed true for an import: a package that fails now is not corrected in the same command, but at the next look
  * @param mayReboot only the daemon's: it reboots a machine that needs it, where the release has a policy for that
@@ -53,15 +53,14 @@ export const lookAround = async (
   if ((await agent.freeBytes(agent.state.directory)) < RESERVED_BYTES) await collectGarbage(agent.state);
   const stale = recordStaleness(agent);
   endHoldOnTime(agent);
-  // An interrupted operation is finished even when stale, because a partial change is worse.
-  const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await yieldToOthers(agent) : undefined;
+  // Interrupted operations are finished even when stale, because a partial change is worse.
+  const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await yieldToOthers(agent) : [];
   const resumed = await resume(agent);
-  const finished = resumed ? [resultOf(resumed)] : [];
-  const packages = mayBegin ? withResumed(resumed, await reconcile(agent, aside)) : finished;
+  const packages = mayBegin ? withResumed(resumed, await reconcile(agent, aside)) : resumed.map(resultOf);
   const isWaiting = waits?.isWaiting ?? (() => false);
   judgeBoot(agent, isWaiting);
   // A package that has just changed is looked at first.
-  if (!resumed && packages.every(isUntouched)) await keepRebooted(agent, isWaiting, mayReboot);
+  if (resumed.length === 0 && packages.every(isUntouched)) await keepRebooted(agent, isWaiting, mayReboot);
   const held = readSiteHold(agent);
   // Packages are about to change, so their drift would be outdated before it is reported.
   const drift = agent.news?.aborted

@@ -2,7 +2,7 @@ import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { compareBytes, type Digest } from '#bundles/digest';
 import type { Agent } from '../store/agent.ts';
-import { openOperation } from '../store/journal/operations.ts';
+import { openOperations } from '../store/journal/operations.ts';
 import { readPackages } from '../store/applied/packages.ts';
 import { readTrustRow } from '../store/trust.ts';
 import { imagesOf } from './plan-images.ts';
@@ -18,11 +18,9 @@ export const wantedImages = async ({
 };
 
 const wantedBundles = ({ state }: Pick<Agent, 'state'>): readonly Digest[] => {
-  const open = openOperation(state);
   const refs = [
     ...readPackages(state).flatMap(({ desired, current, previous }) => [desired, current, previous]),
-    open?.from,
-    open?.to,
+    ...openOperations(state).flatMap(({ from, to }) => [from, to]),
   ];
   const digests = [...readTrustRow(state).desiredBundles, ...refs.map((ref) => ref?.bundle)];
   return [...new Set(digests.filter((digest) => digest !== undefined))].toSorted(compareBytes);

@@ -207,6 +207,8 @@ export type Target = {
     desired: DesiredPackage | undefined,
     signal: AbortSignal,
   ) => Promise<StepResult>;
+  /** True if other packages may be applied while one waits for its health. Absent: one after the other. */
+  readonly waitsBeside?: true;
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */
   readonly settle: (desired: DesiredPackage, signal: AbortSignal) => Promise<readonly CheckResult[]>;
   /**

@@ -16,7 +16,7 @@ import { readRebootStatus, type RebootStatus } from './reboot/reboot-status.ts';
 import { parseWindows } from '#bundles/windows';
 import type { AgentStatus } from '#bundles/schemas/types/agent-status';
 import { nameOf } from '../store/journal/name-of.ts';
-import { openOperation } from '../store/journal/operations.ts';
+import { openOperations } from '../store/journal/operations.ts';
 import { type OutboxSize, outboxSize } from '../store/outbox/outbox.ts';
 import { findLease } from '../acquire/staleness/find-lease.ts';
 import { readStaleness, type Staleness } from '../acquire/staleness/read-staleness.ts';
@@ -131,7 +131,7 @@ export type Status = {
   readonly outbox: OutboxSize;
   /** True if the disk of the state directory is full, so that the daemon cannot record its failures. */
   readonly diskFull: boolean;
-  /** Name and phase of the unfinished operation. */
+  /** Name and phase of each unfinished operation. */
   readonly unfinished: string | null;
   /** Last state recorded by the daemon; null if not configured. */
   readonly registry: (Contact & { readonly address: string }) | null;
@@ -156,7 +156,7 @@ export const readStatus = (
   const trust = readTrustRow(state);
   const now = trustedTime({ now: edge.now(), trusted: edge.clockTrusted }, trust.timeFloor);
   const root = readRoot(state);
-  const open = openOperation(state);
+  const open = openOperations(state).map((one) => `${nameOf(one)}, ${one.phase}`);
   const stale = readStaleness(agent);
   const verdict = judgeLook(agent, config);
   const rows = readPackages(state);
@@ -183,7 +183,7 @@ export const readStatus = (
     packages: rows.map((row) => packageState(state, row, edge.now(), verdict)),
     outbox: outboxSize(state),
     diskFull: isFull(state.directory),
-    unfinished: open ? `${nameOf(open)}, ${open.phase}` : null,
+    unfinished: open.length > 0 ? open.join('; ') : null,
     registry: config.registry === '' ? null : { address: config.registry, ...note.registry },
     hub: config.hub === '' ? null : { address: config.hub, ...note.hub },
     window: waitsFor(edge.now(), rows, config),

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { openOperation } from './journal/operations.ts';
+import { openOperations } from './journal/operations.ts';
 import { retainedBlobs, readBundles } from './bundles.ts';
 import { readCondition } from './conditions.ts';
 import type { PackageRef } from './applied/package-ref.ts';
@@ -41,11 +41,9 @@ export const collectGarbage = async (state: State): Promise<readonly Digest[]> =
 
 /** The packages that run, are desired or may be restored. */
 const refsInUse = (state: State): readonly PackageRef[] => {
-  const open = openOperation(state);
   const refs = [
     ...readPackages(state).flatMap(({ desired, current, previous }) => [desired, current, previous]),
-    open?.from,
-    open?.to,
+    ...openOperations(state).flatMap(({ from, to }) => [from, to]),
   ];
   return refs.filter((ref) => ref !== undefined);
 };

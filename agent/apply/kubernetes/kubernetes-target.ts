@@ -82,6 +82,7 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         desired,
         signal,
       ),
+    waitsBeside: true,
     settle: async (desired, signal) => {
       const open = await apiFor(desired, []);
       const { objects } = await resolveWanted(open, options.fleet, desired, signal);

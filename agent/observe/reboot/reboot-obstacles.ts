@@ -6,7 +6,7 @@ import { isSamePackage } from '../../store/applied/package-ref.ts';
 import { readPackages } from '../../store/applied/packages.ts';
 import { readCondition } from '../../store/conditions.ts';
 import { nameOf } from '../../store/journal/name-of.ts';
-import { openOperation } from '../../store/journal/operations.ts';
+import { openOperations } from '../../store/journal/operations.ts';
 import { readSiteHold, describeSiteHold } from '../../store/site-hold.ts';
 import { readTrustRow } from '../../store/trust.ts';
 import { isTrialUnderWay } from '../../store/upgrade-trial.ts';
@@ -20,7 +20,6 @@ export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting'
   const { state, edge, news } = agent;
   const held = readSiteHold(agent);
   const stale = readStaleness(agent);
-  const open = openOperation(state);
   const { timeFloor } = readTrustRow(state);
   const rows = readPackages(state);
   const pending = rows.filter(
@@ -37,7 +36,7 @@ export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting'
       ? [`the right time: the clock is before ${formatTime(timeFloor)}, which signatures have proven`]
       : []),
     ...(isTrialUnderWay(state.directory) ? ['the end of the trial of a new version of the agent'] : []),
-    ...(open ? [`the end of the operation under way: ${nameOf(open)}`] : []),
+    ...openOperations(state).map((open) => `the end of the operation under way: ${nameOf(open)}`),
     ...(news?.aborted ? ['a newer release, which is being taken up'] : []),
     ...(pending.length > 0 ? [`packages that are to be applied: ${namesOf(pending)}`] : []),
     ...(judged.length > 0 ? [`the health of ${namesOf(judged)}, which is being judged`] : []),

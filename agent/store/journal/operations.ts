@@ -96,11 +96,12 @@ export const insertOperation = (
 export const readOperation = ({ db }: State, id: number): Operation =>
   fromRaw(db.prepare('SELECT * FROM operation WHERE id = ?').get(id) as Raw);
 
-/** The operation that a kill or stop left unfinished. There is at most one. */
-export const openOperation = ({ db }: State): Operation | undefined => {
-  const row = db.prepare('SELECT * FROM operation WHERE ended_at IS NULL').get() as Raw | undefined;
-  return row && fromRaw(row);
-};
+/** The operations that are under way, or that a kill or stop left unfinished, oldest first: at most one for each package. */
+export const openOperations = ({ db }: State): readonly Operation[] =>
+  (db.prepare('SELECT * FROM operation WHERE ended_at IS NULL ORDER BY id').all() as Raw[]).map(fromRaw);
+
+/** The oldest of them. */
+export const openOperation = (state: State): Operation | undefined => openOperations(state)[0];
 
 /** Id of the last operation that changed which package runs, which corrections and removals of objects do not; 0 if there was none. */
 export const lastChange = ({ db }: State, assignment: string): number =>

@@ -41,12 +41,21 @@ type Discovery = Pick<KubernetesApi, 'typeOf' | 'types' | 'forgetTypes'>;
 
 const createDiscovery = (sender: Sender): Discovery => {
   let known: { readonly types: Types; readonly at: number; readonly isWhole: boolean } | undefined;
+  let asking: Promise<Types> | undefined;
 
+  const ask = async (signal: AbortSignal): Promise<Types> => {
+    const types = await discover(sender, signal);
+    known = { types, at: performance.now(), isWhole: false };
+    return types;
+  };
+  /** The first requests of a program come together, and share one discovery. */
   const typesNow = async (signal: AbortSignal): Promise<Types> => {
-    if (!known || performance.now() - known.at > TYPES_MS) {
-      known = { types: await discover(sender, signal), at: performance.now(), isWhole: false };
-    }
-    return known.types;
+    if (known && performance.now() - known.at <= TYPES_MS) return known.types;
+    if (asking) return await asking.catch(() => ask(signal));
+    asking = ask(signal).finally(() => {
+      asking = undefined;
+    });
+    return await asking;
   };
   /** While a server starts, its discovery lacks the kinds of CRDs: only that of a ready server proves that a kind is missing. */
   const allTypes = async (signal: AbortSignal, maxAgeMs: number): Promise<Types> => {
@@ -73,6 +82,7 @@ const createDiscovery = (sender: Sender): Discovery => {
     types: async (signal) => (await allTypes(signal, TYPES_MS)).all,
     forgetTypes: () => {
       known = undefined;
+      asking = undefined;
     },
   };
 };

@@ -62,10 +62,10 @@ export type RetryLimits = {
 /** Unlimited attempts: the retry budget in milliseconds is the limit. */
 const POLICY: RetryPolicy = { firstMs: 100, longestMs: 3000, jitter: 'none' };
 /**
- * More than the concurrent steps and watches together (12 watches of owned objects, 10 while a package settles), so that no request
- * waits behind a watch.
+ * More than the concurrent steps and watches together (16; 12 watches of owned objects, 10 while a package settles, of which four may at
+ * the same time), so that no request waits behind a watch.
  */
-const CONNECTIONS = 48;
+const CONNECTIONS = 80;
 /** Size limit of a response in bytes, for the list of a large namespace. etcd limits one object to 1.5 MB. */
 const MAX_BODY = 512 << 20;
 /** Lifetime of cached credentials: service account tokens rotate hourly, and exec plugins have a cache of their own. */

@@ -3,8 +3,8 @@ import type { KubernetesApi, LiveObject, ObjectRef, TypeRef } from '../api/kuber
 import { groupOf, keyOf } from '../desired/object-key.ts';
 import { inParallel } from '../api/in-parallel.ts';
 
-/** Number of objects of a kind in a namespace from which the whole namespace is listed. */
-const LIST_FROM = 5;
+/** Number of objects of a kind in a namespace from which the whole namespace is listed: a list costs the server as much as two reads. */
+const LIST_FROM = 3;
 
 const UNREAD: ReadonlySet<string> = new Set(['WEBHOOK_UNREACHABLE', 'API_FAILED']);
 

@@ -20,6 +20,8 @@ export type FollowOptions = {
   readonly pollMs?: number;
   /** Longest pause between attempts to reach the server. */
   readonly retryMs?: number;
+  /** Pauses between lists before the first watch, whose end costs its connection. */
+  readonly early?: readonly number[];
 };
 
 const POLL_MS = 5000;
@@ -42,11 +44,12 @@ export const follow = async (
   listener: Listener,
   signal: AbortSignal,
   clock: Clock,
-  { watch = true, pollMs = POLL_MS, retryMs = MAX_RETRY_MS }: FollowOptions = {},
+  { watch = true, pollMs = POLL_MS, retryMs = MAX_RETRY_MS, early = [] }: FollowOptions = {},
 ): Promise<void> => {
   const policy = { firstMs: FIRST_RETRY_MS, longestMs: retryMs, jitter: 'none' } as const;
   let failures = 0;
   let mayWatch = watch;
+  let lists = 0;
   while (!signal.aborted) {
     try {
       // A kind whose CRD was just created is found only after another discovery.
@@ -56,6 +59,12 @@ export const follow = async (
       failures = 0;
       if (!mayWatch || list.resourceVersion === '0') {
         await clock.sleep(pollMs, signal);
+        continue;
+      }
+      const pause = early[lists];
+      lists += 1;
+      if (pause !== undefined) {
+        await clock.sleep(pause, signal);
         continue;
       }
       const from = { ...options, resourceVersion: list.resourceVersion };

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { compareBytes } from '#bundles/digest';
+import type { Event } from '#bundles/formats/events/event';
 import type { KubernetesApi } from '../../../../agent/apply/kubernetes/api/kubernetes-api.ts';
 import { lookAtDrift } from '../../../../agent/observe/observe.ts';
 import { readOwned } from '../../../../agent/store/applied/inventory.ts';
@@ -36,6 +38,17 @@ type Live = {
   readonly metadata: { readonly name: string; readonly annotations?: object };
   readonly data?: object;
 };
+
+/** An event without its place in the chain. */
+const withoutPlace = ({
+  prev: _,
+  monotonicMs: __,
+  seq: ___,
+  ...event
+}: Event): Omit<Event, 'prev' | 'monotonicMs' | 'seq'> => event;
+
+const byAssignment = (a: Pick<Event, 'assignment'>, b: Pick<Event, 'assignment'>): number =>
+  compareBytes(a.assignment ?? '', b.assignment ?? '');
 
 /**
  * Tests of an agent that ends while it works. In npm test it is killed once in each scenario, and stops in the test's own process at one
@@ -106,7 +119,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
       lookUntil(n, { folder: join(folder.path, ns), api, ns });
 
     /** All that shall be the same wherever it died: what is on the cluster, in the inventory, and told. */
-    const endState = async (ns: string): Promise<unknown> => {
+    const endState = async (ns: string, { isSideBySide }: Scenario): Promise<unknown> => {
       await using site = await open(ns);
       const { state } = site.agent;
       const packages = readPackages(state);
@@ -127,7 +140,9 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
           })),
         ),
         drift: await lookAtDrift(site.agent),
-        events: site.events().map(({ prev: _, monotonicMs: __, ...event }) => event),
+        events: isSideBySide
+          ? site.events().map(withoutPlace).toSorted(byAssignment)
+          : site.events().map(({ prev: _, monotonicMs: __, ...event }) => event),
       };
       // Names of the namespace are in every file, and so in every digest.
       const seen: string[] = [];
@@ -159,7 +174,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
         const points = await lookHere(calm, 0);
         const boundaries = points.map((point, at) => ({ point, n: at + 1 }));
         expect(points).toEqual(expect.arrayContaining([...scenario.passes]));
-        const undisturbed = await endState(calm);
+        const undisturbed = await endState(calm, scenario);
 
         const waiting = [...(LONG ? boundaries : notYetTried(boundaries)).entries()];
         const worker = async (): Promise<void> => {
@@ -167,7 +182,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
             const [at, { point, n }] = next;
             const ns = `crash-${index}-${n}-x`;
             await prepare(scenario, ns);
-            if (LONG || at === 0) await lookKilled(ns, n);
+            if (LONG || at === 0 || scenario.isSideBySide) await lookKilled(ns, n);
             else expect(await lookHere(ns, n)).toHaveLength(n);
             const lease = `/apis/coordination.k8s.io/v1/namespaces/${ns}-lease/leases/fleet-agent-${FLEET}`;
             await cluster().request('PATCH', lease, { spec: { leaseDurationSeconds: LEASE_S } });
@@ -177,7 +192,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
               await look(site);
             }
             expect(Date.now() - begin, `the lease, after ${point}`).toBeLessThan(LOOK_MS);
-            expect(await endState(ns), `after ${point}`).toEqual(undisturbed);
+            expect(await endState(ns, scenario), `after ${point}`).toEqual(undisturbed);
             // The agent lists all kinds before it deletes a namespace.
             if (at === 0) await expectNothingLeft(ns, point);
           }

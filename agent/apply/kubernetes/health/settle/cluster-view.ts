@@ -25,6 +25,8 @@ export type ClusterView = {
   readonly news: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
+/** Most objects are as they shall be within these: then no connection was lost to a watch. */
+const EARLY_MS = [30, 60, 120];
 const PODS_POLL_MS = 10_000;
 /** Upper bound on namespaces whose pods are watched for reasons of failures. */
 const MAX_POD_NAMESPACES = 2;
@@ -51,7 +53,11 @@ export const openClusterView = (
     const names = new Set(some.map(({ namespace, name }) => placeIn(namespace, name)));
     const keep = (live: LiveObject) =>
       names.has(placeIn(live.metadata.namespace, live.metadata.name)) ? live : undefined;
-    const set = keepLiveSet(api, type, options, keep, on, signal, clock, { watch, pollMs });
+    const set = keepLiveSet(api, type, options, keep, on, signal, clock, {
+      watch,
+      pollMs,
+      early: EARLY_MS,
+    });
     sets.push(set);
     for (const { key } of some) setOf.set(key, set);
   }

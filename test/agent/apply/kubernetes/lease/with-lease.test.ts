@@ -293,6 +293,31 @@ describe('kubernetesExclusive', () => {
     }
   });
 
+  it('is taken once by what is under way at the same time, and given back by the last', async () => {
+    const { api, clock } = world();
+    using _ = clock;
+    const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { clock });
+    const first = exclusive(NEVER, (signal) => clock.sleep(20_000, signal));
+    const second = exclusive(NEVER, (signal) => clock.sleep(40_000, signal));
+    await first;
+    expect(await specOf(api)).toMatchObject({ holderIdentity: 'a, p1', leaseTransitions: 0 });
+    await second;
+    expect(await specOf(api)).not.toHaveProperty('holderIdentity');
+    const third = await exclusive(NEVER, () => specOf(api));
+    expect(third).toMatchObject({ holderIdentity: 'a, p1', leaseTransitions: 1 });
+  });
+
+  it('ends all that is under way with its reason when it is lost', async () => {
+    const { api, clock } = world();
+    using _ = clock;
+    const exclusive = kubernetesExclusive(() => Promise.resolve(api), who, { clock });
+    const under = [exclusive(NEVER, until), exclusive(NEVER, until)].map(errorOf);
+    await clock.sleep(7000, NEVER);
+    api.put(leaseOf('other'));
+    for (const error of await Promise.all(under))
+      expect(error).toMatchObject({ code: 'BUSY', message: expect.stringContaining('other') });
+  });
+
   it('names each holder differently when the place is unknown', async () => {
     const { api, clock } = world();
     using _ = clock;

@@ -35,6 +35,13 @@ spec:
 ---
 `;
 
+const hook = (ns: string, name: string, when: string, text: string): string => `apiVersion: batch/v1
+kind: Job
+metadata: {name: ${name}, namespace: ${ns}, annotations: {fleet-ferry/hook: ${when}}}
+spec: {template: {spec: {restartPolicy: Never, containers: [{name: app, image: ${text}}]}}}
+---
+`;
+
 /** A Service that the server takes in a dry run and refuses in earnest (REFUSING). */
 const REFUSED = 'refused-in-earnest';
 
@@ -80,6 +87,8 @@ export type Scenario = {
   readonly after: (ns: string) => readonly KubernetesPackage[];
   /** Somebody deletes and changes objects of `before` by hand. */
   readonly spoils?: true;
+  /** Packages are under way at the same time: their events are in any order, and a killed process alone ends them together. */
+  readonly isSideBySide?: true;
   /** Boundaries it must pass for a test of it to be worth anything. */
   readonly passes: readonly string[];
 };
@@ -132,6 +141,35 @@ export const SCENARIOS: readonly Scenario[] = [
       ),
     ],
     passes: ['apply new: kept', 'remove old: kept', 'remove extra: kept'],
+  },
+  {
+    name: 'hooks before and after, and objects that are removed in waves',
+    before: (ns) => [
+      pack(
+        'a-base',
+        `${namespace(ns)}${hook(ns, 'migrate', 'before', 'one')}${configMap(ns, 'kept', 'one')}${configMap(ns, 'gone', 'x')}${inWave(1, configMap(ns, 'gone-1', 'x'))}${inWave(2, configMap(ns, 'gone-2', 'x'))}${hook(ns, 'report', 'after', 'one')}`,
+      ),
+    ],
+    after: (ns) => [
+      pack(
+        'a-base',
+        `${namespace(ns)}${hook(ns, 'migrate', 'before', 'two')}${configMap(ns, 'kept', 'two')}${hook(ns, 'report', 'after', 'two')}`,
+      ),
+    ],
+    passes: ['apply a-base: settled', 'apply a-base: pruned', 'apply a-base: kept'],
+  },
+  {
+    name: 'packages side by side, of which one fails and is rolled back',
+    before: base,
+    after: (ns) => [
+      pack('a-base', `${namespace(ns)}${configMap(ns, 'kept', 'two')}`),
+      pack('b-web', `${deployment(ns, 'web', 'one')}${configMap(ns, 'theirs', 'ours')}`),
+      pack('c-refused', `${configMap(ns, 'early', 'x')}${JSON.stringify(refusedIn(ns))}`),
+      pack('d-web', deployment(ns, 'other', 'one')),
+      steady(ns),
+    ],
+    isSideBySide: true,
+    passes: ['apply b-web: kept', 'apply c-refused (roll back): kept', 'apply d-web: kept'],
   },
   {
     name: 'drift that is corrected',
