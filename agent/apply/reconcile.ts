@@ -74,14 +74,14 @@ const applyWanted = async (
   aside: readonly string[],
   beforeLate: () => Promise<void>,
 ): Promise<readonly PackageResult[]> => {
-  const results: PackageResult[] = [];
+  const results = new Map<string, PackageResult>();
   const failed = new Set<string>();
   await using underWay = createUnderWay(WAITING);
   const { order, hasMoves } = await wantedInOrder(agent, aside);
   let stopped: string | undefined;
   let isLate = false;
   const end = (result: PackageResult, { assignment, critical }: PackageRef): void => {
-    results.push(result);
+    results.set(assignment, result);
     if (!isWrong(result)) return;
     failed.add(assignment);
     if (critical && result.outcome === 'failed') stopped ??= assignment;
@@ -109,7 +109,8 @@ const applyWanted = async (
     if (isAlone) await underWay.all();
   }
   await underWay.all();
-  return results;
+  // Those that wait end in any order.
+  return order.flatMap(({ assignment }) => results.get(assignment) ?? []);
 };
 
 /** A `critical` package that fails keeps all others back, and a target may let its packages go on one after the other alone. */
