@@ -160,11 +160,11 @@ export const SCENARIOS: readonly Scenario[] = [
   },
   {
     name: 'packages side by side, of which one fails and is rolled back',
-    before: base,
+    before: (ns) => [...base(ns), pack('c-refused', configMap(ns, 'early', 'one'))],
     after: (ns) => [
       pack('a-base', `${namespace(ns)}${configMap(ns, 'kept', 'two')}`),
       pack('b-web', `${deployment(ns, 'web', 'one')}${configMap(ns, 'theirs', 'ours')}`),
-      pack('c-refused', `${configMap(ns, 'early', 'x')}${JSON.stringify(refusedIn(ns))}`),
+      pack('c-refused', `${configMap(ns, 'early', 'two')}${JSON.stringify(refusedIn(ns))}`),
       pack('d-web', deployment(ns, 'other', 'one')),
       steady(ns),
     ],
