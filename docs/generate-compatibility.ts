@@ -20,12 +20,18 @@ const keyOf = ({ part, version, run }: Row): string => [part, version, run].join
 
 const testsOf = ({ passed, failed }: Row): number => passed + failed;
 
-/** With the rows of a run in place of older ones, and of those of the same day with fewer tests. */
-export const addRun = (rows: readonly Row[], { parts, ...run }: RunRecord): readonly Row[] => {
-  const all = [...rows, ...parts.map((part) => ({ ...run, ...part }))];
+const NOT_KNOWN = 'not known';
+
+/** With the rows of a run in place of older ones, of those of the same day with fewer tests, and of those whose version was not known then. */
+export const addRun = (before: readonly Row[], { parts, ...run }: RunRecord): readonly Row[] => {
+  const all = [...before, ...parts.map((part) => ({ ...run, ...part }))];
   const byDate = all.toSorted((a, b) => a.date.localeCompare(b.date) || testsOf(a) - testsOf(b));
+  const known = new Set(
+    byDate.filter(({ version }) => version !== NOT_KNOWN).map((row) => keyOf({ ...row, version: NOT_KNOWN })),
+  );
   const newest = new Map(byDate.map((row) => [keyOf(row), row]));
-  return [...newest.values()].toSorted(
+  const rows = [...newest.values()].filter((row) => row.version !== NOT_KNOWN || !known.has(keyOf(row)));
+  return rows.toSorted(
     (a, b) =>
       a.title.localeCompare(b.title, 'en') ||
       b.version.localeCompare(a.version, 'en', { numeric: true }) ||

@@ -55,6 +55,20 @@ test('a newer run replaces the row of its kind and version, and an older one doe
   ]);
 });
 
+test('a version replaces the row of its kind whose version was not known', () => {
+  const run = (part: string, version: string) => ({
+    date: '2026-11-02',
+    run: 'npm test' as const,
+    parts: [{ part, title: part, version, passed: 1, failed: 0, areas: [] }],
+  });
+  const runs = [run('host', 'not known'), run('host', 'Debian 13.8'), run('page', 'not known')];
+  const rows = runs.reduce(addRun, []);
+  expect(rows.map(({ part, version }) => [part, version])).toEqual([
+    ['host', 'Debian 13.8'],
+    ['page', 'not known'],
+  ]);
+});
+
 test('versions of programs that are built from a lock are those of their modules', () => {
   const lock =
     'require (\n\texample.com/a v1.2.3\n\texample.com/b/v2 v2.0.1 // indirect\n)\n\nrequire example.com v0.1.0\n';
