@@ -7,7 +7,7 @@ import { createProgress, SLACK_MS, LOOK_MS } from '../daemon/progress.ts';
 import { sleep } from '../daemon/wake-signal.ts';
 import { containerdProvider } from '../images/containerd/containerd-provider.ts';
 import { openCtr } from '../images/containerd/open-ctr.ts';
-import { openImageFolder } from '../images/folder/image-folder.ts';
+import { isProtected, openImageFolder } from '../images/folder/image-folder.ts';
 import { keepLoading, type Loader, loadRound } from '../images/folder/load-images.ts';
 
 export default class LoadImages extends FleetCommand {
@@ -59,6 +59,11 @@ export default class LoadImages extends FleetCommand {
       log,
       signal,
     };
+    if (!(await isProtected(loader.folder)))
+      log.warn(
+        { folder: flags.folder },
+        'another user may replace what this loader writes, so an agent that was taken over can make it forget newer roots: give the folder to root, and nodes in it to the user of the loader',
+      );
     if (flags.once) {
       const answer = await loadRound(loader, '');
       process.exitCode = answer.refused.length > 0 ? 7 : 0;

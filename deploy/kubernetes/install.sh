@@ -106,7 +106,10 @@ if [ -n "$offline" ] && [ -z "$print" ]; then
   elif [ -n "$node" ]; then
     fail "there is no $here/fleet-agent.tar: write it beside this script with podman save"
   fi
-  install -d -o 65532 -g 65532 -m 700 /var/lib/fleet-images
+  # The agent and the loader are two users, and neither may replace what the other writes.
+  install -d -g 65532 -m 750 /var/lib/fleet-images
+  install -d -o 65532 -g 65532 -m 750 /var/lib/fleet-images/in
+  install -d -o 65533 -g 65532 -m 750 /var/lib/fleet-images/nodes
   mkdir -p /media/fleet
   [ -z "$node" ] || install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}"
   [ -z "$node" ] || { echo "This node is ready for the images of the agent."; exit 0; }

@@ -373,6 +373,11 @@ describeWith(
       expect(await can('ls', '/run/containerd')).toBe(false);
       expect(await can('sh', '-c', '! id -u | grep -qx 0')).toBe(true);
       expect(await can('touch', '/opt/x')).toBe(false);
+      // What loaders remember belongs to another user, in a folder of root.
+      const images = '/var/lib/fleet-images';
+      expect(await can('ls', `${images}/nodes`)).toBe(true);
+      for (const script of ['echo > nodes/agent-in-cluster.json', 'rm nodes/*', 'mv nodes old', 'mkdir x'])
+        expect(await can('sh', '-c', `cd ${images} && ${script}`), script).toBe(false);
       const inLoader = (...argv: readonly string[]) =>
         node.kubectl(['exec', '--namespace=fleet-agent', 'daemonset/fleet-image-loader', '--', ...argv]);
       expect((await inLoader('ls', '/var/run/secrets/kubernetes.io')).code).not.toBe(0);

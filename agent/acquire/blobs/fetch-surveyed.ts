@@ -10,7 +10,7 @@ import { partialBytes } from '../../store/partial-blobs.ts';
 import { checkSignatures } from '../check-signatures.ts';
 import { fetchImage } from './fetch-image.ts';
 import { copyBlob } from './copy-blob.ts';
-import { countedBlobs } from './counted-blobs.ts';
+import { countedBlobs } from '../../images/counted-blobs.ts';
 import { checkSpace } from './free-space.ts';
 import type { Source } from './source.ts';
 import type { Survey } from './survey-blobs.ts';

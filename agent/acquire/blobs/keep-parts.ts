@@ -9,7 +9,7 @@ import type { Agent } from '../../store/agent.ts';
 import { checkAborted } from '../../store/journal/boundary.ts';
 import { readCondition, saveCondition } from '../../store/conditions.ts';
 import { copyBlob } from './copy-blob.ts';
-import { countedBlobs } from './counted-blobs.ts';
+import { countedBlobs } from '../../images/counted-blobs.ts';
 import { checkSpace } from './free-space.ts';
 import { partsMissing } from './parts-missing.ts';
 

@@ -106,7 +106,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         await blobs.write(digest, bytes.byteLength, bytes, signal);
         return digest;
       };
-      await writingTo(folder, async () => {
+      await writingTo(folder, 'in', async () => {
         const kept: Digest[] = [];
         for (const { digest: bundle, envelopes } of bundles) {
           const { kind, config, manifest, size } = await readBundle(source, bundle, signal);
@@ -129,7 +129,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
     bring: async (image, source, signal) => {
       const parts = await imageBlobs(firstOf(source, blobs), image, signal);
       const id = randomUUID();
-      await writingTo(folder, async () => {
+      await writingTo(folder, 'in', async () => {
         for (const { digest, size } of parts) {
           if ((await blobs.size(digest)) === size && (await isSound(digest, size, signal))) continue;
           if ((await source.size(digest)) === undefined) throw missingBlob(digest, source.name);
@@ -151,7 +151,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         const images = bundle ? imagesOf([bundle]) : [];
         const isNeeded = images.some(({ digest }) => !covered.has(digest)) || proven.includes(offer.bundle);
         if (!bundle || !isNeeded || images.some(({ digest }) => !keep.has(digest))) {
-          await writingTo(folder, () => rm(offerFile(folder, offer.bundle), { force: true }));
+          await writingTo(folder, 'in', () => rm(offerFile(folder, offer.bundle), { force: true }));
           gone.push(...images.flatMap(({ digest, names = [] }) => (keep.has(digest) ? [] : names)));
           continue;
         }
@@ -164,7 +164,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         }
       }
       for (const digest of await blobs.list())
-        if (!used.has(digest)) await writingTo(folder, () => blobs.remove(digest));
+        if (!used.has(digest)) await writingTo(folder, 'in', () => blobs.remove(digest));
       return [...new Set(gone)].toSorted(compareBytes);
     },
     directory: async () => path,
@@ -199,8 +199,9 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
         for (const { node } of others) silent.add(node);
         return;
       }
-      const quiet = Math.max(0, ...awake.map(({ node }) => now - (moved.get(node)?.at ?? now)));
-      if (awake.length === 0 ? now - begun >= waits.any : quiet >= waits.silence) throw unanswered(path);
+      const stuck = awake.find(({ node }) => now - (moved.get(node)?.at ?? now) >= waits.silence);
+      if (stuck) throw stopped(stuck.node, image, waits.silence);
+      if (awake.length === 0 && now - begun >= waits.any) throw unanswered(path);
       await sleep(waits.poll, undefined, { signal });
     }
   }
@@ -254,3 +255,12 @@ const unanswered = (path: string): FleetError =>
   new FleetError('CONTAINERD_UNREACHABLE', `no image loader takes the images in ${path}`, {
     hint: 'Does one run on each node, with this folder? kubectl get pods -l app.kubernetes.io/name=fleet-image-loader, in the namespace of the agent',
   });
+
+const stopped = (node: string, { names, digest }: ClosureEntry, silenceMs: number): FleetError =>
+  new FleetError(
+    'CONTAINERD_UNREACHABLE',
+    `the image loader of node ${node} has done nothing for ${Math.round(silenceMs / 60_000)} minutes while ${names?.[0] ?? digest} was to be loaded`,
+    {
+      hint: 'Its containerd may hang: kubectl logs -l app.kubernetes.io/name=fleet-image-loader, in the namespace of the agent. What is loaded stays; import again, and it continues',
+    },
+  );

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareBytes, type Digest, digestFromHex, hexOf, isDigest } from '#bundles/digest';
 import { FleetError, isFleetError, toFleetError } from '#bundles/errors';
@@ -10,7 +10,8 @@ import { parseStrictJson } from '#bundles/json/strict-json';
 
 /**
  * The folder between the agent, which may not reach the nodes, and the image loader of each node, which reaches nothing but its containerd. Every
- * path has one writer, so that a loader need not trust what the agent's side holds.
+ * path has one writer, so that a loader need not trust what the agent's side holds. In a pod the writers are two users, and neither owns the
+ * folder above, so that none can replace what the other has written.
  *
  *     in/blobs/sha256/<hex>    written by the agent: blobs of images, and signed documents
  *     in/offers/<hex>.json     written by the agent: the documents that prove one bundle (Offer)
@@ -67,6 +68,16 @@ export const askFile = ({ path }: ImageFolder): string => join(path, 'in', 'ask.
 const nodesIn = ({ path }: ImageFolder): string => join(path, 'nodes');
 export const answerFile = (folder: ImageFolder, node: string): string =>
   join(nodesIn(folder), `${node}.json`);
+
+/** False if a user other than this process's, or root, may replace what loaders write: then the agent can make them forget newer roots. */
+export const isProtected = async (folder: ImageFolder): Promise<boolean> => {
+  const trusted = new Set([0, process.getuid?.()]);
+  for (const path of [folder.path, nodesIn(folder)]) {
+    const found = await stat(path).catch(() => undefined);
+    if (found && (!trusted.has(found.uid) || (found.mode & 0o022) !== 0)) return false;
+  }
+  return true;
+};
 
 /** Offers by the bundle that their file is named after. Skips files that are not readable offers: the agent writes them again. */
 export const readOffers = async (folder: ImageFolder): Promise<readonly Offer[]> => {
@@ -159,19 +170,27 @@ const refusalOf = (value: unknown): readonly Refusal[] => {
 };
 
 /** Adds a hint to PERMISSION, whose usual cause is a folder that belongs to root. @throws the error of the work */
-export const writingTo = async <T>(folder: ImageFolder, work: () => Promise<T>): Promise<T> => {
+export const writingTo = async <T>(
+  folder: ImageFolder,
+  part: 'in' | 'nodes',
+  work: () => Promise<T>,
+): Promise<T> => {
   try {
     return await work();
   } catch (error) {
-    throw notWritable(folder, error);
+    throw notWritable(folder, part, error);
   }
 };
 
-const notWritable = (folder: ImageFolder, cause: unknown): FleetError => {
+/** Users of the pods that write the parts of the folder (deploy/kubernetes/offline). */
+const USERS = { in: ['the agent', 65_532], nodes: ['the image loader', 65_533] } as const;
+
+const notWritable = (folder: ImageFolder, part: 'in' | 'nodes', cause: unknown): FleetError => {
   const error = toFleetError(cause, `writing to the image folder ${folder.path}`);
   if (error.code !== 'PERMISSION') return error;
+  const [who, user] = USERS[part];
   return new FleetError('PERMISSION', error.message, {
     cause,
-    hint: `It has to belong to the user of the agent's pod; on the node: chown -R 65532:65532 ${folder.path}`,
+    hint: `${join(folder.path, part)} has to belong to the user of ${who}'s pod; on the node: install -d -o ${user} -g 65532 -m 750 ${join(folder.path, part)}`,
   });
 };

@@ -6,6 +6,7 @@ import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { ImageProvider } from '../../model/image-provider.ts';
 import type { Log } from '../../model/log.ts';
+import { countedBlobs } from '../counted-blobs.ts';
 import { imagesOf } from '../plan-images.ts';
 import {
   type Answer,
@@ -29,11 +30,15 @@ export type Loader = {
   readonly pinnedRoot: Digest;
   readonly log: Log;
   readonly signal: AbortSignal;
+  /** Between answers while an image is loaded; a minute by default. */
+  readonly beatMs?: number;
 };
 
 /** A kubelet may have collected images meanwhile. */
 const CHECK_MS = 600_000;
 const POLL_MS = 500;
+/** Between answers while an image is loaded. */
+const BEAT_MS = 60_000;
 
 /** Runs rounds until it is stopped: when the agent asks, and every ten minutes. @param isAlive called as long as it makes progress */
 export const keepLoading = async (loader: Loader, isAlive: () => void): Promise<void> => {
@@ -78,19 +83,23 @@ export const loadRound = async (
   const there = new Set(await provider.keeps(images, signal));
   const refused: Refusal[] = [...unproven];
   let written = before;
-  const answer = async (isBusy: boolean): Promise<Answer> => {
+  const answer = async (isBusy: boolean, isBeat = false): Promise<Answer> => {
     const list = [...there].toSorted(compareBytes);
     const next = { node, id, isBusy, count: (written?.count ?? 0) + 1, root, images: list, refused };
     // Every write wears a flash disk, and rounds without news are most of them.
-    if (written && sameButCount(written, next)) return written;
-    await writingTo(folder, () => writeFileAtomically(answerFile(folder, node), canonicalBytes(next)));
+    if (!isBeat && written && sameButCount(written, next)) return written;
+    await writingTo(folder, 'nodes', () =>
+      writeFileAtomically(answerFile(folder, node), canonicalBytes(next)),
+    );
     written = next;
     return next;
   };
   const missing = images.filter(({ digest }) => !there.has(digest));
   if (missing.length > 0) await answer(true);
   for (const image of missing) {
-    const error = await load(loader, image);
+    const beat = createBeat(loader.beatMs ?? BEAT_MS, () => answer(true, true), isAlive);
+    const error = await load(loader, image, beat.onChunk);
+    await beat.written();
     isAlive();
     if (error) refused.push(refusalOf(image.digest, error));
     else there.add(image.digest);
@@ -121,13 +130,32 @@ const verifyOffers = async (
   return { proven, refused };
 };
 
+/**
+ * Says for each chunk of an image that the loader lives, and now and then in its answer, for the agent that waits.
+ * @param write rejects where the folder cannot be written; the answer at the end of the image fails then, too
+ */
+const createBeat = (everyMs: number, write: () => Promise<unknown>, isAlive: () => void) => {
+  let next = performance.now() + everyMs;
+  let writing: Promise<unknown> = Promise.resolve();
+  return {
+    onChunk: (): void => {
+      isAlive();
+      if (performance.now() < next) return;
+      next = performance.now() + everyMs;
+      writing = writing.then(write).catch(() => {});
+    },
+    written: () => writing,
+  };
+};
+
 /** Loads one image, every blob verified on its way. Returns why it could not be. */
 const load = async (
   { folder, provider, log, signal }: Loader,
   image: ClosureEntry,
+  onChunk: () => void,
 ): Promise<FleetError | undefined> => {
   try {
-    const result = await provider.bring(image, folder.blobs, signal);
+    const result = await provider.bring(image, countedBlobs(folder.blobs, onChunk), signal);
     log.info({ digest: image.digest, names: image.names, result }, 'loaded');
     return undefined;
   } catch (error) {

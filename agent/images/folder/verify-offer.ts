@@ -14,6 +14,11 @@ import type { Offer } from './image-folder.ts';
 
 const MAX_ROOT_BYTES = 512 << 10;
 const MAX_DOCUMENTS = 64;
+/** One root a year, or one a month for twenty years; and the memory that they may take together. */
+const MAX_ROOTS = 256;
+const MAX_ROOTS_BYTES = 16 << 20;
+/** Steps along the chain of roots that are taken in one call. */
+const STEPS_AT_ONCE = 32;
 /** Of the statement of a bundle, and of a release. */
 const SUBJECTS: ReadonlySet<string> = new Set(['bundle', 'bundle/kubernetes']);
 
@@ -36,8 +41,16 @@ export const verifyOffer = async (
       throw new FleetError('TOO_MANY', `bundle ${shortDigest(offer.bundle)} has ${digests.length} documents`);
     return Promise.all(digests.map((digest) => readBlob(source, digest, maxBytes, signal)));
   };
-  const roots = await read(offer.roots, MAX_ROOT_BYTES);
-  const root = advanceRoot(pinnedRoot(trust, roots), roots.map(parseRoot));
+  if (offer.roots.length > MAX_ROOTS)
+    throw new FleetError('TOO_MANY', `bundle ${shortDigest(offer.bundle)} has ${offer.roots.length} roots`);
+  const roots: Buffer[] = [];
+  let left = MAX_ROOTS_BYTES;
+  for (const digest of offer.roots) {
+    const bytes = await readBlob(source, digest, Math.min(MAX_ROOT_BYTES, left), signal);
+    left -= bytes.byteLength;
+    roots.push(bytes);
+  }
+  const root = newestOf(pinnedRoot(trust, roots), roots.map(parseRoot));
   if (root.version < trust.oldest)
     throw new FleetError(
       'ROOT_VERSION',
@@ -66,4 +79,14 @@ export const verifyOffer = async (
     if (fleet !== root.fleet)
       throw new FleetError('WRONG_FLEET', `the release is of fleet ${fleet}, not ${root.fleet}`);
   return { bundle: await readBundle(source, offer.bundle, signal), root };
+};
+
+/** A loader begins at the root that an administrator gave it each time, so it may have more steps before it than an agent has at once. */
+const newestOf = (pinned: TrustRoot, roots: readonly TrustRoot[]): TrustRoot => {
+  const newer = roots.filter(({ version }) => version >= pinned.version);
+  const sorted = newer.toSorted((a, b) => a.version - b.version);
+  let root = pinned;
+  for (let at = 0; at < sorted.length; at += STEPS_AT_ONCE)
+    root = advanceRoot(root, sorted.slice(at, at + STEPS_AT_ONCE));
+  return root;
 };

@@ -9,5 +9,5 @@ export const WORKLOAD_READS = [
   { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
 ] as const;
 
-/** What the agent reads in the namespace of a Service behind a webhook of admission, to wait until the Service has a ready endpoint. */
+/** Resource that the agent reads in the namespace of a Service behind a webhook of admission, to wait until it has a ready endpoint. */
 export const WEBHOOK_READS = { group: 'discovery.k8s.io', resource: 'endpointslices' } as const;

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
@@ -9,6 +9,7 @@ import { folderProvider } from '../../../../agent/images/folder/folder-provider.
 import {
   answerFile,
   askFile,
+  isProtected,
   offerFile,
   openImageFolder,
   readAnswers,
@@ -149,6 +150,60 @@ describe('images that an agent hands to the loaders of its nodes', () => {
     expect(refused.map(({ code }) => code)).toEqual(['EXTRA_BUNDLE']);
     expect(containerd.asked).toEqual([]);
   });
+
+  it('of a loader that hangs are named with its node, and those of one that is slow are waited for', async () => {
+    const web = await imageOf('web');
+    const hanging = memoryProvider();
+    const hung = Promise.withResolvers<'brought'>();
+    const loader = { ...loaderOf('node-1', { ...hanging, bring: () => hung.promise }), beatMs: 20 };
+    running.push(keepLoading(loader, () => {}));
+    const agent = folderProvider(directory.path, { ...WAITS, silence: 400 });
+    await agent.prove?.(await evidenceOf([web]), never);
+    expect(await messageOf(agent.bring(web, sourceOf(blobs), never))).toMatch(
+      /^CONTAINERD_UNREACHABLE: the image loader of node node-1 has done nothing for \d+ minutes while edge\.example\/web.* was to be loaded/,
+    );
+    stop.abort();
+    hung.resolve('brought');
+    await Promise.all(running);
+    stop = new AbortController();
+    const slow: MemoryProvider = {
+      ...hanging,
+      bring: async (image, source, signal) => {
+        for (let parts = 0; parts < 12; parts += 1) {
+          for await (const _ of await source.open(image.digest, signal));
+          await new Promise((resolve) => setTimeout(resolve, 500));
+        }
+        return hanging.bring(image, source, signal);
+      },
+    };
+    running.push(keepLoading({ ...loaderOf('node-1', slow), beatMs: 20 }, () => {}));
+    const patient = folderProvider(directory.path, { ...WAITS, silence: 4000 });
+    expect(await messageOf(patient.bring(web, sourceOf(blobs), never))).toBe('done');
+  });
+
+  it('are loaded after many changes of the root', async () => {
+    for (let version = 1; version < 70; version += 1) fleet = await rotate(fleet, 'audit');
+    const web = await imageOf('web');
+    await provider().prove?.(await evidenceOf([web]), never);
+    await messageOf(folderProvider(directory.path, { ...WAITS, any: 50 }).bring(web, sourceOf(blobs), never));
+    expect(await loadRound(loaderOf('node-1', memoryProvider()), 'a')).toMatchObject({
+      root: 70,
+      refused: [],
+    });
+  });
+
+  it.skipIf(process.getuid?.() !== 0)(
+    'are asked for in a folder where another user than the loader must not write answers',
+    async () => {
+      await mkdir(join(directory.path, 'nodes'));
+      expect(await isProtected(folder())).toBe(true);
+      await chown(directory.path, 65_532, 65_532);
+      expect(await isProtected(folder())).toBe(false);
+      await chown(directory.path, 0, 65_532);
+      await chown(join(directory.path, 'nodes'), 65_532, 65_532);
+      expect(await isProtected(folder())).toBe(false);
+    },
+  );
 
   it('are refused when no signed bundle names them', async () => {
     const containerd = startLoader('node-1');

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { readBlob } from '#bundles/formats/layout/verified';
-import { countedBlobs } from '../../../../agent/acquire/blobs/counted-blobs.ts';
-import { blobsInMemory } from '../../../bundles/blobs-in-memory.ts';
-import { byOneQuestion } from '../../../bundles/formats/layout/one-question.ts';
+import { countedBlobs } from '../../../agent/images/counted-blobs.ts';
+import { blobsInMemory } from '../../bundles/blobs-in-memory.ts';
+import { byOneQuestion } from '../../bundles/formats/layout/one-question.ts';
 
 it('countedBlobs counts every byte that is read, for each method of the source', async () => {
   const memory = blobsInMemory();
