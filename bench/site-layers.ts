@@ -137,7 +137,8 @@ const views = [
   ),
   await view('form of a site, with its history', 40, async (round) => {
     const site = `plant-${(round * 49) % SITES}`;
-    await Promise.all([answerSiteValues(hub, site, allowances), listVersions(hub, site, 20)]);
+    const [found] = await Promise.all([answerSiteValues(hub, site, allowances), listVersions(hub, site, 20)]);
+    if (found?.places[0]?.values.length !== 2) throw new Error(`the form of ${site} lacks values`);
   }),
   await view(`preview of a value of ${SITES} sites`, 5, async (round) => {
     const changes = await resolveAsked(hub, { select: { kind: 'plant' }, set: { port: 9000 + round } });

@@ -45,9 +45,7 @@ const withEdits = async (hub: TestHub, edits: readonly Edit[]): Promise<void> =>
 };
 
 const keptEdits = async ({ store }: TestHub): Promise<readonly number[]> =>
-  (await store.db.selectFrom('local_edit').select('seq').orderBy('seq').execute()).map(({ seq }) =>
-    Number(seq),
-  );
+  (await store.db.selectFrom('local_edit').select('seq').orderBy('seq').execute()).map(({ seq }) => seq);
 
 test('old local values that are over are removed, but for those that wait, and the newest answered one of each value', async () => {
   await using hub = await enrolledHub();
