@@ -63,23 +63,44 @@ export const decidedValues = (
   return [...given, ...composedChanges(before, after, { shownOld, shown }), ...answerChanges(before, after)];
 };
 
-/** Values composed from layers that differ: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
+/** A value that layers give an agent, or one of its assignments, and that differs; an absent side has none. */
+export type ComposedDifference = {
+  readonly agent: string;
+  /** As a change names it: 'port', 'hmi-line: port' of one assignment, and 'fixed port'. */
+  readonly label: string;
+  readonly name: string;
+  readonly old: Json | undefined;
+  readonly new: Json | undefined;
+};
+
+/** Values composed from layers that differ, by agent and label. */
+export const composedDifferences = (before: SiteValues, after: SiteValues): readonly ComposedDifference[] => {
+  const agents = new Set([...Object.keys(before.composed ?? {}), ...Object.keys(after.composed ?? {})]);
+  return [...agents].toSorted(compareBytes).flatMap((agent) => {
+    const [old, now] = [composedAt(before, agent), composedAt(after, agent)];
+    return [...new Map([...old, ...now])]
+      .map(([label, { name }]) => ({
+        agent,
+        label,
+        name,
+        old: old.get(label)?.value,
+        new: now.get(label)?.value,
+      }))
+      .filter((one) => !isSameJson(one.old, one.new))
+      .toSorted((a, b) => compareBytes(a.label, b.label));
+  });
+};
+
 const composedChanges = (
   before: SiteValues,
   after: SiteValues,
   { shownOld, shown }: { readonly shownOld: Shown; readonly shown: Shown },
-): readonly DecidedValues[] => {
-  const agents = new Set([...Object.keys(before.composed ?? {}), ...Object.keys(after.composed ?? {})]);
-  return [...agents].toSorted(compareBytes).flatMap((agent) => {
-    const [old, now] = [composedAt(before, agent), composedAt(after, agent)];
-    const labels = [...new Set([...old.keys(), ...now.keys()])]
-      .filter((label) => !isSameJson(old.get(label)?.value, now.get(label)?.value))
-      .toSorted(compareBytes);
-    if (labels.length === 0) return [];
-    const sideOf = (values: ReadonlyMap<string, Named>) => labels.flatMap((label) => values.get(label) ?? []);
-    return [{ about: `${after.site}/${agent}`, old: shownOld(sideOf(old)), new: shown(sideOf(now)) }];
-  });
-};
+): readonly DecidedValues[] =>
+  [...Map.groupBy(composedDifferences(before, after), ({ agent }) => agent)].map(([agent, differing]) => ({
+    about: `${after.site}/${agent}`,
+    old: shownOld(differing.map(({ label, name, old }) => ({ label, name, value: old }))),
+    new: shown(differing.map(({ label, name, new: now }) => ({ label, name, value: now }))),
+  }));
 
 /** Answers to local edits that differ: 'local port', with the outcome and the edit. */
 const answerChanges = (before: SiteValues, after: SiteValues): readonly DecidedValues[] => {

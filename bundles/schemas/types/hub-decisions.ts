@@ -440,6 +440,10 @@ export type ValuesVersions = {
     readonly person: string | null;
     readonly reason: string | null;
     readonly changes: readonly ShownChange[];
+    /**
+     * Values that layers of the repository gave or took: going back to a version does not change them. A name with an assignment before it is of that alone. Absent: the hub is older.
+     */
+    readonly layers?: readonly ShownChange[];
   }[];
 };
 export type ValuesPreview = {

@@ -1644,6 +1644,8 @@ export type ValuesVersions = {
         person: string | null;
         reason: string | null;
         changes: ShownChange[];
+        /** Values that layers of the repository gave or took: going back to a version does not change them. A name with an assignment before it is of that alone. Absent: the hub is older. */
+        layers?: ShownChange[];
     }[];
 };
 export type ValuesChange = {

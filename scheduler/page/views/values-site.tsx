@@ -2,6 +2,7 @@ import { Alert, Anchor, Group, Table, Text, Title } from '@mantine/core';
 import { lazy, Suspense } from 'react';
 import { Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import {
+  type ShownChange,
   valuesChange,
   type ValuesOfSite,
   valuesOfSite,
@@ -110,7 +111,7 @@ const History = ({ found, versions }: Answer) => {
         History
       </Title>
       <Wide label="Versions" headings={['Version', 'When', 'Who', 'What', 'Undo']}>
-        {versions.map(({ version, at, person, reason, changes }, index) => (
+        {versions.map(({ version, at, person, reason, changes, layers = [] }, index) => (
           <Table.Tr key={version}>
             <Table.Th scope="row">{version}</Table.Th>
             <Table.Td>
@@ -121,15 +122,15 @@ const History = ({ found, versions }: Answer) => {
               {reason === null ? '' : `: ${reason}`}
             </Table.Td>
             <Table.Td>
-              {changes.map(({ agent, name, old, new: next }) => (
-                <div key={`${agent} ${name}`}>
-                  {agent === null ? '' : `${agent}: `}
-                  {name}: {shown(old)} → {shown(next)}
-                </div>
+              {changes.map((one) => (
+                <div key={`${one.agent} ${one.name}`}>{changeText(one)}</div>
+              ))}
+              {layers.map((one) => (
+                <div key={`layers ${one.agent} ${one.name}`}>{changeText(one)} (layers)</div>
               ))}
             </Table.Td>
             <Table.Td>
-              {index > 0 && mayDecide && (
+              {mayDecide && versions.slice(0, index).some((one) => one.changes.length > 0) && (
                 <WithReason
                   title="Go back"
                   what={`Go back to version ${version} of ${site}`}
@@ -154,5 +155,8 @@ const History = ({ found, versions }: Answer) => {
     </section>
   );
 };
+
+const changeText = ({ agent, name, old, new: next }: ShownChange): string =>
+  `${agent === null ? '' : `${agent}: `}${name}: ${shown(old)} → ${shown(next)}`;
 
 const shown = (value: unknown): string => (value === undefined ? 'nothing' : JSON.stringify(value));

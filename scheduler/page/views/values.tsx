@@ -115,14 +115,16 @@ const Advice = ({ of: { advice = [], advised = 0 } }: { readonly of: ValuesTree 
   advice.length === 0 ? null : (
     <section aria-labelledby="advice">
       <Title order={2} id="advice">
-        Without effect, or not as declared
+        Advice
       </Title>
-      <List>
+      <Text>It holds no release and no value back.</Text>
+      <List mt="xs">
         {advice.map(({ message, hint, file, line }) => (
           <List.Item key={message}>
-            {file === undefined ? '' : `${file}${line === undefined ? '' : `:${line}`}: `}
-            {message}
-            {hint === undefined ? '' : `. ${hint}`}
+            {message}.
+            <Text size="sm" className="source">
+              {file !== undefined && <Code>{`${file}${line === undefined ? '' : `:${line}`}`}</Code>} {hint}
+            </Text>
           </List.Item>
         ))}
       </List>

@@ -1,4 +1,4 @@
-import { valueDifferences } from '#bundles/formats/author-schema/decided-values';
+import { composedDifferences, valueDifferences } from '#bundles/formats/author-schema/decided-values';
 import type { SiteValues } from '#bundles/formats/statements/predicates';
 import { parseJson } from '#bundles/json/parse-json';
 import type { ValuesVersions } from '#bundles/schemas/types/hub-decisions';
@@ -30,6 +30,16 @@ export const listVersions = async (
   return rows.slice(0, limit).flatMap(({ version, at, person, reason }, index) => {
     const [now, before] = [documents[index], documents[index + 1]];
     const changes = now && before ? valueDifferences(before, now) : [];
-    return [{ version, at, person, reason, changes: changes.map((one) => showChange(one, isHidden)) }];
+    const composed = now && before ? composedDifferences(before, now) : [];
+    return [
+      {
+        version,
+        at,
+        person,
+        reason,
+        changes: changes.map((one) => showChange(one, isHidden)),
+        layers: composed.map(({ label, ...one }) => ({ ...showChange(one, isHidden), name: label })),
+      },
+    ];
   });
 };

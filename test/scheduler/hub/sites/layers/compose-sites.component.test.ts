@@ -15,6 +15,7 @@ import { readBlob } from '#bundles/formats/layout/verified';
 import { RELEASE_ARTIFACT } from '#bundles/media-types';
 import { readDocuments, writeArtifact } from '../../../../../scheduler/load/releases/artifact.ts';
 import { releaseReference, siteReference } from '../../../../../scheduler/load/releases/references.ts';
+import { listVersions } from '../../../../../scheduler/hub/promote/values/list-versions.ts';
 import { setValues } from '../../../../../scheduler/hub/sites/set-values.ts';
 import { siteSigner } from '../../../../../scheduler/hub/sites/site-signer.ts';
 import { writeFiles } from '../../../file-tree.ts';
@@ -116,6 +117,11 @@ describe('values that sites get from layers in the repository', () => {
       { about: 'plant-1/edge', old: { gatewayHost: 'n1' }, new: { gatewayHost: 'n2' }, person: null },
       { about: 'plant-2/edge', reason: expect.stringMatching(/^layers of prod sha256:[0-9a-f]{12}/) },
     ]);
+    // The versions of the site name them, apart from what people changed.
+    expect((await listVersions(hub, 'plant-1', 1))[0]).toMatchObject({
+      changes: [],
+      layers: [{ agent: 'edge', name: 'gatewayHost', old: 'n1', new: 'n2' }],
+    });
   });
 
   test('are shown and not changed by a dry run', async () => {
