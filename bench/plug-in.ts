@@ -1,12 +1,14 @@
 /**
  * `npm run bench plug-in`: a stick of one large release on a booted Debian, from the start of the unit that udev starts to its end:
  * mounted, verified, applied, reports written, unmounted. Beside it, in turn, `cp -r` and `sync` of the same stick. FLEET_BENCH_MB
- * (1024), FLEET_BENCH_ROUNDS (3).
+ * (1024), FLEET_BENCH_ROUNDS (3), FLEET_BENCH_DISK (ext4, btrfs, xfs): the file system of the agent's store and of the files, on a
+ * loop device that the agent and `cp` share.
  */
 import { randomFillSync } from 'node:crypto';
 import { rm } from 'node:fs/promises';
-import { loadavg } from 'node:os';
+import { getPriority, loadavg } from 'node:os';
 import { basename, join } from 'node:path';
+import { sum } from '../bundles/sum.ts';
 import { asRoot } from '../test/harness/hosts/as-root.ts';
 import { bundleAgent } from '../test/harness/run/bundle-agent.ts';
 import { loopDevices } from '../test/harness/hosts/loop-devices.ts';
@@ -19,28 +21,53 @@ import { figure, formatTable } from './table.ts';
 
 const ROUNDS = Number(process.env['FLEET_BENCH_ROUNDS'] ?? 3);
 const MEGABYTES = Number(process.env['FLEET_BENCH_MB'] ?? 1024);
+const DISK = process.env['FLEET_BENCH_DISK'] ?? 'ext4';
 const FILES = 16;
 
 await using folder = await temporaryDirectory('bench-plug-in');
 await bundleAgent(join(folder.path, 'agent'));
-const [device] = await loopDevices(1);
-if (!device) throw new Error('no loop device');
+const [device, disk] = await loopDevices(2);
+if (!device || !disk) throw new Error('no loop device');
 const unit = `fleet-agent-medium@${basename(device.path)}.service`;
 await using site = await startSiteHost(
   'bench-plug-in',
   await gatherPart('factoryBase'),
   [{ from: folder.path, to: '/opt/programs', readOnly: true }],
-  [device.number],
+  [device.number, disk.number],
 );
 await site.sh(
-  `printf '#!/bin/sh\\nexec /usr/local/bin/node /opt/programs/agent/fleet-agent.mjs "$@"\\n' > /usr/bin/fleet-agent
+  `printf '#!/bin/bash\\n/usr/local/bin/node /opt/programs/agent/fleet-agent.mjs "$@"; code=$?; times >> /run/times; exit $code\\n' > /usr/bin/fleet-agent
    mkdir -p /etc/fleet-agent /run/udev/data /mnt
    printf 'plugIn: true\\nplugInFileSystems: [ext4]\\n' > /etc/fleet-agent/agent.yaml
    echo FLEET_NOW=2026-11-21T08:00:00Z > /etc/default/fleet-agent
+   mkdir -p /etc/systemd/system/fleet-agent-medium@.service.d
+   printf '[Service]\\nNice=${getPriority()}\\n' > /etc/systemd/system/fleet-agent-medium@.service.d/nice.conf
+   systemctl daemon-reload
    mount --make-rshared /
    mknod ${device.path} b ${device.number.replace(':', ' ')}
    printf 'E:ID_FS_TYPE=ext4\\n' > /run/udev/data/b${device.number}`,
 );
+
+const diskImage = join(folder.path, 'disk.img');
+await runOrFail(['truncate', '-s', `${4 * MEGABYTES + 2048}M`, diskImage]);
+await runOrFail([`mkfs.${DISK}`, '-q', diskImage]);
+await runOrFail(asRoot(['losetup', disk.path, diskImage]));
+await using _disk = {
+  [Symbol.asyncDispose]: async () => void (await runCommand(asRoot(['losetup', '-d', disk.path]))),
+};
+await site.sh(
+  `mknod ${disk.path} b ${disk.number.replace(':', ' ')} && mkdir -p /disk && mount ${disk.path} /disk
+   mkdir -m 700 /disk/agent && mkdir /disk/srv && cp -a /var/lib/fleet-agent/. /disk/agent
+   mount --bind /disk/agent /var/lib/fleet-agent && mount --bind /disk/srv /srv`,
+);
+
+/** CPU seconds that `times` of Bash said in these lines. */
+const cpuOf = (said: string): number =>
+  sum(
+    [...said.matchAll(/(\d+)m([\d.]+)s/g)].map(
+      ([, minutes, seconds]) => Number(minutes) * 60 + Number(seconds),
+    ),
+  );
 
 /** Wall seconds. */
 const timed = async (script: string): Promise<number> => {
@@ -52,11 +79,13 @@ const timed = async (script: string): Promise<number> => {
 
 const copies: number[] = [];
 const plugged: number[] = [];
+const copyCpu: number[] = [];
+const pluggedCpu: number[] = [];
 for (let round = 0; round < ROUNDS; round++) {
   const size = Math.floor((MEGABYTES * 1_000_000) / FILES);
   const blobs = Object.fromEntries(
     Array.from({ length: FILES }, (_, index) => [
-      `/opt/model/${index}.bin`,
+      `/srv/model/${index}.bin`,
       randomFillSync(Buffer.alloc(size)),
     ]),
   );
@@ -69,27 +98,32 @@ for (let round = 0; round < ROUNDS; round++) {
   await runOrFail(asRoot(['losetup', device.path, image]));
   try {
     const mount = `mount -o ro ${device.path} /mnt`;
-    copies.push(await timed(`${mount} && cp -r /mnt /var/copy && sync -f /var/copy && umount /mnt`));
-    await site.sh('rm -r /var/copy; sync');
+    const copy = "bash -c 'cp -r /mnt /srv/copy && sync -f /srv/copy && times > /run/times'";
+    copies.push(await timed(`${mount} && ${copy} && umount /mnt`));
+    copyCpu.push(cpuOf(await site.sh('cat /run/times; rm -r /run/times /srv/copy; sync')));
     plugged.push(await timed(`systemctl start ${unit}`));
-    await site.sh(`grep -qx ${round} /etc/model.conf && test -s /opt/model/${FILES - 1}.bin`);
+    pluggedCpu.push(cpuOf(await site.sh('cat /run/times; rm /run/times')));
+    await site.sh(`grep -qx ${round} /etc/model.conf && test -s /srv/model/${FILES - 1}.bin`);
   } finally {
     await runCommand(asRoot(['losetup', '-d', device.path]));
   }
 }
+const row = (what: string, wall: readonly number[], cpu: readonly number[]): string[] => [
+  what,
+  figure(median(wall)),
+  figure(median(wall) / median(copies)),
+  figure(median(cpu)),
+  figure(median(cpu) / median(copyCpu)),
+];
 process.stdout.write(
-  `\nA stick of ${MEGABYTES} MB, median of ${ROUNDS}; load ${loadavg()[0]?.toFixed(1)}.\n\n`,
+  `\nA stick of ${MEGABYTES} MB onto ${DISK}, median of ${ROUNDS}; load ${loadavg()[0]?.toFixed(1)}.\n\n`,
 );
 process.stdout.write(
   `${formatTable(
-    ['what', 'wall s', 'x'],
+    ['what', 'wall s', 'x', 'cpu s', 'x'],
     [
-      ['cp -r, sync', figure(median(copies)), '1'],
-      [
-        'plugged in to applied, reported and unmounted',
-        figure(median(plugged)),
-        figure(median(plugged) / median(copies)),
-      ],
+      row('cp -r, sync', copies, copyCpu),
+      row('plugged in to applied, reported and unmounted', plugged, pluggedCpu),
     ],
   )}\n`,
 );
