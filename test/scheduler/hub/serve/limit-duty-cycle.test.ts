@@ -19,7 +19,7 @@ test('a round is followed by a pause in proportion to it, which a stop ends', as
   await over;
 });
 
-test('however long a round takes on a busy machine, the pause has an end', async () => {
+test('a round that takes long on a busy machine is followed by a pause of limited length', async () => {
   const round = () => setTimeout(5);
   // By its share alone it would be an hour.
   await limitDutyCycle(round, { share: 1e-6, maxPauseMs: 1 })(new AbortController().signal);

@@ -92,7 +92,7 @@ test('a site of which the layout has a newer statement is refused, and the other
   expect(await isLaidOut(hub, 'plant-8')).toBe(true);
 });
 
-test('while a build holds the layout, one warning says how many sites wait, and a site with an error of its own is named', async () => {
+test('while a build holds the layout, one warning has the number of waiting sites, and a site with an error of its own is named', async () => {
   await using hub = await testHub();
   for (const site of ['plant-7', 'plant-8', 'plant-9']) await issue(hub, site);
   const lines: { readonly level: number; readonly code?: string; readonly site?: string; sites?: number }[] =
