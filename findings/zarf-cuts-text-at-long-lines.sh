@@ -4,7 +4,7 @@
 # Guess before it was run: the text is refused with the length of its line ("token too long" is what Go's scanner has for that), or the line is kept.
 # Seen: ReplaceTextTemplate returns no error and writes only the lines before the long one. A rendered chart is such a text, and 800 KiB in
 # `binaryData` of a ConfigMap is such a line, in base64: `zarf package deploy` applied that ConfigMap without its data, none of the objects after
-it, and ended with 0.
+# it, and ended with 0.
 # Needs Go and the Go module proxy. Exit 0 while the behaviour is as described, 1 otherwise.
 set -eu
 VERSION=v0.65.0
