@@ -84,4 +84,5 @@ export const sourcesOf = (options: PlatformOptions): Sources =>
     signal: options.signal,
     staleOk: options.staleOk,
     files: options.files,
+    parsed: options.parsed,
   });

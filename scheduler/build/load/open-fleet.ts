@@ -4,6 +4,8 @@ import { checkRootExpiry } from '#bundles/trust/root/root';
 import { checkFleet } from '../../assemble/candidate/check-candidate.ts';
 import type { GivenCandidate } from '../../assemble/candidate/given-candidate.ts';
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
+import { openKeptFiles, type KeptFiles } from '../../assemble/kept/kept-files.ts';
+import { openKeptObjects } from '../../assemble/kept/kept-objects.ts';
 import { type KeptBundles, openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
 import { programDigest } from '../../assemble/kept/program-digest.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
@@ -36,6 +38,8 @@ export type OpenFleet = {
   readonly signatures: readonly EvidencePlace[];
   /** Bundles of earlier runs; undefined: the bundle key is in hardware or another process, or the program's files are being replaced. */
   readonly kept: KeptBundles | undefined;
+  /** Keeps the objects of the platform for the next run. */
+  readonly keepObjects: () => Promise<void>;
   /** Advice about a chain that could only be read in its last known state. */
   readonly remarks: readonly FleetError[];
 };
@@ -50,7 +54,9 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
   checkRootExpiry(keys.root, now);
   await checkSigners(keys, ['bundle', 'release']);
   if (candidate) checkFleet(candidate, keys.root.fleet);
-  const unlocked = options.sources ?? sourcesOf(options);
+  const kept = await openKept(options);
+  const objects = kept && (await openKeptObjects(kept, [options.platform, options.environments ?? []]));
+  const unlocked = options.sources ?? sourcesOf({ ...options, parsed: objects?.parsed });
   const asked = options.environments ?? environmentOf(candidate);
   const viewOf = (environment: string): Sources =>
     candidate ? lockedSources(unlocked, candidate, environment) : unlocked;
@@ -80,7 +86,8 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
     images,
     previous,
     signatures: signaturePlaces(options, [images, previous]),
-    kept: await openKept(options),
+    kept: kept && openKeptBundles(kept),
+    keepObjects: async () => objects?.save(),
     remarks: newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []),
   };
 };
@@ -88,10 +95,10 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
 const environmentOf = (candidate: GivenCandidate | undefined): readonly string[] | undefined =>
   candidate?.document.environment === undefined ? undefined : [candidate.document.environment];
 
-const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptBundles | undefined> => {
+const openKept = async ({ keys, cacheDirectory }: BuildOptions): Promise<KeptFiles | undefined> => {
   const secret = (await keys.key('bundle')).secretFor?.('kept results');
   const program = secret && programDigest();
-  return secret && program && openKeptBundles(cacheDirectory, secret, program);
+  return secret && program && openKeptFiles(cacheDirectory, secret, program);
 };
 
 const openGiven = async (directory: string | undefined): Promise<Layout | undefined> =>

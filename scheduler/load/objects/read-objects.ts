@@ -49,7 +49,7 @@ export const readObjects = (
       );
       continue;
     }
-    const known = knownObjects(file, name, others);
+    const known = knownObjects(file, name, others, source.parsed);
     if (known.objects) {
       objects.push(...known.objects);
       continue;
@@ -81,12 +81,26 @@ type KnownObjects = {
  * cached.
  */
 const byBytes = new WeakMap<Buffer, Map<string, readonly PlatformObject[]>>();
-const knownObjects = ({ bytes, changes }: SourceFile, name: string, others: string): KnownObjects => {
+const knownObjects = (
+  { bytes, changes }: SourceFile,
+  name: string,
+  others: string,
+  parsed: Source['parsed'],
+): KnownObjects => {
   if (changes) return { objects: undefined, keep: () => {} };
   const read = byBytes.get(bytes) ?? new Map<string, readonly PlatformObject[]>();
   byBytes.set(bytes, read);
   const key = `${others} ${name}`;
-  return { objects: read.get(key), keep: (objects) => read.set(key, objects) };
+  const inMemory = read.get(key);
+  const objects = inMemory ?? (parsed?.find(key, bytes) as readonly PlatformObject[] | undefined);
+  if (objects && !inMemory) read.set(key, objects);
+  return {
+    objects,
+    keep: (found) => {
+      read.set(key, found);
+      parsed?.keep(key, bytes, found);
+    },
+  };
 };
 
 /** 'fleet-ferry/v1alpha1 has Fleet, ...; scheduler.kalypso.io/v1alpha1 has Environment, ...' */

@@ -1,5 +1,6 @@
 import type { PlatformRoot } from './find-fleet.ts';
 import type { FileMemory } from '../sources/file-memory.ts';
+import type { ParsedFiles } from '../sources/parsed-files.ts';
 import type { SourceMap } from '../../model/location.ts';
 import type { Sources } from '../sources/open-sources.ts';
 
@@ -19,6 +20,8 @@ export type PlatformOptions = {
   readonly staleOk?: boolean | 'gone';
   /** A server's cache of files between runs. */
   readonly files?: FileMemory;
+  /** Objects of files that were parsed before. */
+  readonly parsed?: ParsedFiles | undefined;
 };
 
 export type LoadPlatformOptions = PlatformOptions & {

@@ -14,6 +14,7 @@ import { cachedRepository, openRepository, resolveRevision } from './git-reposit
 import { type KnownCommit, recallCommit, rememberCommit } from './known-commits.ts';
 import { type Location, locate, type Revision, refName, type SourceMap } from '../../model/location.ts';
 import { type CacheEntries, openEntries } from './prune-cache.ts';
+import type { ParsedFiles } from './parsed-files.ts';
 import { readFiles, type SourceFile } from './read-files.ts';
 import { redactUrl, repositoryKey } from '../../model/repository-url.ts';
 import { type Git, withoutRedirects, withoutRepository } from './run-git.ts';
@@ -26,6 +27,8 @@ export type Source = {
   readonly location: Location;
   /** Prefix of file paths in messages: a folder, or `<repository>#<ref>:`. */
   readonly prefix: string;
+  /** Objects of files that were parsed before. */
+  readonly parsed?: ParsedFiles;
 };
 
 export type SourceRequest = {
@@ -72,6 +75,8 @@ export type SourceOptions = {
   readonly staleOk?: boolean | 'gone' | undefined;
   /** The files of the previous run. */
   readonly files?: FileMemory | undefined;
+  /** Objects of files that were parsed before. */
+  readonly parsed?: ParsedFiles | undefined;
 };
 
 /** Number of repositories that Git works in at the same time. */
@@ -166,13 +171,14 @@ export const openSources = (options: SourceOptions): Sources => {
         const key = [request.role, shown, path, which, ignore].join('\0');
         const files = options.files ? internFiles(options.files, key, read) : read;
         const { wanted } = request;
-        return toSource(
+        const source = toSource(
           request,
           path,
           root,
           commit,
           wanted ? files.filter((file) => wanted(file.path)) : files,
         );
+        return defined({ ...source, parsed: options.parsed });
       } catch (error) {
         throw toFleetError(error, `reading ${shown}`);
       }

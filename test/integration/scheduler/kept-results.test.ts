@@ -11,9 +11,12 @@ import { openBlobDirectory } from '../../../bundles/formats/layout/blob-director
 import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import type { EnvironmentBuild } from '../../../scheduler/assemble/environment-build.ts';
 import { openKeptBundles } from '../../../scheduler/assemble/kept/kept-bundles.ts';
+import { openKeptFiles } from '../../../scheduler/assemble/kept/kept-files.ts';
+import { openKeptObjects } from '../../../scheduler/assemble/kept/kept-objects.ts';
 import type { KeptPlaces } from '../../../scheduler/assemble/kept/recall-bundle.ts';
 import { buildLoaded } from '../../../scheduler/build/pipeline.ts';
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
+import type { ParsedFiles } from '../../../scheduler/load/sources/parsed-files.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { verdict } from '../../bundles/verdict.ts';
 import { temporaryDirectory } from '../../scheduler/file-tree.ts';
@@ -34,9 +37,9 @@ const EDITS: readonly Edit[] = [
   ['apps/app-0002/workload/workload.yaml', 'kind: Workload', 'kind: Workloads'],
 ];
 
-const loadFleet = async (fleet: GeneratedFleet) => {
+const loadFleet = async (fleet: GeneratedFleet, parsed?: ParsedFiles) => {
   const options = { ...fleet, fleet: 'bench', cacheDirectory: join(fleet.platform, 'none'), env: {} };
-  const sources = sourcesOf(options);
+  const sources = sourcesOf({ ...options, parsed });
   return { sources, platform: await loadPlatform({ ...options, sources, holdWorkloads: true }) };
 };
 
@@ -76,9 +79,24 @@ type Places = {
 };
 
 const openPlaces = (root: string, secret = SECRET): Places => ({
-  bundles: openKeptBundles(join(root, 'cache'), secret, PROGRAM),
+  bundles: openKeptBundles(openKeptFiles(join(root, 'cache'), secret, PROGRAM)),
   blobs: openBlobDirectory(join(root, 'layout')),
 });
+
+/** The objects of files of earlier runs, and how many files had some. */
+const openObjects = async (root: string, secret = SECRET) => {
+  const { parsed, save } = await openKeptObjects(
+    openKeptFiles(join(root, 'cache'), secret, PROGRAM),
+    'fleet',
+  );
+  let found = 0;
+  const find: ParsedFiles['find'] = (name, bytes) => {
+    const objects = parsed.find(name, bytes);
+    if (objects !== undefined) found += 1;
+    return objects;
+  };
+  return { parsed: { ...parsed, find }, save, found: () => found };
+};
 
 /** Counts the results that were found. */
 const counting = (places: Places): { readonly places: Places; readonly found: () => number } => {
@@ -110,24 +128,31 @@ const RUNS = LONG ? 20 : 2;
 
 test(`a build with kept results gives the same bytes as one without, after each of ${RUNS * 50} random edits`, async () => {
   const root = await temporaryDirectory();
-  let found = 0;
+  let [found, parsed] = [0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...EDITS), { minLength: 50, maxLength: 50 }), async (edits) => {
       await rm(root, { recursive: true, force: true });
       const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
       for (const edit of edits) {
         await toggle(join(root, 'fleet'), edit);
-        const loaded = await loadFleet(fleet);
+        const objects = await openObjects(root);
         const counted = counting(openPlaces(root));
+        const loaded = await loadFleet(fleet, objects.parsed);
         const warm = await buildIt(loaded, counted.places);
-        expect(saidBy(warm)).toEqual(saidBy(await buildIt(loaded)));
+        const cold = await loadFleet(fleet);
+        expect(loaded.platform).toEqual(cold.platform);
+        expect(saidBy(warm)).toEqual(saidBy(await buildIt(cold)));
         await release(warm, counted.places);
+        await objects.save();
         found += counted.found();
+        parsed += objects.found();
       }
     }),
     { numRuns: RUNS, endOnFailure: true },
   );
   expect(found).toBeGreaterThan(0);
+  // All files but those of an edit.
+  expect(parsed).toBeGreaterThan(RUNS * 49 * 20);
 }, 600_000);
 
 test('a second build takes every bundle from the results of the first', async () => {
@@ -216,6 +241,45 @@ test('a cache in which nothing can be written, or that was deleted, changes noth
   expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
   await rm(join(root, 'cache'), { recursive: true });
   expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
+});
+
+test('objects of files are kept as plain data alone, and only as long as their bytes are the same', async () => {
+  const root = await temporaryDirectory();
+  const files = openKeptFiles(join(root, 'cache'), SECRET, PROGRAM);
+  const { parsed, save } = await openKeptObjects(files, 'one');
+  const [bytes, other] = [Buffer.from('a'), Buffer.from('b')];
+  const plain = [{ map: new Map([['a', { at: undefined }]]), set: new Set([Number.NaN]) }];
+  parsed.keep('plain', bytes, plain);
+  parsed.keep('function', bytes, [{ judge: () => true }]);
+  parsed.keep('instance', bytes, [new URL('file:///a')]);
+  await save();
+  for (const { find } of [parsed, (await openKeptObjects(files, 'one')).parsed]) {
+    expect(find('plain', bytes)).toEqual(plain);
+    for (const name of ['function', 'instance', 'unknown']) expect(find(name, bytes)).toBeUndefined();
+    expect(find('plain', other)).toBeUndefined();
+  }
+  const elsewhere = await openKeptObjects(files, 'two');
+  expect(elsewhere.parsed.find('plain', bytes)).toBeUndefined();
+});
+
+test('I22: kept objects that another key made, or that were changed, are not used', async () => {
+  const root = await temporaryDirectory();
+  const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
+  const first = await openObjects(root);
+  const { platform } = await loadFleet(fleet, first.parsed);
+  await first.save();
+  const foreign = await openObjects(root, Buffer.alloc(32, 8));
+  expect((await loadFleet(fleet, foreign.parsed)).platform).toEqual(platform);
+  expect(foreign.found()).toBe(0);
+  for (const file of await resultFiles(root)) {
+    const bytes = await readFile(file);
+    bytes[bytes.length - 2] = (bytes.at(-2) ?? 0) ^ 1;
+    await writeFile(file, bytes);
+  }
+  const changed = await openObjects(root);
+  expect((await loadFleet(fleet, changed.parsed)).platform).toEqual(platform);
+  expect(changed.found()).toBe(0);
+  expect(await verdict(() => loadFleet(fleet, changed.parsed))).toBe('ACCEPT');
 });
 
 test('at most four results of a cluster type are kept, those that were used last', async () => {
