@@ -345,11 +345,13 @@ const Member = ({ alarm, now }: { readonly alarm: Alarm; readonly now: string })
   );
 };
 
+const nameOfSubject = ({ agent, site, name, environment }: Alarm['subject']): string =>
+  agent ?? site ?? name ?? environment ?? 'the hub';
+
 /** What an alarm is about, with a link to its view. */
 const Subject = ({ of: { kind, subject } }: { readonly of: Pick<Alarm, 'kind' | 'subject'> }) => {
-  const { agent, site, name, environment } = subject;
   const to = alarmAddress(kind, subject);
-  const text = agent ?? site ?? name ?? environment ?? 'the hub';
+  const text = nameOfSubject(subject);
   return to === undefined ? (
     text
   ) : (
@@ -436,6 +438,18 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
   );
 };
 
+const PAST_HEADINGS = ['Severity', 'Kind', 'Of', 'Opened', 'Over', 'Acknowledged by', 'Summary'];
+
+const cellsOfPast = (alarm: AlarmsPast['alarms'][number]): readonly string[] => [
+  alarm.severity,
+  alarm.kind,
+  nameOfSubject(alarm.subject),
+  alarm.openedAt,
+  alarm.goneAt,
+  alarm.acknowledgedBy ?? '',
+  alarm.summary,
+];
+
 const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) => (
   <>
     <Text mb="md">
@@ -443,6 +457,9 @@ const Past = ({ of: { at, alarms: over, next } }: { readonly of: AlarmsPast }) =
         ? 'No alarm of the last 90 days is over.'
         : 'Alarms of the last 90 days, the newest end first.'}
     </Text>
+    {over.length > 0 && (
+      <SaveCsv label="Alarms that are over" rows={() => [PAST_HEADINGS, ...over.map(cellsOfPast)]} />
+    )}
     <ul className="members">
       {over.map((alarm) => {
         const { id, kind, severity, summary, openedAt, goneAt, acknowledgedBy } = alarm;

@@ -53,6 +53,7 @@ export const PlatformEditView = () => {
         <>
           {edited.object === undefined && edited.about?.layer === undefined && (
             <NativeSelect
+              mb="md"
               label="Where"
               description="base is shared by all environments; an environment's own folder is for it alone"
               value={edited.layer}

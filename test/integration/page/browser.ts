@@ -55,6 +55,28 @@ export const axeFindings = async (page: Page, rules?: readonly string[]): Promis
 export const scrollsSideways = (page: Page): Promise<boolean> =>
   page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
 
+/** Names of tables without a button that saves them. */
+export const tablesWithoutCsv = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() =>
+    [...document.querySelectorAll('main table:not(.u-legend)')]
+      .filter((table) => table.closest('.framed')?.querySelector('.csv') === null)
+      .map((table) => table.closest('section')?.getAttribute('aria-label') ?? 'a table'),
+  );
+
+/** Cells with content that have no heading beside them. Where rows are cards, the first cell heads its row. */
+export const cellsWithoutHeading = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(() =>
+    [
+      ...document.querySelectorAll<HTMLElement>(
+        'main .wide tbody > tr:not([aria-hidden]) > :not(:first-child)',
+      ),
+    ]
+      .filter(
+        (cell) => cell.checkVisibility() && ['none', ''].includes(getComputedStyle(cell, '::before').content),
+      )
+      .map((cell) => cell.outerHTML.slice(0, 120)),
+  );
+
 /** A picture of the window, with nothing focused. WebP takes a third of the bytes of PNG. */
 export const takeWebp = async (page: Page): Promise<Buffer> => {
   await page.evaluate(() => {

@@ -10,10 +10,12 @@ import { describeWith } from '../../harness/run/describe-with.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import {
   axeFindings,
+  cellsWithoutHeading,
   openTab,
   scrollsSideways,
   startBrowser,
   type Tab,
+  tablesWithoutCsv,
   takeWebp,
   unreachedByTab,
 } from './browser.ts';
@@ -50,7 +52,7 @@ const pictureOf = (address: Address): string =>
   `page-${address === '' ? 'overview' : address.replaceAll('/:', '-').replaceAll('/', '-')}`;
 
 /** The window of the pictures of the documentation. */
-const WIDE = { width: 1200, height: 800 };
+const WIDE = { width: 1440, height: 900 };
 /** A phone, a desk and a wall. */
 const SIZES = [
   { width: 360, height: 780 },
@@ -109,6 +111,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const examine = async (tab: Tab, name: string): Promise<void> => {
     const { page, faults } = tab;
     await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.getByText(/^(?:Loading the editor|The form is loading\.)$/).waitFor({ state: 'detached' });
     for (const chart of await page.locator('.drawing').all()) await chart.locator('canvas').waitFor();
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme });
@@ -128,6 +131,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     }
     await page.setViewportSize(NARROW);
     await expect.poll(() => scrollsSideways(page)).toBe(false);
+    expect(await tablesWithoutCsv(page)).toEqual([]);
+    expect(await cellsWithoutHeading(page)).toEqual([]);
     expect(await unreachedByTab(page)).toEqual([]);
     expect(faults).toEqual([]);
     await page.setViewportSize(WIDE);

@@ -6,12 +6,16 @@ import RadioWidget from '@rjsf/mantine/lib/widgets/RadioWidget.js';
 import SelectWidget from '@rjsf/mantine/lib/widgets/SelectWidget.js';
 import TextareaWidget from '@rjsf/mantine/lib/widgets/TextareaWidget.js';
 import { type FormProps, withTheme } from '@rjsf/core';
-import { ObjectFields } from './templates.tsx';
+import { Description, ObjectFields } from './templates.tsx';
 import { validator } from './validator.ts';
 
 /** Templates of Mantine. Dates and times use the browser's own fields, so that no calendar library is loaded. */
 const ThemedForm = withTheme({
-  templates: { ...generateTemplates(), ObjectFieldTemplate: ObjectFields },
+  templates: {
+    ...generateTemplates(),
+    DescriptionFieldTemplate: Description,
+    ObjectFieldTemplate: ObjectFields,
+  },
   widgets: { CheckboxesWidget, CheckboxWidget, PasswordWidget, RadioWidget, SelectWidget, TextareaWidget },
 });
 

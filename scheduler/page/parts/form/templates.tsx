@@ -1,5 +1,13 @@
 import { Box, Fieldset, Text } from '@mantine/core';
-import type { ObjectFieldTemplateProps } from '@rjsf/utils';
+import type { DescriptionFieldProps, ObjectFieldTemplateProps } from '@rjsf/utils';
+
+/** Words above a checkbox, as small as those of the other fields. */
+export const Description = ({ id, description }: DescriptionFieldProps) =>
+  description === undefined || description === '' ? null : (
+    <Text id={id} size="xs" c="dimmed">
+      {description}
+    </Text>
+  );
 
 /** Shows the fields of an object as a column. The theme's template writes a style element, which the content security policy forbids. */
 export const ObjectFields = ({ title, description, properties, fieldPathId }: ObjectFieldTemplateProps) => {
