@@ -34,6 +34,8 @@ export const WAITING_ARTIFACT = 'application/vnd.fleet-ferry.waiting.v1';
 export const WAITING_JSON = 'application/vnd.fleet-ferry.waiting.v1+json';
 /** The audit log of a layout: its entries in segments, and the newest checkpoint. */
 export const AUDIT_ARTIFACT = 'application/vnd.fleet-ferry.audit.v1';
+/** Verification summaries of a promotion, one a bundle. They stay in the layout and are never published. */
+export const SUMMARIES_ARTIFACT = 'application/vnd.fleet-ferry.summaries.v1';
 /** One segment of the log: an entry a line. */
 export const AUDIT_NDJSON = 'application/vnd.fleet-ferry.audit.v1+ndjson';
 
@@ -90,6 +92,9 @@ export const VERIFICATION_PREDICATE = 'urn:fleet-ferry:verification:v1';
 
 /** Evidence of the state of a site at a time, for an auditor (docs/how-to/evidence.md). Its subject is a file of the office. */
 export const SITE_EVIDENCE_PREDICATE = 'urn:fleet-ferry:site-evidence:v1';
+
+/** SLSA's verification summary, for verifiers that know nothing of promotions. */
+export const SLSA_SUMMARY = 'https://slsa.dev/verification_summary/v1';
 
 /** Annotation keys on OCI descriptors. */
 export const REF_NAME = 'org.opencontainers.image.ref.name';

@@ -16,6 +16,7 @@ export const COMMANDS = {
   'approvals:export': () => import('./commands/approvals/export.ts'),
   approve: () => import('./commands/gate/approve.ts'),
   'audit:list': () => import('./commands/audit/list.ts'),
+  'audit:summaries': () => import('./commands/audit/summaries.ts'),
   'audit:verify': () => import('./commands/audit/verify.ts'),
   backup: () => import('./commands/backup.ts'),
   'break-glass': () => import('./commands/break-glass.ts'),

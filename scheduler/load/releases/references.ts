@@ -36,5 +36,8 @@ export const awaitingReference = (channel: Channel): string =>
 /** Why the last build did not release a channel although no signature is missing. It stays in the layout. */
 export const waitingReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'waiting');
+/** The verification summaries of a promotion. They stay in the layout. */
+export const summariesReference = (to: string, number: number): string =>
+  layoutReference('summaries', `${to}.${number}`);
 /** The audit log of the fleet. */
 export const AUDIT_REFERENCE = layoutReference(AUDIT_REPOSITORY, 'log');

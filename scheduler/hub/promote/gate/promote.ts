@@ -10,6 +10,7 @@ import { signNewer } from '../../../release/sign/sign-newer.ts';
 import type { Releases } from '../../../release/write/open-releases.ts';
 import type { KeyDirectory } from '../../../keys/key-directory.ts';
 import type { Assessment } from './assess.ts';
+import { writeSummaries } from './write-summaries.ts';
 import { whyNotMet } from './describe-verdict.ts';
 import { whyNotApprovable } from '../judge/judge-approvals.ts';
 import { earliestOpening } from '../judge/judge-gate.ts';
@@ -113,6 +114,8 @@ const sign = async (
       key,
     ),
   }));
+  // Before the entry: a promotion in the log has its summaries, whenever this program is stopped.
+  await writeSummaries(releases, keys, statement, key);
   await appendEntry(releases, keys, { kind: 'promotion', statement }, now);
   return { outcome: 'promoted', number };
 };

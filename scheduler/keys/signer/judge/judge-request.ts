@@ -1,5 +1,5 @@
 import { FleetError } from '#bundles/errors';
-import { PREDICATES, type StatementKind } from '#bundles/media-types';
+import { PREDICATES, SLSA_SUMMARY, type StatementKind } from '#bundles/media-types';
 import type { Authority } from '#bundles/trust/root/certificate';
 import type { SignerRole } from '../../remote/protocol.ts';
 import { judgeBundle } from './judge-bundle.ts';
@@ -8,13 +8,14 @@ import { judgeLease } from './judge-lease.ts';
 import { judgePromotion } from './judge-promotion.ts';
 import { judgeReceipt } from './judge-receipt.ts';
 import { judgeRelease } from './judge-release.ts';
+import { judgeSummary } from './judge-summary.ts';
 import { judgeSite } from './judge-site.ts';
 import type { Judging, Permit } from './judging.ts';
 import { type ReadStatement, readPayload } from './read-payload.ts';
 
 type Judge = (statement: ReadStatement, judging: Judging) => Permit;
 
-/** The kinds of statements that each key signs. The release key also signs site statements and promotions. */
+/** The kinds of statements that each key signs. The release key also signs site statements, promotions and their summaries. */
 const JUDGES: Readonly<Record<Exclude<SignerRole, 'authority'>, Partial<Record<StatementKind, Judge>>>> = {
   bundle: { bundle: judgeBundle },
   release: { release: judgeRelease, site: judgeSite, promotion: judgePromotion },
@@ -39,6 +40,7 @@ export const judgeRequest = async (
     throw new FleetError('KEY_MISSING', 'this signer holds no authority');
   }
   const statement = readPayload(bytes);
+  if (role === 'release' && statement.predicateType === SLSA_SUMMARY) return judgeSummary(statement, judging);
   const judges: Partial<Record<StatementKind, Judge>> = JUDGES[role];
   const kind = (Object.keys(judges) as StatementKind[]).find(
     (one) => PREDICATES[one] === statement.predicateType,
