@@ -173,6 +173,9 @@ const FOREIGN_FLAGS = new Set([
   '--offline',
   '--check',
   '--option',
+  // cosign
+  '--certificate-identity',
+  '--certificate-oidc-issuer',
   // install.sh
   '--cluster-admin',
   '--print',

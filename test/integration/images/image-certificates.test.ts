@@ -39,7 +39,7 @@ for (const [part, title, start] of LONG ? REGISTRIES : REGISTRIES.slice(1)) {
       const token = ['--identity-token', identityToken(who)];
       await succeed(office.tool(paths.cosign, 'sign', ...token, ...words, await office.topOf(name)));
     };
-    /** cosign 2, whose signatures lie under the tag `sha256-<hex>.sig`. It is told of its authorities by variables. */
+    /** cosign 2, whose signatures lie under the tag `sha256-<hex>.sig`. Its authorities are in variables of the environment. */
     const cosign2 = (...words: readonly string[]) => {
       const files = Object.keys(sigstore.filesOfCosign2).map((name) => `${name}=${at(name)}`);
       return office.tool('env', ...files, paths.cosign2, ...words);
