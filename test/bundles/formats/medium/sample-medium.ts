@@ -3,7 +3,7 @@ import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import type { Medium } from '#bundles/formats/medium/medium';
 
 /** A medium of ours: two blobs that lie whole and one in three pieces. The first is read in three goes. */
-export const WHOLE = [Buffer.alloc(1_300_000, 'abc'), Buffer.from('small')] as const;
+export const WHOLE = [Buffer.alloc(2_300_000, 'abc'), Buffer.from('small')] as const;
 export const CHUNKED = Buffer.alloc(2500, 'xyz');
 
 const pieces = [CHUNKED.subarray(0, 1000), CHUNKED.subarray(1000, 2000), CHUNKED.subarray(2000)];

@@ -255,7 +255,7 @@ describe('site statements of a scheduler that an attacker controls', () => {
     }
     const db = new SQLite(join(folder.path, 'signed.sqlite'));
     db.exec(
-      'DROP TABLE lived; DROP TABLE site_values; DROP TABLE layers_of; DROP TABLE stated; PRAGMA user_version = 4;',
+      'DROP TABLE lived; DROP TABLE site_values; DROP TABLE layers_of; DROP TABLE stated; DROP TABLE hidden_by; PRAGMA user_version = 4;',
     );
     db.close();
     using state = await openSignerState(folder.path);

@@ -61,7 +61,7 @@ export const UNREACHED_BELOW: Readonly<Record<string, string>> = {
   'bundle-config /requirements/diskBytes minimum': PLATFORM,
   'bundle-config /closure[]/size minimum': MEASURED,
   'bundle-config /imagePolicy[]/match minItems': PLATFORM,
-  'bundle-config /imagePolicy[]/keys minItems': PLATFORM,
+  'bundle-config /imagePolicy[]/certificates/signers minItems': PLATFORM,
   'bundle-config /reboot/windows minItems': PLATFORM,
   'bundle-predicate /sources[]/described/version minLength': REPOSITORY,
   'bundle-predicate /held[]/at/line minimum': MEASURED,

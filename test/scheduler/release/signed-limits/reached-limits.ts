@@ -365,6 +365,10 @@ export const UNREACHED: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
       ' maxItems',
+      '[]/certificates/signers maxItems',
+      '[]/certificates/signers[]/identity maxLength',
+      '[]/certificates/signers[]/issuer maxLength',
+      '[]/certificates/trustedRoot maxLength',
       '[]/except maxItems',
       '[]/except[] maxLength',
       '[]/keys maxItems',

@@ -427,6 +427,7 @@ describe('a hub that kept the events before it knew local values', () => {
     expect(before).toHaveLength(4);
     await hub.store.db.schema.dropTable('local_edit').execute();
     await addLocalEdits(hub.store.db as Kysely<unknown>);
+    await hub.store.db.schema.alterTable('local_edit').addColumn('proposal', 'text').execute();
     expect(await readLocalEdits(hub.store.db)).toEqual(before);
   });
 });
