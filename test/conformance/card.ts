@@ -1,4 +1,5 @@
-import { GITOPS_ENGINE } from './health-of-others.ts';
+import { FLUX_SSA, KAPP, type OtherCases } from './cases-of-others.ts';
+import { GITOPS_ENGINE, KSTATUS } from './health-of-others.ts';
 import type { Line } from './lines.ts';
 
 export const CARD = 'docs/applier.md';
@@ -22,6 +23,27 @@ On 2026-11-30 the tests of all lines passed on Kubernetes 1.35.4 and on 1.37.2.
 This page is written by \`npm run conformance -- --write\`.
 `;
 
+type Peer = { readonly name: string; readonly version: string; readonly cases: readonly OtherCases[] };
+
+const VERDICTS = { same: 'the same', otherwise: 'otherwise', none: 'none' } as const;
+
+/** Their tests are not run against the agent: a row says what it does in the same case, and names the lines above that show it. */
+function casesOf({ name, version, cases }: Peer): readonly string[] {
+  const count = (verdict: OtherCases['verdict']): number =>
+    cases.filter((one) => one.verdict === verdict).length;
+  return [
+    `The tests of ${name} ${version} in ${cases.length} groups: ${count('same')} hold in the same way, ${count('otherwise')} otherwise, and ${count('none')} have nothing that would be compared. Their tests are not run against the agent; the lines above show what it does, and a test checks that each of theirs is in one row:`,
+    '',
+    '| case | agent | lines | what it does otherwise, and why |',
+    '| --- | --- | --- | --- |',
+    ...cases.map(
+      ({ what, verdict, agent, lines }) =>
+        `| ${what} | ${VERDICTS[verdict]} | ${lines.join(', ')} | ${agent} |`,
+    ),
+    '',
+  ];
+}
+
 const OTHERS = [
   '## Cases of others',
   '',
@@ -33,6 +55,14 @@ const OTHERS = [
     ({ what, theirs, ours, why }) => `| ${what} | ${theirs} | ${ours} | ${why} |`,
   ),
   '',
+  `kstatus ${KSTATUS.version} (sigs.k8s.io/cli-utils), by which Flux waits, has ${KSTATUS.cases} objects with their status. The agent judges ${KSTATUS.cases - KSTATUS.differences.length} in the same way, and these otherwise; a test compares:`,
+  '',
+  '| object | kstatus | agent | why |',
+  '| --- | --- | --- | --- |',
+  ...KSTATUS.differences.map(({ what, theirs, ours, why }) => `| ${what} | ${theirs} | ${ours} | ${why} |`),
+  '',
+  ...casesOf(FLUX_SSA),
+  ...casesOf(KAPP),
 ];
 
 /** The page. Verdicts are those of the list; the command has those of a run. */

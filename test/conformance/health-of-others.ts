@@ -1,6 +1,6 @@
-/** An object of gitops-engine's own cases that the agent judges otherwise. */
+/** An object of others' own cases that the agent judges otherwise. */
 export type OtherVerdict = {
-  /** In pkg/health/testdata. */
+  /** Its file or variable. */
   readonly file: string;
   readonly what: string;
   readonly theirs: string;
@@ -60,6 +60,49 @@ export const GITOPS_ENGINE = {
       theirs: 'Progressing',
       ours: 'Current',
       why: 'Clusters at a site often have nothing that assigns one; kstatus judges as the agent does',
+    },
+  ],
+} as const satisfies { version: string; cases: number; differences: readonly OtherVerdict[] };
+
+/** Cases of status_compute_test.go. */
+export const KSTATUS = {
+  version: 'v0.37.2',
+  cases: 53,
+  differences: [
+    {
+      file: 'jobInProgress',
+      what: 'Job that runs',
+      theirs: 'Current',
+      ours: 'InProgress',
+      why: 'A release that brings a Job is healthy when its work is done, not when it has begun',
+    },
+    {
+      file: 'podCompletedFail',
+      what: 'Pod that has failed',
+      theirs: 'Current',
+      ours: 'Failed',
+      why: 'kstatus asks whether the controllers are at rest, the agent whether the software runs',
+    },
+    {
+      file: 'podCrashLooping',
+      what: 'Pod with a container in CrashLoopBackOff and without a node, which no cluster has',
+      theirs: 'Failed',
+      ours: 'InProgress',
+      why: 'The missing node comes first; with a node the pod fails after 30 s',
+    },
+    {
+      file: 'podUnschedulable',
+      what: 'Pod that no node takes',
+      theirs: 'Failed',
+      ours: 'InProgress',
+      why: 'A node may come or become free within the timeout, after which the message names the reason',
+    },
+    {
+      file: 'stsLessCurrent',
+      what: 'StatefulSet whose replicas are all ready, with fewer current ones and without revisions',
+      theirs: 'InProgress',
+      ours: 'Current',
+      why: 'The agent counts updated replicas by the revisions in the status, which every controller writes and this case lacks',
     },
   ],
 } as const satisfies { version: string; cases: number; differences: readonly OtherVerdict[] };

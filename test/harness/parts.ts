@@ -26,6 +26,7 @@ import { factoryBaseSid } from './parts/factory-base-sid.ts';
 import { faketime } from './parts/faketime.ts';
 import { flux } from './parts/flux.ts';
 import { fluxHelm } from './parts/flux-helm.ts';
+import { fluxSsa } from './parts/flux-ssa.ts';
 import { gitopsEngine } from './parts/gitops-engine.ts';
 import { helm } from './parts/helm.ts';
 import { helm4 } from './parts/helm-4.ts';
@@ -33,6 +34,8 @@ import { jsonSchemaSuite } from './parts/json-schema-suite.ts';
 import { k3d } from './parts/k3d.ts';
 import { kalypsoCases } from './parts/kalypso-cases.ts';
 import { kapp } from './parts/kapp.ts';
+import { kappCases } from './parts/kapp-cases.ts';
+import { kstatus } from './parts/kstatus.ts';
 import { kube } from './parts/kube.ts';
 import { kube137 } from './parts/kube-1-37.ts';
 import { kustomize } from './parts/kustomize.ts';
@@ -101,11 +104,14 @@ const PARTS = {
   faketime,
   flux,
   fluxHelm,
+  fluxSsa,
   gitopsEngine,
   helm,
   helm4,
   k3d,
   kapp,
+  kappCases,
+  kstatus,
   kube,
   kube137,
   kustomize,
