@@ -31,7 +31,7 @@ export const openKeptObjects = async (files: KeptFiles, about: unknown): Promise
       },
       keep: (file, bytes, parsed) => {
         const plain = asPlain(parsed);
-        if (plain) now.set(file, { digest: digestOf(bytes), content: plain });
+        if (plain && !hasUrlWithUser(plain)) now.set(file, { digest: digestOf(bytes), content: plain });
       },
     },
     save: async () => {
@@ -51,3 +51,10 @@ const asPlain = (value: unknown): Buffer | undefined => {
     return undefined;
   }
 };
+
+/**
+ * A user in a URL may be a password or a token, which no cache keeps. V8 writes a string as it is, after a quotation mark and its length;
+ * beyond Latin-1 two bytes a character.
+ */
+const hasUrlWithUser = (content: Buffer): boolean =>
+  /:\/\/(?!git@)[^\s/"]*@/.test(content.toString('latin1').replaceAll('\0', ''));
