@@ -121,7 +121,7 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
         const looked = `${colorScheme} at ${size.width} pixels`;
         await page.setViewportSize(size);
         // A chart takes the new width a moment later.
-        await expect.poll(() => scrollsSideways(page), looked).toBe(false);
+        await expect.poll(() => scrollsSideways(page), { message: looked }).toBe(false);
         await wholePicture(tab, `${name}-${size.width}-${colorScheme}`);
         // The schemes differ in their colours only.
         const rules = colorScheme === 'light' ? undefined : ['color-contrast'];

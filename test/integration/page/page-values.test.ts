@@ -270,11 +270,12 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
 
   test('names at the field who proposed another value in the repository, for the site or a layer of it', async () => {
     const proposal = { environment: 'prod', name: 'line', person: 'bert', at: '2026-11-23T08:00:00Z' };
+    const everywhere: Readonly<Record<string, string>> = {};
     await using form = await startForm(browser, built, {
       open: async () => [
         {
           ...proposal,
-          siteSelector: {},
+          siteSelector: everywhere,
           branch: 'fleet-ferry/edit-1',
           pullRequest: 'https://forge.example/pulls/1',
         },
@@ -293,7 +294,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
         {
           ...proposal,
           environment: 'qa',
-          siteSelector: {},
+          siteSelector: everywhere,
           branch: 'fleet-ferry/edit-4',
           pullRequest: undefined,
         },
