@@ -77,7 +77,8 @@ export const REFUSING: readonly (readonly [path: string, object: object])[] = [
 export const refusedIn = (ns: string): object => ({
   apiVersion: 'v1',
   kind: 'Service',
-  metadata: { name: REFUSED, namespace: ns },
+  // In a wave of its own: beside others, how many of them are done before it fails is chance.
+  metadata: { name: REFUSED, namespace: ns, annotations: { 'fleet-ferry/wave': '1' } },
   spec: { ports: [{ port: 80 }] },
 });
 
