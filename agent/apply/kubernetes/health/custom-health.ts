@@ -1,4 +1,5 @@
-import { loadCel } from '#bundles/cel/compile-expression';
+import { type CompileExpression, loadCel } from '#bundles/cel/compile-expression';
+import { type FleetError, isFleetError, toFleetError } from '#bundles/errors';
 import type { ObjectPolicy } from '../desired/wanted-object.ts';
 import { current, failed, inProgress, type Verdict } from './verdict.ts';
 
@@ -10,28 +11,41 @@ export type CustomHealth = (
 ) => ((object: Readonly<Record<string, unknown>>) => Verdict) | undefined;
 
 /**
- * Compiles the expressions of rules. CEL is not loaded if there are none.
- * @throws FleetError FIELD_INVALID for an expression that this version does not know: the scheduler has checked it before the release
+ * Compiles the expressions of rules. CEL is not loaded if there are none. Where this version refuses an expression, which the scheduler has
+ * checked by its own before the release, or has no CEL of its own any more, the objects of that rule are Failed with the reason.
  */
 export const openCustomHealth = async (rules: readonly (Rule | undefined)[]): Promise<CustomHealth> => {
   const given = new Set(rules.filter((rule) => rule !== undefined));
   if (given.size === 0) return () => undefined;
-  const compileExpression = await loadCel();
-  const compile = (text: string | undefined) =>
-    text === undefined ? undefined : { text, holds: compileExpression(text) };
-  const judges = new Map(
-    [...given].map((rule) => {
-      const [unfinished, broken, healthy] = [rule.inProgress, rule.failed, rule.current].map(compile);
-      const judge = (object: Readonly<Record<string, unknown>>): Verdict => {
-        if (unfinished?.holds(object) === true) return inProgress(`${unfinished.text} holds`);
-        if (broken?.holds(object) === true) return failed(`${broken.text} holds`);
-        const answer = healthy?.holds(object);
-        if (answer === true) return current(`${rule.current} holds`);
-        const why = typeof answer === 'object' ? ` (${answer.why})` : '';
-        return inProgress(`${rule.current} does not hold${why}`);
-      };
-      return [rule, judge] as const;
-    }),
-  );
+  const compileExpression = await loadCel().catch((error: unknown) => toFleetError(error));
+  const judges = new Map([...given].map((rule) => [rule, judgeOf(rule, compileExpression)] as const));
   return (rule) => rule && judges.get(rule);
 };
+
+const judgeOf = (rule: Rule, compileExpression: CompileExpression | FleetError) => {
+  if (isFleetError(compileExpression))
+    return always(
+      failed(`its expression cannot be judged until the agent is restarted: ${compileExpression.message}`, 0),
+    );
+  const compile = (text: string | undefined) =>
+    text === undefined ? undefined : { text, holds: compileExpression(text) };
+  try {
+    const [unfinished, broken, healthy] = [rule.inProgress, rule.failed, rule.current].map(compile);
+    return (object: Readonly<Record<string, unknown>>): Verdict => {
+      if (unfinished?.holds(object) === true) return inProgress(`${unfinished.text} holds`);
+      if (broken?.holds(object) === true) return failed(`${broken.text} holds`);
+      const answer = healthy?.holds(object);
+      if (answer === true) return current(`${rule.current} holds`);
+      const why = typeof answer === 'object' ? ` (${answer.why})` : '';
+      return inProgress(`${rule.current} does not hold${why}`);
+    };
+  } catch (error) {
+    const { message } = toFleetError(error);
+    return always(failed(`this version of the agent refuses the expression of its rule: ${message}`, 0));
+  }
+};
+
+const always =
+  (verdict: Verdict): ((object: Readonly<Record<string, unknown>>) => Verdict) =>
+  () =>
+    verdict;

@@ -35,3 +35,8 @@ test('allCurrent judges by the rules of the platform', async () => {
   expect(await allCurrent([map('done'), deployment(1)], rules)).toBe(true);
   expect(await allCurrent([map('open'), deployment(1)], rules)).toBe(false);
 });
+
+test('allCurrent counts an object as not Current whose expression this version refuses, and throws nothing', async () => {
+  const rules = [{ kinds: ['ConfigMap'], health: { current: 'unknown.field == 1' } }];
+  expect(await allCurrent([config], rules)).toBe(false);
+});
