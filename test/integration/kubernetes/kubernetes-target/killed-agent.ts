@@ -183,8 +183,7 @@ export const killedOnCluster = (cluster: () => OwnCluster): void => {
             const ns = `crash-${index}-${n}-x`;
             await prepare(scenario, ns);
             if (LONG || at === 0 || scenario.isSideBySide) await lookKilled(ns, n);
-            // How often it looks while it waits is not the same in each run, so that one may end before its boundary.
-            else expect((await lookHere(ns, n)).length).toBeLessThanOrEqual(n);
+            else expect(await lookHere(ns, n)).toHaveLength(n);
             const lease = `/apis/coordination.k8s.io/v1/namespaces/${ns}-lease/leases/fleet-agent-${FLEET}`;
             await cluster().request('PATCH', lease, { spec: { leaseDurationSeconds: LEASE_S } });
             const begin = Date.now();
