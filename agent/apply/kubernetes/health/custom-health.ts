@@ -11,8 +11,8 @@ export type CustomHealth = (
 ) => ((object: Readonly<Record<string, unknown>>) => Verdict) | undefined;
 
 /**
- * Compiles the expressions of rules. CEL is not loaded if there are none. Where this version refuses an expression, which the scheduler has
- * checked by its own before the release, or has no CEL of its own any more, the objects of that rule are Failed with the reason.
+ * Compiles the expressions of rules; CEL is loaded for the first. The scheduler checked each with its own version before the release. Where
+ * this version refuses one, or its file of CEL is gone, the objects of that rule are Failed with the reason.
  */
 export const openCustomHealth = async (rules: readonly (Rule | undefined)[]): Promise<CustomHealth> => {
   const given = new Set(rules.filter((rule) => rule !== undefined));
