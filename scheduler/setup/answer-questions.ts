@@ -4,7 +4,7 @@ import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import { redactText } from '../model/repository-url.ts';
 import { mistakesIn } from '../settings/configuration.ts';
 import { type Question, questionNames, type Topic } from './question.ts';
-import { namesOfReceivers, refuseOtherKind } from './receivers.ts';
+import { isOfOtherKind, namesOfReceivers } from './receivers.ts';
 
 /** Answers that leave a setting out. */
 const NOTHING = '-';
@@ -60,12 +60,7 @@ export const chooseReceiver = async (
     const webhook = { url: 'https://desk.example', secretFile: 'secret' };
     const [mistake] = mistakesIn(JSON.stringify({ alarms: { receivers: [{ name, webhook }] } }));
     if (mistake) return mistake.message;
-    try {
-      refuseOtherKind(settings, kind, name);
-      return undefined;
-    } catch (error) {
-      return (error as FleetError).message;
-    }
+    return isOfOtherKind(settings, kind, name) ? `the receiver ${name} is of another kind` : undefined;
   };
   const stated = given.get(question)?.trim();
   if (stated !== undefined) {

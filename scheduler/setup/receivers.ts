@@ -1,5 +1,4 @@
 import { defined } from '#bundles/defined';
-import { FleetError } from '#bundles/errors';
 import type { SchedulerConfig } from '#bundles/schemas/types/scheduler-config';
 import type { ReceiverSettings } from '../settings/alarm-settings.ts';
 
@@ -29,11 +28,9 @@ export const nameOfReceiver = (settings: SchedulerConfig, addressed: Addressed):
   return free.find((one) => !taken.has(one)) ?? NAMES[kind];
 };
 
-/** @throws FleetError USAGE for the name of a receiver of another kind */
-export const refuseOtherKind = ({ alarms }: SchedulerConfig, kind: Addressed['kind'], name: string): void => {
-  const other = alarms?.receivers.find((one) => one.name === name && one[kind] === undefined);
-  if (other) throw new FleetError('USAGE', `the receiver ${name} is of another kind`);
-};
+/** Whether the name is of a receiver of another kind. */
+export const isOfOtherKind = ({ alarms }: SchedulerConfig, kind: Addressed['kind'], name: string): boolean =>
+  alarms?.receivers.some((one) => one.name === name && one[kind] === undefined) ?? false;
 
 /** Gives the receiver these settings, beside those that it has; undefined removes one. */
 export const putReceiver = (
