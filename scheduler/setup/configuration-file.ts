@@ -56,18 +56,20 @@ export const readForSetup = async (given: string, cwd: string): Promise<Configur
  */
 export const secretRights = (configuration: Rights | undefined): Rights | undefined => {
   if (process.geteuid?.() !== 0 || configuration === undefined) return undefined;
-  const { uid, gid, mode } = configuration;
-  return gid !== 0 && (mode & GROUP_READS) !== 0 ? { uid, gid, mode: PRIVATE | GROUP_READS } : undefined;
+  const { uid, gid } = configuration;
+  return isReadByGroup(configuration) ? { uid, gid, mode: PRIVATE | GROUP_READS } : undefined;
 };
+
+/** Whether a group other than that of root reads the file. */
+const isReadByGroup = ({ gid, mode }: Rights): boolean => gid !== 0 && (mode & GROUP_READS) !== 0;
 
 /** The step that is left to people about files that root wrote, and that no other user can read. */
 export const filesOfRoot = async (paths: readonly string[]): Promise<readonly string[]> => {
   if (process.geteuid?.() !== 0) return [];
   const found = await Promise.all(paths.map(async (path) => ({ path, rights: await stat(path) })));
-  const own = found.filter(({ rights: { uid, gid, mode } }) => {
-    const isOfGroup = gid !== 0 && (mode & GROUP_READS) !== 0;
-    return uid === 0 && !isOfGroup && (mode & OTHERS_READ) === 0;
-  });
+  const own = found.filter(
+    ({ rights }) => rights.uid === 0 && !isReadByGroup(rights) && (rights.mode & OTHERS_READ) === 0,
+  );
   if (own.length === 0) return [];
   const files = own.map(({ path }) => path).join(' ');
   return [
