@@ -82,7 +82,7 @@ type Role = NonNullable<SchedulerConfig['roles']>[number];
 
 const isAdmin = ({ role }: Role): boolean => role === 'admin';
 
-/** The admin that one answer describes: people, or one group. undefined: there is none. */
+/** The admin that one answer describes: people, or one group. undefined: the settings have no admin, or an answer cannot describe them. */
 const onlyAdmin = ({ roles = [] }: SchedulerConfig): Role | undefined => {
   const [admin, ...more] = roles.filter(isAdmin);
   if (admin === undefined || more.length > 0) return undefined;
@@ -140,7 +140,7 @@ const SIGN_IN: Topic = {
   ],
 };
 
-/** Of one receiver, or of the first; a new one if there is none. */
+/** Asks about the receiver with this name. Without a name: about the first receiver of mail, or a new one if the settings have no such receiver. */
 const mail = (name?: string): Topic => {
   const it = { kind: 'email', name } as const;
   const of = (settings: SchedulerConfig) => receiverOf(settings, it)?.email;
@@ -197,7 +197,7 @@ const mail = (name?: string): Topic => {
   };
 };
 
-/** As mail. */
+/** Asks about the receiver with this name. Without a name: about the first webhook, or a new one if the settings have no webhook. */
 const webhook = (name?: string): Topic => {
   const it = { kind: 'webhook', name } as const;
   const of = (settings: SchedulerConfig) => receiverOf(settings, it)?.webhook;

@@ -50,7 +50,7 @@ export type PlacedValue = {
 /** One site input of an assignment at an agent. */
 export type ExplainedInput = {
   readonly name: string;
-  /** The value that counts; undefined: there is none, and the field stays as the package has it. */
+  /** The value that counts; undefined: no place gives one, and the field stays as the package has it. */
   readonly used: PlacedValue | undefined;
   /** The values that it overrides, the nearest first. */
   readonly overrides: readonly PlacedValue[];
