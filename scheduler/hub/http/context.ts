@@ -5,13 +5,7 @@ import type { SiteSigner } from '../sites/issue-site.ts';
 import type { Metrics } from './metrics/metrics.ts';
 import type { Presence } from './note-presence.ts';
 import type { People } from '../people/people.ts';
-
-export type SetUp = {
-  /** People sign in at a provider. */
-  readonly signIn: boolean;
-  /** Alarms have a receiver. */
-  readonly alarms: boolean;
-};
+import type { SetUp } from '../questions/answers/answer-first-steps.ts';
 
 /** Dependencies shared by all routes of the hub. */
 export type Context = {

@@ -9,10 +9,17 @@ import type { Hub } from '../../hub.ts';
 import { isCarried } from '../state/is-carried.ts';
 import { readLinkStates } from '../state/link-states.ts';
 
+export type SetUp = {
+  /** People sign in at a provider. */
+  readonly signIn: boolean;
+  /** Alarms have a receiver. */
+  readonly alarms: boolean;
+};
+
 type FirstStepsAsked = {
   readonly visible: Visible | undefined;
   /** Parts that the configuration of the hub has; undefined: neither. */
-  readonly setUp: { readonly signIn: boolean; readonly alarms: boolean } | undefined;
+  readonly setUp: SetUp | undefined;
 };
 
 /** Whether the first steps with a hub were done, and names for the commands of those that were not. */
