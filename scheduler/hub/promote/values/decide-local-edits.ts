@@ -139,15 +139,13 @@ const writeOnce = async (
     if (pullRequest !== undefined && proposal !== undefined) await keepProposal(hub, row, proposal);
     return `${IN_REPOSITORY} ${place} (${pullRequest ?? commit ?? 'it is there already'}), and comes with a build`;
   } catch (error) {
-    return noteOf(error);
+    if (!isRefusal(error)) throw error;
+    return error.message;
   }
 };
 
-/** The edits of other sites, and their answers, do not wait for a repository that refuses one; the next round tries again. @throws others than refusals */
-const noteOf = (error: unknown): string => {
-  if (!isFleetError(error) || error.code === 'ABORTED') throw error;
-  return error.message;
-};
+/** The edits of other sites, and their answers, do not wait for a repository that refuses one; the next round tries again. */
+const isRefusal = (error: unknown): error is FleetError => isFleetError(error) && error.code !== 'ABORTED';
 
 /** Whether somebody closed the pull request of an edit without merging it. While the forge does not answer, the edit waits. */
 const isDeclined = async (
@@ -158,7 +156,7 @@ const isDeclined = async (
   try {
     return await repository.isDeclined(proposal);
   } catch (error) {
-    noteOf(error);
+    if (!isRefusal(error)) throw error;
     return false;
   }
 };
