@@ -43,7 +43,8 @@ export const deliver = async (
   if (author === undefined) throw new Error(`${name} has no version ${version}`);
   const who = `${author.name} <${author.name.toLowerCase().replace(' ', '.')}@halden.example>`;
   const at = `${Math.floor((now.getTime() - HOUR_MS) / 1000)} +0000`;
-  const files = { ...(isFirst && deploymentOf(name)), ...versionOf(name, version) };
+  const made = versionOf(name, version);
+  const files = isFirst ? { ...deploymentOf(name), ...made } : made;
   const lines = [
     'commit refs/heads/main',
     `author ${who} ${at}`,
