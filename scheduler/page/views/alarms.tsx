@@ -29,6 +29,7 @@ import { Decide, type Decision } from './decide.tsx';
 const CAUSES = 500;
 /** Causes that are drawn; a button draws as many more. */
 const DRAWN = 100;
+/** Alarms that are over, on one page. */
 const SHOWN = 50;
 /** Filters that open alarms and those that are over have in common. */
 const PLACE: readonly string[] = ['environment', 'site'];
@@ -50,12 +51,11 @@ type AlarmsAnswer =
 export const readAlarms = async ({ request: { url, signal } }: LoaderFunctionArgs): Promise<AlarmsAnswer> => {
   const query = new URL(url).searchParams;
   const places = given({ environment: query.get('environment'), site: query.get('site') });
-  const page = given({ limit: SHOWN, cursor: query.get('cursor') });
-  if (query.get('show') === 'past')
-    return {
-      kind: 'past',
-      past: await ask((options) => alarmsPast({ ...places, ...page }, options), signal),
-    };
+  if (query.get('show') === 'past') {
+    const page = given({ limit: SHOWN, cursor: query.get('cursor') });
+    const past = await ask((options) => alarmsPast({ ...places, ...page }, options), signal);
+    return { kind: 'past', past };
+  }
   const cause = query.get('cause');
   const [causes, members] = await Promise.all([
     readCauses(places, signal),
