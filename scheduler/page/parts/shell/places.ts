@@ -82,12 +82,9 @@ export const crumbsOf = (path: string): readonly Crumb[] => {
     home,
     place === undefined ? { title: MORE[first] ?? first } : { title: place.title, to: place.to },
   ];
+  // '/values/select/sites' is the form for many sites.
+  if (parts.slice(0, 3).join('/') === 'values/select/sites') return [...crumbs, { title: 'Many sites' }];
   for (const [at, name] of names.entries()) {
-    // '/values/select/sites' is the form for many sites.
-    if (first === 'values' && parts[1] === 'select' && parts[2] === 'sites') {
-      crumbs.push({ title: 'Many sites' });
-      break;
-    }
     const to = `/${parts.slice(0, at + 2).join('/')}`;
     // An agent is a part of the view of its site.
     crumbs.push(
