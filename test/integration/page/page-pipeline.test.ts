@@ -122,7 +122,10 @@ describeWith(['chromium'], 'the pipeline on the page', ({ chromium }) => {
     await expect
       .poll(() => dialog.textContent())
       .toMatch(/Changes in prod: 1 added labels on press, added: [^]*\+.*path: \/opt\/labels/);
-    const command = (await dialog.locator('pre').last().textContent()) ?? '';
+    const shown = dialog.locator('pre').last();
+    const command = (await shown.textContent()) ?? '';
+    // Without being scrolled sideways.
+    expect(await shown.evaluate((pre) => getComputedStyle(pre).whiteSpace)).toBe('pre-wrap');
     const caller = office.made.callerWith(await office.decider('read:prod', 'approve:prod'));
     const draft = (await caller.get('prod/approval?person=ann&reason=ok')).json;
     const { candidate } = (await caller.get('prod/gate')).json;
