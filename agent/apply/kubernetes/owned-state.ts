@@ -1,6 +1,11 @@
 import type { Json } from '#bundles/json/canonical';
 import { type Digest, digestOf } from '#bundles/digest';
+import { defined } from '#bundles/defined';
 import type { DesiredPackage, OwnedObject } from '../../model/target.ts';
+import type { LiveObject } from './api/kubernetes-api.ts';
+import type { WantedObject } from './desired/wanted-object.ts';
+import { fingerprint } from './live/fingerprint.ts';
+import { writtenOf } from './live/written.ts';
 
 /** The inventory record of an object: names and hashes, never content. */
 export type OwnedState = {
@@ -48,6 +53,21 @@ export const stateOf = ({ state }: OwnedObject): OwnedState => state as unknown 
 
 export const asJson = (state: object): { readonly [key: string]: Json } =>
   Object.fromEntries<Json>(Object.entries(state).filter(([, value]) => value !== undefined));
+
+/** The record of an object that was just applied. @param live as the server stored it */
+export const appliedState = (
+  desired: DesiredPackage,
+  { hash, secret }: Pick<WantedObject, 'hash' | 'secret'>,
+  live: LiveObject,
+): Partial<OwnedState> =>
+  defined({
+    of: packageId(desired),
+    wanted: hash,
+    hash: fingerprint(live, secret),
+    written: writtenOf(live),
+    secret: secret ? true : undefined,
+    uid: live.metadata.uid,
+  });
 
 /** Identity of a package's objects: files, site values and sealed secrets. */
 export const packageId = (desired: DesiredPackage): string =>

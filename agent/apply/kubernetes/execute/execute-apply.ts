@@ -17,14 +17,12 @@ import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
 import type { ApplyDetail } from '../kubernetes-step.ts';
 import { withoutReplicas, withReplicas } from '../live/autoscaled.ts';
 import { isCutShort } from '../live/emptied.ts';
-import { fingerprint } from '../live/fingerprint.ts';
 import { migration, toMigrate } from '../live/foreign-managers.ts';
 import { findConflicts } from '../live/find-conflicts.ts';
 import { asIgnored, leavesFields } from '../live/ignored.ts';
 import { withKept } from '../live/kept-fields.ts';
-import { writtenOf } from '../live/written.ts';
 import { firstTaken, patched } from '../live/try-apply.ts';
-import { asJson, packageId } from '../owned-state.ts';
+import { appliedState, asJson } from '../owned-state.ts';
 import { keepCopy } from '../replaced/copies.ts';
 import { awaitDefinition } from './await-definition.ts';
 import { awaitGone } from './await-gone.ts';
@@ -77,12 +75,9 @@ export const executeApply = async (
     outcome: untouched ? 'unchanged' : written,
     reason: untouched ? 'as desired' : `${step.reason}${notes.join('')}`,
     state: asJson({
-      of: packageId(desired),
-      wanted: object.hash,
-      hash: fingerprint(settled, object.secret),
-      written: writtenOf(settled),
-      ...defined({ secret: object.secret ? true : undefined, autoscaled: detail.autoscaled, keeps }),
-      uid: settled.metadata.uid,
+      ...appliedState(desired, object, settled),
+      autoscaled: detail.autoscaled,
+      keeps,
     }),
   };
 };

@@ -11,9 +11,7 @@ import type { Wanted } from '../desired/resolve-wanted.ts';
 import { isFailureHook, isHook, type WantedObject } from '../desired/wanted-object.ts';
 import { settleKubernetes } from '../health/settle-kubernetes.ts';
 import type { KubernetesTargetOptions } from '../kubernetes-options.ts';
-import { fingerprint } from '../live/fingerprint.ts';
-import { writtenOf } from '../live/written.ts';
-import { asJson, packageId } from '../owned-state.ts';
+import { appliedState, asJson } from '../owned-state.ts';
 import { awaitGone } from './await-gone.ts';
 
 /** Names the try of the package whose failure a hook was made for, so that a restart of the agent waits for it instead of running it again. */
@@ -104,20 +102,9 @@ const withAttempt = (object: LiveObject, attempt: string): LiveObject => ({
   },
 });
 
-const madeHook = (
-  { key, hash, secret }: WantedObject,
-  desired: DesiredPackage,
-  live: LiveObject,
-): StepResult => ({
-  key,
+const madeHook = (hook: WantedObject, desired: DesiredPackage, live: LiveObject): StepResult => ({
+  key: hook.key,
   outcome: 'created',
   reason: 'it runs because the package failed',
-  state: asJson({
-    of: packageId(desired),
-    wanted: hash,
-    hash: fingerprint(live, secret),
-    written: writtenOf(live),
-    ...defined({ secret: secret ? true : undefined }),
-    uid: live.metadata.uid,
-  }),
+  state: asJson(appliedState(desired, hook, live)),
 });
