@@ -51,6 +51,12 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
     desired: DesiredPackage | undefined,
     owned: readonly OwnedObject[],
   ): Promise<KubernetesApi> => throughAccounts(await api(), accountsOf(options.accounts, desired, owned));
+  /** The objects of a package that is applied, read as its accounts see the cluster, and the owner in their marks. */
+  const resolve = async (desired: DesiredPackage, signal: AbortSignal) => {
+    const open = await apiFor(desired, []);
+    const wanted = await resolveWanted(open, options.fleet, desired, signal);
+    return { open, wanted, owner: { fleet: options.fleet, assignment: desired.assignment } };
+  };
   return {
     kind: 'kubernetes',
     plan: async (desired, owned, taken, signal) => {
@@ -84,9 +90,8 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
       ),
     waitsBeside: true,
     settle: async (desired, signal) => {
-      const open = await apiFor(desired, []);
-      const { objects } = await resolveWanted(open, options.fleet, desired, signal);
-      const managed = objects.filter(({ policy }) => policy.apply !== 'ignore');
+      const { open, wanted, owner } = await resolve(desired, signal);
+      const managed = wanted.objects.filter(({ policy }) => policy.apply !== 'ignore');
       const waited = managed.filter(
         (object) => !isFailureHook(object) && !(desired.ranBefore && isHook(object)),
       );
@@ -96,26 +101,21 @@ export const kubernetesTarget = (options: KubernetesTargetOptions): Target => {
         current,
         changed,
       });
-      const owner = { fleet: options.fleet, assignment: desired.assignment };
       return [...checks, ...(await deleteHooks(open, managed, { owner, ends: ['succeeded'] }, signal))];
     },
     afterFailure: async (desired, attempt, signal) => {
       if (!readManifests(desired).some(isFailureHook)) return [];
-      const open = await apiFor(desired, []);
-      const wanted = await resolveWanted(open, options.fleet, desired, signal);
-      const owner = { fleet: options.fleet, assignment: desired.assignment };
+      const { open, wanted, owner } = await resolve(desired, signal);
       return executeFailureHooks(options, open, { desired, wanted, owner, attempt }, signal);
     },
     endFailure: async (desired, signal) => {
       if (!readManifests(desired).some(({ policy }) => policy.order.deletedAfter.size > 0)) return [];
-      const open = await apiFor(desired, []);
-      const { objects } = await resolveWanted(open, options.fleet, desired, signal);
-      const owner = { fleet: options.fleet, assignment: desired.assignment };
-      return deleteHooks(open, objects, { owner, ends: ['succeeded', 'failed'] }, signal);
+      const { open, wanted, owner } = await resolve(desired, signal);
+      return deleteHooks(open, wanted.objects, { owner, ends: ['succeeded', 'failed'] }, signal);
     },
     gone: async (desired, applied, signal) => {
-      const open = await apiFor(desired, []);
-      return findGone(open, await resolveWanted(open, options.fleet, desired, signal), applied, signal);
+      const { open, wanted } = await resolve(desired, signal);
+      return findGone(open, wanted, applied, signal);
     },
     observe: async (desired, owned, signal) => {
       wellness.delete(desired.assignment);
