@@ -1,6 +1,6 @@
 /** How an operation goes on beside others that wait for the health of their packages. */
 export type Beside = {
-  /** Resolves when no other operation plans or changes anything, with what lets the next one go on. */
+  /** Resolves when no other operation plans or changes anything; calling the function it resolves with lets the next one go on. */
   readonly enter: () => Promise<() => void>;
   /** Called when the operation begins to wait for the health of its package. */
   readonly onWait: () => void;

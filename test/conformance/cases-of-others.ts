@@ -97,7 +97,7 @@ export const FLUX_SSA = {
     ),
     same(
       /^TestDiff_(Exclusions|IfNotPresent_OnExisting|IfNotPresent_OnObject)$/,
-      'What is left out of the apply is left out of the comparison',
+      'Objects that the apply leaves out are left out of the comparison',
       'S10',
     ),
     same(

@@ -100,7 +100,7 @@ export const readOperation = ({ db }: State, id: number): Operation =>
 export const openOperations = ({ db }: State): readonly Operation[] =>
   (db.prepare('SELECT * FROM operation WHERE ended_at IS NULL ORDER BY id').all() as Raw[]).map(fromRaw);
 
-/** The oldest of them. */
+/** The oldest open operation. */
 export const openOperation = (state: State): Operation | undefined => openOperations(state)[0];
 
 /** Id of the last operation that changed which package runs, which corrections and removals of objects do not; 0 if there was none. */

@@ -17,7 +17,7 @@ const CARRIED = [
 
 type Annotations = Readonly<Record<string, string>>;
 
-/** Those of the annotations that belong to a signature by certificate; none of a signature by key. */
+/** The annotations that belong to a signature by certificate; empty for a signature by key. */
 export const certificateAnnotations = (annotations: Annotations): Annotations =>
   annotations[COSIGN_CERTIFICATE]
     ? Object.fromEntries(CARRIED.flatMap((name) => (annotations[name] ? [[name, annotations[name]]] : [])))

@@ -11,7 +11,7 @@ import { conditionOf } from '../health/condition.ts';
 import { textOf } from '../health/live-field.ts';
 
 /**
- * Deletes the hooks among these objects that ended so, if their authors want that (fleet-ferry/hook-delete). A hook that is gone counts as
+ * Deletes the hooks among these objects that ended in one of `ends`, if their authors want that (fleet-ferry/hook-delete). A hook that is gone counts as
  * complete, so it may be called again after a kill at any point; failed hooks are deleted only once the failure is recorded. A hook that
  * the server does not let go stays and fails nothing: its package did what it should.
  * @returns a check for each hook that stays, with the reason @throws FleetError API_UNREACHABLE, ABORTED

@@ -25,7 +25,7 @@ export type ClusterView = {
   readonly news: (ms: number, signal: AbortSignal) => Promise<void>;
 };
 
-/** Most objects are as they shall be within these: then no connection was lost to a watch. */
+/** Pauses between lists before the first watch: most objects are Current by then, and no watch is begun whose end costs a connection. */
 const EARLY_MS = [30, 60, 120];
 const PODS_POLL_MS = 10_000;
 /** Upper bound on namespaces whose pods are watched for reasons of failures. */
