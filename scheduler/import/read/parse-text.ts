@@ -3,7 +3,7 @@ import { FleetError, type Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
 
 /** Options of the parser that read YAML as Helm and Argo CD do: the last of equal keys counts. */
-export const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueKeys: false } as const;
+const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueKeys: false } as const;
 
 /**
  * The value of a YAML text of the repository.
