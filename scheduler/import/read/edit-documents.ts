@@ -6,7 +6,7 @@ import { MAX_ALIASES, placeOf } from './parse-text.ts';
 export type EditableDocuments = {
   /** Empty for a file with a mistake. */
   readonly documents: readonly Document.Parsed[];
-  /** A mapping had a key twice: the documents have the last one alone, which counts for Helm, and the file has more than they. */
+  /** A mapping of the file repeats a key. The documents keep only the last entry, as Helm does; the bytes of the file still have the others. */
   readonly hadRepeatedKeys: boolean;
   readonly mistake?: YamlMistake;
 };

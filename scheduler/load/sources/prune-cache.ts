@@ -89,7 +89,7 @@ export type AddedTrees = {
   readonly trees: readonly string[];
 };
 
-/** Deletes the least recently used trees of the folders of added ones, and what says which trees a commit has. All can be created again. */
+/** Deletes the least recently used trees of the folders of added ones, and the lists of trees of commits. All can be created again. */
 export const pruneTrees = async (
   { gitDirectory, cacheDirectory }: GitRepository,
   entries: CacheEntries,
