@@ -33,7 +33,7 @@ export type LocalEditRow = {
   readonly state: LocalEditState;
   /** Why it was not decided by the rule; null: nothing to say. */
   readonly note: string | null;
-  /** Branch of the pull request that would make it a layer; null: there is none. */
+  /** Branch of the pull request that would make it a layer; null: no pull request was opened for it. */
   readonly proposal: string | null;
   readonly decided_by: string | null;
   readonly decided_reason: string | null;
