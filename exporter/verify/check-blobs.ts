@@ -1,6 +1,6 @@
 import { type Digest, shortDigest } from '#bundles/digest';
 import { type ErrorCode, FleetError, formatError, isFleetError } from '#bundles/errors';
-import { verified } from '#bundles/formats/layout/verified';
+import { verifyAll } from '#bundles/formats/layout/verified';
 import type { MediumParts, OpenMedium } from '#bundles/formats/medium/medium';
 import { digestOfPath } from '#bundles/formats/medium/blob-path';
 import { nameSome } from '#bundles/name-some';
@@ -46,8 +46,7 @@ export const checkBlobs = async (
   const bad: FleetError[] = [];
   for (const [digest, size] of expected) {
     try {
-      const content = verified(digest, size, await blobs.open(digest, signal), blobs.name);
-      while ((await content.next()).done !== true) signal?.throwIfAborted();
+      await verifyAll({ digest, size }, await blobs.open(digest, signal), blobs.name, signal);
       onBlob({ digest, size, at: formatTime(clock()) });
     } catch (error) {
       // After an IO error or an abort, further blobs cannot be read either.

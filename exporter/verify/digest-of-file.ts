@@ -3,6 +3,7 @@ import { openFileAccess } from '#bundles/formats/archive/open-file-access';
 import type { RandomAccess } from '#bundles/formats/archive/random-access';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
+import { giveBack } from '#bundles/formats/layout/chunk-buffers';
 import { readSpan } from '#bundles/formats/layout/read-span';
 
 /**
@@ -18,8 +19,10 @@ export const digestOfFile = async (
   const hash = createHash('sha256');
   try {
     await using file = await openFile();
-    for await (const chunk of readSpan(file, { offset: 0, size: file.size }, path, { signal }))
+    for await (const chunk of readSpan(file, { offset: 0, size: file.size }, path, { signal })) {
       hash.update(chunk);
+      giveBack(chunk);
+    }
   } catch (error) {
     throw toFleetError(error, `reading ${path}`);
   }

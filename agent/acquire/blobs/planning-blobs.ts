@@ -1,7 +1,7 @@
 import type { Digest } from '#bundles/digest';
 import type { BlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { missingBlob, verified } from '#bundles/formats/layout/verified';
+import { missingBlob, verifyAll } from '#bundles/formats/layout/verified';
 
 /**
  * A store for the plan of an import, which writes nothing into the agent's own: a blob that is to be written from the medium is read
@@ -39,7 +39,7 @@ export const planningBlobs = (
         return;
       }
       const chunks = content instanceof Uint8Array ? one(content) : content;
-      for await (const _ of verified(digest, size, chunks, own.name)) signal?.throwIfAborted();
+      await verifyAll({ digest, size }, chunks, own.name, signal);
       read.add(digest);
     },
     list: async () => [...new Set([...(await own.list()), ...(await rebuilt.list())])],

@@ -1,5 +1,5 @@
 import type { BlobSource } from '#bundles/formats/layout/blobs';
-import { verified } from '#bundles/formats/layout/verified';
+import { verifyAll } from '#bundles/formats/layout/verified';
 import type { BlobRef } from '#bundles/formats/medium/medium';
 
 /** Reads a blob only to verify it. @throws FleetError DIGEST_MISMATCH, SIZE_MISMATCH, or the error of the source */
@@ -9,5 +9,5 @@ export const readThrough = async (
   signal: AbortSignal,
 ): Promise<void> => {
   const content = await blobs.open(digest, signal);
-  for await (const chunk of verified(digest, size, content, blobs.name)) void chunk;
+  await verifyAll({ digest, size }, content, blobs.name);
 };

@@ -8,7 +8,7 @@ import { compareBytes, type Digest, digestOf } from '#bundles/digest';
 import { FleetError, isFleetError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
 import { firstOf } from '#bundles/formats/layout/first-of';
-import { missingBlob, readBlob, verified } from '#bundles/formats/layout/verified';
+import { missingBlob, readBlob, verifyAll } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { canonicalBytes } from '#bundles/json/canonical';
 import type { ImageProvider } from '../../model/image-provider.ts';
@@ -68,7 +68,7 @@ export const folderProvider = (path: string, waits: LoaderWaits = WAITS): ImageP
   /** Reads the blob through: damage, or a change in the folder, may leave its size as it is. */
   const isSound = async (digest: Digest, size: number, signal: AbortSignal): Promise<boolean> => {
     try {
-      for await (const _ of verified(digest, size, await blobs.open(digest, signal), blobs.name));
+      await verifyAll({ digest, size }, await blobs.open(digest, signal), blobs.name);
       return true;
     } catch (error) {
       if (isDamaged(error)) return false;

@@ -1,16 +1,15 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import type { RandomAccess } from '../archive/random-access.ts';
 import { FleetError, toFleetError } from '../../errors.ts';
-
-/** Bytes of one read: each is a turn of another thread, which takes its time on a busy machine. */
-const CHUNK = 1 << 20;
+import { CHUNK, takeBuffer } from './chunk-buffers.ts';
 
 export type Span = { readonly offset: number; readonly size: number };
 
 export type ReadOptions = { readonly signal?: AbortSignal | undefined };
 
 /**
- * Streams a part of a file. The next chunk is read while the caller processes the current one.
+ * Streams a part of a file. The next chunk is read while the caller processes the current one. Who has done with a chunk may give its
+ * buffer back (`giveBack`).
  * @param name for messages: 'the medium /media/stick.tar'
  * @throws FleetError TRUNCATED when the file ends earlier, IO
  */
@@ -25,7 +24,7 @@ export async function* readSpan(
     if (done === size) return undefined;
     signal?.throwIfAborted();
     const length = Math.min(CHUNK, size - done);
-    const buffer = Buffer.allocUnsafe(length);
+    const buffer = takeBuffer(length);
     const { bytesRead } = await handle.read(buffer, 0, length, offset + done).catch((error: unknown) => {
       // The system's message does not name the file.
       throw toFleetError(error, `reading ${name}`);

@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { type Digest, shortDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { BlobSource, FoundBlob, WantedBlob } from './blobs.ts';
+import { giveBack } from './chunk-buffers.ts';
 
 /**
  * Passes bytes through while hashing them. The digest is checked before the last chunk is passed on, because a reader that knows the
@@ -27,6 +28,19 @@ export async function* verified(
   if (seen !== size) throw wrongSize(digest, size, String(seen), from);
   if (size === 0) checkDigest(hash, digest, from);
 }
+
+/** Reads content only to verify it. @throws FleetError SIZE_MISMATCH, DIGEST_MISMATCH */
+export const verifyAll = async (
+  { digest, size }: { readonly digest: Digest; readonly size: number },
+  content: AsyncIterable<Uint8Array>,
+  from: string,
+  signal?: AbortSignal,
+): Promise<void> => {
+  for await (const chunk of verified(digest, size, content, from)) {
+    signal?.throwIfAborted();
+    giveBack(chunk);
+  }
+};
 
 const checkDigest = (hash: Hash, digest: Digest, from: string): void => {
   const actual: Digest = `sha256:${hash.digest('hex')}`;
@@ -106,7 +120,7 @@ export const readFound = async (
   }
   const bytes = Buffer.concat(chunks);
   // Without a size the bytes could not be verified while they were read.
-  if (size === undefined) for await (const _ of verified(digest, seen, whole(bytes), name));
+  if (size === undefined) await verifyAll({ digest, size: seen }, whole(bytes), name);
   return bytes;
 };
 

@@ -8,7 +8,7 @@ import type { Folder } from '../live/open-folder.ts';
 import { noteWritten } from '../live/read-entry.ts';
 import { readUpTo } from '../live/read-up-to.ts';
 import { temporaryName } from '../live/temporary-name.ts';
-import { verified } from '#bundles/formats/layout/verified';
+import { verifyAll } from '#bundles/formats/layout/verified';
 import { writeAll, writeBehind } from '#bundles/formats/layout/write-behind';
 import { isOwnedByUs } from '#bundles/file-protection';
 
@@ -75,7 +75,7 @@ const copyStored = async (
   syncing.catch(() => {});
   try {
     const pieces = readUpTo(file, { maxBytes: size + 1, signal }, size);
-    for await (const piece of verified(digest, size, pieces, store)) void piece;
+    await verifyAll({ digest, size }, pieces, store);
   } finally {
     await syncing;
   }

@@ -4,7 +4,7 @@ import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { isSafeHostPath } from '#bundles/formats/bundle/host-package';
 import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { verified } from '#bundles/formats/layout/verified';
+import { verifyAll } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import { errno, hostError } from '../host-error.ts';
 import type { RunnerRequest, RunnerResult, StepContent } from '../step-request.ts';
@@ -111,7 +111,7 @@ export const layOutContent = async (
         continue;
       }
       const given = Buffer.from(bytes, 'base64');
-      for await (const _ of verified(digest, size, once(given), `the request, ${path}`)) continue;
+      await verifyAll({ digest, size }, once(given), `the request, ${path}`);
       await writeFile(to, given, { mode: 0o600 });
     }
     return place;
@@ -126,7 +126,7 @@ const verifiedPath = async (
   size: number,
   signal: AbortSignal,
 ): Promise<string> => {
-  for await (const _ of verified(digest, size, await blobs.open(digest, signal), blobs.name)) continue;
+  await verifyAll({ digest, size }, await blobs.open(digest, signal), blobs.name);
   return blobs.path(digest);
 };
 

@@ -1,0 +1,28 @@
+/** Bytes of one read: each is a turn of another thread, which takes its time on a busy machine. */
+export const CHUNK = 1 << 20;
+
+/** A read, a hash and a write at the same time, for two files. */
+const MAX_FREE = 8;
+
+const free: Buffer[] = [];
+const taken = new WeakSet<ArrayBufferLike>();
+
+/**
+ * A buffer for one read. That of a whole chunk is one which was given back, if there is one: the kernel clears every page of a new
+ * megabyte, which takes longer than to read into it.
+ */
+export const takeBuffer = (length: number): Buffer => {
+  if (length < CHUNK) return Buffer.allocUnsafe(length);
+  const buffer = free.pop() ?? Buffer.allocUnsafeSlow(CHUNK);
+  taken.add(buffer.buffer);
+  return buffer;
+};
+
+/**
+ * Gives a chunk back to whom reads next; nobody may read it afterwards. Without effect for all but whole chunks from `takeBuffer`, so
+ * that a piece of a chunk frees nothing that another piece needs.
+ */
+export const giveBack = ({ buffer, byteLength }: Uint8Array): void => {
+  if (byteLength !== CHUNK || !taken.delete(buffer) || free.length === MAX_FREE) return;
+  free.push(Buffer.from(buffer as ArrayBuffer));
+};

@@ -1,0 +1,39 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-directory.ts';
+import { CHUNK, giveBack, takeBuffer } from '../../../../bundles/formats/layout/chunk-buffers.ts';
+import { readWhole } from '../../../../bundles/formats/layout/read-span.ts';
+import { verifyAll } from '../../../../bundles/formats/layout/verified.ts';
+import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
+
+test('blobs that are copied and verified side by side keep their bytes, with chunks that others gave back', async () => {
+  await using folder = await temporaryDirectory('chunk-buffers');
+  const store = openBlobDirectory(join(folder.path, 'store'));
+  const kept = [takeBuffer(CHUNK).fill(7), takeBuffer(CHUNK).fill(8)];
+  const copies = Array.from({ length: 8 }, async (_, at) => {
+    const bytes = randomBytes(at * CHUNK + (at % 3));
+    const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}` as const;
+    const path = join(folder.path, `blob-${at}`);
+    await writeFile(path, bytes);
+    await store.write(digest, bytes.length, readWhole(path));
+    await verifyAll({ digest, size: bytes.length }, await store.open(digest), 'the store');
+    expect((await readFile(store.path(digest))).equals(bytes)).toBe(true);
+  });
+  await Promise.all(copies);
+  expect(kept.map((buffer) => buffer.every((byte) => byte === buffer[0]))).toEqual([true, true]);
+});
+
+test('a whole chunk is read into again after it was given back, once; a piece of one or a buffer of others is not', () => {
+  const chunk = takeBuffer(CHUNK);
+  giveBack(chunk.subarray(0, 9));
+  expect(takeBuffer(CHUNK).buffer).not.toBe(chunk.buffer);
+  giveBack(chunk);
+  giveBack(chunk);
+  expect(takeBuffer(CHUNK).buffer).toBe(chunk.buffer);
+  expect(takeBuffer(CHUNK).buffer).not.toBe(chunk.buffer);
+  const ofOthers = Buffer.alloc(CHUNK);
+  giveBack(ofOthers);
+  expect(takeBuffer(CHUNK).buffer).not.toBe(ofOthers.buffer);
+});
