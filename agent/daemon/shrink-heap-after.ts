@@ -7,7 +7,7 @@ export type Memory = {
   /** Bytes of system memory that the heap occupies, used or free. */
   readonly heldBytes: () => number;
   /** Runs a full garbage collection and returns free pages to the system; blocks the process meanwhile. */
-  readonly giveBack: () => void;
+  readonly releaseBuffer: () => void;
 };
 
 /** Milliseconds of idle time before a collection, so that consecutive pieces of work cause only one. */
@@ -29,7 +29,7 @@ export const shrinkHeapAfter = (
   let timer: NodeJS.Timeout | undefined;
   let smallest = 0;
   const collect = (): void => {
-    memory.giveBack();
+    memory.releaseBuffer();
     smallest = memory.heldBytes();
   };
   const rest = (): void => {
@@ -54,6 +54,6 @@ const heapOfV8 = (): Memory => {
   const collect = runInNewContext('gc') as (how: object) => void;
   return {
     heldBytes: () => getHeapStatistics().total_heap_size,
-    giveBack: () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    releaseBuffer: () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
 };

@@ -3,7 +3,7 @@ import { openFileAccess } from '#bundles/formats/archive/open-file-access';
 import type { RandomAccess } from '#bundles/formats/archive/random-access';
 import type { Digest } from '#bundles/digest';
 import { toFleetError } from '#bundles/errors';
-import { giveBack } from '#bundles/formats/layout/chunk-buffers';
+import { releaseBuffer } from '#bundles/formats/layout/chunk-buffers';
 import { readSpan } from '#bundles/formats/layout/read-span';
 
 /**
@@ -21,7 +21,7 @@ export const digestOfFile = async (
     await using file = await openFile();
     for await (const chunk of readSpan(file, { offset: 0, size: file.size }, path, { signal })) {
       hash.update(chunk);
-      giveBack(chunk);
+      releaseBuffer(chunk);
     }
   } catch (error) {
     throw toFleetError(error, `reading ${path}`);

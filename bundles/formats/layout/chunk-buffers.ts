@@ -8,7 +8,7 @@ const free: Buffer[] = [];
 const taken = new WeakSet<ArrayBufferLike>();
 
 /**
- * A buffer for one read. That of a whole chunk is one which was given back, if there is one: the kernel clears every page of a new
+ * A buffer for one read. That of a whole chunk is one which was released, if there is one: the kernel clears every page of a new
  * megabyte, which takes longer than to read into it.
  */
 export const takeBuffer = (length: number): Buffer => {
@@ -19,10 +19,10 @@ export const takeBuffer = (length: number): Buffer => {
 };
 
 /**
- * Gives a chunk back to whom reads next; nobody may read it afterwards. Without effect for all but whole chunks from `takeBuffer`, so
+ * Releases a chunk for the next read; nobody may read from it afterwards. Without effect for all but whole chunks from `takeBuffer`, so
  * that a piece of a chunk frees nothing that another piece needs.
  */
-export const giveBack = ({ buffer, byteLength }: Uint8Array): void => {
+export const releaseBuffer = ({ buffer, byteLength }: Uint8Array): void => {
   if (byteLength !== CHUNK || !taken.delete(buffer) || free.length === MAX_FREE) return;
   free.push(Buffer.from(buffer as ArrayBuffer));
 };

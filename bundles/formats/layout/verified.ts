@@ -2,7 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { type Digest, shortDigest } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import type { BlobSource, FoundBlob, WantedBlob } from './blobs.ts';
-import { giveBack } from './chunk-buffers.ts';
+import { releaseBuffer } from './chunk-buffers.ts';
 
 /**
  * Passes bytes through while hashing them. The digest is checked before the last chunk is passed on, because a reader that knows the
@@ -38,7 +38,7 @@ export const verifyAll = async (
 ): Promise<void> => {
   for await (const chunk of verified(digest, size, content, from)) {
     signal?.throwIfAborted();
-    giveBack(chunk);
+    releaseBuffer(chunk);
   }
 };
 

@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { sum } from '../../sum.ts';
-import { giveBack } from './chunk-buffers.ts';
+import { releaseBuffer } from './chunk-buffers.ts';
 
 /** Most bytes and chunks of one write: a socket delivers 64 KiB at a time, and batches save system calls. */
 const BATCH_BYTES = 1 << 20;
 const BATCH_CHUNKS = 64;
 
 /**
- * Writes one batch of chunks while the next one is read and hashed. A chunk must stay valid until it is written, and is given back then.
+ * Writes one batch of chunks while the next one is read and hashed. A chunk must stay valid until it is written, and its buffer is released then.
  * @throws the error of `content` or `write`, after the last write has ended
  */
 export const writeBehind = async (
@@ -19,7 +19,7 @@ export const writeBehind = async (
   let bytes = 0;
   const next = async (): Promise<void> => {
     await writing;
-    writing = writeAndGiveBack(write, batch);
+    writing = writeAndRelease(write, batch);
     // A failure is thrown with the next batch, or after the last.
     writing.catch(() => {});
     [batch, bytes] = [[], 0];
@@ -39,12 +39,12 @@ export const writeBehind = async (
   await writing;
 };
 
-const writeAndGiveBack = async (
+const writeAndRelease = async (
   write: (chunks: readonly Uint8Array[]) => Promise<void>,
   chunks: readonly Uint8Array[],
 ): Promise<void> => {
   await write(chunks);
-  for (const chunk of chunks) giveBack(chunk);
+  for (const chunk of chunks) releaseBuffer(chunk);
 };
 
 /** Bytes after which the disk begins to write: it works while the rest arrives, and the last sync waits for little. */

@@ -5,7 +5,7 @@ import type { PostgresqlServer } from './postgresql.ts';
 export type Copies = AsyncDisposable & {
   /** @param template a database that nobody writes any more @returns the name of a database with its rows */
   readonly take: (template: string) => Promise<string>;
-  readonly giveBack: (database: string) => Promise<void>;
+  readonly releaseBuffer: (database: string) => Promise<void>;
 };
 
 type Copy = { readonly name: string; readonly client: Client };
@@ -44,7 +44,7 @@ export const makeCopies = (server: PostgresqlServer): Copies => {
       await copy.client.query(await fillOf(template));
       return copy.name;
     },
-    giveBack: async (database) => {
+    releaseBuffer: async (database) => {
       const copy = taken.get(database);
       taken.delete(database);
       if (copy && (await isSame(copy.client, first?.shape))) idle.push(copy);

@@ -8,7 +8,7 @@ type Held = {
   readonly taken: Promise<AbortSignal>;
   /** Resolves when the lease is given back. */
   readonly ended: Promise<void>;
-  readonly giveBack: () => void;
+  readonly releaseBuffer: () => void;
   users: number;
 };
 
@@ -33,7 +33,7 @@ export const createSharedLease = () => {
     };
     // Errors reach the pieces of work by `taken`.
     last = hold().catch(taken.reject);
-    return { taken: taken.promise, ended: last, giveBack: done.resolve, users: 0 };
+    return { taken: taken.promise, ended: last, releaseBuffer: done.resolve, users: 0 };
   };
 
   /** @throws FleetError BUSY, API_UNREACHABLE, API_DENIED, ABORTED, or the error of the work */
@@ -58,7 +58,7 @@ export const createSharedLease = () => {
       mine.users -= 1;
       if (mine.users === 0) {
         if (held === mine) held = undefined;
-        mine.giveBack();
+        mine.releaseBuffer();
         await mine.ended;
       }
     }

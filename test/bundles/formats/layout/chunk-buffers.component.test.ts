@@ -3,12 +3,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-directory.ts';
-import { CHUNK, giveBack, takeBuffer } from '../../../../bundles/formats/layout/chunk-buffers.ts';
+import { CHUNK, releaseBuffer, takeBuffer } from '../../../../bundles/formats/layout/chunk-buffers.ts';
 import { readWhole } from '../../../../bundles/formats/layout/read-span.ts';
 import { verifyAll } from '../../../../bundles/formats/layout/verified.ts';
 import { temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
 
-test('blobs that are copied and verified side by side keep their bytes, with chunks that others gave back', async () => {
+test('blobs that are copied and verified side by side keep their bytes, in buffers that others released', async () => {
   await using folder = await temporaryDirectory('chunk-buffers');
   const store = openBlobDirectory(join(folder.path, 'store'));
   const kept = [takeBuffer(CHUNK).fill(7), takeBuffer(CHUNK).fill(8)];
@@ -25,15 +25,15 @@ test('blobs that are copied and verified side by side keep their bytes, with chu
   expect(kept.map((buffer) => buffer.every((byte) => byte === buffer[0]))).toEqual([true, true]);
 });
 
-test('a whole chunk is read into again after it was given back, once; a piece of one or a buffer of others is not', () => {
+test('the buffer of a whole chunk is used again after it was released, once; a piece of one or a buffer of others is not', () => {
   const chunk = takeBuffer(CHUNK);
-  giveBack(chunk.subarray(0, 9));
+  releaseBuffer(chunk.subarray(0, 9));
   expect(takeBuffer(CHUNK).buffer).not.toBe(chunk.buffer);
-  giveBack(chunk);
-  giveBack(chunk);
+  releaseBuffer(chunk);
+  releaseBuffer(chunk);
   expect(takeBuffer(CHUNK).buffer).toBe(chunk.buffer);
   expect(takeBuffer(CHUNK).buffer).not.toBe(chunk.buffer);
   const ofOthers = Buffer.alloc(CHUNK);
-  giveBack(ofOthers);
+  releaseBuffer(ofOthers);
   expect(takeBuffer(CHUNK).buffer).not.toBe(ofOthers.buffer);
 });
