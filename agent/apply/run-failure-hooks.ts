@@ -5,6 +5,7 @@ import { checkAborted, record } from '../store/journal/boundary.ts';
 import { nameOf } from '../store/journal/name-of.ts';
 import { type Operation, saveOperation, saveSteps } from '../store/journal/operations.ts';
 import { sentenceOf } from '../store/outbox/sentence-of.ts';
+import { AGAIN } from './stage-again.ts';
 import { untilNewRelease } from './until-new-release.ts';
 import type { Work } from './work.ts';
 
@@ -23,7 +24,8 @@ export const runFailureHooks = async (work: Work): Promise<Operation> => {
   const { id, kind, rollingBack, startedAt, to } = operation;
   const isTry = rollingBack && to !== undefined && (kind === 'apply' || kind === 'restore');
   const { afterFailure, endFailure } = target;
-  if (!isTry || !afterFailure || !endFailure) return operation;
+  const isDone = operation.plan?.steps.some((step) => step.kind === AGAIN) === true;
+  if (!isTry || isDone || !afterFailure || !endFailure) return operation;
   // A plan is there if their results were recorded before a kill.
   const isRecorded = operation.plan !== undefined;
   const ran = isRecorded

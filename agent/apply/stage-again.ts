@@ -7,16 +7,16 @@ import { checkNewRelease, untilNewRelease } from './until-new-release.ts';
 import type { StepResult } from '../model/target.ts';
 import type { Work } from './work.ts';
 
-/** Key of the result that says which objects are applied again, and why. */
-const AGAIN = 'again';
+/** Key and kind of the step that says which objects are applied again, and why. */
+export const AGAIN = 'again';
 /** How often an operation applies again what was deleted, before it fails: something may delete it each time. */
 const MAX_AGAIN = 3;
 /** Objects that the reason names. */
 const MAX_NAMED = 3;
 
 /**
- * Plans an update again whose wait failed, if somebody deleted objects that it had applied. Its results stay, and the steps of the new plan
- * follow those that are done. @param index of the next step
+ * Plans an update, or the way back, again whose wait failed, if somebody deleted objects that it had applied. Its results stay, and the steps
+ * of the new plan follow those that are done. @param index of the next step
  * @returns the error with which the operation fails; undefined if it was planned again
  * @throws FleetError ABORTED, API_UNREACHABLE
  */
@@ -50,15 +50,15 @@ export const stageAgain = async (
 };
 
 /**
- * Keys of objects that the update applied and that are not there any more. After any error but API_UNREACHABLE, with which the operation
+ * Keys of objects that the operation applied in its direction and that are not there any more. After any error but API_UNREACHABLE, with which the operation
  * stays open until the cluster answers, it returns none: the failure of the wait says more. @throws FleetError ABORTED, API_UNREACHABLE
  */
 const findGone = async (
   { agent, target, operation, load }: Work,
   results: readonly StepResult[],
 ): Promise<readonly string[]> => {
-  const { kind, rollingBack } = operation;
-  if (!target.gone || rollingBack || (kind !== 'apply' && kind !== 'restore')) return [];
+  const { kind } = operation;
+  if (!target.gone || (kind !== 'apply' && kind !== 'restore')) return [];
   try {
     const desired = await load();
     const applied = results.map(({ key }) => key);
