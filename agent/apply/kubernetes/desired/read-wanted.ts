@@ -27,7 +27,7 @@ export type Manifest = {
   readonly place: string;
   readonly policy: ObjectPolicy;
   /** Fields that keep their live values, if a rule of the platform changes those of the annotations. */
-  readonly ruled?: ObjectPolicy['ignore'];
+  readonly ruled?: ObjectPolicy['ignore'] | undefined;
   /** Present if the object holds secrets (WantedObject). */
   readonly secret?: KeyedHash;
 };
@@ -106,6 +106,17 @@ const toManifest = (value: ParsedDocument['value'], place: string): Omit<Manifes
   };
 };
 
+/** A namespace on an object of a kind without namespaces is removed, and no rule selects the object by it. */
+const inScope = (
+  manifest: Manifest,
+  scope: ReturnType<ScopeOf>,
+  rules: DesiredPackage['objectRules'],
+): Manifest => {
+  if (scope === 'Namespaced' || manifest.namespace === undefined) return manifest;
+  const placed = { ...manifest, namespace: undefined, ruled: undefined };
+  return { ...placed, ...policyFor(placed, rules) };
+};
+
 /**
  * Returns the objects with keys and owner marks, sorted by key. A namespace on a cluster-scoped object is removed.
  * @throws FleetError OBJECT_CLASH naming both places, OBJECT_INVALID without a namespace, CLUSTER_LACKS for unknown kinds;
@@ -116,6 +127,7 @@ export const toWanted = (
   scopeOf: ScopeOf,
   owner: { readonly fleet: string; readonly assignment: string },
   isStatusField: IsStatusField = () => false,
+  rules?: DesiredPackage['objectRules'],
 ): readonly WantedObject[] => {
   const unknown = manifests.filter((manifest) => scopeOf(manifest) === undefined);
   if (unknown.length > 0) throw unknownKinds(unknown);
@@ -130,8 +142,8 @@ export const toWanted = (
   }
   const found = new Map<string, WantedObject>();
   for (const manifest of manifests) {
-    const type = { namespaced: scopeOf(manifest) === 'Namespaced', statusIsField: isStatusField(manifest) };
-    const wanted = toWantedObject(manifest, type, owner);
+    const placed = inScope(manifest, scopeOf(manifest), rules);
+    const wanted = toWantedObject(placed, isStatusField(manifest), owner);
     const first = found.get(wanted.key);
     if (first) {
       throw new FleetError(
@@ -154,13 +166,12 @@ export const annotationsOf = (fields: Manifest['fields']): Readonly<Record<strin
 
 const toWantedObject = (
   { apiVersion, kind, name, namespace, fields, place, secret, policy, ruled }: Manifest,
-  { namespaced, statusIsField }: { readonly namespaced: boolean; readonly statusIsField: boolean },
+  statusIsField: boolean,
   owner: { readonly fleet: string; readonly assignment: string },
 ): WantedObject => {
   const metadata = metadataOf(fields);
   const annotations = annotationsOf(fields);
   checkRules(annotations, `${kind} ${name}`, place);
-  const at = namespaced && namespace !== undefined ? namespace : undefined;
   const object = {
     ...(statusIsField ? fields : withoutStatus(fields)),
     apiVersion,
@@ -168,18 +179,18 @@ const toWantedObject = (
     metadata: {
       ...metadata,
       name,
-      namespace: at,
+      namespace,
       annotations: { ...annotations, [FLEET_MARK]: owner.fleet, [ASSIGNMENT_MARK]: owner.assignment },
     },
   } as unknown as WantedObject['object'];
   // Hashed with the object, so that a change of the rule counts as a change of the object, like that of an annotation.
   const hashed = ruled ? { object, ruled } : object;
   return {
-    key: keyOf({ apiVersion, kind, name, namespace: at }),
+    key: keyOf({ apiVersion, kind, name, namespace }),
     group: groupOf(apiVersion),
     apiVersion,
     kind,
-    namespace: at,
+    namespace,
     name,
     object,
     hash: secret ? secret(stableText(hashed)) : stableHash(hashed),

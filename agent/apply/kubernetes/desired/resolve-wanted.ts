@@ -76,6 +76,7 @@ const resolve = async (
     (type) => scopes.get(typeKey(type)),
     owner,
     (type) => plain.has(typeKey(type)),
+    desired.objectRules,
   );
   const crds = new Map(objects.filter(isDefinition).map(({ name, key }) => [name, key]));
   return {

@@ -77,6 +77,25 @@ describe('the objects of a package', () => {
     ]);
   });
 
+  it('are selected by no rule for a namespace that their kind does not have, whatever is written', () => {
+    const rules: DesiredPackage['objectRules'] = [
+      { kinds: ['*'], namespaces: ['ns'], drift: 'report', ignore: ['/rules'] },
+      { kinds: ['ClusterRole'], wait: false },
+    ];
+    const role = (namespace: string) =>
+      `apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: a${namespace}}\nrules: []\n`;
+    const of = (text: string) => {
+      const desired = { ...packageOf({ 'app.yaml': text }), objectRules: rules };
+      const owner = { fleet: 'halden', assignment: 'web' };
+      return toWanted(readManifests(desired), scopeOf, owner, () => false, rules);
+    };
+    const [written] = of(role(', namespace: ns'));
+    expect(written).toMatchObject({ key: 'rbac.authorization.k8s.io/ClusterRole//a' });
+    expect(written?.policy).toMatchObject({ drift: 'correct', ignore: { pointers: [] }, wait: false });
+    expect(written?.hash).toBe(of(role(''))[0]?.hash);
+    expect(of(map('a'))[0]?.policy).toMatchObject({ drift: 'report', wait: true });
+  });
+
   it('are refused when two have the same identity, with both places named', () => {
     const refusal = refusalOf(() =>
       read({ 'a.yaml': map('same'), 'b.yaml': `${map('other')}---\n${map('same')}` }),
