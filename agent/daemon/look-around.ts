@@ -16,7 +16,6 @@ import type { Staleness } from '../acquire/staleness/read-staleness.ts';
 import { recordStaleness } from '../acquire/staleness/record-staleness.ts';
 import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
-import { readPull } from '../store/pull.ts';
 import { type HealthWaits, observe, type PackageDrift } from '../observe/observe.ts';
 import { judgeBoot } from '../observe/reboot/judge-boot.ts';
 import { keepRebooted, type MayReboot } from '../observe/reboot/keep-rebooted.ts';
@@ -76,8 +75,7 @@ export const lookAround = async (
   judgeBoot(agent, isWaiting);
   await collectGarbage(agent.state);
   await pruneCopies(agent, 'too many');
-  // No package refers yet to the images of a release that is being pulled.
-  if (readPull(agent.state).length === 0) await releaseImages(agent);
+  await releaseImages(agent);
   forgetOldOperations(agent.state);
   compactOutbox(agent);
   return defined({ packages, drift, stale, held });

@@ -12,6 +12,7 @@ import { saveBundle } from '../../../agent/store/bundles.ts';
 import { collectGarbage } from '../../../agent/store/collect-garbage.ts';
 import { isBegun } from '../../../agent/store/partial-blobs.ts';
 import { forgetPull } from '../../../agent/store/pull.ts';
+import { tryPullLock } from '../../../agent/store/pull-lock.ts';
 import { readTrustRow, saveTrustRow } from '../../../agent/store/trust.ts';
 import { createWorld, storedBlobs, type World } from '../world.ts';
 import {
@@ -277,8 +278,14 @@ describe('images of removed releases', () => {
     const [old, current] = images;
     const wanted = images.map(({ bundle }) => bundle.digest);
     saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted });
+    forgetPull(agent.state);
     expect(await releaseImages(agent)).toEqual([]);
     saveTrustRow(agent.state, { ...readTrustRow(agent.state), desiredBundles: wanted.slice(1) });
+    {
+      // A pull hands the documents of a release to providers before it pins the first blob.
+      using _pull = tryPullLock(agent.state.directory);
+      expect(await releaseImages(agent)).toEqual([]);
+    }
     expect(await releaseImages(agent)).toEqual(old?.image.names);
     expect([...provider.images.keys()]).toEqual([current?.image.digest]);
   });
