@@ -4,6 +4,7 @@ import { inParallel } from '#bundles/in-parallel';
 import type { Applications } from '../load/applications/load-applications.ts';
 import type { Assignment, ClusterType, HeldAssignment, Platform, RenderedPackage } from '../model/model.ts';
 import type { DefinitionFile } from '../plan/validate/kubernetes/custom-kinds.ts';
+import type { RenderResult } from '../render/render-platform.ts';
 import { unknownKinds } from '../plan/validate/kubernetes/unknown-kinds.ts';
 import { buildBundle } from './bundle/build-bundle.ts';
 import type { BundleInput } from './bundle/bundle-input.ts';
@@ -30,6 +31,8 @@ export type LastRelease = Pick<BundleInput, 'lastGood' | 'rolledBack' | 'registr
 export type AssembleInput = {
   readonly platform: Platform;
   readonly packages: readonly RenderedPackage[];
+  /** Inputs of the packages of each cluster type; undefined: not known. */
+  readonly digests?: RenderResult['digests'];
   readonly held: readonly HeldAssignment[];
   /** Warnings of the phases before. */
   readonly advice: readonly FleetError[];
@@ -124,6 +127,7 @@ const bundleInputs = (input: AssembleInput): ((clusterType: ClusterType) => Bund
     platform,
     clusterType,
     packages: packagesOf.get(clusterType.name) ?? [],
+    pairs: input.digests?.get(clusterType)?.pairs,
     held: heldOf.get(clusterType.name) ?? [],
     applicationOf,
     ...(lastReleases.get(clusterType) ?? NO_RELEASE),

@@ -48,7 +48,7 @@ export const build = async (options: BuildOptions): Promise<BuildOutcome> => {
   if (failed.length === outcomes.length)
     throwProblems(uniqueProblems(failed.flatMap(({ problems }) => problems)), 'the platform');
   for (const outcome of failed) options.onEnvironment?.(outcome);
-  await fleet.keepObjects();
+  await fleet.keepLoaded();
   if (!candidate) await noteAbandoned(releases, fleet.known, outcomes);
   return {
     environments: outcomes,

@@ -122,18 +122,24 @@ const renderLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promi
   const schedule =
     input.rendered?.schedule ?? schedulePlatform(platform, new Map(past.map((one) => [one.id, one])));
   // render
-  const { packages, held } =
-    input.rendered?.result ?? (await renderAll(platform, schedule, signal, memory?.rendered));
+  const { kept } = input;
+  const before = { memory: memory?.rendered, isKnown: kept?.renderings.has };
+  const { packages, held, digests } =
+    input.rendered?.result ?? (await renderAll(platform, schedule, signal, before));
   // load: what the rendered packages name
   const { applications, applicationOf, sources, contents } = await readApplications(
     input,
     { platform, packages, memory },
     signal,
   );
-  const { definitions, judgeOf } = openJudges(platform, packages, applicationOf, input.kubernetes);
+  const { definitions, defining, judgeOf } = openJudges(platform, packages, applicationOf, input.kubernetes);
+  const unknown = new Set([...defining, ...held.map(({ assignment }) => assignment.clusterType)]);
+  for (const [clusterType, { rendering }] of digests ?? [])
+    if (!unknown.has(clusterType)) kept?.renderings.add(rendering);
   return {
     platform,
     packages,
+    digests,
     held,
     advice: [...schedule.advice, ...applications.advice],
     applications,
@@ -145,7 +151,7 @@ const renderLoaded = async (input: EnvironmentInput, signal: AbortSignal): Promi
     manifests: memory ? startBuild(memory, platform, definitions) : new Map(),
     judgeOf,
     memory,
-    kept: input.kept,
+    kept,
     definitions,
     candidate: input.candidate,
     workers: input.workers,

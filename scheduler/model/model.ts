@@ -362,6 +362,8 @@ export type RenderedPackage = {
   readonly assignment: Assignment;
   /** namespace.yaml, platform-config.<ext>, reconciler.yaml, in Kalypso's layout. Ordered bytewise by path. */
   readonly files: readonly RenderedFile[];
+  /** An earlier run found no definition of a kind in the files. */
+  readonly definesNothing?: true;
   /** Target namespace on Kubernetes. */
   readonly namespace: string;
   readonly configData: { readonly [key: string]: Value };

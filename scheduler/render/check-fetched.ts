@@ -1,7 +1,8 @@
 import { FleetError } from '#bundles/errors';
 import { checkRepository } from '../load/applications/check-repository.ts';
 import { bundlesApplication } from '../load/applications/read-application.ts';
-import type { Assignment, DeploymentTarget, Platform } from '../model/model.ts';
+import type { Assignment, DeploymentTarget } from '../model/model.ts';
+import type { RenderingPlatform } from './type-digests.ts';
 
 /** Platform configuration of an assignment: values with power over a cluster or host are in it, not in `manifests`. */
 type Settings = { readonly reconciler?: unknown };
@@ -15,7 +16,7 @@ type Settings = { readonly reconciler?: unknown };
  * @returns a check that throws FleetError FIELD_INVALID, REPOSITORY_FOREIGN, OUT_OF_BOUNDS
  */
 export const createFetchCheck = (
-  platform: Platform,
+  platform: RenderingPlatform,
 ): ((assignment: Assignment, config: Settings) => void) => {
   // The same for all cluster types, which may be hundreds.
   const known = new Map<DeploymentTarget, FleetError | undefined>();
@@ -45,7 +46,7 @@ const faultOf = (check: () => void): FleetError | undefined => {
   }
 };
 
-const checkAddresses = (platform: Platform, target: DeploymentTarget): void => {
+const checkAddresses = (platform: RenderingPlatform, target: DeploymentTarget): void => {
   const { repo, chart } = target.manifests;
   const listed = platform.workspaces?.find(({ name }) => name === target.workspace)?.repositories;
   // Kalypso bounds nothing here, and its control planes render as they did; the list of a Workspace holds in both forms.
@@ -57,7 +58,7 @@ const checkAddresses = (platform: Platform, target: DeploymentTarget): void => {
 };
 
 /** The template of this name that comes with the program; one of the platform's own decides itself who runs what. */
-const runsAnsiblePull = ({ templates }: Platform, reconciler: string): boolean =>
+const runsAnsiblePull = ({ templates }: RenderingPlatform, reconciler: string): boolean =>
   reconciler === 'ansible-pull' && templates.get(reconciler)?.at.file.startsWith('built-in ') === true;
 
 type UserSettings = { readonly user?: unknown; readonly ownUser?: unknown };
@@ -69,7 +70,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 /** @throws FleetError OUT_OF_BOUNDS unless the Workspace grants the user, or it is the one of `ansible-user` */
 const checkUser = (
-  { environment }: Platform,
+  { environment }: RenderingPlatform,
   { name, workspace, grants, at }: DeploymentTarget,
   { user, ownUser }: UserSettings,
 ): void => {

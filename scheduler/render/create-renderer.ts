@@ -2,16 +2,34 @@ import { FleetError, toFleetError } from '#bundles/errors';
 import { isName } from '#bundles/names';
 import { ALLOW_NAMESPACES } from '../model/bounds.ts';
 import { createConfigCheck } from '../plan/compose/check-config.ts';
-import { createComposer } from '../plan/compose/compose-config.ts';
+import { type Composition, createComposer } from '../plan/compose/compose-config.ts';
 import type { RememberedPackages, RenderMemory } from './remember-packages.ts';
-import type { Assignment, HeldAssignment, Platform, RenderedFile, RenderedPackage } from '../model/model.ts';
+import type {
+  Assignment,
+  ClusterType,
+  HeldAssignment,
+  RenderedFile,
+  RenderedPackage,
+} from '../model/model.ts';
 import { createFetchCheck } from './check-fetched.ts';
 import { compileTemplate } from './compile-template.ts';
 import { createTemplateCache } from './template-cache.ts';
 import type { CachedRender, TemplateContext } from '../model/template-context.ts';
 import { fill } from './remember-renders.ts';
+import { createTypeDigests, type RenderingPlatform, type TypeDigests } from './type-digests.ts';
 
-export type Renderer = (assignment: Assignment) => RenderedPackage | HeldAssignment;
+export type Renderer = {
+  /**
+   * @param isKnown an earlier run rendered all packages of the cluster type from the same inputs, held none, and found no definition of a kind:
+   * the files are rendered when somebody reads them
+   */
+  readonly render: (assignment: Assignment, isKnown?: boolean) => RenderedPackage | HeldAssignment;
+  /** Digests of what the packages of a cluster type are rendered from; undefined if the configuration of one cannot be composed. */
+  readonly digestsOf: (
+    clusterType: ClusterType,
+    assignments: readonly Assignment[],
+  ) => TypeDigests | undefined;
+};
 
 export const isHeld = (rendered: RenderedPackage | HeldAssignment): rendered is HeldAssignment =>
   'error' in rendered;
@@ -22,7 +40,7 @@ export const isHeld = (rendered: RenderedPackage | HeldAssignment): rendered is 
  * assignment: it is returned, not thrown.
  */
 export const createRenderer = (
-  platform: Platform,
+  platform: RenderingPlatform,
   memory?: RenderMemory,
   known?: RememberedPackages,
 ): Renderer => {
@@ -30,39 +48,65 @@ export const createRenderer = (
   const check = createConfigCheck(platform.form);
   const checkFetched = createFetchCheck(platform);
   const book = createTemplateCache(platform, compileTemplate, memory?.renders);
-  return (assignment) => {
+  const filesOf = (
+    { clusterType, target }: Assignment,
+    namespace: string,
+    { values }: Composition,
+  ): readonly RenderedFile[] => {
+    const context: TemplateContext = {
+      deploymentTargetName: target.name,
+      namespace,
+      environment: platform.environment,
+      workspace: target.workspace,
+      workload: target.workload,
+      labels: target.labels,
+      manifests: target.manifests as TemplateContext['manifests'],
+      clusterType: clusterType.name,
+      clusterTypeLabels: clusterType.labels,
+      configData: values,
+    };
+    return [
+      book.render(clusterType, 'namespace', context),
+      book.render(clusterType, 'config', context),
+      book.render(clusterType, 'reconciler', context),
+    ].flatMap((file) => (file ? [new LazyFile(file.path, file.rendered, context)] : []));
+  };
+  const render = (assignment: Assignment, isKnown: boolean): RenderedPackage => {
     const { clusterType, target } = assignment;
-    try {
-      const config = composer(clusterType, target);
-      checkFetched(assignment, config.plain);
-      const same = known?.find(assignment, config);
-      if (same) return same;
-      const namespace = namespaceOf(platform, assignment);
-      const wrong = check(config, target, `${clusterType.name}/${target.name}`);
-      if (wrong) throw wrong;
-      const context: TemplateContext = {
-        deploymentTargetName: target.name,
-        namespace,
-        environment: platform.environment,
-        workspace: target.workspace,
-        workload: target.workload,
-        labels: target.labels,
-        manifests: target.manifests as TemplateContext['manifests'],
-        clusterType: clusterType.name,
-        clusterTypeLabels: clusterType.labels,
-        configData: config.values,
-      };
-      const files = [
-        book.render(clusterType, 'namespace', context),
-        book.render(clusterType, 'config', context),
-        book.render(clusterType, 'reconciler', context),
-      ].flatMap((file) => (file ? [new LazyFile(file.path, file.rendered, context)] : []));
-      const rendered = { assignment, files, namespace, configData: config.plain };
-      known?.keep(rendered, config);
-      return rendered;
-    } catch (error) {
-      return { assignment, error: toFleetError(error, `rendering ${clusterType.name}/${target.name}`) };
-    }
+    const config = composer(clusterType, target);
+    if (!isKnown) checkFetched(assignment, config.plain);
+    const same = known?.find(assignment, config);
+    if (same) return same;
+    const namespace = namespaceOf(platform, assignment);
+    const wrong = isKnown ? undefined : check(config, target, `${clusterType.name}/${target.name}`);
+    if (wrong) throw wrong;
+    const rendered = isKnown
+      ? new LazyPackage(assignment, namespace, config, filesOf)
+      : { assignment, files: filesOf(assignment, namespace, config), namespace, configData: config.plain };
+    known?.keep(rendered, config);
+    return rendered;
+  };
+  const digestsOf = createTypeDigests(platform);
+  return {
+    render: (assignment, isKnown = false) => {
+      try {
+        return render(assignment, isKnown);
+      } catch (error) {
+        const { clusterType, target } = assignment;
+        return { assignment, error: toFleetError(error, `rendering ${clusterType.name}/${target.name}`) };
+      }
+    },
+    digestsOf: (clusterType, assignments) => {
+      try {
+        return digestsOf(
+          clusterType,
+          assignments.map((one) => [one, composer(clusterType, one.target)]),
+        );
+      } catch {
+        // Rendered, each package says what is wrong.
+        return undefined;
+      }
+    },
   };
 };
 
@@ -70,7 +114,7 @@ export const createRenderer = (
  * The namespace that the target names, or `<environment>-<cluster type>-<deployment target>`.
  * @throws FleetError NAME_INVALID when it is too long, in our form only; NAMESPACE_FOREIGN for one that its registration does not allow
  */
-const namespaceOf = (platform: Platform, { clusterType, target }: Assignment): string => {
+const namespaceOf = (platform: RenderingPlatform, { clusterType, target }: Assignment): string => {
   if (target.namespace !== undefined && clusterType.target === 'kubernetes')
     return allowedNamespace(target, target.namespace);
   const namespace = `${platform.environment}-${clusterType.name}-${target.name}`;
@@ -105,6 +149,33 @@ const allowedNamespace = (
     },
   );
 };
+
+/** A package whose files are rendered when they are first read. */
+class LazyPackage implements RenderedPackage {
+  readonly assignment: Assignment;
+  readonly namespace: string;
+  readonly definesNothing = true;
+  readonly #config: Composition;
+  readonly #filesOf: FilesOf;
+  #files: readonly RenderedFile[] | undefined;
+
+  constructor(assignment: Assignment, namespace: string, config: Composition, filesOf: FilesOf) {
+    this.assignment = assignment;
+    this.namespace = namespace;
+    this.#config = config;
+    this.#filesOf = filesOf;
+  }
+
+  get configData(): RenderedPackage['configData'] {
+    return this.#config.plain;
+  }
+
+  get files(): readonly RenderedFile[] {
+    return (this.#files ??= this.#filesOf(this.assignment, this.namespace, this.#config));
+  }
+}
+
+type FilesOf = (assignment: Assignment, namespace: string, config: Composition) => readonly RenderedFile[];
 
 /**
  * A rendered file whose text is created on each read. A fleet may have 150,000 files, and most share their text except for

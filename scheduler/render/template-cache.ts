@@ -1,6 +1,6 @@
 import { FleetError, type Place } from '#bundles/errors';
 import { builtInTemplates } from '../load/platform/built-in-templates.ts';
-import type { ClusterType, Platform, Template, TemplateType } from '../model/model.ts';
+import type { ClusterType, Platform, PlatformForm, Template, TemplateType } from '../model/model.ts';
 import { didYouMean } from '#bundles/nearest-name';
 import { type Renders, rememberRenders } from './remember-renders.ts';
 import type { CachedRender, TemplateContext } from '../model/template-context.ts';
@@ -26,17 +26,17 @@ type Entry = { readonly template: Template; readonly renders: Renders };
  * A platform's templates, each compiled on first use. @param known compiled templates and their caches from earlier builds
  */
 export const createTemplateCache = (
-  platform: Platform,
+  { form, templates }: Pick<Platform, 'form' | 'templates'>,
   compile: (source: TemplateSource) => CompiledTemplate,
   known = new WeakMap<Template, Renders>(),
 ): TemplateCache => {
   const entries = new Map<string, Entry | FleetError>();
   const open = (clusterType: ClusterType, type: TemplateType): Entry => {
     const name = clusterType[FIELDS[type]];
-    const template = platform.templates.get(name);
-    if (!template) throw missing(clusterType, type, name, platform.templates);
+    const template = templates.get(name);
+    if (!template) throw missing(clusterType, type, name, templates);
     // Kalypso's scheduler ignores the type (behaviour spec section 1).
-    if (platform.form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
+    if (form === 'fleet' && template.type !== type) throw wrongType(clusterType, type, template);
     const entry = entries.get(name) ?? compileAll(template, compile, known);
     entries.set(name, entry);
     if (entry instanceof FleetError) throw entry;
@@ -46,8 +46,8 @@ export const createTemplateCache = (
     render: (clusterType, type, context) => {
       const { template, renders } = open(clusterType, type);
       const rendered = renders(context);
-      if (rendered.isEmpty && (platform.form === 'fleet' || type === 'config')) return undefined;
-      return { path: pathOf(platform, type, template), rendered };
+      if (rendered.isEmpty && (form === 'fleet' || type === 'config')) return undefined;
+      return { path: pathOf(form, type, template), rendered };
     },
   };
 };
@@ -72,7 +72,7 @@ const compileAll = (
 };
 
 /** behaviour spec 2.7: only configuration has a content type; Kalypso's form distinguishes sh from yaml only. */
-const pathOf = (platform: Platform, type: TemplateType, template: Template): string => {
+const pathOf = (form: PlatformForm, type: TemplateType, template: Template): string => {
   switch (type) {
     case 'reconciler':
       return 'reconciler.yaml';
@@ -80,7 +80,7 @@ const pathOf = (platform: Platform, type: TemplateType, template: Template): str
       return 'namespace.yaml';
     case 'config': {
       const extension = template.contentType ?? 'yaml';
-      return `platform-config.${platform.form === 'fleet' || extension === 'sh' ? extension : 'yaml'}`;
+      return `platform-config.${form === 'fleet' || extension === 'sh' ? extension : 'yaml'}`;
     }
   }
 };

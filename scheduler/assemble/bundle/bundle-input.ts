@@ -28,6 +28,8 @@ export type BundleInput = {
   readonly platform: Platform;
   readonly clusterType: ClusterType;
   readonly packages: readonly RenderedPackage[];
+  /** Digest of all that the packages are rendered from, with those that rendering held; undefined: not known. */
+  readonly pairs?: Digest | undefined;
   readonly held: readonly HeldAssignment[];
   /**
    * Files of the application of a package; undefined if another reconciler fetches them. Throws the error that holds the

@@ -10,9 +10,14 @@ import type { PackedBlob } from '../bundle/pack-bundle.ts';
 import type { PreparedObject } from '../bundle/prepared-manifest.ts';
 import { imagesNow, isWhole } from '../incremental/reuse-bundle.ts';
 import type { KeptBundles } from './kept-bundles.ts';
+import type { KeptRenderings } from './kept-renderings.ts';
 
 /** Kept results, and the layout that has the blobs of bundles that were released. */
-export type KeptPlaces = { readonly bundles: KeptBundles; readonly blobs: BlobSource };
+export type KeptPlaces = {
+  readonly bundles: KeptBundles;
+  readonly renderings: KeptRenderings;
+  readonly blobs: BlobSource;
+};
 
 type PlainError = Pick<FleetError, 'code' | 'message' | 'subject' | 'at' | 'hint'>;
 

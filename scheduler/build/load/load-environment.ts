@@ -6,7 +6,7 @@ import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
 import type { RollbackPlace } from '../../assemble/bundle/rolled-back.ts';
 import { knownContents } from '../../assemble/content/known-contents.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
-import type { KeptBundles } from '../../assemble/kept/kept-bundles.ts';
+import type { KeptPlaces } from '../../assemble/kept/recall-bundle.ts';
 import { knownCharts } from '../../load/charts/known-charts.ts';
 import { loadPlatform } from '../../load/load-platform.ts';
 import { rollbacksIn } from '../../load/releases/assignment-rollbacks.ts';
@@ -27,8 +27,8 @@ export type LoadInputs = {
   readonly isPromoted?: boolean;
   /** Gets the blobs of every image; undefined: images are not copied, as nothing is released. */
   readonly store?: BlobStore;
-  /** Bundles of earlier runs. */
-  readonly kept?: KeptBundles | undefined;
+  /** Results of earlier runs. */
+  readonly kept?: Omit<KeptPlaces, 'blobs'> | undefined;
 };
 
 /** Errors in the YAML of one environment. The other environments are still built. */
@@ -61,7 +61,7 @@ export const loadEnvironment = async (
       lastTools(await openOrStartLayout(options.layout), roots, platform, options.signal),
     workers: options.workers ?? availableParallelism(),
     memory: options.memory,
-    kept: kept && { bundles: kept, blobs: openBlobDirectory(options.layout) },
+    kept: kept && { ...kept, blobs: openBlobDirectory(options.layout) },
   };
 };
 

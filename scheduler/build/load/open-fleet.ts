@@ -6,8 +6,10 @@ import type { GivenCandidate } from '../../assemble/candidate/given-candidate.ts
 import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
 import { openKeptFiles, type KeptFiles } from '../../assemble/kept/kept-files.ts';
 import { openKeptObjects } from '../../assemble/kept/kept-objects.ts';
-import { type KeptBundles, openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
+import { openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
+import { openKeptRenderings } from '../../assemble/kept/kept-renderings.ts';
 import { programDigest } from '../../assemble/kept/program-digest.ts';
+import type { KeptPlaces } from '../../assemble/kept/recall-bundle.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
 import { checkSigners } from '../../keys/key-directory.ts';
 import { environmentsOf } from '../../load/list-environments.ts';
@@ -36,10 +38,10 @@ export type OpenFleet = {
   readonly images: Layout | undefined;
   readonly previous: Layout | undefined;
   readonly signatures: readonly EvidencePlace[];
-  /** Bundles of earlier runs; undefined: the bundle key is in hardware or another process, or the program's files are being replaced. */
-  readonly kept: KeptBundles | undefined;
-  /** Keeps the objects of the platform for the next run. */
-  readonly keepObjects: () => Promise<void>;
+  /** Results of earlier runs; undefined: the bundle key is in hardware or another process, or the program's files are being replaced. */
+  readonly kept: Omit<KeptPlaces, 'blobs'> | undefined;
+  /** Keeps the objects of the platform, and what was rendered, for the next run. */
+  readonly keepLoaded: () => Promise<void>;
   /** Advice about a chain that could only be read in its last known state. */
   readonly remarks: readonly FleetError[];
 };
@@ -55,7 +57,9 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
   await checkSigners(keys, ['bundle', 'release']);
   if (candidate) checkFleet(candidate, keys.root.fleet);
   const kept = await openKept(options);
-  const objects = kept && (await openKeptObjects(kept, [options.platform, options.environments ?? []]));
+  const about = [options.platform, options.environments ?? []];
+  const objects = kept && (await openKeptObjects(kept, about));
+  const renderings = kept && (await openKeptRenderings(kept, about));
   const unlocked = options.sources ?? sourcesOf({ ...options, parsed: objects?.parsed });
   const asked = options.environments ?? environmentOf(candidate);
   const viewOf = (environment: string): Sources =>
@@ -86,8 +90,11 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
     images,
     previous,
     signatures: signaturePlaces(options, [images, previous]),
-    kept: kept && openKeptBundles(kept),
-    keepObjects: async () => objects?.save(),
+    kept: kept && renderings && { bundles: openKeptBundles(kept), renderings },
+    keepLoaded: async () => {
+      await objects?.save();
+      await renderings?.save();
+    },
     remarks: newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []),
   };
 };

@@ -9,6 +9,8 @@ import { definitionFiles } from '../../plan/validate/kubernetes/definition-files
 export type Judges = {
   /** Files that define kinds. */
   readonly definitions: readonly DefinitionFile[];
+  /** Cluster types whose rendered templates may define kinds. */
+  readonly defining: ReadonlySet<ClusterType>;
   readonly judgeOf: (clusterType: ClusterType) => ManifestJudge;
 };
 
@@ -22,9 +24,9 @@ export const openJudges = (
   applicationOf: BundleInput['applicationOf'],
   override?: string,
 ): Judges => {
-  const definitions = definitionFiles(platform, packages, applicationOf);
+  const { files: definitions, defining } = definitionFiles(platform, packages, applicationOf);
   const objects = createObjectCheck(readCustomKinds(definitions));
-  return { definitions, judgeOf: (clusterType) => judgeFor(objects, clusterType, override) };
+  return { definitions, defining, judgeOf: (clusterType) => judgeFor(objects, clusterType, override) };
 };
 
 /** Judges objects for the clusters of one type. */

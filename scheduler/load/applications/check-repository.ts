@@ -18,7 +18,7 @@ import { isRepositoryUrl, redactUrl } from '../../model/repository-url.ts';
  * @throws FleetError FIELD_INVALID, REPOSITORY_FOREIGN
  */
 export const checkRepository = (
-  platform: Platform,
+  platform: Pick<Platform, 'repositories' | 'workspaces'>,
   target: DeploymentTarget,
   repo: string,
   mapped: boolean,

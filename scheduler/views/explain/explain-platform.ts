@@ -76,7 +76,7 @@ export const explainPlatform = (platform: Platform, question: ExplainQuestion): 
   const known = new Map(all.map((one) => [`${one.clusterType.name}/${one.target.name}`, one]));
   const faults = new Map(held.map(({ assignment, error }) => [assignment, error]));
   const composer = createComposer(platform);
-  const render = createRenderer(platform);
+  const { render } = createRenderer(platform);
   const isAsked = question.clusterType !== undefined && question.deploymentTarget !== undefined;
   return types.flatMap((clusterType) =>
     targets.flatMap((target): readonly ExplainedPair[] => {

@@ -13,6 +13,7 @@ import type { EnvironmentBuild } from '../../../scheduler/assemble/environment-b
 import { openKeptBundles } from '../../../scheduler/assemble/kept/kept-bundles.ts';
 import { openKeptFiles } from '../../../scheduler/assemble/kept/kept-files.ts';
 import { openKeptObjects } from '../../../scheduler/assemble/kept/kept-objects.ts';
+import { openKeptRenderings } from '../../../scheduler/assemble/kept/kept-renderings.ts';
 import type { KeptPlaces } from '../../../scheduler/assemble/kept/recall-bundle.ts';
 import { buildLoaded } from '../../../scheduler/build/pipeline.ts';
 import { loadPlatform, sourcesOf } from '../../../scheduler/load/load-platform.ts';
@@ -35,6 +36,8 @@ const EDITS: readonly Edit[] = [
   ['apps/app-0001/manifests/service.yaml', 'kind: Service', '# A note.\nkind: Service'],
   ['apps/app-0002/workload/workload.yaml', '"tier": "batch"', '"tier": "back"'],
   ['apps/app-0002/workload/workload.yaml', 'kind: Workload', 'kind: Workloads'],
+  ['platform/base/schema.yaml', '"TIMEZONE"\n', '"NOWHERE"\n'],
+  ['platform/base/schema.yaml', '"warning"', '"warning", "verbose"'],
 ];
 
 const loadFleet = async (fleet: GeneratedFleet, parsed?: ParsedFiles) => {
@@ -73,15 +76,18 @@ const release = async ({ bundles }: EnvironmentBuild, { blobs }: Places): Promis
       await blobs.write(descriptor.digest, descriptor.size, bytes);
 };
 
-type Places = {
-  readonly bundles: KeptPlaces['bundles'];
+type Places = Omit<KeptPlaces, 'blobs'> & {
   readonly blobs: ReturnType<typeof openBlobDirectory>;
 };
 
-const openPlaces = (root: string, secret = SECRET): Places => ({
-  bundles: openKeptBundles(openKeptFiles(join(root, 'cache'), secret, PROGRAM)),
-  blobs: openBlobDirectory(join(root, 'layout')),
-});
+const openPlaces = async (root: string, secret = SECRET): Promise<Places> => {
+  const files = openKeptFiles(join(root, 'cache'), secret, PROGRAM);
+  return {
+    bundles: openKeptBundles(files),
+    renderings: await openKeptRenderings(files, 'fleet'),
+    blobs: openBlobDirectory(join(root, 'layout')),
+  };
+};
 
 /** The objects of files of earlier runs, and how many files had some. */
 const openObjects = async (root: string, secret = SECRET) => {
@@ -98,15 +104,25 @@ const openObjects = async (root: string, secret = SECRET) => {
   return { parsed: { ...parsed, find }, save, found: () => found };
 };
 
-/** Counts the results that were found. */
-const counting = (places: Places): { readonly places: Places; readonly found: () => number } => {
-  let found = 0;
+/** Counts the results that were found, and the cluster types whose packages were rendered before. */
+const counting = (places: Places) => {
+  let [found, rendered] = [0, 0];
+  const has: Places['renderings']['has'] = (rendering) => {
+    const isKnown = places.renderings.has(rendering);
+    if (isKnown) rendered += 1;
+    return isKnown;
+  };
   const find: KeptPlaces['bundles']['find'] = async (channel, inputs) => {
     const result = await places.bundles.find(channel, inputs);
     if (result !== undefined) found += 1;
     return result;
   };
-  return { places: { ...places, bundles: { ...places.bundles, find } }, found: () => found };
+  const counted: Places = {
+    ...places,
+    bundles: { ...places.bundles, find },
+    renderings: { ...places.renderings, has },
+  };
+  return { places: counted, found: () => found, rendered: () => rendered };
 };
 
 const resultFiles = async (root: string): Promise<readonly string[]> =>
@@ -118,7 +134,7 @@ const setup = async () => {
   const root = await temporaryDirectory();
   const fleet = await makeFleet(join(root, 'fleet'), 'fleet', SIZE);
   const loaded = await loadFleet(fleet);
-  const places = openPlaces(root);
+  const places = await openPlaces(root);
   const cold = await buildIt(loaded, places);
   await release(cold, places);
   return { root, fleet, loaded, places, cold: saidBy(cold) };
@@ -128,7 +144,7 @@ const RUNS = LONG ? 20 : 2;
 
 test(`a build with kept results gives the same bytes as one without, after each of ${RUNS * 50} random edits`, async () => {
   const root = await temporaryDirectory();
-  let [found, parsed] = [0, 0];
+  let [found, parsed, rendered] = [0, 0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...EDITS), { minLength: 50, maxLength: 50 }), async (edits) => {
       await rm(root, { recursive: true, force: true });
@@ -136,7 +152,7 @@ test(`a build with kept results gives the same bytes as one without, after each 
       for (const edit of edits) {
         await toggle(join(root, 'fleet'), edit);
         const objects = await openObjects(root);
-        const counted = counting(openPlaces(root));
+        const counted = counting(await openPlaces(root));
         const loaded = await loadFleet(fleet, objects.parsed);
         const warm = await buildIt(loaded, counted.places);
         const cold = await loadFleet(fleet);
@@ -144,6 +160,8 @@ test(`a build with kept results gives the same bytes as one without, after each 
         expect(saidBy(warm)).toEqual(saidBy(await buildIt(cold)));
         await release(warm, counted.places);
         await objects.save();
+        await counted.places.renderings.save();
+        rendered += counted.rendered();
         found += counted.found();
         parsed += objects.found();
       }
@@ -151,6 +169,7 @@ test(`a build with kept results gives the same bytes as one without, after each 
     { numRuns: RUNS, endOnFailure: true },
   );
   expect(found).toBeGreaterThan(0);
+  expect(rendered).toBeGreaterThanOrEqual(found);
   // All files but those of an edit.
   expect(parsed).toBeGreaterThan(RUNS * 49 * 20);
 }, 600_000);
@@ -160,6 +179,92 @@ test('a second build takes every bundle from the results of the first', async ()
   const { places: counted, found } = counting(places);
   expect(saidBy(await buildIt(loaded, counted))).toEqual(cold);
   expect(found()).toBe(SIZE.clusterTypes);
+});
+
+/** A namespace template of type-0001 that also brings what a configuration of the cluster type names. */
+const KINDS_TEMPLATE = `apiVersion: fleet-ferry/v1alpha1
+kind: Template
+metadata: {name: kinds}
+spec:
+  type: namespace
+  engine: handlebars
+  manifests:
+    - |
+      apiVersion: v1
+      kind: Namespace
+      metadata:
+        name: {{namespace}}
+    - |
+      {{configData.EXTRA}}
+`;
+
+const definitionOf = (field: string): string =>
+  JSON.stringify({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'boilers.plant.example' },
+    spec: {
+      group: 'plant.example',
+      scope: 'Namespaced',
+      names: { kind: 'Boiler', plural: 'boilers' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: {
+            openAPIV3Schema: {
+              type: 'object',
+              properties: { spec: { type: 'object', required: [field], properties: { [field]: {} } } },
+            },
+          },
+        },
+      ],
+    },
+  });
+
+test('a kind that a template defines is known to all cluster types, also to those that were rendered before', async () => {
+  const { root, fleet, places } = await setup();
+  await mkdir(join(root, 'fleet/platform/base/templates'));
+  await writeFile(join(root, 'fleet/platform/base/templates/kinds.yaml'), KINDS_TEMPLATE);
+  await toggle(join(root, 'fleet'), [
+    'platform/base/cluster-types/type-0001.yaml',
+    '"namespaceService": "namespace"',
+    '"namespaceService": "kinds"',
+  ]);
+  const config = join(root, 'fleet', CONFIGS, 'kinds.yaml');
+  const boiler = join(root, 'fleet/apps/app-0001/manifests/boiler.yaml');
+  await writeFile(
+    boiler,
+    'apiVersion: plant.example/v1\nkind: Boiler\nmetadata: {name: one}\nspec: {bar: 3}\n',
+  );
+  const said: unknown[] = [];
+  for (const field of ['bar', 'bar', 'pascal', 'bar', 'pascal']) {
+    const values = JSON.stringify({ EXTRA: definitionOf(field) });
+    await writeFile(
+      config,
+      `apiVersion: fleet-ferry/v1alpha1\nkind: Config\nmetadata: {name: kinds}\nspec: {selector: {cluster-type: type-0001}, values: ${values}}\n`,
+    );
+    const loaded = await loadFleet(fleet);
+    const cold = saidBy(await buildIt(loaded));
+    const counted = counting({ ...places, ...(await openPlaces(root)) });
+    const warm = await buildIt(loaded, counted.places);
+    expect(saidBy(warm)).toEqual(cold);
+    await release(warm, counted.places);
+    await counted.places.renderings.save();
+    const held = warm.bundles.flatMap(({ held: all }) => all.map(({ error }) => error.code));
+    said.push({
+      rendered: counted.rendered(),
+      refused: held.filter((code) => code === 'PLATFORM_INVALID').length,
+    });
+  }
+  expect(said).toEqual([
+    { rendered: 0, refused: 0 },
+    { rendered: 1, refused: 0 },
+    { rendered: 1, refused: 2 },
+    { rendered: 1, refused: 0 },
+    { rendered: 1, refused: 2 },
+  ]);
 });
 
 test.each<[string, (text: string) => string]>([
@@ -219,7 +324,7 @@ test('I22: a result under the name of other inputs is not used', async () => {
 
 test('I22: a result that another bundle key made is not used', async () => {
   const { root, loaded, cold } = await setup();
-  const { places, found } = counting(openPlaces(root, Buffer.alloc(32, 8)));
+  const { places, found } = counting(await openPlaces(root, Buffer.alloc(32, 8)));
   expect(saidBy(await buildIt(loaded, places))).toEqual(cold);
   expect(found()).toBe(0);
   expect(await verdict(() => buildIt(loaded, places))).toBe('ACCEPT');
@@ -238,9 +343,9 @@ test('a cache in which nothing can be written, or that was deleted, changes noth
   const file = join(root, 'cache/results');
   await rm(file, { recursive: true });
   await writeFile(file, 'a file in the way');
-  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
   await rm(join(root, 'cache'), { recursive: true });
-  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(cold);
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(cold);
 });
 
 test('objects of files are kept as plain data alone, and only as long as their bytes are the same', async () => {
@@ -298,7 +403,9 @@ test('two builds at once use one cache', async () => {
   const { root, loaded, cold } = await setup();
   await rm(join(root, 'cache'), { recursive: true });
   await mkdir(join(root, 'cache'));
-  const both = await Promise.all([openPlaces(root), openPlaces(root)].map((it) => buildIt(loaded, it)));
+  const both = await Promise.all(
+    [openPlaces(root), openPlaces(root)].map(async (it) => buildIt(loaded, await it)),
+  );
   expect(both.map(saidBy)).toEqual([cold, cold]);
   expect(await resultFiles(root)).toHaveLength(SIZE.clusterTypes);
 });
@@ -306,7 +413,7 @@ test('two builds at once use one cache', async () => {
 test('what a process that is killed was writing is found whole or not at all', async () => {
   const root = await temporaryDirectory();
   const script = join(import.meta.dirname, 'kept-results/keep-results.ts');
-  const { bundles } = openPlaces(root);
+  const { bundles } = await openPlaces(root);
   let whole = 0;
   for (let round = 0; round < 5; round += 1) {
     const first = round * 1000;
@@ -330,5 +437,5 @@ test('what a process that is killed was writing is found whole or not at all', a
   expect(whole).toBeGreaterThan(5);
   // The drafts are left, and the next build works.
   const loaded = await loadFleet(await makeFleet(join(root, 'fleet'), 'fleet', SIZE));
-  expect(saidBy(await buildIt(loaded, openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
+  expect(saidBy(await buildIt(loaded, await openPlaces(root)))).toEqual(saidBy(await buildIt(loaded)));
 });
