@@ -1,7 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { type Bundle, bundleFromJSON, BUNDLE_V01_MEDIA_TYPE } from '@sigstore/bundle';
 import { digestOf, hexOf } from '../../digest.ts';
-import { FleetError } from '../../errors.ts';
 import { isRecord } from '../../is-record.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import { MAX_STATEMENT_BYTES } from '../../formats/statements/envelope.ts';
@@ -23,18 +22,19 @@ export const certificateAnnotations = (annotations: Annotations): Annotations =>
     ? Object.fromEntries(CARRIED.flatMap((name) => (annotations[name] ? [[name, annotations[name]]] : [])))
     : {};
 
+/** Why a signature by certificate does not count, as the end of a sentence. */
+export const UNREADABLE = 'its certificate, log entry or timestamp cannot be read';
+
 /**
  * The signature of a `.sig` layer by certificate as a sigstore bundle, which has the same parts.
  * @param payload that the signature is over
- * @returns undefined for a signature by key
- * @throws FleetError BUNDLE_FORMAT, BAD_JSON
+ * @returns undefined without a certificate; 'unreadable' if a part is broken: a signature by key beside it is valid nevertheless
  */
 export const certifiedSignature = (
   annotations: Annotations,
   payload: Buffer,
   signature: string,
-  what: string,
-): Bundle | undefined => {
+): Bundle | 'unreadable' | undefined => {
   const certificate = annotations[COSIGN_CERTIFICATE];
   if (!certificate) return undefined;
   const entry = annotations[COSIGN_LOG_ENTRY];
@@ -51,22 +51,16 @@ export const certifiedSignature = (
       },
       verificationMaterial: {
         certificate: { rawBytes: new X509Certificate(certificate).raw.toString('base64') },
-        tlogEntries: entry ? [logEntry(parsed(entry, what))] : [],
+        tlogEntries: entry ? [logEntry(parsed(entry))] : [],
         timestampVerificationData: {
           rfc3161Timestamps: timestamp
-            ? [{ signedTimestamp: parsed(timestamp, what)['SignedRFC3161Timestamp'] }]
+            ? [{ signedTimestamp: parsed(timestamp)['SignedRFC3161Timestamp'] }]
             : [],
         },
       },
     });
-  } catch (cause) {
-    throw new FleetError(
-      'BUNDLE_FORMAT',
-      `${what} has no certificate, log entry or timestamp that can be read`,
-      {
-        cause,
-      },
-    );
+  } catch {
+    return 'unreadable';
   }
 };
 
@@ -84,8 +78,8 @@ const logEntry = ({ SignedEntryTimestamp, Payload }: Readonly<Record<string, unk
   };
 };
 
-const parsed = (text: string, what: string): Readonly<Record<string, unknown>> => {
-  const json = parseStrictJson(Buffer.from(text), { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 16 }, what);
+const parsed = (text: string): Readonly<Record<string, unknown>> => {
+  const json = parseStrictJson(Buffer.from(text), { maxBytes: MAX_STATEMENT_BYTES, maxDepth: 16 });
   if (!isRecord(json)) throw new TypeError('not a JSON object');
   return json;
 };

@@ -11,6 +11,7 @@ import {
   Verifier,
 } from '@sigstore/verify';
 import type { CertificatePolicy, CertificateSigner } from '../../formats/bundle/image-policy.ts';
+import { UNREADABLE } from './certified-signature.ts';
 import { matchImage } from '../../formats/bundle/match-image.ts';
 
 /** The extended use that a certificate for signing code has (RFC 5280). */
@@ -102,8 +103,6 @@ const whyUntimed = (
 
 const minute = (time: Date): string =>
   Number.isNaN(time.getTime()) ? 'an unknown time' : `${time.toISOString().slice(0, 19)}Z`;
-
-const UNREADABLE = 'its certificate, log entry or timestamp cannot be read';
 
 const WHY: Readonly<Record<string, string>> = {
   TIMESTAMP_ERROR: 'its signed timestamp is by no authority of the trusted root, or of another signature',

@@ -19,8 +19,8 @@ export type ImageSignature = {
   readonly about: readonly Digest[];
   readonly signed: Buffer;
   readonly signature: Buffer;
-  /** Of a signature by certificate: all of it, with the proof of its time. Absent for one by key. */
-  readonly certified?: Bundle | undefined;
+  /** Of a signature with a certificate: all of it, with the proof of its time. */
+  readonly certified?: Bundle | 'unreadable' | undefined;
   /** Manifest and blobs that must be delivered with the image. */
   readonly evidence: Evidence;
 };
@@ -140,7 +140,7 @@ const readSimple = (layer: Descriptor, payload: Buffer): readonly ImageSignature
       about: [about],
       signed: payload,
       signature: Buffer.from(signature, 'base64'),
-      certified: certifiedSignature(layer.annotations ?? {}, payload, signature, what),
+      certified: certifiedSignature(layer.annotations ?? {}, payload, signature),
       evidence: createEvidence(kept),
     },
   ];

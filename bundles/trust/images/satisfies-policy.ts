@@ -1,5 +1,6 @@
 import type { Digest } from '../../digest.ts';
 import type { ImagePolicy } from '../../formats/bundle/image-policy.ts';
+import { UNREADABLE } from './certified-signature.ts';
 import type { ImageSignature } from './read-signatures.ts';
 import { signatureKey, verifiesWith } from './signature-key.ts';
 
@@ -21,14 +22,17 @@ export const satisfiesPolicy = async (
 const isAbout = (signature: ImageSignature, about: ReadonlySet<Digest>): boolean =>
   signature.about.some((digest) => about.has(digest));
 
-/** @returns undefined if one of the policy's signers signed; why not, where there is more to say than that no key of it did */
+/**
+ * A certificate may be attached to a signature by a key (`cosign sign --key --certificate`), so that each signature is tried with the keys.
+ * @returns undefined if one of the policy's signers signed; why not, where there is more to say than that no key of it did
+ */
 const whyNot = async (
   { signed, signature, certified }: ImageSignature,
   { keys, certificates }: Signers,
 ): Promise<string | undefined> => {
-  if (!certified)
-    return keys.some((pem) => verifiesWith(signatureKey(pem), signed, signature)) ? undefined : '';
-  if (!certificates) return '';
+  if (keys.some((pem) => verifiesWith(signatureKey(pem), signed, signature))) return undefined;
+  if (!certified || !certificates) return '';
+  if (certified === 'unreadable') return UNREADABLE;
   // Read by the few that have such a policy.
   const { judgeCertificate } = await import('./judge-certificate.ts');
   return judgeCertificate({ signed, certified }, certificates);

@@ -156,11 +156,31 @@ describe.each(Object.entries(FORMS))('a signature by certificate in %s', (_, for
     );
   });
 
+  it('counts for a policy with the key that signed, whatever certificate it was given', async () => {
+    const key = newKey();
+    expect(await judged(form, policyOf(key), { proofs: { key } })).toBe('holds');
+    expect(await judged(form, policy(WHO, {}, { keys: [key.public.pem] }), { proofs: { key } })).toBe(
+      'holds',
+    );
+    expect(await judged(form, policy(), { proofs: { key } })).toContain(
+      'its signature does not match its content or its certificate',
+    );
+  });
+
   it('does not count for a policy with keys alone', async () => {
     expect(await judged(form, policyOf(newKey()))).toMatch(
       /is signed, but not by the key of ImagePolicy team \([0-9a-f]{16}\)$/,
     );
   });
+});
+
+it('a signature by key in annotations with a certificate that cannot be read holds for its key alone', async () => {
+  const key = newKey();
+  const proofs = { key, certificate: 'no certificate' };
+  expect(await judged(certifySimply, policyOf(key), { proofs })).toBe('holds');
+  expect(await judged(certifySimply, policy(), { proofs })).toContain(
+    ': its certificate, log entry or timestamp cannot be read',
+  );
 });
 
 it('a bundle with the timestamp of another signature, and one of an entry without a signed time alone, are refused', async () => {

@@ -15,6 +15,7 @@ import {
   SIMPLE_SIGNING,
 } from '#bundles/media-types';
 import { COSIGN_SIGN } from '#bundles/trust/images/read-signatures';
+import type { SigningKey } from '#bundles/trust/keys/key';
 import { type Blobs, put, putJson } from '../../../agent/images/image-fixture.ts';
 import { type Identity, pemOf, sha256, type Sigstore } from '../../../harness/sigstore/sigstore.ts';
 import type { LogEntry } from '../../../harness/sigstore/transparency-log.ts';
@@ -32,6 +33,10 @@ export type Proofs = {
   readonly logged?: Buffer;
   readonly timestampOf?: Buffer;
   readonly loggedAt?: Date;
+  /** Signs in place of the key that the certificate is for: cosign sign --key --certificate. */
+  readonly key?: SigningKey;
+  /** In place of the certificate in PEM. */
+  readonly certificate?: string;
 };
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -90,7 +95,7 @@ export const certifyWithBundle = async (
   });
   const signer = await sigstore.issue(who);
   const signed = preAuthEncoding(IN_TOTO, statement);
-  const signature = signer.sign(signed);
+  const signature = (await proofs.key?.sign(signed)) ?? signer.sign(signed);
   const { log = 2, timestamped = log !== 1, logged = signature, timestampOf = signature } = proofs;
   const entry = entryOf(
     sigstore,
@@ -141,7 +146,7 @@ export const certifySimply = async (
     optional: null,
   });
   const signer = await sigstore.issue(who);
-  const signature = signer.sign(payload);
+  const signature = (await proofs.key?.sign(payload)) ?? signer.sign(payload);
   const { log = 1, timestamped = false, logged = signature } = proofs;
   const entry = entryOf(
     sigstore,
@@ -150,7 +155,7 @@ export const certifySimply = async (
   );
   const annotations: Record<string, string> = {
     [COSIGN_SIGNATURE]: base64(signature),
-    [COSIGN_CERTIFICATE]: pemOf('CERTIFICATE', signer.certificate),
+    [COSIGN_CERTIFICATE]: proofs.certificate ?? pemOf('CERTIFICATE', signer.certificate),
   };
   if (log !== 'none') {
     annotations[COSIGN_LOG_ENTRY] = JSON.stringify({
