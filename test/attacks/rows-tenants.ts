@@ -267,7 +267,7 @@ export const POISON: readonly AttackRow[] = [
   ),
 ];
 
-/** Tenants on one cluster, whatever the scheduler has let through (N80 to N84). */
+/** Tenants on one cluster, whatever the scheduler has let through (N80 to N85). */
 export const ON_ONE_CLUSTER: readonly AttackRow[] = [
   row(
     'N80',
@@ -298,6 +298,13 @@ export const ON_ONE_CLUSTER: readonly AttackRow[] = [
     'a takeover',
     'an annotation by which a tenant takes over an object of Helm, Flux or another tool, without a grant or against the rule of the platform',
     'PATH_CLAIMED',
+  ),
+  rowOf(
+    'N85',
+    "a controller's rights",
+    "an object that has a controller of the cluster write into another namespace with the controller's rights: a HelmRelease, Kustomization or HelmChart with another targetNamespace, an Application with another destination",
+    '`NAMESPACE_FOREIGN`; at the agent `OUT_OF_BOUNDS`',
+    [['NAMESPACE_FOREIGN'], ['OUT_OF_BOUNDS', 'at the agent']],
   ),
 ];
 

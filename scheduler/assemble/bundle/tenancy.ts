@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
+import { controlledNamespaces, hasController } from '#bundles/formats/bounds/controlled-namespaces';
 import { type TenantBounds, tenantBounds } from '#bundles/formats/bounds/package-bounds';
 import type { PackageBounds } from '#bundles/formats/bundle/config';
 import { ALLOW_CLUSTER_SCOPED, ALLOW_NAMESPACES, type Bounds } from '../../model/bounds.ts';
@@ -90,12 +91,38 @@ export const findViolation = (
       hint: `Let the platform bring it, or have it allowed: ${ALLOW_CLUSTER_SCOPED}: ${kind} on the WorkloadRegistration`,
     });
   }
-  if (namespace === undefined || namespace === own || allows(namespaces, namespace)) return undefined;
-  return new FleetError('NAMESPACE_FOREIGN', `the namespace ${namespace} is not its own, which is ${own}`, {
-    subject: `${kind} ${name}`,
-    at: placeOfField(object, ['metadata', 'namespace']),
-    hint: `Leave metadata.namespace out, or have it allowed: ${ALLOW_NAMESPACES}: ${namespace} on the WorkloadRegistration`,
-  });
+  if (namespace !== undefined && namespace !== own && !allows(namespaces, namespace))
+    return new FleetError('NAMESPACE_FOREIGN', `the namespace ${namespace} is not its own, which is ${own}`, {
+      subject: `${kind} ${name}`,
+      at: placeOfField(object, ['metadata', 'namespace']),
+      hint: `Leave metadata.namespace out, or have it allowed: ${ALLOW_NAMESPACES}: ${namespace} on the WorkloadRegistration`,
+    });
+  return findControlled(object, own, namespaces);
+};
+
+/** Error of an object whose controller would write into another namespace with rights of its own; undefined if there is none. */
+const findControlled = (
+  object: KubernetesObject,
+  own: string,
+  namespaces: Bounds['namespaces'],
+): FleetError | undefined => {
+  const { apiVersion, kind, name, parsed } = object;
+  const group = apiVersion.split('/')[0] ?? '';
+  if (!hasController(group, kind)) return undefined;
+  const foreign = controlledNamespaces(group, kind, parsed.document.toJS()).find(
+    ({ namespace }) => namespace !== own && !allows(namespaces, namespace),
+  );
+  if (!foreign) return undefined;
+  const { path, namespace } = foreign;
+  return new FleetError(
+    'NAMESPACE_FOREIGN',
+    `its controller would write into the namespace ${namespace}, which is not its own, ${own}`,
+    {
+      subject: `${kind} ${name}`,
+      at: placeOfField(object, path),
+      hint: `Write ${own} as ${path.join('.')}, or have it allowed: ${ALLOW_NAMESPACES}: ${namespace} on the WorkloadRegistration`,
+    },
+  );
 };
 
 const allows = (allowed: readonly string[], one: string): boolean =>

@@ -115,7 +115,7 @@ const textAt = (document: Document, path: readonly string[]): string | undefined
 };
 
 /** The place of a field, or of the object if the field is absent. */
-export const placeOfField = ({ parsed }: KubernetesObject, path: readonly string[]): Place =>
+export const placeOfField = ({ parsed }: KubernetesObject, path: readonly (number | string)[]): Place =>
   placeOf(parsed.text, parsed.document.getIn(path, true) as Node | undefined, parsed.root);
 
 /** Sets the namespace of a namespaced object that has none. */

@@ -1,4 +1,5 @@
 import type { Bounds } from '#bundles/formats/bounds/bounds-of';
+import { controlledNamespaces } from '#bundles/formats/bounds/controlled-namespaces';
 import type { PackageBounds } from '#bundles/formats/bundle/config';
 import { FleetError } from '#bundles/errors';
 import { isRecord } from '#bundles/is-record';
@@ -124,13 +125,18 @@ const ofSystem = ({ systemNamespaces }: Reach, place: string | undefined): strin
 
 const outOfBounds = (
   { namespaces, clusterScoped }: PackageBounds,
-  { kind, namespace }: WantedObject,
+  { group, kind, namespace, object }: WantedObject,
   place: string | undefined,
 ): string | undefined => {
   if (namespace === undefined && !allows(clusterScoped, kind)) return 'is for the whole cluster';
-  return place === undefined || allows(namespaces, place)
-    ? undefined
-    : `is in the namespace ${place}, which is not its own`;
+  if (place !== undefined && !allows(namespaces, place))
+    return `is in the namespace ${place}, which is not its own`;
+  const controlled = controlledNamespaces(group, kind, object).find(
+    (one) => !allows(namespaces, one.namespace),
+  );
+  return (
+    controlled && `has its controller write into the namespace ${controlled.namespace}, which is not its own`
+  );
 };
 
 /** Also for objects of the platform's templates in a tenant's package, and for bundles from before there were such bounds. */

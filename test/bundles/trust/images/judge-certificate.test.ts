@@ -156,7 +156,7 @@ describe.each(Object.entries(FORMS))('a signature by certificate in %s', (_, for
     );
   });
 
-  it('counts for a policy with the key that signed, whatever certificate it was given', async () => {
+  it('counts for a policy with the key that signed, with any certificate attached', async () => {
     const key = newKey();
     expect(await judged(form, policyOf(key), { proofs: { key } })).toBe('holds');
     expect(await judged(form, policy(WHO, {}, { keys: [key.public.pem] }), { proofs: { key } })).toBe(

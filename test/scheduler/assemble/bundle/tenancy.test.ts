@@ -66,6 +66,63 @@ test('the items of a List are checked like other objects, with and without a lis
   expect(problemsOf(object('AllowList', '', 'spec: {items: []}\n'))).toEqual([]);
 });
 
+const controlled = (apiVersion: string, kind: string, spec: object): string =>
+  `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: a}\nspec: ${JSON.stringify(spec)}\n`;
+
+const HELM_RELEASE = (spec: object): string => controlled('helm.toolkit.fluxcd.io/v2', 'HelmRelease', spec);
+
+test.each<readonly [field: string, of: (namespace: string) => string]>([
+  ['spec.targetNamespace', (targetNamespace) => HELM_RELEASE({ targetNamespace })],
+  ['spec.storageNamespace', (storageNamespace) => HELM_RELEASE({ storageNamespace })],
+  [
+    'spec.targetNamespace',
+    (targetNamespace) => controlled('kustomize.toolkit.fluxcd.io/v1', 'Kustomization', { targetNamespace }),
+  ],
+  [
+    'spec.destination.namespace',
+    (namespace) => controlled('argoproj.io/v1alpha1', 'Application', { destination: { namespace } }),
+  ],
+  [
+    'spec.template.spec.destination.namespace',
+    (namespace) =>
+      controlled('argoproj.io/v1alpha1', 'ApplicationSet', {
+        template: { spec: { destination: { namespace } } },
+      }),
+  ],
+  [
+    'spec.targetNamespace',
+    (targetNamespace) => controlled('helm.cattle.io/v1', 'HelmChart', { targetNamespace }),
+  ],
+  [
+    'spec.targets.0.namespace',
+    (namespace) => controlled('fleet.cattle.io/v1alpha1', 'Bundle', { targets: [{ namespace }] }),
+  ],
+])('N85: an object whose controller writes into the namespace in %s -> NAMESPACE_FOREIGN', (field, of) => {
+  const [, kind] = /kind: (\w+)/.exec(of('')) ?? [];
+  expect(problemsOf(of('kube-system'))).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `^shop/x.yaml:4:\\d+: NAMESPACE_FOREIGN: ${kind} a: its controller would write into the namespace kube-system, which is not its own, ${OWN}\\. Write ${OWN} as ${field}, or have it allowed: fleet-ferry/allow-namespaces: kube-system`,
+      ),
+    ),
+  ]);
+  expect(problemsOf(of(`${OWN}-2`))).toHaveLength(1);
+  expect(problemsOf(of('{{ .place }}'))).toHaveLength(1);
+  expect(problemsOf(of(OWN))).toEqual([]);
+  expect(problemsOf(of(''))).toEqual([]);
+  expect(problemsOf(of('shop'), { namespaces: ['shop'] })).toEqual([]);
+  expect(problemsOf(of('shop'), UNBOUNDED)).toEqual([]);
+});
+
+test('a field of another kind that is called like that of a controller is not bound', () => {
+  expect(problemsOf(controlled('shop.example/v1', 'HelmRelease', { targetNamespace: 'shop' }))).toEqual([]);
+  expect(
+    problemsOf(
+      controlled('helm.toolkit.fluxcd.io/v2', 'HelmRelease', { values: { targetNamespace: 'shop' } }),
+    ),
+  ).toEqual([]);
+});
+
 test('a RoleBinding in the own namespace may name service accounts of other namespaces', () => {
   const subjects = 'subjects:\n  - {kind: ServiceAccount, name: scraper, namespace: monitoring}\n';
   expect(problemsOf(object('RoleBinding', '', subjects))).toEqual([]);

@@ -139,6 +139,24 @@ describe('bounds of a package on a cluster', () => {
     expect(refusal(() => check([one], ofRed))).toBe('OUT_OF_BOUNDS');
   });
 
+  it.each([
+    ['HelmRelease', 'helm.toolkit.fluxcd.io/v2', { targetNamespace: 'prod-blue' }],
+    ['HelmRelease', 'helm.toolkit.fluxcd.io/v2', { storageNamespace: 'prod-blue' }],
+    ['Kustomization', 'kustomize.toolkit.fluxcd.io/v1', { targetNamespace: 'prod-blue' }],
+    ['Application', 'argoproj.io/v1alpha1', { destination: { namespace: 'prod-blue' } }],
+    ['HelmChart', 'helm.cattle.io/v1', { targetNamespace: 'prod-blue' }],
+  ])(
+    'N85: at the agent: a %s (%s) of a tenant whose controller writes elsewhere',
+    (kind, apiVersion, spec) => {
+      const one = object(kind, 'prod-red', 'x', { spec }, apiVersion);
+      expect(refusal(() => check([one], ofRed))).toBe('OUT_OF_BOUNDS');
+      expect(
+        refusal(() => check([one], tenant('red', 'blue', { namespaces: ['prod-red', 'prod-blue'] }))),
+      ).toBe(undefined);
+      expect(refusal(() => check([one], PLATFORM))).toBeUndefined();
+    },
+  );
+
   it('N81: a tenant that may bring cluster roles and namespaces changes those of the system, of the agent or of others', () => {
     const granted = tenant('red', 'blue', { clusterScoped: ['*'] });
     const bad = [
