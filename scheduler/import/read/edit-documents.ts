@@ -1,7 +1,18 @@
-import { type Document, isAlias, isScalar, LineCounter, parseAllDocuments, visit, type YAMLMap } from 'yaml';
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseAllDocuments,
+  visit,
+  type YAMLMap,
+} from 'yaml';
 import type { Place } from '#bundles/errors';
 import { yamlFault } from '#bundles/json/yaml-fault';
-import { MAX_ALIASES, placeOf } from './parse-text.ts';
+import { placeOf, readValue } from './parse-text.ts';
 
 export type EditableDocuments = {
   /** Empty for a file with a mistake. */
@@ -36,7 +47,7 @@ const dropRepeatedKeys = (document: Document.Parsed): boolean => {
   visit(document, {
     Map: (_, map) => {
       const last = new Map(map.items.map((pair) => [keyOf(pair), pair]));
-      const kept = map.items.filter((pair) => keyOf(pair) === '<<' || last.get(keyOf(pair)) === pair);
+      const kept = map.items.filter((pair) => isMerge(pair) || last.get(keyOf(pair)) === pair);
       if (kept.length === map.items.length) return;
       map.items = kept;
       isChanged = true;
@@ -45,12 +56,20 @@ const dropRepeatedKeys = (document: Document.Parsed): boolean => {
   return isChanged;
 };
 
+type Entry = YAMLMap['items'][number];
+
 /** Keys that are not scalars equal no other. */
-const keyOf = ({ key }: YAMLMap['items'][number]): unknown => (isScalar(key) ? key.value : key);
+const keyOf = ({ key }: Entry): unknown => (isScalar(key) ? key.value : key);
+
+/** The parser reads `<<` as any key, because with merge keys it would write a quoted one without its quotation marks. */
+const isMerge = ({ key }: Entry): boolean => isScalar(key) && key.value === '<<' && key.type === 'PLAIN';
+
+/** Values of a merge key: a mapping, or a list of them. */
+const mergedIn = (value: unknown): readonly unknown[] => (isSeq(value) ? value.items : [value]);
 
 type Fault = { readonly message: string; readonly offset: number };
 
-/** Errors of syntax, and aliases without an anchor, which the library finds only when it resolves or writes them, and throws. */
+/** Errors of syntax, and those of aliases and merge keys, which the library finds only when it resolves or writes them, and throws. */
 const faultsIn = (document: Document.Parsed): readonly Fault[] => {
   const faults: Fault[] = document.errors.map(({ message, pos }) => ({
     message: yamlFault(message),
@@ -65,17 +84,49 @@ const faultsIn = (document: Document.Parsed): readonly Fault[] => {
         faults.push({ message: 'an alias has no anchor before it', offset: node.range?.[0] ?? 0 });
     },
   });
-  return faults.length > 0 ? faults : tooManyAliases(document);
+  if (faults.length > 0) return faults;
+  const read = readValue(document);
+  return 'fault' in read ? [{ message: read.fault, offset: document.range[0] }] : mergesWithoutMap(document);
 };
 
-const tooManyAliases = (document: Document.Parsed): readonly Fault[] => {
-  try {
-    document.toJS({ maxAliasCount: MAX_ALIASES });
-    return [];
-  } catch (error) {
-    if (!(error instanceof ReferenceError)) throw error;
-    return [{ message: 'its aliases repeat too much', offset: document.range[0] }];
-  }
+const mergesWithoutMap = (document: Document.Parsed): readonly Fault[] => {
+  const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
+  const faults: Fault[] = [];
+  visit(document, {
+    Pair: (_, pair) => {
+      if (isMerge(pair) && !mergedIn(resolved(pair.value)).every((one) => isMap(resolved(one))))
+        faults.push({ message: 'a merge key has no mapping', offset: document.range[0] });
+    },
+  });
+  return faults;
+};
+
+/**
+ * Puts what aliases and merge keys (`<<`) stand for in their places, so that an edit finds every field where it is, and removes no anchor that
+ * another place refers to. For documents of readDocuments, whose aliases are few.
+ */
+export const inlineAliases = (document: Document.Parsed): void => {
+  visit(document, {
+    Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined,
+  });
+  visit(document, {
+    Value: (_, node) => {
+      delete node.anchor;
+    },
+  });
+  visit(document, { Map: (_, map) => inlineMerges(map) });
+};
+
+/** Fields of the mapping itself count before those of a merge key, and those of the first before later ones. */
+const inlineMerges = (map: YAMLMap): void => {
+  for (let at = map.items.findIndex(isMerge); at !== -1; at = map.items.findIndex(isMerge))
+    for (const source of map.items.splice(at, 1).flatMap(({ value }) => mergedIn(value)))
+      if (isMap(source))
+        map.items.push(
+          ...source.items.filter(
+            (one) => isMerge(one) || !map.items.some((own) => keyOf(own) === keyOf(one)),
+          ),
+        );
 };
 
 export const documentsOf = (bytes: Buffer): readonly Document.Parsed[] => readDocuments(bytes, '').documents;

@@ -13,7 +13,9 @@ const LIKE_HELM = { prettyErrors: false, logLevel: 'error', merge: true, uniqueK
 export const parseText = (text: string | Buffer, at: Place): unknown => {
   const lineCounter = new LineCounter();
   try {
-    return parse(text.toString(), { ...LIKE_HELM, lineCounter });
+    const value: unknown = parse(text.toString(), { ...LIKE_HELM, lineCounter });
+    if (isEndless(value)) throw new TypeError(ENDLESS);
+    return value;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     // The place of an object has a line of its own: its text begins somewhere below.
@@ -36,14 +38,36 @@ export const parseTexts = (text: string, lineCounter = new LineCounter()): reado
   const documents = parseAllDocuments(text, { ...LIKE_HELM, lineCounter });
   return (Array.isArray(documents) ? documents : []).flatMap((document) => {
     if (document.errors.length > 0) return [];
-    try {
-      return [{ document, value: document.toJS({ maxAliasCount: MAX_ALIASES }) as unknown }];
-    } catch (error) {
-      // Of an alias without an anchor, and of too many aliases.
-      if (!(error instanceof ReferenceError)) throw error;
-      return [];
-    }
+    const read = readValue(document);
+    return 'value' in read ? [{ document, value: read.value }] : [];
   });
+};
+
+/** @returns the value of a document without errors of syntax, or what is wrong with its aliases or merge keys */
+export const readValue = (
+  document: Document.Parsed,
+): { readonly value: unknown } | { readonly fault: string } => {
+  try {
+    const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES });
+    return isEndless(value) ? { fault: ENDLESS } : { value };
+  } catch (error) {
+    // The library has no class of its own for a merge key without a mapping.
+    if (!(error instanceof Error)) throw error;
+    return {
+      fault: error instanceof ReferenceError ? 'its aliases repeat too much' : 'a merge key has no mapping',
+    };
+  }
+};
+
+const ENDLESS = 'an alias is inside of what it repeats';
+
+const isEndless = (value: unknown): boolean => {
+  try {
+    JSON.stringify(value);
+    return false;
+  } catch {
+    return true;
+  }
 };
 
 export const placeOf = (offset: number, lineCounter: LineCounter, file: string): Place => {

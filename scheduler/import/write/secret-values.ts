@@ -3,7 +3,7 @@ import { Document, isMap, isScalar, isSeq, visit, type YAMLMap, type YAMLSeq } f
 import { defined } from '#bundles/defined';
 import { isRecord } from '#bundles/is-record';
 import type { Manifest } from '../imported.ts';
-import { readDocuments, textOf, type YamlMistake } from '../read/edit-documents.ts';
+import { inlineAliases, readDocuments, textOf, type YamlMistake } from '../read/edit-documents.ts';
 import { textAt } from '../read/manifests.ts';
 import { MAX_ALIASES } from '../read/parse-text.ts';
 import {
@@ -114,6 +114,7 @@ const clean = (bytes: Buffer, cleaning: Cleaning): Cleaned => {
   for (const document of documents) {
     const { contents } = document;
     current = document;
+    inlineAliases(document);
     if (isMap(contents)) cleanMap(contents, cleaning, made);
     if (isSeq(contents)) cleanOperations(contents, cleaning, made);
   }
@@ -179,12 +180,14 @@ const cleanSecret = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
     namespace: textAt(made.plain(one), 'metadata', 'namespace'),
   };
   if (keys.length + cleaning.survey.keysOf(named.name, named.namespace).length === 0) return;
-  one.delete('data');
-  one.delete('stringData');
+  // Other fields than those of a Secret may have its values, too: a merge key has copied them from there.
+  for (const key of fieldsOf(one)) if (!SECRET_FIELDS.has(key)) one.delete(key);
   annotate(one, ['metadata', 'annotations'], named, cleaning);
   made.changed = true;
   if (keys.length > 0) leave(made, `Secret ${named.name}`, one, keys);
 };
+
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'immutable', 'kind', 'metadata', 'type']);
 
 /** A patch with a target may have any kind and name. The annotations are those of the Secrets that it changes. */
 const cleanTargeted = (one: YAMLMap, targets: readonly Manifest[], made: Made): void => {
@@ -320,8 +323,11 @@ const meansRelease = (target: Manifest): boolean => /HelmRelease/.test(textAt(ta
 const valueKeys = (one: YAMLMap): readonly string[] =>
   ['data', 'stringData'].flatMap((field) => {
     const found = one.get(field);
-    return isMap(found) ? found.items.map(({ key }) => String(isScalar(key) ? key.value : key)) : [];
+    return isMap(found) ? fieldsOf(found) : [];
   });
+
+const fieldsOf = ({ items }: YAMLMap): readonly string[] =>
+  items.map(({ key }) => String(isScalar(key) ? key.value : key));
 
 const filesOf = (generator: Manifest): readonly string[] =>
   [...textsIn(generator, 'files'), ...envFilesOf(generator)].map((one) => one.slice(one.indexOf('=') + 1));

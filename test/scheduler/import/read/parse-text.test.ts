@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { verdict } from '../../../bundles/verdict.ts';
 import { readDocuments } from '../../../../scheduler/import/read/edit-documents.ts';
-import { parseText } from '../../../../scheduler/import/read/parse-text.ts';
+import { parseText, parseTexts } from '../../../../scheduler/import/read/parse-text.ts';
 
 test.each(['*correct-horse', '|correct-horse', '!x!correct-horse a', '"a\\qcorrect-horse"'])(
   'a mistake in YAML is named without the text: password: %s',
@@ -13,3 +13,13 @@ test.each(['*correct-horse', '|correct-horse', '!x!correct-horse a', '"a\\qcorre
     expect(readDocuments(Buffer.from(text), 'db.yaml').mistake?.message ?? '').not.toMatch(/horse/);
   },
 );
+
+test.each([
+  ['an alias inside of what it repeats', 'a: &a {b: *a}\n', 'an alias is inside of what it repeats'],
+  ['a merge key without a mapping', 'a: 1\n<<: text\n', 'a merge key has no mapping'],
+  ['a merge key for a list with a text', 'a: 1\n<<: [{b: 1}, text]\n', 'a merge key has no mapping'],
+])('%s is a mistake of the file', async (_, text, message) => {
+  expect(await verdict(() => parseText(text, { file: 'values.yaml' }))).toBe('CONFIG_INVALID');
+  expect(parseTexts(`kind: A\n---\n${text}`).map(({ value }) => value)).toEqual([{ kind: 'A' }]);
+  expect(readDocuments(Buffer.from(text), 'db.yaml').mistake).toMatchObject({ message, at: { line: 1 } });
+});

@@ -199,3 +199,41 @@ test('a Secret with more aliases than anybody writes is a mistake of its file', 
     at: { line: 1 },
   });
 });
+
+const SECRET = 'apiVersion: v1\nkind: Secret\nmetadata: {name: db}\n';
+
+test.each([
+  ['in the kind', 'apiVersion: v1\nkind: &k Secret\nmetadata: {name: *k}\nstringData: {a: correct-horse}\n'],
+  [
+    'for the kind of another object',
+    `apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: &k ConfigMap, metadata: {name: a}}
+  - {apiVersion: v1, kind: &s Secret, metadata: {name: a}}
+  - {apiVersion: v1, kind: *s, metadata: {name: b}, stringData: {a: correct-horse}}
+`,
+  ],
+  ['for the values, in another field', `${SECRET}stringData: &d {a: correct-horse}\nother: *d\n`],
+  ['for a generator', 'secretGenerator:\n  - &g {name: db, literals: [a=correct-horse]}\n  - *g\n'],
+  ['in a merge key', `x: &x {stringData: {a: correct-horse}}\n${SECRET}<<: *x\n`],
+  ['in a list of merge keys', `x: &x [{data: {b: x}}, {stringData: {a: correct-horse}}]\n${SECRET}<<: *x\n`],
+])('a value of a Secret is left out with an alias %s', (_, text) => {
+  const { bytes, leftOut, mistake } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(mistake).toBeUndefined();
+  expect(leftOut.length).toBeGreaterThan(0);
+  expect(bytes.toString()).not.toContain('correct-horse');
+  expect(bytes.toString()).toContain('fleet-ferry/secret-set: shop');
+});
+
+test('an alias for what a Secret loses is written out', () => {
+  const text = `apiVersion: v1
+kind: List
+items:
+  - {apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: &d {user: ann}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: db}, data: *d}
+`;
+  const { bytes } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(bytes.toString()).toContain('data: { user: ann }');
+  expect(bytes.toString()).not.toMatch(/stringData|[&*]d/);
+});
