@@ -85,6 +85,22 @@ test('a signer signs the verification summary that follows from a promotion and 
   expect((await ask()).byteLength).toBeGreaterThan(60);
 });
 
+test('a signer refuses a verification summary of a promotion by a release key that a rotation took away', async () => {
+  const next = await newWorld();
+  await using rotated = await startSigner({ ...next, roots: [world.root, next.root] });
+  const bundle = bundleOf();
+  const payload = encodeSummary(passed(bundle));
+  const signedBy = (by: World) =>
+    verdict(async () =>
+      rotated.signer.sign('release', toSign(payload), [
+        await signPayload(PROMOTION, by.keys.release),
+        await signPayload(bundle, world.keys.bundle),
+      ]),
+    );
+  expect(await signedBy(world)).toBe('UNKNOWN_KEY');
+  expect(await signedBy(next)).toBe('ACCEPT');
+});
+
 const other: Digest = digestOf('another');
 
 test.for<readonly [title: string, asked: () => Asked, code: string]>([

@@ -88,8 +88,9 @@ export type TestSigner = AsyncDisposable & {
   readonly folder: string;
 };
 
+/** @param world with `roots` of a fleet that was rotated, oldest first */
 export const startSigner = async (
-  world: World,
+  world: World & { readonly roots?: readonly TrustRoot[] },
   {
     limits = DEFAULT_LIMITS,
     clock = () => NOW,
@@ -118,7 +119,7 @@ export const startSigner = async (
     ['authority', keys.ca],
   ];
   const signer = createSigner({
-    roots: [root],
+    roots: world.roots ?? [root],
     root,
     keys: new Map(held),
     authority: { certificate, key: keys.ca },
