@@ -1,20 +1,16 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Args, Flags } from '@oclif/core';
-import { hexOf, shortDigest } from '#bundles/digest';
+import { hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { readBlob } from '#bundles/formats/layout/verified';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
-import { MAX_STATEMENT_BYTES } from '#bundles/formats/statements/envelope';
 import { SLSA_SUMMARY } from '#bundles/media-types';
 import { parseName } from '#bundles/names';
-import { verifyUnder } from '#bundles/trust/root/verify-under';
 import { FleetCommand } from '#cli/fleet-command';
 import { openKeyDirectory } from '../../keys/key-directory.ts';
-import { readDocuments } from '../../load/releases/artifact.ts';
 import { promotedTo, readAuditLog } from '../../load/releases/audit-log.ts';
-import { summariesReference } from '../../load/releases/references.ts';
+import { readSummaries } from '../../load/releases/read-summaries.ts';
 import { readConfiguration, requireSetting } from '../../settings/configuration.ts';
 import { configurationFlags } from '../../settings/configuration-flags.ts';
 
@@ -47,17 +43,15 @@ export default class AuditSummaries extends FleetCommand {
       });
     }
     const { number, from } = promotion.predicate;
-    const documents = await readDocuments(opened, summariesReference(to, number));
-    if (documents.length === 0) {
+    const summaries = await readSummaries(opened, roots, promotion);
+    if (summaries.length === 0) {
       throw new FleetError('RELEASE_MISSING', `promotion ${number} to ${to} has no verification summary`, {
         hint: `It was signed by an older version, or no bundle in ${from} had all of the candidate: promote the next one`,
       });
     }
     await mkdir(flags.out, { recursive: true });
     const written: { file: string; bundle: string | undefined }[] = [];
-    for (const { digest, environment, clusterType, about } of documents) {
-      const bytes = await readBlob(opened.blobs, digest, MAX_STATEMENT_BYTES);
-      verifyUnder([bytes], roots, 'release', SLSA_SUMMARY, `the verification summary ${shortDigest(digest)}`);
+    for (const { bytes, environment, clusterType, about } of summaries) {
       const file = join(
         flags.out,
         `${environment}-${clusterType}-${(about ? hexOf(about) : '').slice(0, 12)}.sigstore.json`,

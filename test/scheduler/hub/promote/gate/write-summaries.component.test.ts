@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { hexOf } from '#bundles/digest';
+import { type Digest, hexOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { openLayout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
@@ -9,6 +9,7 @@ import { verifyUnder } from '#bundles/trust/root/verify-under';
 import { promoteTo } from '../../../../../scheduler/hub/promote/decide/promote-to.ts';
 import { type KeyDirectory, openKeyDirectory } from '../../../../../scheduler/keys/key-directory.ts';
 import { readDocuments } from '../../../../../scheduler/load/releases/artifact.ts';
+import { readSummaries } from '../../../../../scheduler/load/releases/read-summaries.ts';
 import { summariesReference } from '../../../../../scheduler/load/releases/references.ts';
 import { NOW } from '../../../release/removals/office.ts';
 import { changeShared, type ChainedOffice, chainedOffice } from '../decide/chained-office.ts';
@@ -22,6 +23,20 @@ const promote = async (office: ChainedOffice, keysFor = (keys: KeyDirectory) => 
     { environment: 'prod', candidate: undefined, person: 'ann', reason: 'seen', now: NOW, signal },
   );
 };
+
+/** Keys at a signer of a version that signs no summaries. */
+const withoutSummaries = (keys: KeyDirectory): KeyDirectory => ({
+  ...keys,
+  key: async (role) => {
+    const key = await keys.key(role);
+    const sign: typeof key.sign = async (bytes, evidence) => {
+      if (Buffer.from(bytes).includes(SLSA_SUMMARY))
+        throw new FleetError('PREDICATE_TYPE', 'the release key does not sign it');
+      return key.sign(bytes, evidence);
+    };
+    return { ...key, sign };
+  },
+});
 
 const summariesOf = async (office: ChainedOffice, number: number) => {
   const layout = await openLayout(office.layout);
@@ -72,20 +87,37 @@ test('each promotion keeps its own summaries, and one of the same candidate make
   expect(await summariesOf(office, 3)).toEqual([]);
 });
 
+test('summaries of a promotion that was stopped before it was in the log are none of the next with its number', async () => {
+  const office = await chainedOffice();
+  await expect(
+    promote(office, (keys) => ({
+      ...keys,
+      key: async (role) => {
+        const key = await keys.key(role);
+        return role === 'audit' ? { ...key, sign: () => Promise.reject(new Error('stopped')) } : key;
+      },
+    })),
+  ).rejects.toThrow('stopped');
+  expect((await summariesOf(office, 1)).length).toBeGreaterThan(0);
+  await changeShared(office, NOW);
+  await promote(office, withoutSummaries);
+  const [entry] = await office.entries();
+  const { roots } = await openKeyDirectory(join(office.folder, 'keys'));
+  const read = (payload: Digest) =>
+    openLayout(office.layout).then((layout) =>
+      readSummaries(layout, roots, { to: 'prod', number: 1, payload }),
+    );
+  expect(await read(entry?.payload ?? 'sha256:')).toEqual([]);
+  const [stopped] = await summariesOf(office, 1);
+  const { inputAttestations: [promotion] = [] } = stopped?.predicate as {
+    readonly inputAttestations?: readonly { readonly digest: { readonly sha256: string } }[];
+  };
+  expect((await read(`sha256:${promotion?.digest.sha256 ?? ''}`)).length).toBeGreaterThan(0);
+});
+
 test('a signer that knows no summaries promotes without them', async () => {
   const office = await chainedOffice();
-  await promote(office, (keys) => ({
-    ...keys,
-    key: async (role) => {
-      const key = await keys.key(role);
-      const sign: typeof key.sign = async (bytes, evidence) => {
-        if (Buffer.from(bytes).includes(SLSA_SUMMARY))
-          throw new FleetError('PREDICATE_TYPE', 'the release key does not sign it');
-        return key.sign(bytes, evidence);
-      };
-      return { ...key, sign };
-    },
-  }));
+  await promote(office, withoutSummaries);
   expect(await office.entries()).toHaveLength(1);
   expect(await summariesOf(office, 1)).toEqual([]);
 });
