@@ -1,5 +1,4 @@
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
-import { type FleetError, isFleetError } from '#bundles/errors';
 import { isSameJson } from '#bundles/json/is-same-json';
 import { formatTime } from '#bundles/time';
 import { type NotedChange, noteChange } from '../../changes/note-change.ts';
@@ -7,6 +6,7 @@ import { orRefuse, type Refused } from '../../refused.ts';
 import { BY_RULE, type Store } from '../../store/open-store.ts';
 import type { AgentRow, SiteRow, Tx } from '../../store/tables.ts';
 import { describeAgent } from '../describe-agent.ts';
+import { findOlder } from '../find-older.ts';
 import { enrolledAgents } from '../enrolled-agents.ts';
 import { issueSite, type SiteSigner, siteValuesOf } from '../issue-site.ts';
 import type { ComposedAgent } from '../layers/compose-agent.ts';
@@ -58,7 +58,7 @@ export const enrollSites = (
     const enrolled: EnrolledSite[] = [];
     for (const [site, requests] of sites) {
       // Before anything is changed: the transaction is shared by many sites.
-      const older = await refusalOf(tx, site, signer);
+      const older = (await findOlder(tx, [site], signer)).get(site);
       if (older) {
         refused.push(...requests.map(({ path }) => ({ path, error: older })));
         continue;
@@ -75,22 +75,6 @@ export const enrollSites = (
     }
     return enrolled;
   });
-
-/** @returns ROLLBACK if the layout has a newer statement of the site than the database */
-const refusalOf = async (tx: Tx, site: string, signer: SiteSigner): Promise<FleetError | undefined> => {
-  const known = await tx
-    .selectFrom('site')
-    .select(['name', 'version', 'statement'])
-    .where('name', '=', site)
-    .executeTakeFirst();
-  try {
-    await signer.checkOwn(known ?? { name: site, version: 0 }, 0);
-    return undefined;
-  } catch (error) {
-    if (isFleetError(error, 'ROLLBACK')) return error;
-    throw error;
-  }
-};
 
 /** By the terms of its token, if it proves one. */
 const enrollRequest = async (

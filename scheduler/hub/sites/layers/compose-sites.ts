@@ -1,5 +1,5 @@
 import { defined } from '#bundles/defined';
-import { FleetError, type Place } from '#bundles/errors';
+import { FleetError, isFleetError, type Place } from '#bundles/errors';
 import { decidedValues } from '#bundles/formats/author-schema/decided-values';
 import { canonicalJson } from '#bundles/json/canonical';
 import { parseJson } from '#bundles/json/parse-json';
@@ -11,6 +11,7 @@ import { parts } from '../../store/parts.ts';
 import type { AgentRow, SiteLayersRow, SiteRow, Tx } from '../../store/tables.ts';
 import { channelsOf } from '../agent-record.ts';
 import { hiddenAt, type Hiding, readHiddenBefore } from '../hidden-values.ts';
+import { findOlder } from '../find-older.ts';
 import { issueSite, siteValuesOf } from '../issue-site.ts';
 import { markApplied } from '../values-rollout.ts';
 import { refuseOlder } from '../refuse-older.ts';
@@ -104,21 +105,26 @@ export const composeSites = async (
   // Opened once: its index names every site.
   const layout = await openOrStartLayout(hub.layout);
   const own: SiteSigner = { ...signer, checkOwn: async (row, floor) => refuseOlder(layout, row, floor) };
+  const older = new Map<string, FleetError>();
   for (const batch of parts(due, BATCH)) {
     signal?.throwIfAborted();
     changed.push(
       ...(dryRun
         ? tryOut(batch, { rows, hidingAt, fleet: hub.store.fleet })
-        : await issue(hub, own, batch, { layers, turns, hidingAt, now })),
+        : await issueUnlessOlder(hub, own, batch, { layers, turns, hidingAt, now, older })),
     );
   }
-  if (!dryRun) await markReached(hub, planned, rows, turns);
+  const judged = planned.map((one) => {
+    const error = older.get(one.site);
+    return error ? { ...one, held: [...one.held, error] } : one;
+  });
+  if (!dryRun) await markReached(hub, judged, rows, turns);
   if (!dryRun) await noteLayers(hub, layers);
   const known = { lacking: await findLacking(sites, layers), differing: differencesBySite(agents, layers) };
-  if (!dryRun) await keepStates(hub, planned, { ...known, undeclared: new Set(undeclared), now });
+  if (!dryRun) await keepStates(hub, judged, { ...known, undeclared: new Set(undeclared), now });
   return {
     changed,
-    held: planned.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
+    held: judged.filter(({ held }) => held.length > 0).map(({ site, held }) => ({ site, reasons: held })),
     lacking: [...known.lacking].map(([site, reasons]) => ({ site, reasons })),
     waiting: turns.waiting,
     advice: [...faults, ...findDifferences(agents, layers)],
@@ -211,21 +217,42 @@ const tryOut = (
     };
   });
 
+type IssueTerms = {
+  readonly hidingAt: (site: string) => Hiding;
+  readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
+  readonly turns: Turns;
+  readonly now: Date;
+};
+
+/** One site that the layout has a newer statement of undoes the transaction: it is added to `older`, and the batch issued without it. */
+const issueUnlessOlder = async (
+  hub: Hub,
+  signer: SiteSigner,
+  batch: readonly PlannedComposition[],
+  { older, ...terms }: IssueTerms & { readonly older: Map<string, FleetError> },
+): Promise<ComposedSites['changed']> => {
+  try {
+    return await issue(hub, signer, batch, terms);
+  } catch (error) {
+    if (!isFleetError(error, 'ROLLBACK')) throw error;
+    const names = batch.map(({ site }) => site);
+    const found = await findOlder(hub.store.db, names, signer);
+    if (found.size === 0) throw error;
+    for (const [site, one] of found) older.set(site, one);
+    return issue(
+      hub,
+      signer,
+      batch.filter(({ site }) => !found.has(site)),
+      terms,
+    );
+  }
+};
+
 const issue = (
   { store }: Hub,
   signer: SiteSigner,
   batch: readonly PlannedComposition[],
-  {
-    layers,
-    turns,
-    hidingAt,
-    now,
-  }: {
-    readonly hidingAt: (site: string) => Hiding;
-    readonly layers: ReadonlyMap<string, ReleasedChannelLayers>;
-    readonly turns: Turns;
-    readonly now: Date;
-  },
+  { layers, turns, hidingAt, now }: IssueTerms,
 ): Promise<ComposedSites['changed']> =>
   store.transact(async (tx) => {
     const changed: ComposedSites['changed'][number][] = [];

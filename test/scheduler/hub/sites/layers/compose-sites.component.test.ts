@@ -250,6 +250,20 @@ describe('a site keeps the values that it has, and no other waits for it', () =>
   });
 });
 
+test('a site whose statement in the layout is newer than the database is held, and all others get their values', async () => {
+  const hub = await threeSites();
+  await hub.compose();
+  await hub.store.transact((tx) =>
+    tx.updateTable('site').set({ version: 1 }).where('name', '=', 'plant-1').execute(),
+  );
+  await hub.edit(LAYERS, () => north('n2'));
+  await hub.build({ now: LATER });
+  const { changed, held } = await hub.compose();
+  expect(changed).toEqual(['plant-2 3 plant-2/edge {"gatewayHost":"n2"}']);
+  expect(held).toEqual([expect.stringMatching(/^plant-1: ROLLBACK: .* has statement 2 of site plant-1/)]);
+  expect((await hub.compose()).held).toHaveLength(1);
+});
+
 test('I18: an older statement that is put back into the layout, or none, changes no value', async () => {
   const hub = await threeSites({ [SITES]: site('plant-1', '{}') });
   await hub.compose();
