@@ -181,13 +181,13 @@ export const openAuthoring = ({
         return undefined;
       }
     },
-    isDeclined: async (proposal) => {
+    declined: async (proposal) => {
       for (const place of await repositoriesNow()) {
         await using forge = await openForge(place.repo, { configuration, env, signal });
         const pull = await forge?.find(proposal, place.branch);
-        if (pull) return pull.state === 'closed';
+        if (pull) return pull.state === 'closed' ? pull.url : undefined;
       }
-      return false;
+      return undefined;
     },
     saveValues: (asked) =>
       queue(async () => {

@@ -69,11 +69,11 @@ const askingSeldom = (repository: ValuesRepository, clock: () => Date): ValuesRe
   const asked = new Map<string, number>();
   return {
     ...repository,
-    isDeclined: async (proposal) => {
+    declined: async (proposal) => {
       const now = clock().getTime();
-      if (Math.abs(now - (asked.get(proposal) ?? 0)) < ASK_MS) return false;
+      if (Math.abs(now - (asked.get(proposal) ?? 0)) < ASK_MS) return undefined;
       asked.set(proposal, now);
-      return await repository.isDeclined(proposal);
+      return await repository.declined(proposal);
     },
   };
 };

@@ -33,7 +33,7 @@ export type DutyOptions = {
   readonly metrics: Metrics;
   readonly env: NodeJS.ProcessEnv;
   /** Edits of the repository of the platform, where values of sites may be decided. */
-  readonly authoring?: Pick<Authoring, 'saveValues' | 'isDeclined'> | undefined;
+  readonly authoring?: Pick<Authoring, 'saveValues' | 'declined'> | undefined;
 };
 
 /** Interval between checks of certificates, releases and leases that end soon; the shortest freshness is an hour. */

@@ -26,6 +26,6 @@ export type Authoring = {
   readonly saveValues: ValuesWriter;
   /** undefined if repository or forge cannot be read: forms are shown in any case. */
   readonly openValues: OpenValues;
-  /** Whether the pull request of a proposal was closed without being merged. @throws FleetError SOURCE_UNREACHABLE, FORGE_REFUSED, FORGE_UNREACHABLE */
-  readonly isDeclined: (proposal: string) => Promise<boolean>;
+  /** The address of the pull request of a proposal, if it was closed without being merged. @throws FleetError SOURCE_UNREACHABLE, FORGE_REFUSED, FORGE_UNREACHABLE */
+  readonly declined: (proposal: string) => Promise<string | undefined>;
 };

@@ -47,8 +47,8 @@ type Terms = {
 
 export type ValuesRepository = {
   readonly saveValues: ValuesWriter;
-  /** Whether the pull request of a proposal was closed without being merged. */
-  readonly isDeclined: (proposal: string) => Promise<boolean>;
+  /** The address of the pull request of a proposal, if it was closed without being merged. */
+  readonly declined: (proposal: string) => Promise<string | undefined>;
 };
 
 /**
@@ -91,8 +91,9 @@ const decide = async (
   try {
     const office = await officeValues(hub, row, known);
     const isSame = hasValue(office, row);
-    if (!isSame && (await isDeclined(row, repository))) {
-      await refuseLocalEdit(hub, row, { by: declinedBy(row), now });
+    const declined = isSame ? undefined : await declinedOf(row, repository);
+    if (declined !== undefined) {
+      await refuseLocalEdit(hub, row, { by: { ...by, reason: `${DECLINED}: ${declined}` }, now });
       return { row, outcome: 'refused', note: null };
     }
     const conflict = isSame ? undefined : await conflictOf(hub, row, office.values);
@@ -147,24 +148,21 @@ const writeOnce = async (
 /** The edits of other sites, and their answers, do not wait for a repository that refuses one; the next round tries again. */
 const isRefusal = (error: unknown): error is FleetError => isFleetError(error) && error.code !== 'ABORTED';
 
-/** Whether somebody closed the pull request of an edit without merging it. While the forge does not answer, the edit waits. */
-const isDeclined = async (
+/** The pull request of an edit that somebody closed without merging it. While the forge does not answer, the edit waits. */
+const declinedOf = async (
   { proposal }: SiteEdit,
   repository: ValuesRepository | undefined,
-): Promise<boolean> => {
-  if (proposal === null || !repository) return false;
+): Promise<string | undefined> => {
+  if (proposal === null || !repository) return undefined;
   try {
-    return await repository.isDeclined(proposal);
+    return await repository.declined(proposal);
   } catch (error) {
     if (!isRefusal(error)) throw error;
-    return false;
+    return undefined;
   }
 };
 
-const declinedBy = ({ note, proposal }: SiteEdit): By => {
-  const [, address = proposal] = /\((\S+)\), and comes with a build$/.exec(note ?? '') ?? [];
-  return { person: BY_RULE.person, reason: `its pull request was closed without being merged: ${address}` };
-};
+const DECLINED = 'its pull request was closed without being merged';
 
 /** Note of an edit that a command does not write there. */
 const FOR_SERVE = 'the repository decides, and fleet-scheduler serve writes it there';

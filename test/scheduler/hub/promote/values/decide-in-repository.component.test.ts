@@ -90,7 +90,7 @@ test('a repository that refuses one local value does not delay the others', asyn
     const { decisions } = await decideLocalEdits(hub, {
       review: terms,
       now: NOW,
-      repository: { saveValues: write, isDeclined: async () => false },
+      repository: { saveValues: write, declined: async () => undefined },
     });
     return Object.fromEntries(decisions.map(({ row, note }) => [row.name, note]));
   };
