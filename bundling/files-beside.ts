@@ -5,7 +5,7 @@ import type { Plugin } from 'rolldown';
 /** What our modules read beside themselves, from the checkout's root. */
 const FILES: Readonly<Record<string, string>> = {
   'scheduler/hub/http/readers/reader-routes.ts': 'docs/openapi.json',
-  'scheduler/load/init/author-schemas.ts': 'docs/schemas/author',
+  'scheduler/load/init/author-schemas.ts': 'docs/schemas/author/platform.schema.json',
   'scheduler/load/init/init-platform.ts': 'scheduler/load/init/scaffold',
   'scheduler/load/platform/built-in-templates.ts': 'scheduler/load/templates',
   'scheduler/plan/validate/kubernetes/facts.ts': 'scheduler/plan/validate/kubernetes/facts.jsonl',

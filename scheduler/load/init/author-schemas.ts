@@ -1,23 +1,34 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { compareBytes } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
 import { didYouMean } from '#bundles/nearest-name';
 
-const FOLDER = join(import.meta.dirname, '../../../docs/schemas/author/');
-const SUFFIX = '.schema.json';
+const FILE = join(import.meta.dirname, '../../../docs/schemas/author/platform.schema.json');
 
 /** The schema of all kinds, which selects by apiVersion and kind. */
 export const ALL_KINDS = 'platform';
 
+type AllKinds = {
+  readonly $schema: string;
+  readonly $id: string;
+  readonly $defs: Readonly<Record<string, object>>;
+};
+
 /**
- * The text of a published author schema.
+ * The text of a published author schema. That of one kind is part of the one of all kinds, which alone is installed.
  * @param name like cluster-type or kalypso-workload
  * @throws FleetError USAGE for an unknown name
  */
 export const readAuthorSchema = async (name: string): Promise<string> => {
-  const names = (await readdir(FOLDER)).map((file) => file.replace(SUFFIX, '')).toSorted(compareBytes);
-  if (names.includes(name)) return await readFile(join(FOLDER, `${name}${SUFFIX}`), 'utf8');
+  const text = await readFile(FILE, 'utf8');
+  if (name === ALL_KINDS) return text;
+  const { $schema, $id, $defs } = JSON.parse(text) as AllKinds;
+  const names = [ALL_KINDS, ...Object.keys($defs)].toSorted(compareBytes);
+  if (names.includes(name)) {
+    const schema = { $schema, $id: $id.replace(`:${ALL_KINDS}:`, `:${name}:`), ...$defs[name] };
+    return `${JSON.stringify(schema, null, 2)}\n`;
+  }
   throw new FleetError('USAGE', `there is no schema ${JSON.stringify(name)}`, {
     hint: `${didYouMean(name, names) ?? ''}There are ${names.join(', ')}`,
   });

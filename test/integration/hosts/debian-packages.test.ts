@@ -87,7 +87,7 @@ describeWith(['factoryBase'], 'the Debian packages on a host without Node and ne
     const kib = await sh(
       "dpkg-query --show --showformat='${Installed-Size}\\n' 'fleet-*' | awk '{ kib += $1 } END { print kib }'",
     );
-    expect(Number(kib) * 1024).toBeLessThan(151e6);
+    expect(Number(kib) * 1024).toBeLessThan(150e6);
     expect(await agentIs()).toBe('enabled\ninactive');
     expect(await sh('stat -c %a:%U /etc/fleet-agent')).toBe('755:root');
     // needrestart.test.ts tries it with needrestart.

@@ -142,7 +142,7 @@ describeWith(
           apt-get update`);
         const before = await usedBytes(host);
         await host.sh(`apt-get install --yes --no-install-recommends ${PROGRAMS.join(' ')}`);
-        expect((await usedBytes(host)) - before).toBeLessThan(151e6);
+        expect((await usedBytes(host)) - before).toBeLessThan(150e6);
         for (const name of PROGRAMS)
           expect(await host.sh(`${name} --version`)).toMatch(
             new RegExp(`^${name}/${VERSION} .* node-v24\\.`),

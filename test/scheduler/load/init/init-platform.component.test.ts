@@ -1,4 +1,4 @@
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, test } from 'vitest';
@@ -72,6 +72,16 @@ describe('a new platform repository', () => {
       for (const document of parseAllDocuments(text))
         expect([path, fits(document.toJS())]).toEqual([path, true]);
     }
+  });
+
+  test('gives the schema of each kind as it is published, out of the one of all kinds', async () => {
+    const folder = 'docs/schemas/author';
+    const names = (await readdir(folder)).map((file) => file.replace('.schema.json', ''));
+    expect(names.length).toBeGreaterThan(20);
+    for (const name of names)
+      expect(await readAuthorSchema(name)).toBe(
+        await readFile(join(folder, `${name}.schema.json`), 'utf8'),
+      );
   });
 
   test('has no schema for an unknown kind: the error suggests the nearest', async () => {
