@@ -79,9 +79,7 @@ describe('a new platform repository', () => {
     const names = (await readdir(folder)).map((file) => file.replace('.schema.json', ''));
     expect(names.length).toBeGreaterThan(20);
     for (const name of names)
-      expect(await readAuthorSchema(name)).toBe(
-        await readFile(join(folder, `${name}.schema.json`), 'utf8'),
-      );
+      expect(await readAuthorSchema(name)).toBe(await readFile(join(folder, `${name}.schema.json`), 'utf8'));
   });
 
   test('has no schema for an unknown kind: the error suggests the nearest', async () => {

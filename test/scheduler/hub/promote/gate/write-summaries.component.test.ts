@@ -109,10 +109,9 @@ test('summaries of a promotion that was stopped before it was in the log are non
     );
   expect(await read(entry?.payload ?? 'sha256:')).toEqual([]);
   const [stopped] = await summariesOf(office, 1);
-  const { inputAttestations: [promotion] = [] } = stopped?.predicate as {
-    readonly inputAttestations?: readonly { readonly digest: { readonly sha256: string } }[];
-  };
-  expect((await read(`sha256:${promotion?.digest.sha256 ?? ''}`)).length).toBeGreaterThan(0);
+  const [, payload = ''] =
+    /"sha256":"([0-9a-f]{64})"\},"uri":"[^"]*promotion/.exec(JSON.stringify(stopped?.predicate)) ?? [];
+  expect((await read(`sha256:${payload}`)).length).toBeGreaterThan(0);
 });
 
 test('a signer that knows no summaries promotes without them', async () => {
