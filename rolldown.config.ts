@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { defineConfig, type Plugin } from 'rolldown';
+import { type BuildOptions, defineConfig, type Plugin } from 'rolldown';
 import { AS_FUNCTION, COMPILED_LATE } from './bundling/as-function.ts';
-import { CEL, CEL_FILE, celBeside } from './bundling/cel-beside.ts';
 import { inAscii } from './bundling/in-ascii.ts';
 import { kubeConfigAlone } from './bundling/kube-config-alone.ts';
+import { CEL, CERTIFICATES, librariesBeside, type LibraryBeside } from './bundling/libraries-beside.ts';
 import { licencesBeside } from './bundling/licences-beside.ts';
 import { lazyNodeModules } from './bundling/lazy-node-modules.ts';
 import { oneCopyOfImports } from './bundling/one-copy-of-imports.ts';
@@ -15,7 +15,7 @@ import { startFile } from './bundling/start-file.ts';
 
 /**
  * `npm run bundle:agent`: the agent for machines without a checkout. dist/agent holds main.cjs (the whole program),
- * cel.cjs (CEL, for rules with an expression), fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
+ * cel.cjs (CEL, for rules with an expression), certificates.cjs (sigstore's verifier, for policies by certificate), fleet-agent.mjs (checks the version of Node, then runs main.cjs), the link fleet-agent, the SQLite add-on
  * better_sqlite3.node, LICENCES.txt, and sbom.cdx.json. `FLEET_ADDON` names the platform of the add-on (linux-x64, linux-arm64); the rest is the same for all.
  *
  * What it leaves out and squeezes is for a daemon that sleeps most of the time: every module it evaluates, and the text
@@ -58,8 +58,19 @@ const undiciInParts = (): Plugin => {
   };
 };
 
-/** Two bundles in one folder, so one list of what is in both. */
+/** Several bundles in one folder, so one list of what is in all. */
 const lists = [licencesBeside(OUT), sbomBeside('fleet-agent', OUT)];
+
+const libraryOf = ({ module, file }: LibraryBeside): BuildOptions => ({
+  input: module,
+  platform: 'node',
+  plugins: [...lists, lazyNodeModules(), inAscii()],
+  output: {
+    file: join(OUT, file),
+    format: 'cjs',
+    minify: AS_FUNCTION.minify,
+  },
+});
 
 export default defineConfig([
   {
@@ -69,7 +80,7 @@ export default defineConfig([
     transform: WITHOUT_MILO,
     plugins: [
       sqliteBeside(OUT),
-      celBeside(),
+      librariesBeside([CEL, CERTIFICATES]),
       startFile(import.meta.dirname, 'agent/fleet-agent.js', OUT),
       ...lists,
       kubeConfigAlone(),
@@ -83,14 +94,6 @@ export default defineConfig([
       ...AS_FUNCTION,
     },
   },
-  {
-    input: CEL,
-    platform: 'node',
-    plugins: [...lists, inAscii()],
-    output: {
-      file: join(OUT, CEL_FILE),
-      format: 'cjs',
-      minify: AS_FUNCTION.minify,
-    },
-  },
+  libraryOf(CEL),
+  libraryOf(CERTIFICATES),
 ]);

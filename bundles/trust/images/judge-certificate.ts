@@ -1,16 +1,9 @@
 import { X509Certificate } from 'node:crypto';
 import type { Bundle } from '@sigstore/bundle';
 import { TrustedRoot } from '@sigstore/protobuf-specs';
-import {
-  type SignedEntity,
-  type Signer,
-  toSignedEntity,
-  toTrustMaterial,
-  type TrustMaterial,
-  VerificationError,
-  Verifier,
-} from '@sigstore/verify';
+import type { SignedEntity, Signer, TrustMaterial } from '@sigstore/verify';
 import type { CertificatePolicy, CertificateSigner } from '../../formats/bundle/image-policy.ts';
+import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from './certificate-library.ts';
 import { UNREADABLE } from './certified-signature.ts';
 import { matchImage } from '../../formats/bundle/match-image.ts';
 

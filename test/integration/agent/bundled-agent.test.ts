@@ -27,6 +27,7 @@ describe('the agent as one file', () => {
       'LICENCES.txt',
       'better_sqlite3.node',
       'cel.cjs',
+      'certificates.cjs',
       'fleet-agent',
       'fleet-agent.mjs',
       'keep-compiled.mjs',
@@ -45,8 +46,9 @@ describe('the agent as one file', () => {
     // The whole text stays in memory: of the schemas only those that the agent reads by.
     expect(text).toContain('urn:fleet-ferry:schema:agent-config');
     expect(text).not.toContain('urn:fleet-ferry:schema:scheduler-config');
-    expect(text.length).toBeLessThan(3.15e6);
-    expect(await readFile(join(dirname(program), 'cel.cjs'), 'latin1')).not.toMatch(/[^\0-\x7f]/);
+    expect(text.length).toBeLessThan(3.1e6);
+    for (const file of ['cel.cjs', 'certificates.cjs'])
+      expect(await readFile(join(dirname(program), file), 'latin1')).not.toMatch(/[^\0-\x7f]/);
     const licences = await readFile(join(dirname(program), 'LICENCES.txt'), 'utf8');
     expect(licences).toMatch(/^@bufbuild\/cel \d/m);
     // In a comment of a module of @bufbuild/protobuf, which has no file for its licence.
@@ -74,7 +76,7 @@ describe('the agent as one file', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   });
 
-  it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes or CEL', async () => {
+  it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes, CEL or certificates', async () => {
     await using machine = await startMachine(program, fleet);
     const { folder, agent } = machine;
     expect(await machine.enroll()).toMatchObject({ code: 0, stderr: '' });
@@ -92,6 +94,7 @@ describe('the agent as one file', () => {
     const loaded = await filesLoaded(coverage);
     expect(loaded).toContain('main.cjs');
     expect(loaded).not.toContain('cel.cjs');
+    expect(loaded).not.toContain('certificates.cjs');
     expect(await agent(['status'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^line +\w+ /m) });
     expect(await agent(['reports', 'export', folder])).toMatchObject({ code: 0, stderr: '' });
     expect((await agent(['doctor', '--json'])).stdout).toContain('"findings"');
