@@ -74,7 +74,7 @@ describe('a new platform repository', () => {
     }
   });
 
-  test('gives the schema of each kind as it is published, out of the one of all kinds', async () => {
+  test('gives the published schema of each kind out of that of all kinds', async () => {
     const folder = 'docs/schemas/author';
     const names = (await readdir(folder)).map((file) => file.replace('.schema.json', ''));
     expect(names.length).toBeGreaterThan(20);

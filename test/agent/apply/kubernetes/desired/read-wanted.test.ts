@@ -77,7 +77,7 @@ describe('the objects of a package', () => {
     ]);
   });
 
-  it('are selected by no rule for a namespace that their kind does not have, whatever is written', () => {
+  it('are selected by no rule for a namespace that is written although their kind has none', () => {
     const rules: DesiredPackage['objectRules'] = [
       { kinds: ['*'], namespaces: ['ns'], drift: 'report', ignore: ['/rules'] },
       { kinds: ['ClusterRole'], wait: false },
