@@ -164,6 +164,23 @@ describe('fleet-agent on a new host', () => {
     });
   });
 
+  it('status --watch prints the state when it changes, one object a line with --json, and ends with the exit code of the last one', async () => {
+    const child = start({}, ['status', '--watch', '--json']);
+    const lines: { held: unknown }[] = [];
+    child.stdout.on('data', (chunk: Buffer) => {
+      for (const line of chunk.toString().trim().split('\n')) lines.push(JSON.parse(line));
+    });
+    const exit = once(child, 'exit');
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(1);
+    succeed(await agent('hold', '--reason', 'audit'));
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(2);
+    succeed(await agent('release'));
+    await expect.poll(() => lines.length, { timeout: 20_000 }).toBe(3);
+    child.kill('SIGINT');
+    expect(await exit).toEqual([0, null]);
+    expect(lines.map(({ held }) => held !== null)).toEqual([false, true, false]);
+  });
+
   it('status distinguishes a state that this user may not read from a missing one', async () => {
     await chmod(at('state'), 0);
     // root may read everything.
