@@ -154,6 +154,19 @@ describe('a request to an API server', () => {
     await sender.close();
   });
 
+  it('fails with API_FAILED when the server cannot fill its cache of the kind, and with API_UNREACHABLE when it is busy', async () => {
+    let message = 'storage is (re)initializing';
+    await using server = await serve((request, response) => {
+      const code = request.url === '/readyz' ? 200 : 429;
+      response.writeHead(code).end(JSON.stringify({ message, reason: 'TooManyRequests' }));
+    });
+    const sender = senderFor(server.origin, 300);
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_FAILED' });
+    message = 'too many requests, please try again later';
+    await expect(sender.send(GET, signal)).rejects.toMatchObject({ code: 'API_UNREACHABLE' });
+    await sender.close();
+  });
+
   it('is sent again after a denial until the server is ready, because it denies everything before', async () => {
     const answers = [403, 500, 200];
     const denied = '{"message":"x is forbidden: User \\"robot\\" cannot get resource"}';

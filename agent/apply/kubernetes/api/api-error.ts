@@ -125,7 +125,7 @@ export const toApiError = (
       if (lacksRight !== false) {
         return new FleetError('API_DENIED', `the agent may not ${verb} ${what}: ${said}`, {
           cause,
-          hint: 'Give its account a role that allows it',
+          hint: 'A cluster administrator gives its account a role that allows it, as "fleet-scheduler rights" writes for the release',
         });
       }
       return forbidden(not, { verb, said, message, cause });
@@ -189,18 +189,21 @@ const webhookUnreachable = (not: string, message: string, cause: RefusalCause): 
 
 const RETRY_HINT = 'The agent tries again automatically, with growing pauses';
 
-/** True for a server error that may concern one object or kind. One of the store concerns all, although the server may call itself ready. */
-export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =>
-  code >= 500 && !NO_ROOM.test(message) && !/etcdserver/i.test(message);
+/** The server's cache of one kind is not filled: since a moment ago, or for as long as the conversion webhook of the kind does not answer. */
+const CACHE_EMPTY = /^storage is \(re\)initializing/;
 
-/** For a 5xx of a server that is ready: it fails with this object or kind, and other requests succeed. */
+/** True for an error that may concern one object or kind. One of the store concerns all, although the server may call itself ready. */
+export const mayBeOfObject = (code: number, { message = '' }: Status): boolean =>
+  code >= 500 ? !NO_ROOM.test(message) && !/etcdserver/i.test(message) : CACHE_EMPTY.test(message);
+
+/** For an error of a server that is ready: it fails with this object or kind, and other requests succeed. */
 export const failsWith = (code: number, status: Status, doing: RequestSubject): FleetError =>
   new FleetError(
     'API_FAILED',
     `${doing.what} was not ${pastOf(doing.verb)}: the API server answers ${code}: ${describeStatus(status, doing)}`,
     {
       cause: new RefusalCause(code, status),
-      hint: `${RETRY_HINT}; its log, or that of the API service behind it, says why`,
+      hint: `${RETRY_HINT}; its log, or that of the API service or webhook behind it, says why`,
     },
   );
 

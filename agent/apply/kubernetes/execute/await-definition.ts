@@ -10,7 +10,7 @@ const PAUSE_MS = 100;
 
 /**
  * Waits until the server accepts objects of a CRD that was just applied: established and in discovery.
- * @throws FleetError APPLY_FAILED if its names are refused or it takes longer than `timeoutMs`
+ * @throws FleetError APPLY_FAILED if another definition has its names; CLUSTER_LACKS if it takes longer than `timeoutMs`
  */
 export const awaitDefinition = async (
   api: KubernetesApi,
@@ -26,7 +26,9 @@ export const awaitDefinition = async (
     stopIfAborted(signal);
     const refused = live && conditionOf(live, 'NamesAccepted');
     if (refused?.status === 'False') {
-      throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${refused.message}`);
+      throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${refused.message}`, {
+        hint: 'Give it names that no other definition of the group has; or remove the other one, then run "fleet-agent retry"',
+      });
     }
     if (live && isEstablished(live)) {
       api.forgetTypes();
@@ -37,9 +39,11 @@ export const awaitDefinition = async (
     }
     if (performance.now() > until) {
       throw new FleetError(
-        'APPLY_FAILED',
+        'CLUSTER_LACKS',
         `${kind} ${metadata.name} is not established after ${Math.round(timeoutMs / 1000)} s`,
-        { hint: `"kubectl describe ${kind} ${metadata.name}" shows why; the agent tries again` },
+        {
+          hint: `"kubectl describe ${kind} ${metadata.name}" shows why; the agent tries again automatically, with growing pauses`,
+        },
       );
     }
     await sleep(PAUSE_MS, undefined, { signal }).catch(() => {});
