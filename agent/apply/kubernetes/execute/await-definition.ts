@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
 import type { KubernetesApi, LiveObject } from '../api/kubernetes-api.ts';
 import { stopIfAborted } from '../api/send.ts';
-import { conditionOf } from '../health/condition.ts';
-import { isEstablished } from '../health/is-established.ts';
+import { hasItsNames, isEstablished, refusedNames } from '../health/is-established.ts';
 import { isRecord } from '#bundles/is-record';
 
 const PAUSE_MS = 100;
+/** How long the server may say of the names from before that they are taken, after it got others. */
+const JUDGED_MS = 2000;
 
 /**
  * Waits until the server accepts objects of a CRD that was just applied: established and in discovery.
@@ -22,15 +23,17 @@ export const awaitDefinition = async (
   const until = performance.now() + timeoutMs;
   const served = servedTypes(crd);
   let live: LiveObject | undefined = crd;
+  let refusedAt: number | undefined;
   for (;;) {
     stopIfAborted(signal);
-    const refused = live && conditionOf(live, 'NamesAccepted');
-    if (refused?.status === 'False') {
+    const refused = live && refusedNames(live);
+    refusedAt = refused && (refusedAt ?? performance.now());
+    if (refused && performance.now() - (refusedAt ?? 0) >= Math.min(timeoutMs, JUDGED_MS)) {
       throw new FleetError('APPLY_FAILED', `${kind} ${metadata.name}: ${refused.message}`, {
         hint: 'Give it names that no other definition of the group has; or remove the other one, then run "fleet-agent retry"',
       });
     }
-    if (live && isEstablished(live)) {
+    if (live && isEstablished(live) && hasItsNames(live)) {
       api.forgetTypes();
       const types = new Set(
         (await api.types(signal)).map(({ group, version, kind: of }) => `${group}/${version} ${of}`),

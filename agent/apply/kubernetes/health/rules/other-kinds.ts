@@ -1,6 +1,7 @@
 import { listOf, textOf } from '../live-field.ts';
 import { current, failed, type HealthContext, inProgress, type Verdict } from '../verdict.ts';
 import { conditionOf, formatCause } from '../condition.ts';
+import { refusedNames } from '../is-established.ts';
 
 export const judgeService = (
   object: unknown,
@@ -54,9 +55,8 @@ export const judgeApiService = (object: unknown): Verdict => {
 };
 
 export const judgeDefinition = (object: unknown): Verdict => {
-  const names = conditionOf(object, 'NamesAccepted');
-  if (names?.status === 'False')
-    return failed(`its names are taken: ${formatCause(names, 'no reason given')}`, 0);
+  const names = refusedNames(object);
+  if (names) return failed(`its names are taken: ${formatCause(names, 'no reason given')}`, 0);
   const established = conditionOf(object, 'Established');
   if (established?.status === 'True') return current('it is established');
   if (established?.status === 'False' && established.reason !== 'Installing') {

@@ -4,33 +4,52 @@ import { awaitDefinition } from '../../../../../agent/apply/kubernetes/execute/a
 
 const { signal } = new AbortController();
 
-const wait = (...conditions: readonly object[]) => {
+const NAMES = { plural: 'vises', kind: 'Vise' };
+const TAKEN = {
+  type: 'NamesAccepted',
+  status: 'False',
+  reason: 'KindConflict',
+  message: '"Vise" is already in use',
+};
+
+const wait = (conditions: readonly object[], status: object = {}, timeoutMs = 0) => {
   const crd: LiveObject = {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
     metadata: { name: 'vises.tools.example' },
-    status: { conditions },
+    spec: { names: NAMES },
+    status: { conditions, ...status },
   };
-  const api = { read: async () => crd } as Partial<KubernetesApi> as KubernetesApi;
-  return awaitDefinition(api, crd, 0, signal);
+  const api = {
+    read: async () => crd,
+    forgetTypes: () => {},
+    types: async () => [],
+  } as Partial<KubernetesApi> as KubernetesApi;
+  return awaitDefinition(api, crd, timeoutMs, signal);
 };
 
 describe('a definition that is not established', () => {
   it('after the timeout is something that the cluster lacks for now, so that the agent tries again', async () => {
-    await expect(wait()).rejects.toMatchObject({
+    await expect(wait([])).rejects.toMatchObject({
       code: 'CLUSTER_LACKS',
       message: 'CustomResourceDefinition vises.tools.example is not established after 0 s',
     });
   });
 
-  it('fails at once when another definition has its names, in the words of the server', async () => {
-    const message = '"Vise" is already in use';
-    await expect(
-      wait({ type: 'NamesAccepted', status: 'False', reason: 'KindConflict', message }),
-    ).rejects.toMatchObject({
+  it('fails when another definition has its names, in the words of the server', async () => {
+    await expect(wait([TAKEN])).rejects.toMatchObject({
       code: 'APPLY_FAILED',
-      message: `CustomResourceDefinition vises.tools.example: ${message}`,
+      message: `CustomResourceDefinition vises.tools.example: ${TAKEN.message}`,
       hint: expect.stringContaining('fleet-agent retry') as string,
     });
+  });
+
+  it('is not judged by conditions about the names that it had before', async () => {
+    const established = { type: 'Established', status: 'True' };
+    expect(await wait([TAKEN, established], { acceptedNames: NAMES })).toMatchObject({
+      kind: 'CustomResourceDefinition',
+    });
+    const other = { acceptedNames: { ...NAMES, shortNames: ['vs'] } };
+    await expect(wait([established], other)).rejects.toMatchObject({ code: 'CLUSTER_LACKS' });
   });
 });
