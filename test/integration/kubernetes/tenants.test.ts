@@ -13,9 +13,11 @@ import {
   FLEET,
   type KubernetesPackage,
 } from '../../agent/apply/kubernetes/kubernetes-site.ts';
+import { intrusionsInto } from '../../agent/apply/kubernetes/intrusions.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { describeOnKubernetes } from '../../harness/kubernetes/describe-on-kubernetes.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
+import { isTried } from '../../harness/run/long.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { accountToken, tokenKubeconfig } from './account-token.ts';
 
@@ -189,6 +191,49 @@ describeOnKubernetes(['kwok'], 'tenants of one cluster', ({ kube }, { kwok }) =>
       }
       expect(await get(`/api/v1/namespaces/${other}/configmaps/x`)).toBe(404);
     },
+  );
+
+  it.each(
+    [TENANTS, TENANTS.toReversed()].flatMap(([one = '', other = '']) => [
+      { row: 'N80', one, other, bounds: [one], code: 'OUT_OF_BOUNDS' },
+      { row: 'N83', one, other, bounds: ['*'], code: 'API_DENIED' },
+    ]),
+  )(
+    '$row: nothing of 100 tries of $one is in the namespace of $other with the bounds $bounds -> $code',
+    async ({ one, other, bounds, code }) => {
+      const kinds =
+        'all,configmaps,secrets,serviceaccounts,resourcequotas,limitranges,roles,rolebindings,leases,ingresses,networkpolicies,pvc,pdb,endpoints';
+      const found = async (): Promise<string> =>
+        (await cluster.kubectl(['get', kinds, '--namespace', other, '--output=name'])).stdout;
+      const before = await found();
+      const tries = [...intrusionsInto(other).entries()].filter(([index]) => isTried(index, 9));
+      const idOf = (index: number): string => `${one}-${index}`;
+      await using site = await createSite(target);
+      const results = await site.release(
+        tries.map(([index, object]) => ({
+          ...packageOf(one, '', bounds),
+          id: idOf(index),
+          files: { 'manifests/app.yaml': JSON.stringify(object) },
+        })),
+      );
+      for (const [index, object] of tries) {
+        const result = results.find(({ assignment }) => assignment === idOf(index));
+        // The cluster has no such kind.
+        const expected = JSON.stringify(object).includes('Widget') ? 'CLUSTER_LACKS' : code;
+        expect(result?.code, JSON.stringify(object)).toBe(expected);
+      }
+      expect(await found()).toBe(before);
+      const wrote = (await cluster.readAudit()).filter(
+        ({ userAgent, verb, objectRef, responseStatus }) =>
+          userAgent === 'fleet-agent' &&
+          objectRef?.namespace === other &&
+          objectRef.name === 'x' &&
+          verb !== 'get' &&
+          (responseStatus?.code ?? 0) < 400,
+      );
+      expect(wrote).toEqual([]);
+    },
+    180_000,
   );
 
   it('N80: the agent refuses one tenant in the namespace of the other, and applies the others -> OUT_OF_BOUNDS', async () => {

@@ -4,6 +4,7 @@ import { checkReach, type Reach } from '../../../../../agent/apply/kubernetes/de
 import { readManifests, toWanted } from '../../../../../agent/apply/kubernetes/desired/read-wanted.ts';
 import type { DesiredPackage } from '../../../../../agent/model/target.ts';
 import { refusal } from '../../../../bundles/refusal.ts';
+import { intrusionsInto } from '../intrusions.ts';
 
 const REACH: Reach = { reserved: new Set(['fleet-agent', 'fleet-workspaces']), systemNamespaces: [] };
 const CLUSTER_KINDS = [
@@ -67,58 +68,12 @@ const binds = (...subjects: readonly object[]): object => ({
   subjects,
 });
 
-const KINDS: readonly (readonly [kind: string, apiVersion: string])[] = [
-  ['ConfigMap', 'v1'],
-  ['Secret', 'v1'],
-  ['Service', 'v1'],
-  ['ServiceAccount', 'v1'],
-  ['Pod', 'v1'],
-  ['PersistentVolumeClaim', 'v1'],
-  ['ResourceQuota', 'v1'],
-  ['LimitRange', 'v1'],
-  ['Endpoints', 'v1'],
-  ['Deployment', 'apps/v1'],
-  ['DaemonSet', 'apps/v1'],
-  ['Job', 'batch/v1'],
-  ['Ingress', 'networking.k8s.io/v1'],
-  ['NetworkPolicy', 'networking.k8s.io/v1'],
-  ['Role', 'rbac.authorization.k8s.io/v1'],
-  ['RoleBinding', 'rbac.authorization.k8s.io/v1'],
-  ['Lease', 'coordination.k8s.io/v1'],
-  ['PodDisruptionBudget', 'policy/v1'],
-  ['HorizontalPodAutoscaler', 'autoscaling/v2'],
-  ['Widget', 'shop.example/v1'],
-];
-
-/** The same object in the forms in which a file can have it. */
-const FORMS: readonly ((one: object) => object)[] = [
-  (one) => one,
-  (one) => ({ apiVersion: 'v1', kind: 'List', items: [one] }),
-  (one) => ({ apiVersion: 'v1', kind: 'List', items: [{ apiVersion: 'v1', kind: 'List', items: [one] }] }),
-  (one) => ({
-    ...one,
-    metadata: {
-      ...(one as { metadata: object }).metadata,
-      annotations: { 'fleet-ferry/apply': 'ifNotPresent' },
-    },
-  }),
-  (one) => ({
-    ...one,
-    metadata: {
-      ...(one as { metadata: object }).metadata,
-      annotations: { 'fleet-ferry/assignment': 'blue-app', 'fleet-ferry/fleet': 'halden' },
-    },
-  }),
-];
-
 describe('bounds of a package on a cluster', () => {
   it.each([
     ['red', 'blue'],
     ['blue', 'red'],
   ])('N80: every kind of %s in the namespace of %s, in every form: 100 tries', (one, other) => {
-    const tries = KINDS.flatMap(([kind, apiVersion]) =>
-      FORMS.map((form) => form(object(kind, `prod-${other}`, 'x', {}, apiVersion))),
-    );
+    const tries = intrusionsInto(`prod-${other}`);
     expect(tries).toHaveLength(100);
     for (const each of tries)
       expect(
