@@ -180,6 +180,29 @@ export const deployManifests = (cluster: () => Cluster): void => {
       }
     });
 
+    it('of the agent keep root file systems read-only, are watched and placed first, and let nobody connect', async () => {
+      for (const overlay of ['online', 'offline'] as const) {
+        const { manifests } = podOf(await render(OVERLAYS[overlay]));
+        for (const { kind, spec } of manifests.filter((one) =>
+          ['Deployment', 'DaemonSet'].includes(one.kind),
+        )) {
+          const pod = spec?.template.spec;
+          expect(pod, `${overlay} ${kind}`).toMatchObject({ priorityClassName: 'fleet-agent' });
+          for (const container of [...(pod?.containers ?? []), ...(pod?.initContainers ?? [])])
+            expect(container, `${overlay} ${kind}`).toMatchObject({
+              securityContext: { readOnlyRootFilesystem: true },
+            });
+          expect(pod?.containers[0]).toHaveProperty('livenessProbe');
+        }
+        const policies = manifests.filter(({ kind }) => kind === 'NetworkPolicy');
+        expect(policies.map(({ spec }) => spec)).toContainEqual({
+          podSelector: {},
+          policyTypes: ['Ingress'],
+        });
+        expect(manifests.map(({ kind }) => kind)).toContain('PriorityClass');
+      }
+    });
+
     it('of the agent enrol with flags that the command has', async () => {
       const { pod } = podOf(await render(OVERLAYS.online));
       const [verb, ...words] = pod.initContainers?.[0]?.args ?? [];
