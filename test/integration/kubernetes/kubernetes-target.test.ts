@@ -38,6 +38,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 import { bundledAgentOnCluster } from './kubernetes-target/bundled-agent.ts';
 import { clusterInTrouble } from './kubernetes-target/cluster-in-trouble.ts';
 import { deletedMeanwhileOnCluster } from './kubernetes-target/deleted-meanwhile.ts';
+import { faultsOnCluster } from './kubernetes-target/faults.ts';
 import { healthOnCluster } from './kubernetes-target/health.ts';
 import { incidentsOnCluster } from './kubernetes-target/incidents.ts';
 import { killedOnCluster } from './kubernetes-target/killed-agent.ts';
@@ -1056,6 +1057,7 @@ spec:
   secretsOnCluster(() => cluster);
   healthOnCluster(() => cluster);
   incidentsOnCluster(() => cluster);
+  faultsOnCluster(() => cluster);
   stepsOnCluster(() => cluster);
   orderOnCluster(() => cluster);
   failureHooksOnCluster(() => cluster);

@@ -25,6 +25,7 @@ import { reconcile } from '../../../../agent/apply/reconcile.ts';
 import type { CopyPlace } from '../../../../agent/apply/kubernetes/replaced/copies.ts';
 import type { Target } from '../../../../agent/model/target.ts';
 import { readOutbox } from '../../../../agent/store/outbox/outbox.ts';
+import { saveBundle } from '../../../../agent/store/bundles.ts';
 import { emptyRow } from '../../../../agent/store/empty-row.ts';
 import type { PackageRef } from '../../../../agent/store/applied/package-ref.ts';
 import { findPackage, readPackages, savePackage } from '../../../../agent/store/applied/packages.ts';
@@ -216,14 +217,15 @@ const storeBundle = async (
   };
   const configBytes = canonicalBytes(config);
   await write(configBytes);
-  const manifest = encodeManifest(
-    bundleManifest(
-      'kubernetes',
-      { mediaType: BUNDLE_CONFIG, digest: digestOf(configBytes), size: configBytes.byteLength },
-      [{ mediaType: LAYER_KUBERNETES, digest: layer.digest, size: layer.size }],
-    ),
+  const content = bundleManifest(
+    'kubernetes',
+    { mediaType: BUNDLE_CONFIG, digest: digestOf(configBytes), size: configBytes.byteLength },
+    [{ mediaType: LAYER_KUBERNETES, digest: layer.digest, size: layer.size }],
   );
+  const manifest = encodeManifest(content);
   await write(manifest.bytes);
+  const { digest, size } = manifest.descriptor;
+  saveBundle(state, { digest, size, kind: 'kubernetes', manifest: content, config });
   return config.assignments.map((it) => ({
     ...defined({ objectRules: digestOfRules(config, it) }),
     assignment: it.id,
