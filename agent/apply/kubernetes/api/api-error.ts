@@ -41,6 +41,8 @@ const WEBHOOK_AWAY = /^(?:Internal error occurred: )?failed calling webhook "([^
 const CONVERSION_AWAY = new RegExp(
   [
     '^(?:Internal error occurred: )?',
+    // Where the server's cache of the kind could not be filled: a 429.
+    String.raw`(?:storage is \(re\)initializing: failed to list \S+, Kind=\w+: )?`,
     // From Kubernetes 1.37 on, in front of it, what it is that cannot be read.
     String.raw`(?:failed to read one or more \S+ from the storage: )?`,
     String.raw`(?:StorageError: corrupt object, Code: \d+, Key: [^,]*, ResourceVersion: \d+, AdditionalErrorMsg: )?`,

@@ -149,6 +149,16 @@ describe('toApiError of an answer without success', () => {
     expect(judge(code, { message }).code).toBe(expected);
   });
 
+  it('names the conversion webhook of a kind that the server could not read into its cache', () => {
+    const failed =
+      'conversion webhook for tills.example/v1, Kind=Till failed: Post "https://10.0.0.1/": refused';
+    const message = `storage is (re)initializing: failed to list tills.example/v2, Kind=Till: ${failed}`;
+    expect(judge(429, { message, reason: 'TooManyRequests' })).toMatchObject({
+      code: 'WEBHOOK_UNREACHABLE',
+      message: expect.stringContaining('the conversion webhook for tills.example/v1, Kind=Till') as string,
+    });
+  });
+
   it('isTransientStatus is true unless the server judged the object or its storage is full', () => {
     const passing = (code: number, message: string) => isTransientStatus(code, { message });
     expect(passing(429, '')).toBe(true);
