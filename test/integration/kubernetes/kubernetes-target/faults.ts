@@ -42,6 +42,7 @@ import { restingClock } from './resting-clock.ts';
 const CORE = '/api/v1/namespaces/default';
 const MAPS = `${CORE}/configmaps`;
 const HOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
+const CHANGING = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 const RBAC = '/apis/rbac.authorization.k8s.io/v1';
 const FLOWS = '/apis/flowcontrol.apiserver.k8s.io/v1';
@@ -139,7 +140,7 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
     const statusOf = async (path: string): Promise<number> => (await cluster().request('GET', path)).status;
     const dataOf = async (name: string): Promise<unknown> =>
       ((await cluster().request('GET', `${MAPS}/${name}`)).body as { readonly data?: unknown }).data;
-    const hook = (name: string, failurePolicy: 'Fail' | 'Ignore', timeoutSeconds = 1): object => ({
+    const hook = (name: string, failurePolicy: 'Fail' | 'Ignore', timeoutSeconds = 1) => ({
       metadata: { name },
       webhooks: [
         {
@@ -243,12 +244,19 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
       'of webhooks that together take longer than the server gives a request fails their package alone',
       async ({ expect }) => {
         await using site = await createSite(target(PATIENT));
-        // The server gives a request 34 seconds.
-        await post(HOOKS, hook('both', 'Ignore', 30));
-        await post(HOOKS, hook('both-second', 'Fail', 30));
-        const both = hook('both', 'Fail', 30) as { webhooks: object[] };
-        await cluster().request('PATCH', `${HOOKS}/both-second`, { webhooks: both.webhooks });
-        await expect.poll(async () => (await probe('both-probe')).status, SEEN).toBeGreaterThanOrEqual(500);
+        // One after the other, as they may change the object; the server gives a request 34 seconds.
+        const both = [
+          [`${CHANGING}/both`, 'Ignore'],
+          [`${CHANGING}/both-second`, 'Fail'],
+        ] as const;
+        const webhooks = (policy: 'Ignore' | 'Fail', seconds: number) =>
+          hook('both', policy, seconds).webhooks;
+        for (const [path, policy] of both)
+          await post(CHANGING, { metadata: { name: path.split('/').at(-1) }, webhooks: webhooks(policy, 1) });
+        await expect.poll(async () => (await probe('both-probe')).ms, SEEN).toBeGreaterThan(1800);
+        for (const [path, policy] of both)
+          await cluster().request('PATCH', path, { webhooks: webhooks(policy, 30) });
+        await sleep(3000);
         const [failed, other] = await site.release([
           pack('a-both', configMap('both-a', 'x')),
           pack('b-beside', configMap('beside-both', 'x')),
@@ -258,7 +266,7 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
           code: expect.stringMatching(/^(WEBHOOK_UNREACHABLE|API_FAILED)$/) as string,
         });
         expect(other).toMatchObject({ assignment: 'b-beside', outcome: 'created' });
-        for (const name of ['both', 'both-second']) await cluster().request('DELETE', `${HOOKS}/${name}`);
+        for (const [path] of both) await cluster().request('DELETE', path);
       },
       300_000,
     );
