@@ -12,13 +12,11 @@ import { unlessFiltered } from './api/unless-filtered.ts';
 import { readMe, SHELL } from './api/me.ts';
 import { applyPreferences } from './api/preferences.ts';
 import { Fault, NotFound } from './parts/fault.tsx';
-import { AlarmsView, readAlarms } from './views/alarms.tsx';
 import { AuditView, readAudit } from './views/audit.tsx';
 import { CompareView, readCompare } from './views/compare.tsx';
 import { MediaView, readMedia } from './views/media.tsx';
 import { Overview, readOverview } from './views/overview.tsx';
 import { PackageView, readPackage } from './views/package.tsx';
-import { Pipeline, readPipeline } from './views/pipeline.tsx';
 import { PlatformView, readPlatform } from './views/platform.tsx';
 import { PlatformEditView, readPlatformEdit } from './views/platform-edit.tsx';
 import { readRollouts, RolloutsView } from './views/rollouts.tsx';
@@ -35,17 +33,29 @@ import { readWhere, WhereView } from './views/where.tsx';
 import { readWorkload, WorkloadView } from './views/workload.tsx';
 import { readWorkloads, WorkloadsView } from './views/workloads.tsx';
 
+type View = Pick<RouteObject, 'element' | 'loader' | 'shouldRevalidate'>;
+
+/** The largest views are in files of their own, which the first visit to them reads. */
+const readAlarmsView = async (): Promise<View> => {
+  const { AlarmsView, readAlarms } = await import('./views/alarms.tsx');
+  return { element: <AlarmsView />, loader: readAlarms };
+};
+const readPipelineView = async (): Promise<View> => {
+  const { Pipeline, readPipeline } = await import('./views/pipeline.tsx');
+  return { element: <Pipeline />, loader: readPipeline };
+};
+
 /** Every view has an address with all of its filters, so it can be sent to a colleague. */
-const VIEWS: Readonly<Record<Address, Pick<RouteObject, 'element' | 'loader' | 'shouldRevalidate'>>> = {
+const VIEWS: Readonly<Record<Address, View | { readonly lazy: () => Promise<View> }>> = {
   '': { element: <Overview />, loader: orAllowedView(readOverview) },
   workloads: { element: <WorkloadsView />, loader: readWorkloads, shouldRevalidate: unlessFiltered },
   'workloads/:workload': { element: <WorkloadView />, loader: readWorkload },
   where: { element: <WhereView />, loader: readWhere, shouldRevalidate: unlessFiltered },
   compare: { element: <CompareView />, loader: readCompare },
-  pipeline: { element: <Pipeline />, loader: readPipeline },
+  pipeline: { lazy: readPipelineView },
   rollouts: { element: <RolloutsView />, loader: readRollouts },
   media: { element: <MediaView />, loader: readMedia, shouldRevalidate: unlessFiltered },
-  alarms: { element: <AlarmsView />, loader: readAlarms },
+  alarms: { lazy: readAlarmsView },
   sessions: { element: <SessionsView />, loader: readSessions },
   audit: { element: <AuditView />, loader: readAudit, shouldRevalidate: unlessFiltered },
   platform: { element: <PlatformView />, loader: readPlatform },

@@ -456,7 +456,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     await page.getByRole('heading', { level: 1, name: 'oven at alpha-failed/press-1' }).waitFor();
   });
 
-  test('transfers at most 305 kB for the first view, with the library of charts and the first answers', async () => {
+  test('transfers at most 300 kB for the first view, with the library of charts and the first answers', async () => {
     await using tab = await openTab(browser);
     const { page } = tab;
     const sizes: Promise<number>[] = [];
@@ -471,6 +471,6 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     page.off('requestfinished', count);
     const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
     expect(total).toBeGreaterThan(200_000);
-    expect(total).toBeLessThanOrEqual(305_000);
+    expect(total).toBeLessThanOrEqual(300_000);
   });
 });
