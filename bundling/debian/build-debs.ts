@@ -103,7 +103,7 @@ const buildProgramDeb = async (
   const notices = await readFile(join(built, LICENCES), 'utf8');
   await put(`${doc}/copyright`, copyrightText({ notices, node: hasNode ? node : undefined }));
   const inside = hasNode ? [nodeComponent(node.version)] : [];
-  await put(`${doc}/${SBOM}`, await artifactSbom(name, [built], inside));
+  await put(`${doc}/${SBOM}.gz`, zip(await artifactSbom(name, [built], inside)));
   await put(`${doc}/changelog.gz`, zip(changelog(name, version, date)));
   const overrides = OVERRIDES.map((tag) => `${name}: ${tag}\n`);
   await put(`usr/share/lintian/overrides/${name}`, overrides.join(''));

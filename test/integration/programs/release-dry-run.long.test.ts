@@ -115,20 +115,26 @@ describeWith(
       for (const name of names) expect([name, (await verify(name)).code]).toEqual([name, 0]);
       // From the list that an installed artifact shows to the signature.
       await mkdir(at('inside'));
-      const inside = async (name: string, argv: readonly string[], list: string): Promise<void> => {
+      const inside = async (
+        name: string,
+        commands: readonly (readonly string[])[],
+        list: string,
+      ): Promise<void> => {
         await mkdir(at('inside', name));
-        await runOrFail(argv);
+        for (const argv of commands) await runOrFail(argv);
         expect([name, (await verify(at('inside', name, list))).code]).toEqual([name, 0]);
       };
       for (const name of names.filter((one) => one.endsWith('.deb'))) {
         const [program = ''] = name.split('_');
         const list = `usr/share/doc/${program}/sbom.cdx.json`;
-        await inside(name, ['dpkg-deb', '--extract', release('files', name), at('inside', name)], list);
+        const extract = ['dpkg-deb', '--extract', release('files', name), at('inside', name)];
+        const unzip = ['gunzip', '--keep', at('inside', name, `${list}.gz`)];
+        await inside(name, program === 'fleet-node' ? [extract] : [extract, unzip], list);
       }
       for (const name of names.filter((one) => one.endsWith('.tgz')))
         await inside(
           name,
-          ['tar', '--extract', '--file', release('files', name), '--directory', at('inside', name)],
+          [['tar', '--extract', '--file', release('files', name), '--directory', at('inside', name)]],
           'package/sbom.cdx.json',
         );
     });
