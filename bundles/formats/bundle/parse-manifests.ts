@@ -1,6 +1,6 @@
 import { isRecord } from '../../is-record.ts';
 import { isUtf8 } from 'node:buffer';
-import { type Document, LineCounter, parseAllDocuments, type ScalarTag, type Tags } from 'yaml';
+import { Composer, type Document, LineCounter, Parser, type ScalarTag, type Tags } from 'yaml';
 import { compareBytes } from '../../digest.ts';
 import { FleetError } from '../../errors.ts';
 import { isManifest } from './is-manifest.ts';
@@ -75,14 +75,7 @@ export const parseManifests = (files: ReadonlyMap<string, Buffer>): readonly Par
 const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
   if (!isUtf8(bytes)) throw new FleetError('YAML_SYNTAX', 'this is not text in UTF-8', { at: { file } });
   const lineCounter = new LineCounter();
-  let documents: readonly Document[];
-  try {
-    const parsed = parseAllDocuments(bytes.toString('utf8'), { ...YAML_OPTIONS, lineCounter });
-    documents = Array.isArray(parsed) ? parsed : [];
-  } catch (cause) {
-    throw new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause });
-  }
-  return documents.flatMap((document, index) => {
+  const parse = (document: Document, index: number): readonly ParsedDocument[] => {
     const [error] = document.errors;
     if (error) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
@@ -96,7 +89,21 @@ const parseFile = (file: string, bytes: Buffer): readonly ParsedDocument[] => {
     throw new FleetError('OBJECT_INVALID', `document ${index + 1} is not a Kubernetes object`, {
       at: { file },
     });
-  });
+  };
+  return documentsOf(file, bytes.toString('utf8'), lineCounter).flatMap(parse).toArray();
+};
+
+/** One after the other: those of a large package take a hundred megabytes together. */
+const documentsOf = function* (
+  file: string,
+  text: string,
+  { addNewLine }: LineCounter,
+): Generator<Document, void> {
+  try {
+    yield* new Composer(YAML_OPTIONS).compose(new Parser(addNewLine).parse(text));
+  } catch (cause) {
+    throw new FleetError('YAML_SYNTAX', 'this YAML nests too deep to be read', { at: { file }, cause });
+  }
 };
 
 const noNumber = (why: string, at: NonNullable<FleetError['at']>): FleetError =>

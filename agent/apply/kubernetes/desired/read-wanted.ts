@@ -6,6 +6,7 @@ import type { KeyedHash } from '../../../model/package-secrets.ts';
 import type { DesiredPackage } from '../../../model/target.ts';
 import type { TypeRef } from '../api/kubernetes-api.ts';
 import { cleanObject, withoutStatus } from './clean-object.ts';
+import { collectOften } from './collect-often.ts';
 import { checkRules } from './check-rules.ts';
 import { ASSIGNMENT_MARK, FLEET_MARK, policyOf } from './marks.ts';
 import { groupOf, keyOf } from './object-key.ts';
@@ -47,6 +48,7 @@ const known = new WeakMap<DesiredPackage, readonly Manifest[]>();
 export const readManifests = (desired: DesiredPackage): readonly Manifest[] => {
   const before = known.get(desired);
   if (before) return before;
+  collectOften(desired);
   const inputs = desired.siteInputs.filter(({ assignment }) => assignment === desired.assignment);
   const manifests = putInputs(parseManifests(desired.files), inputs).flatMap((document) =>
     manifestsOf(document, desired),

@@ -62,3 +62,15 @@ test('parseManifests keeps all digits of a key that is a long number', () => {
   const files = new Map([['app.yaml', Buffer.from('kind: X\ndata: {9007199254740993: a}\n')]]);
   expect(parseManifests(files)[0]?.value['data']).toEqual({ '9007199254740993': 'a' });
 });
+
+test('parseManifests counts empty documents, and names the first that is wrong', () => {
+  const parse = (...documents: readonly string[]) =>
+    parseManifests(new Map([['app.yaml', Buffer.from(documents.join('\n---\n'))]]));
+  expect(parse('kind: One', '', 'kind: Two').map(({ index }) => index)).toEqual([0, 2]);
+  expect(() => parse('kind: One', 'a: 1\na: 2', '- list', 'a: [')).toThrow(
+    expect.objectContaining({ code: 'YAML_SYNTAX', at: { file: 'app.yaml', line: 4, column: 1 } }),
+  );
+  expect(() => parse('kind: One', '- list', 'a: [')).toThrow(
+    expect.objectContaining({ code: 'OBJECT_INVALID', message: 'document 2 is not a Kubernetes object' }),
+  );
+});
