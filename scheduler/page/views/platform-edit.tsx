@@ -3,6 +3,7 @@ import { lazy, Suspense } from 'react';
 import { type LoaderFunctionArgs, useLoaderData, useNavigate, useSearchParams } from 'react-router';
 import { platform, platformObject, type Platform, type PlatformObject } from '#bundles/transport/hub/client';
 import { askAsAuthor, type NoAuthor } from '../api/author.ts';
+import type { EditedObject } from '../api/platform-draft.ts';
 import { NotAuthor } from '../parts/author/author-token.tsx';
 import { type AuthorKind, kindOf } from '../parts/author/author-kinds.ts';
 
@@ -33,6 +34,10 @@ export const readPlatformEdit = async ({ request }: LoaderFunctionArgs): Promise
   const schema = await about?.schema();
   return { platform: found, layer, kind, object, about, schema };
 };
+
+/** A new object keeps what was typed while its layer is chosen. */
+const editedOf = ({ layer, kind, object }: Edited, name: string | null): EditedObject =>
+  object === undefined ? [kind] : [kind, layer, name];
 
 /** Creates or edits one object of the platform, as a form or as text. */
 export const PlatformEditView = () => {
@@ -72,12 +77,13 @@ export const PlatformEditView = () => {
           ) : (
             <Suspense fallback={<Text>Loading the editor</Text>}>
               <PlatformEditor
-                key={`${edited.kind} ${name} ${edited.object?.seen}`}
+                key={JSON.stringify(editedOf(edited, name))}
                 platform={edited.platform}
                 layer={edited.layer}
                 about={edited.about}
                 schema={edited.schema}
                 object={edited.object}
+                edited={editedOf(edited, name)}
               />
             </Suspense>
           )}

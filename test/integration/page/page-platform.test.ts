@@ -7,6 +7,7 @@ import { addDays } from '#bundles/time';
 import { openAuthoring } from '../../../scheduler/author/serve/open-authoring.ts';
 import { parseAllowance } from '../../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken } from '../../../scheduler/hub/sites/tokens/create-token.ts';
+import { markTokenRevoked } from '../../../scheduler/hub/sites/tokens/list-tokens.ts';
 import { readConfiguration } from '../../../scheduler/settings/configuration.ts';
 import { startForge } from '../../harness/neighbours/forge-server.ts';
 import { commitFolder, makeGitRepository } from '../../harness/neighbours/git-repository.ts';
@@ -53,11 +54,8 @@ const startOffice = async (browser: Browser, page: string) => {
   const { port } = made.server.server.address() as AddressInfo;
   const { token: reader } = await createToken(made.store, { scope: 'reader' }, TERMS);
   const allowances = [parseAllowance('author:*')];
-  const { token: author } = await createToken(
-    made.store,
-    { scope: 'decide', person: 'Mara', allowances },
-    TERMS,
-  );
+  const createAuthor = () => createToken(made.store, { scope: 'decide', person: 'Mara', allowances }, TERMS);
+  const { token: author } = await createAuthor();
   const running = starting.move();
   return {
     root,
@@ -66,10 +64,13 @@ const startOffice = async (browser: Browser, page: string) => {
     forge,
     platform,
     author,
+    createAuthor,
+    revoke: (id: string) =>
+      made.store.transact((tx) => markTokenRevoked(tx, id, { person: null, reason: null }, NOW)),
     git: async (...words: readonly string[]): Promise<string> =>
       (await runOrFail(['git', '--git-dir', bare, ...words], { env })).stdout.trim(),
-    open: (options: Parameters<typeof signIn>[2] = {}) =>
-      signIn(browser, { url: `http://127.0.0.1:${port}`, token: reader, path: '/platform' }, options),
+    open: (options: Parameters<typeof signIn>[2] = {}, token = reader) =>
+      signIn(browser, { url: `http://127.0.0.1:${port}`, token, path: '/platform' }, options),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
 };
@@ -178,6 +179,48 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     await page.getByRole('button', { name: 'Save as commit' }).click();
     await alert.waitFor();
     expect(await alert.textContent()).toMatch(/EDIT_CONFLICT.*Fleet Ferry changed it meanwhile.*A comment/);
+  });
+
+  test('an edit that is not saved is there again after the session ended, a reload, and a commit by somebody else', async () => {
+    await using office = await startOffice(browser, built);
+    const first = await office.createAuthor();
+    await using tab = await office.open({}, first.token);
+    const { page, faults } = tab;
+    await page.getByRole('link', { name: 'edge', exact: true }).click();
+    await page.getByText('Text', { exact: true }).click();
+    const file = 'platform/base/edge.yaml';
+    const text = page.getByLabel(file, { exact: true });
+    const before = await readFile(join(office.folder, file), 'utf8');
+    await text.press('Control+a');
+    await paste(text, before.replace('region: eu', 'region: us'));
+    await expect.poll(() => text.textContent()).toContain('region: us');
+
+    await office.revoke(first.row.id);
+    const second = await office.createAuthor();
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByLabel('Token', { exact: true }).fill(second.token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await expect.poll(() => text.textContent()).toContain('region: us');
+    await page.reload();
+    await expect.poll(() => text.textContent()).toContain('region: us');
+
+    await writeFiles(office.folder, { [file]: `# ours\n${before}` });
+    await commitFolder(office.bare, 'main', office.folder, { message: 'A comment' });
+    await page.reload();
+    await page.getByRole('status').filter({ hasText: 'Somebody changed this file' }).waitFor();
+    expect(await text.textContent()).toContain('region: us');
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await expect.poll(() => text.textContent()).toMatch(/# ours.*region: eu/);
+    expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('region: us');
+
+    // A new object has no file yet.
+    await page.getByRole('link', { name: 'Platform' }).first().click();
+    await page.getByRole('link', { name: 'Create: cluster type' }).click();
+    const name = page.getByLabel('name', { exact: false }).first();
+    await name.fill('line');
+    await page.reload();
+    await expect.poll(() => name.inputValue()).toBe('line');
+    expect(faults).toEqual([]);
   });
 
   test('the editor of text completes fields and values by the schema of the object, and describes them', async () => {

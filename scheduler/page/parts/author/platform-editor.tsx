@@ -1,6 +1,7 @@
 import { Alert, Anchor, Button, Group, SegmentedControl, Text, Textarea } from '@mantine/core';
 import type { RJSFSchema } from '@rjsf/utils';
 import { type FormEvent, lazy, Suspense, useMemo, useState } from 'react';
+import { useRevalidator } from 'react-router';
 import type {
   Platform,
   PlatformEdit,
@@ -11,9 +12,15 @@ import type {
 import { previewEdit, saveEdit } from '#bundles/transport/hub/client';
 import { Refusal } from '../../api/ask.ts';
 import { sendAsAuthor } from '../../api/author.ts';
+import {
+  type EditedObject,
+  keepPlatformDraft,
+  type PlatformDraft,
+  readPlatformDraft,
+} from '../../api/platform-draft.ts';
 import { SchemaForm } from '../form/schema-form.tsx';
 import { At } from '../age.tsx';
-import { BAD } from '../bad.ts';
+import { Refused } from '../with-reason.tsx';
 import { type AuthorKind, schemasOf } from './author-kinds.ts';
 import { EditPreview } from './edit-preview.tsx';
 import { formOf, objectOf, YamlFault } from './form-of.ts';
@@ -28,32 +35,37 @@ type Props = {
   readonly schema: RJSFSchema | undefined;
   /** undefined: it is new. */
   readonly object: PlatformObject | undefined;
+  readonly edited: EditedObject;
 };
 
 /** The editor of one object: a form from its schema, or the text of its file; preview; and saving as a commit or pull request. */
-export default function PlatformEditor({ platform, layer, about, schema, object }: Props) {
+export default function PlatformEditor({ platform, layer, about, schema, object, edited }: Props) {
+  const { revalidate } = useRevalidator();
   const form = useMemo(
     () => (schema === undefined ? undefined : formOf(schema, object === undefined)),
     [schema, object],
   );
-  const [asText, setAsText] = useState(form === undefined);
-  const [data, setData] = useState<unknown>(() => form?.toForm(object?.value ?? {}) ?? {});
-  const [text, setText] = useState(object?.text ?? '');
+  const unedited = useMemo(
+    () => ({
+      seen: object?.seen ?? null,
+      data: form?.toForm(object?.value ?? {}) ?? {},
+      text: object?.text ?? '',
+      reason: '',
+    }),
+    [form, object],
+  );
+  const [typed, setTyped] = useState(() => readPlatformDraft(edited));
+  const [asText, setAsText] = useState(typed?.asText ?? form === undefined);
   const [preview, setPreview] = useState<PlatformPreview>();
   const [saved, setSaved] = useState<PlatformSaved>();
-  const [fault, setFault] = useState<{
-    readonly title: string;
-    readonly message: string;
-    readonly hint?: string | undefined;
-  }>();
+  const [fault, setFault] = useState<Refusal>();
   const [isSending, setSending] = useState(false);
-  const [reason, setReason] = useState('');
   const [way, setWay] = useState<'pull request' | 'commit'>('pull request');
 
   const schemas = useMemo(() => schemasOf(platform.form), [platform.form]);
+  const { seen, data, text, reason } = typed ?? unedited;
 
   const edit = (): PlatformEdit => {
-    const seen = object?.seen ?? null;
     if (asText || !form || !about) return { layer, file: object?.file ?? '', text, seen };
     return { layer, object: objectOf(about, form, data, { ...object?.value }), seen };
   };
@@ -62,15 +74,23 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
     setSaved(undefined);
     setFault(undefined);
   };
+  const keep = (draft: PlatformDraft | undefined): void => {
+    setTyped(draft);
+    keepPlatformDraft(edited, draft);
+  };
+  const type = (part: Partial<PlatformDraft>): void => keep({ seen, data, text, reason, asText, ...part });
   const run = async (work: () => Promise<void>): Promise<void> => {
     setSending(true);
     setFault(undefined);
     try {
       await work();
     } catch (error) {
-      if (error instanceof Refusal) setFault({ title: error.code, message: error.message, hint: error.hint });
-      else if (error instanceof YamlFault) setFault({ title: 'YAML_SYNTAX', message: error.message });
-      else throw error;
+      if (error instanceof YamlFault)
+        setFault(new Refusal({ status: 0, code: 'YAML_SYNTAX', message: error.message }));
+      else if (!(error instanceof Refusal)) throw error;
+      // Leads to the sign-in and back, or asks for another token of a person.
+      else if (error.status === 401) await revalidate();
+      else setFault(error);
     } finally {
       setSending(false);
     }
@@ -86,6 +106,8 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
       const platformSave = { ...edit(), reason, pullRequest: way === 'pull request' };
       setSaved(await sendAsAuthor((options) => saveEdit({ platformSave }, options)));
       setPreview(undefined);
+      await revalidate();
+      keep(undefined);
     });
   };
 
@@ -105,14 +127,20 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
           }}
         />
       )}
+      {seen !== unedited.seen && (
+        <Alert role="status" my="md" variant="default" title="Somebody changed this file since you began">
+          What you typed is kept. Discard it to see the file as it is now.
+        </Alert>
+      )}
       {asText || form === undefined ? (
         <Suspense fallback={<Text>The editor is loading.</Text>}>
           <YamlEditor
+            key={seen}
             label={object?.file ?? 'YAML'}
             initial={text}
             schemas={schemas}
             onChange={(next) => {
-              setText(next);
+              type({ text: next });
               changed();
             }}
           />
@@ -124,20 +152,28 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
           formData={data}
           idPrefix="object"
           onChange={({ formData }) => {
-            setData(formData);
+            type({ data: formData });
             changed();
           }}
         />
       )}
-      <Button mt="md" loading={isSending} onClick={() => void look()}>
-        Preview
-      </Button>
-      {fault !== undefined && (
-        <Alert role="alert" mt="md" variant="default" classNames={BAD} title={fault.title}>
-          <Text>{fault.message}</Text>
-          {fault.hint !== undefined && <Text>{fault.hint}.</Text>}
-        </Alert>
-      )}
+      <Group mt="md">
+        <Button loading={isSending} onClick={() => void look()}>
+          Preview
+        </Button>
+        {typed !== undefined && (
+          <Button
+            variant="default"
+            onClick={() => {
+              keep(undefined);
+              changed();
+            }}
+          >
+            Discard
+          </Button>
+        )}
+      </Group>
+      {fault !== undefined && <Refused fault={fault} />}
       {saved !== undefined && <Saved saved={saved} />}
       {preview !== undefined && <EditPreview preview={preview} />}
       {preview !== undefined && preview.problems.length === 0 && preview.outcome !== 'unchanged' && (
@@ -151,7 +187,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object 
                 withAsterisk={false}
                 maxLength={1000}
                 value={reason}
-                onChange={({ currentTarget: { value } }) => setReason(value)}
+                onChange={({ currentTarget: { value } }) => type({ reason: value })}
               />
               <SegmentedControl
                 my="md"
