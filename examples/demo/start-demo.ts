@@ -196,6 +196,24 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     carry(fleet.sites.filter(isAsked), (medium, desiredOf) =>
       reportApplied(fleet, medium, desiredOf, isAsked),
     );
+  const alarmRound = createAlarmRound({
+    configuration,
+    env,
+    store,
+    clock: () => clock(),
+    random: Math.random,
+    log: silent,
+  });
+  /** Raises and ends alarms by the state of the hub at its current time. */
+  const raiseAlarms = async (): Promise<void> => {
+    await recordFreshness(store, (await readChain()).freshnessPolicies);
+    await alarmRound(signal);
+  };
+  /** The same in the past: an agent of the demo reports now and then, and the curve of its history has it as late only now. */
+  const raisedAlarms = async (): Promise<void> => {
+    await raiseAlarms();
+    await recordFreshness(store, []);
+  };
   await passTo(addDays(now, 1 - DAYS));
   await applied();
 
@@ -234,10 +252,12 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   // A third of the shops a day, and the last third not yet.
   for (const day of [-4, -3]) {
     await passTo(addDays(now, day));
+    await raisedAlarms();
     await applied((site) => isTill(site) && (site.index + day) % 3 === 0);
   }
 
   await passTo(addDays(now, -2));
+  await raisedAlarms();
   await deliver(folder, 'oven-control', 3, clock());
   await write(folder, STRICT);
   await buildIn('dev');
@@ -256,17 +276,9 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   judge.follow(promotion);
   await judge.round(signal);
   await passTo(now);
-  await recordFreshness(store, promotion.freshnessPolicies);
   await carry(fleet.sites, (medium) => reportAgain(fleet, medium));
   await judge.round(signal);
-  await createAlarmRound({
-    configuration,
-    env,
-    store,
-    clock: () => clock(),
-    random: Math.random,
-    log: silent,
-  })(signal);
+  await raiseAlarms();
   await sampleCompliance(hub, now);
 
   // From here on the clock is the real one.

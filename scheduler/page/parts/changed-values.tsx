@@ -1,4 +1,5 @@
-import { Table } from '@mantine/core';
+import { Anchor, Table } from '@mantine/core';
+import { Link } from 'react-router';
 import type { ShownChange } from '#bundles/transport/hub/client';
 import { JsonText } from './json-text.tsx';
 import { LongTable } from './long-table.tsx';
@@ -18,7 +19,11 @@ export const ChangedValues = ({ label, changes }: Props) => (
   >
     {({ site, agent, name, old, new: next }, row) => (
       <Table.Tr key={`${site} ${agent} ${name}`} {...row}>
-        <Table.Th scope="row">{agent === null ? site : `${site}/${agent}`}</Table.Th>
+        <Table.Th scope="row">
+          <Anchor component={Link} to={`/values/${site}${agent === null ? '' : `?agent=${agent}`}`}>
+            {agent === null ? site : `${site}/${agent}`}
+          </Anchor>
+        </Table.Th>
         <Table.Td>{name}</Table.Td>
         <Table.Td>
           <JsonText value={old} />

@@ -90,7 +90,7 @@ const textOfEvent = ({ detail, message }: Event): string | null => {
 
 const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
   const { agent, type, assignment, release, outcome, code } = event;
-  const [site = '', machine = ''] = agent.split('/');
+  const [, machine = ''] = agent.split('/');
   const what = [
     assignment ?? machine,
     WORDS[type] ?? type,
@@ -105,8 +105,16 @@ const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
     tone: toneOfEvent(event),
     title: what.filter((part) => part !== '').join(' '),
     text: textOfEvent(event),
-    to: assignment === undefined ? `/sites/${site}` : `/sites/${site}/${machine}/${assignment}`,
+    to: eventAddress(event),
   };
+};
+
+/** Address of the cause of an event: its package, the decisions about its release, or what its agent runs. */
+export const eventAddress = ({ agent, assignment, release }: Event): string => {
+  if (assignment !== undefined) return `/sites/${agent}/${assignment}`;
+  return release === undefined
+    ? `/where?name=${encodeURIComponent(agent)}`
+    : `/audit?environment=${encodeURIComponent(release.environment)}`;
 };
 
 /** Words for types of events, where the type alone is not one. */

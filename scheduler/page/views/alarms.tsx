@@ -15,8 +15,11 @@ import {
 } from '#bundles/transport/hub/client';
 import { ask, given } from '../api/ask.ts';
 import { hubTimeIn } from '../api/hub-time.ts';
+import { nextMonday } from '../api/next-monday.ts';
+import { usePreferences } from '../api/preferences.ts';
 import { alarmAddress } from '../parts/alarm-address.ts';
 import { Age, At, Timed } from '../parts/age.tsx';
+import { exactTime } from '../parts/exact-time.ts';
 import { type Facet, filterRows } from '../parts/facet.ts';
 import { Filters } from '../parts/filters.tsx';
 import { type Order, sortRows } from '../parts/order.ts';
@@ -373,6 +376,8 @@ const LENGTHS = [
 const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) => {
   const { id: target, kind, environment, owner, alarms: count, acknowledged, silence } = cause;
   const readAt = useMemo(() => Date.now(), [now]);
+  const { times } = usePreferences();
+  const monday = nextMonday(now, times);
   const about = {
     object: target,
     allowance: `alarms:${environment ?? '*'}`,
@@ -406,14 +411,18 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
                 No notices about this cause, also at sites where it begins later. It ends at its time.
               </Text>
             ),
-            choices: { label: 'For', options: LENGTHS },
-            decide: (reason: string, options, hours: string) =>
-              silenceAlarms(
-                {
-                  alarmSilence: { target, reason, until: hubTimeIn(now, Date.now() - readAt, Number(hours)) },
-                },
-                options,
-              ),
+            choices: {
+              label: 'For',
+              options: [
+                ...LENGTHS,
+                { value: monday, label: `until Monday, ${exactTime(monday, times).replace(':00 ', ' ')}` },
+              ],
+            },
+            decide: (reason: string, options, chosen: string) => {
+              const until =
+                chosen === monday ? monday : hubTimeIn(now, Date.now() - readAt, Number(chosen));
+              return silenceAlarms({ alarmSilence: { target, reason, until } }, options);
+            },
           } satisfies Decision,
         ]
       : []),

@@ -1,11 +1,12 @@
-import { Text, Title } from '@mantine/core';
-import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { Anchor, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
 import { type Audit, audit } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { readNarrowed } from '../api/read-narrowed.ts';
 import { Age } from '../parts/age.tsx';
 import { describeEntry } from '../parts/describe-entry.ts';
 import { ShortDigest } from '../parts/digest.tsx';
+import { entryAddress } from '../parts/entry-address.ts';
 import type { Facet } from '../parts/facet.ts';
 import { type Column, FilteredTable } from '../parts/filtered-table.tsx';
 import type { Order } from '../parts/order.ts';
@@ -71,8 +72,20 @@ const columnsAt = (now: string): readonly Column<Entry>[] => [
   { name: 'Number', text: ({ number }) => `${number}` },
   { name: 'Time', text: ({ at }) => at, cell: ({ at }) => <Age at={at} now={now} /> },
   { name: 'Environment', text: ({ environment }) => environment ?? '-' },
-  { name: 'Entry', text: describeEntry },
-  { name: 'Who', text: ({ person }) => person ?? RULE },
+  {
+    name: 'Entry',
+    text: describeEntry,
+    cell: (entry) => (
+      <Anchor component={Link} to={entryAddress(entry)}>
+        {describeEntry(entry)}
+      </Anchor>
+    ),
+  },
+  {
+    name: 'Who',
+    text: ({ person }) => person ?? RULE,
+    cell: ({ person }) => person ?? <span className="whole">{RULE}</span>,
+  },
   { name: 'Reason', text: ({ reason }) => reason ?? '' },
   {
     name: 'Candidate',

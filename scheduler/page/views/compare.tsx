@@ -1,4 +1,4 @@
-import { Anchor, Button, Group, Table, Text, TextInput, Title } from '@mantine/core';
+import { Anchor, Button, Group, NativeSelect, Table, Text, Title } from '@mantine/core';
 import { Form, Link, type LoaderFunctionArgs, useLoaderData, useSearchParams } from 'react-router';
 import { defined } from '#bundles/defined';
 import { type Compare, compare } from '#bundles/transport/hub/client';
@@ -25,37 +25,37 @@ export const readCompare = async ({ request }: LoaderFunctionArgs): Promise<Comp
 export const CompareView = () => {
   const answer = useLoaderData<Compare | null>();
   const [query] = useSearchParams();
+  const environments = useEnvironments();
+  // Of an unfiltered view the last step of the chain is chosen.
+  const [before = '', last = ''] = environments.slice(-2);
   return (
     <>
       <title>Compare - Fleet Ferry</title>
       <Title order={1}>Compare</Title>
-      <Form key={query.toString()}>
+      <Form key={`${query.toString()} ${environments.join()}`}>
         <Group align="end" my="md">
-          <TextInput
-            name="left"
-            label="Environment"
-            required
-            withAsterisk={false}
-            defaultValue={query.get('left') ?? ''}
-          />
-          <TextInput
-            name="right"
-            label="With"
-            required
-            withAsterisk={false}
-            defaultValue={query.get('right') ?? ''}
-          />
+          {[
+            { name: 'left', label: 'Environment', chosen: query.get('left') ?? before },
+            { name: 'right', label: 'With', chosen: query.get('right') ?? last },
+          ].map(({ chosen, ...field }) => (
+            <NativeSelect
+              key={field.name}
+              {...field}
+              defaultValue={chosen}
+              // An address that was sent may name another one.
+              data={[...new Set([...environments, chosen])]}
+            />
+          ))}
           <Button type="submit">Compare</Button>
         </Group>
       </Form>
-      {answer === null ? <Neighbours /> : <Differences answer={answer} />}
+      {answer === null ? <Neighbours of={environments} /> : <Differences answer={answer} />}
     </>
   );
 };
 
 /** Environments that follow each other in the chain, to compare by one click. */
-const Neighbours = () => {
-  const environments = useEnvironments();
+const Neighbours = ({ of: environments }: { readonly of: readonly string[] }) => {
   return (
     <Group gap="md">
       {environments.slice(1).map((right, at) => {

@@ -57,7 +57,12 @@ export const ComplianceSection = ({ answer: { environments }, links }: Props) =>
       {drawn.length === 0 && <Text>The hub counts once an hour and has no two counts yet.</Text>}
       <div className="charts">
         {drawn.slice(0, CHARTS).map(({ environment, samples }) => (
-          <Chart key={environment} title={`Agents of ${environment}`} data={dataOf(samples)}>
+          <Chart
+            key={environment}
+            title={`Agents of ${environment}`}
+            environment={environment}
+            data={dataOf(samples)}
+          >
             <Title order={3} size="h4">
               {environment}
             </Title>

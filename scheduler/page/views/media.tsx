@@ -12,6 +12,7 @@ import { Journey, type Step } from '../parts/journey.tsx';
 import { isAwaited, nextMedia, type NextMedium } from '../parts/next-media.ts';
 import { NextContent } from '../parts/next-content.tsx';
 import { Pages } from '../parts/pages.tsx';
+import { SiteLinks } from '../parts/site-links.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -295,7 +296,9 @@ const Underway = ({ media, agents, counted, now }: UnderwayProps) => (
               <Table.Td>
                 {firstOf(releases)}, filled <Age at={createdAt} now={now} />
               </Table.Td>
-              <Table.Td>{firstOf(sites)}</Table.Td>
+              <Table.Td>
+                <SiteLinks of={sites} />
+              </Table.Td>
               <Table.Td>
                 {arrived.length} of {sites.length} sites
               </Table.Td>
@@ -321,7 +324,9 @@ const Arrivals = ({ arrivals, now }: { readonly arrivals: Media['arrivals']; rea
           <Table.Td>
             {reports} of {agents} agents
           </Table.Td>
-          <Table.Td>{firstOf(sites)}</Table.Td>
+          <Table.Td>
+            <SiteLinks of={sites} />
+          </Table.Td>
           <Table.Td>
             {carried === null ? (
               'not known: it has no table of contents'
@@ -331,7 +336,7 @@ const Arrivals = ({ arrivals, now }: { readonly arrivals: Media['arrivals']; rea
               </>
             )}
           </Table.Td>
-          <Table.Td>{carried !== null && firstOf(carried.sites)}</Table.Td>
+          <Table.Td>{carried !== null && <SiteLinks of={carried.sites} />}</Table.Td>
         </Table.Tr>
       ))}
     </Wide>

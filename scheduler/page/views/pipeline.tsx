@@ -22,6 +22,7 @@ import { Age, At } from '../parts/age.tsx';
 import { Commit } from '../parts/commit.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
 import { Holder } from '../parts/holder.tsx';
+import { conditionAddress } from '../parts/pipeline/condition-address.ts';
 import { Rings } from '../parts/pipeline/rings.tsx';
 import { movesOfCandidate, WhatMoves } from '../parts/pipeline/what-moves.tsx';
 import { GateState, State } from '../parts/state.tsx';
@@ -388,7 +389,11 @@ const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }
     >
       {gate.conditions.map(({ name, met, wanted, found, holding, changedBy }) => (
         <Table.Tr key={name}>
-          <Table.Th scope="row">{name}</Table.Th>
+          <Table.Th scope="row">
+            <Anchor component={Link} to={conditionAddress(name, gate)}>
+              {name}
+            </Anchor>
+          </Table.Th>
           <Table.Td>
             <State mood={met ? 'good' : 'late'}>{met ? 'met' : 'not met'}</State>
           </Table.Td>
@@ -430,7 +435,9 @@ const Past = ({ promotions, to, now }: PastProps) => (
     {promotions.map(({ number, time, candidate, person, mode, reason, current }) => (
       <Table.Tr key={number}>
         <Table.Th scope="row">
-          {number}
+          <Anchor component={Link} to={`/audit?${new URLSearchParams({ environment: to, what: 'promotion' })}`}>
+            {number}
+          </Anchor>
           {current && ', current'}
         </Table.Th>
         <Table.Td>

@@ -1,5 +1,6 @@
-import { Group, Progress, Table, Text, Title } from '@mantine/core';
-import { type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { Anchor, Group, Progress, Table, Text, Title } from '@mantine/core';
+import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
+import { defined } from '#bundles/defined';
 import {
   rolloutAdvance,
   rolloutPause,
@@ -81,7 +82,7 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
       <Text>
         By the policy {policy}. <NextStep next={next} now={now} />
       </Text>
-      <Stages name={channel} judged={rollout} now={now} />
+      <Stages name={channel} environment={channel.split('/')[0] ?? ''} judged={rollout} now={now} />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, rollout)} />
@@ -121,7 +122,13 @@ export const RolloutSummary = ({
       <Text size="sm">
         <NextStep next={next} now={now} />
       </Text>
-      {isCurve(curve) && <Chart title={`Agents of ${channel} that comply`} data={dataOf(curve, stages)} />}
+      {isCurve(curve) && (
+        <Chart
+          title={`Agents of ${channel} that comply`}
+          environment={channel.split('/')[0] ?? ''}
+          data={dataOf(curve, stages)}
+        />
+      )}
       <Group mt="xs" gap="xs">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, rollout)} />
@@ -150,7 +157,7 @@ const ValuesRolloutSection = ({
         {reason !== null && `: ${reason}`}. In the stages of {policy}.{' '}
         {state === 'taken-back' ? 'It was taken back.' : <NextStep next={next} now={now} />}
       </Text>
-      <Stages name={rollout} judged={one} now={now} />
+      <Stages name={rollout} environment={environment} judged={one} now={now} />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, one) || (step === 'resume' && state === 'taken-back')).map(
           (step) => (
@@ -164,10 +171,13 @@ const ValuesRolloutSection = ({
 
 const Stages = ({
   name,
+  environment,
   judged: { stages, curve },
   now,
 }: {
+  /** The channel, or the rollout of values. */
   readonly name: string;
+  readonly environment: string;
   readonly judged: Judged;
   readonly now: string;
 }) => (
@@ -177,10 +187,17 @@ const Stages = ({
       headings={['Stage', 'State', 'Agents', 'Since', 'Approvals', 'Waits for']}
     >
       {stages.map((stage) => (
-        <Stage key={stage.name} stage={stage} now={now} />
+        <Stage
+          key={stage.name}
+          stage={stage}
+          to={`/sites?${new URLSearchParams(defined({ environment, channel: name.includes('/') ? name : undefined }))}`}
+          now={now}
+        />
       ))}
     </Wide>
-    {isCurve(curve) && <Chart title={`Agents of ${name} that comply`} data={dataOf(curve, stages)} />}
+    {isCurve(curve) && (
+      <Chart title={`Agents of ${name} that comply`} environment={environment} data={dataOf(curve, stages)} />
+    )}
   </>
 );
 
@@ -251,11 +268,22 @@ const Complying = ({ of: { agents, complies }, label }: ComplyingProps) => (
   <Progress value={agents === 0 ? 0 : (complies / agents) * 100} aria-label={label} transitionDuration={0} />
 );
 
-const Stage = ({ stage, now }: { readonly stage: StageVerdict; readonly now: string }) => {
+type StageProps = {
+  readonly stage: StageVerdict;
+  /** Address of its sites. */
+  readonly to: string;
+  readonly now: string;
+};
+
+const Stage = ({ stage, to, now }: StageProps) => {
   const { name, state, startedAt, agents, complies, failed, excluded, approvals, holding, waiting } = stage;
   return (
     <Table.Tr>
-      <Table.Th scope="row">{name}</Table.Th>
+      <Table.Th scope="row">
+        <Anchor component={Link} to={to}>
+          {name}
+        </Anchor>
+      </Table.Th>
       <Table.Td>
         <State mood={TONES[state]}>{state}</State>
       </Table.Td>

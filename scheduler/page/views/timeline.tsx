@@ -3,7 +3,7 @@ import { Link, useSearchParams } from 'react-router';
 import type { Audit, Events } from '#bundles/transport/hub/client';
 import { Age } from '../parts/age.tsx';
 import { ShortDigest } from '../parts/digest.tsx';
-import { type Happening, joinHappenings, timeOfOldest } from '../parts/happenings.ts';
+import { eventAddress, type Happening, joinHappenings, timeOfOldest } from '../parts/happenings.ts';
 import { Shape } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -83,7 +83,9 @@ const EventTable = ({ answer: { at, events } }: { readonly answer: Pick<Events, 
         </Table.Td>
         <Table.Td>{event.agent}</Table.Td>
         <Table.Td>
-          {event.seq} {event.type}
+          <Anchor component={Link} to={eventAddress(event)}>
+            {event.seq} {event.type}
+          </Anchor>
         </Table.Td>
         <Table.Td>{event.assignment}</Table.Td>
         <Table.Td>

@@ -118,7 +118,12 @@ const History = ({ found, versions }: Answer) => {
               <At at={at} />
             </Table.Td>
             <Table.Td>
-              {person ?? 'a rule'}
+              <Anchor
+                component={Link}
+                to={`/audit?${new URLSearchParams({ kind: 'change', person: person ?? 'a rule' })}`}
+              >
+                {person ?? 'a rule'}
+              </Anchor>
               {reason === null ? '' : `: ${reason}`}
             </Table.Td>
             <Table.Td>

@@ -85,7 +85,12 @@ const Versions = ({ workload, cells, environments }: VersionsProps) => {
           return (
             <Table.Tr key={name}>
               <Table.Th scope="row" title={name}>
-                {version?.version ?? shortName(workload, name)}
+                <Anchor
+                  component={Link}
+                  to={`/where?${new URLSearchParams({ name: workload, version: name })}`}
+                >
+                  {version?.version ?? shortName(workload, name)}
+                </Anchor>
               </Table.Th>
               <Table.Td>{version?.chart}</Table.Td>
               <Table.Td>{version?.ref}</Table.Td>

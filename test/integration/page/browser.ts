@@ -77,6 +77,25 @@ export const cellsWithoutHeading = (page: Page): Promise<readonly string[]> =>
       .map((cell) => cell.outerHTML.slice(0, 120)),
   );
 
+/** Tables whose rows end the way: sessions have no view of their own, and parts of a package are its leaves. */
+const LEAVES = ['Sessions', 'Objects', 'Directories', 'Files', 'Units'];
+
+/** Rows of tables that lead nowhere, also of those that are opened first: no link and no button. */
+export const rowsWithoutLink = async (page: Page): Promise<readonly string[]> => {
+  await page.evaluate(() => {
+    for (const one of document.querySelectorAll('main details')) one.setAttribute('open', '');
+  });
+  await page.locator('main .mantine-Loader-root').first().waitFor({ state: 'detached' });
+  return page.evaluate(
+    (leaves) =>
+      [...document.querySelectorAll('main .wide tbody > tr:not([aria-hidden])')]
+        .filter((row) => row.querySelector('a[href], button') === null)
+        .map((row) => `${row.closest('section')?.getAttribute('aria-label')}: ${row.textContent?.slice(0, 80)}`)
+        .filter((row) => !leaves.includes(row.split(':')[0] ?? '')),
+    LEAVES,
+  );
+};
+
 /** A picture of the window, with nothing focused. WebP takes a third of the bytes of PNG. */
 export const takeWebp = async (page: Page): Promise<Buffer> => {
   await page.evaluate(() => {

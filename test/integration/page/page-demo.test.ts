@@ -12,6 +12,7 @@ import {
   axeFindings,
   cellsWithoutHeading,
   openTab,
+  rowsWithoutLink,
   scrollsSideways,
   startBrowser,
   type Tab,
@@ -134,11 +135,12 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(await tablesWithoutCsv(page)).toEqual([]);
     expect(await cellsWithoutHeading(page)).toEqual([]);
     expect(await unreachedByTab(page)).toEqual([]);
+    expect(await rowsWithoutLink(page)).toEqual([]);
     expect(faults).toEqual([]);
     await page.setViewportSize(WIDE);
   };
 
-  describe('every view fits 360, 1440 and 2560 pixels and 400 % zoom, works by keyboard, and has no serious finding of axe in either scheme', () => {
+  describe('every view fits 360, 1440 and 2560 pixels and 400 % zoom, works by keyboard, has no serious finding of axe in either scheme, and each row of its tables leads on', () => {
     let tab: Tab;
     beforeAll(async () => {
       const visit = { url: demo.url, token: demo.decider, path: '/sessions' };
@@ -369,6 +371,19 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
       .getByText(/^1 of \d+ causes/)
       .waitFor();
 
+    await page.getByLabel('Handled').selectOption('');
+    await page
+      .getByRole('button', { name: /^Silence AGENT_LATE/ })
+      .first()
+      .click();
+    await dialog.getByLabel('For').selectOption({ label: 'until Monday, 2026-11-23 08:00 UTC' });
+    await dialog.getByLabel('Reason').fill('nobody is there at the weekend');
+    await dialog.getByRole('button', { name: 'Silence', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByLabel('Handled').selectOption('silenced (1)');
+    await page.getByText(/Silenced by visitor.*nobody is there/).waitFor();
+    expect(await page.locator('time[datetime="2026-11-23T08:00:00Z"]').count()).toBeGreaterThan(0);
+
     await page.getByRole('link', { name: 'Compare' }).click();
     await page.getByRole('link', { name: 'qa and prod' }).click();
     await page.getByRole('row', { name: /^press\/oven-control-host/ }).waitFor();
@@ -394,8 +409,8 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     await tab.page.getByRole('link', { name: 'Compare' }).click();
     // The view before it has a field of the same label.
     await tab.page.getByRole('heading', { name: 'Compare' }).waitFor();
-    await tab.page.getByLabel('Environment').fill('qa');
-    await tab.page.getByLabel('With').fill('prod');
+    await tab.page.getByLabel('Environment', { exact: true }).selectOption('qa');
+    await tab.page.getByLabel('With').selectOption('prod');
     await tab.page.getByRole('button', { name: 'Compare' }).click();
     const same = tab.page.getByRole('row', { name: /^till\/label-printer-host same/ });
     await tab.page.getByRole('link', { name: 'Show all' }).click();

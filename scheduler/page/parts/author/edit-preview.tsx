@@ -1,4 +1,5 @@
-import { Alert, Code, List, Table, Text, Title } from '@mantine/core';
+import { Alert, Anchor, Code, List, Table, Text, Title } from '@mantine/core';
+import { Link } from 'react-router';
 import type { PlatformPreview } from '#bundles/transport/hub/client';
 import { BAD } from '../bad.ts';
 import { Wide } from '../wide.tsx';
@@ -35,7 +36,11 @@ export const EditPreview = ({ preview }: { readonly preview: PlatformPreview }) 
         >
           {assignments.map(({ environment, clusterType, assignment, outcome: what, why }) => (
             <Table.Tr key={`${environment} ${clusterType} ${assignment}`}>
-              <Table.Td>{environment}</Table.Td>
+              <Table.Td>
+                <Anchor component={Link} to={`/workloads?environment=${encodeURIComponent(environment)}`}>
+                  {environment}
+                </Anchor>
+              </Table.Td>
               <Table.Td>{clusterType}</Table.Td>
               <Table.Td>{assignment}</Table.Td>
               <Table.Td>

@@ -127,11 +127,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
           }}
         />
       )}
-      {seen !== unedited.seen && (
-        <Alert role="status" my="md" variant="default" title="Somebody changed this file since you began">
-          What you typed is kept. Discard it to see the file as it is now.
-        </Alert>
-      )}
+      <ChangedMeanwhile isChanged={seen !== unedited.seen} />
       {asText || form === undefined ? (
         <Suspense fallback={<Text>The editor is loading.</Text>}>
           <YamlEditor
@@ -211,6 +207,13 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
     </>
   );
 }
+
+const ChangedMeanwhile = ({ isChanged }: { readonly isChanged: boolean }) =>
+  isChanged && (
+    <Alert role="status" my="md" variant="default" title="Somebody changed this file since you began">
+      What you typed is kept. Discard it to see the file as it is now.
+    </Alert>
+  );
 
 /** Open proposals of the same file: who merges second has the conflict. */
 const Proposals = ({ of }: { readonly of: PlatformObject['proposals'] }) => {

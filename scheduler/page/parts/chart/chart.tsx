@@ -1,5 +1,6 @@
-import { Table, Text, VisuallyHidden } from '@mantine/core';
+import { Anchor, Table, Text, VisuallyHidden } from '@mantine/core';
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { Link } from 'react-router';
 import { Wide } from '../wide.tsx';
 import type { ChartData } from './chart-data.ts';
 
@@ -8,10 +9,16 @@ const Drawing = lazy(() =>
   import('./drawing.tsx').catch(() => ({ default: () => <Text>The chart is not loaded.</Text> })),
 );
 
-type Props = { readonly title: string; readonly data: ChartData; readonly children?: ReactNode };
+type Props = {
+  readonly title: string;
+  /** What the rows of the table lead to: what ran in it at their time. */
+  readonly environment: string;
+  readonly data: ChartData;
+  readonly children?: ReactNode;
+};
 
 /** Curves over time, and the same numbers as a table. @param children the heading */
-export const Chart = ({ title, data, children }: Props) => (
+export const Chart = ({ title, environment, data, children }: Props) => (
   <figure className="chart" aria-label={title}>
     {children}
     {/* The table has all that is drawn. */}
@@ -20,11 +27,11 @@ export const Chart = ({ title, data, children }: Props) => (
         <Drawing {...data} />
       </Suspense>
     </div>
-    <Numbers title={title} data={data} />
+    <Numbers title={title} environment={environment} data={data} />
   </figure>
 );
 
-const Numbers = ({ title, data: { times, curves } }: Props) => {
+const Numbers = ({ title, environment, data: { times, curves } }: Props) => {
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
@@ -40,7 +47,9 @@ const Numbers = ({ title, data: { times, curves } }: Props) => {
             .map((at, index) => (
               <Table.Tr key={at}>
                 <Table.Th scope="row">
-                  <time dateTime={at}>{at.slice(0, 16).replace('T', ' ')}</time>
+                  <Anchor component={Link} to={`/where?${new URLSearchParams({ name: environment, at })}`}>
+                    <time dateTime={at}>{at.slice(0, 16).replace('T', ' ')}</time>
+                  </Anchor>
                 </Table.Th>
                 {curves.map(({ name, values }) => (
                   <Table.Td key={name}>{values[index]}</Table.Td>

@@ -56,6 +56,8 @@ const optionsOf = (data: ChartData, place: HTMLElement): uPlot.Options => {
   return {
     width: place.clientWidth,
     height: HEIGHT,
+    // Half of the last mark of the lower axis.
+    padding: [null, 34, null, null],
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     scales: { y: { range: (_, __, max) => [0, Math.max(1, data.most ?? max)] } },
     axes: [

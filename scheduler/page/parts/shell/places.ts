@@ -82,6 +82,7 @@ export const crumbsOf = (path: string): readonly Crumb[] => {
     home,
     place === undefined ? { title: MORE[first] ?? first } : { title: place.title, to: place.to },
   ];
+  if (parts.join('/') === 'platform/edit') return [...crumbs, { title: 'Edit' }];
   // '/values/select/sites' is the form for many sites.
   if (parts.slice(0, 3).join('/') === 'values/select/sites') return [...crumbs, { title: 'Many sites' }];
   for (const [at, name] of names.entries()) {
