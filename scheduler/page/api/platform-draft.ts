@@ -16,7 +16,7 @@ export type EditedObject = readonly (string | null)[];
 
 const keyOf = (object: EditedObject): string => typedKey(['platform', ...object]);
 
-/** What was typed for the object and not saved, kept while this tab is open: also when the session ends in between. */
+/** The edit that was typed for the object and not saved, kept while this tab is open: also when the session ends in between. */
 export const readPlatformDraft = (object: EditedObject): PlatformDraft | undefined => {
   const text = sessionStorage.getItem(keyOf(object));
   return text === null ? undefined : (JSON.parse(text) as PlatformDraft);

@@ -107,6 +107,9 @@ export const takeWebp = async (page: Page): Promise<Buffer> => {
   return Buffer.from(data, 'base64');
 };
 
+/** Times that the keyboard may go through a view. */
+const ROUNDS = 4;
+
 /** Fields, buttons and links that are shown, and that the key Tab does not reach. Of a group of radio buttons it reaches the checked one. */
 export const unreachedByTab = async (page: Page): Promise<readonly string[]> => {
   const count = await page.evaluate(() => {
@@ -123,14 +126,18 @@ export const unreachedByTab = async (page: Page): Promise<readonly string[]> => 
   });
   // Frames that scroll take a press, too, and the browser's own window one at the end.
   const frames = await page.locator('[tabindex="0"]').count();
-  for (let press = 0; press <= count + frames; press += 1) await page.keyboard.press('Tab');
-  return page.evaluate(() => {
-    const { controls, reached } = globalThis as unknown as {
-      readonly controls: readonly HTMLElement[];
-      readonly reached: ReadonlySet<EventTarget | null>;
-    };
-    return controls
-      .filter((one) => one.isConnected && !reached.has(one))
-      .map((one) => one.outerHTML.slice(0, 120));
-  });
+  // A long table draws further rows, with links of their own, while the keyboard goes through it.
+  for (let round = 1; ; round += 1) {
+    for (let press = 0; press <= count + frames; press += 1) await page.keyboard.press('Tab');
+    const unreached = await page.evaluate(() => {
+      const { controls, reached } = globalThis as unknown as {
+        readonly controls: readonly HTMLElement[];
+        readonly reached: ReadonlySet<EventTarget | null>;
+      };
+      return controls
+        .filter((one) => one.isConnected && !reached.has(one))
+        .map((one) => one.outerHTML.slice(0, 120));
+    });
+    if (unreached.length === 0 || round === ROUNDS) return unreached;
+  }
 };

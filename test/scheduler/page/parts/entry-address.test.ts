@@ -21,6 +21,6 @@ test.each([
   [change('alarms silence', 'PACKAGE_FAILED till'), '/alarms'],
   [change('sessions end', 'mara@example.com'), '/sessions'],
   [change('tokens create', '59e6b0b740c3'), '/audit?what=tokens%20create'],
-])('an entry of the audit log leads to what it is about: %o', (entry, address) => {
+])('an entry of the audit log leads to the view of its subject: %o', (entry, address) => {
   expect(entryAddress(entry)).toBe(address);
 });
