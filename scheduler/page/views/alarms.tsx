@@ -419,8 +419,7 @@ const Acts = ({ cause, now }: { readonly cause: Cause; readonly now: string }) =
               ],
             },
             decide: (reason: string, options, chosen: string) => {
-              const until =
-                chosen === monday ? monday : hubTimeIn(now, Date.now() - readAt, Number(chosen));
+              const until = chosen === monday ? monday : hubTimeIn(now, Date.now() - readAt, Number(chosen));
               return silenceAlarms({ alarmSilence: { target, reason, until } }, options);
             },
           } satisfies Decision,

@@ -98,7 +98,7 @@ const Differences = ({ answer: { left, right, total, assignments, next } }: { re
       </Text>
       <Wide
         label="Assignments"
-        headings={['Assignment', 'Outcome', left, right, 'Values and objects that differ']}
+        headings={['Assignment', 'Outcome', left, right, `What differs: - ${left}, + ${right}`]}
       >
         {assignments.map((one) => (
           <Table.Tr key={`${one.clusterType} ${one.assignment}`}>

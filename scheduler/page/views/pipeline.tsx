@@ -435,7 +435,10 @@ const Past = ({ promotions, to, now }: PastProps) => (
     {promotions.map(({ number, time, candidate, person, mode, reason, current }) => (
       <Table.Tr key={number}>
         <Table.Th scope="row">
-          <Anchor component={Link} to={`/audit?${new URLSearchParams({ environment: to, what: 'promotion' })}`}>
+          <Anchor
+            component={Link}
+            to={`/audit?${new URLSearchParams({ environment: to, what: 'promotion' })}`}
+          >
             {number}
           </Anchor>
           {current && ', current'}

@@ -90,7 +90,9 @@ export const rowsWithoutLink = async (page: Page): Promise<readonly string[]> =>
     (leaves) =>
       [...document.querySelectorAll('main .wide tbody > tr:not([aria-hidden])')]
         .filter((row) => row.querySelector('a[href], button') === null)
-        .map((row) => `${row.closest('section')?.getAttribute('aria-label')}: ${row.textContent?.slice(0, 80)}`)
+        .map(
+          (row) => `${row.closest('section')?.getAttribute('aria-label')}: ${row.textContent?.slice(0, 80)}`,
+        )
         .filter((row) => !leaves.includes(row.split(':')[0] ?? '')),
     LEAVES,
   );

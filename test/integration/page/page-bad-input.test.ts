@@ -260,6 +260,20 @@ describeWith(['chromium'], 'the page with bad input', ({ chromium }) => {
     await back.waitFor({ state: 'detached' });
   });
 
+  test('counts ages from the clock of the hub where that of the browser is wrong by an hour', async () => {
+    await visit('/sites/plant-7');
+    await page.getByRole('region', { name: 'Timeline' }).waitFor();
+    const right = await page.getByRole('main').textContent();
+    await using wrong = await signIn(browser, { url, token: reader, path: '/sites/plant-7' }, {});
+    for (const hours of [-1, 1]) {
+      await wrong.page.clock.setFixedTime(NOW.getTime() + hours * HOUR_MS);
+      await wrong.page.reload();
+      await wrong.page.getByRole('region', { name: 'Timeline' }).waitFor();
+      expect(await wrong.page.getByRole('main').textContent()).toBe(right);
+    }
+    expect(wrong.faults).toEqual([]);
+  });
+
   test('silences by a click for an hour by the clock of the hub, and neither mail nor webhook has a notice meanwhile', async () => {
     await using receivers = await startReceivers(folder.path);
     let now = NOW;
