@@ -7,13 +7,15 @@ const ADDON = 'better_sqlite3.node';
 const SQLITE = '\0better-sqlite3';
 const { resolve } = createRequire(import.meta.url);
 
+/** The platform that a program is built for: `FLEET_ADDON` names it (linux-x64, linux-arm64, darwin-arm64, win32-x64), by default this machine's. */
+export const addonPlatform = (): string =>
+  process.env['FLEET_ADDON'] ?? `${process.platform}-${process.arch}`;
+
 /**
  * better-sqlite3 looks for its add-on around its own folder, which a bundle does not have: it lies beside the file.
- * `FLEET_ADDON` names its platform (linux-x64, linux-arm64).
  */
 export const sqliteBeside = (out: string): Plugin => {
   const library = dirname(resolve('better-sqlite3'));
-  const platform = process.env['FLEET_ADDON'] ?? `${process.platform}-${process.arch}`;
   return {
     name: 'sqlite-beside',
     resolveId: (source) => {
@@ -30,7 +32,7 @@ export const sqliteBeside = (out: string): Plugin => {
         : null,
     writeBundle: () => {
       mkdirSync(out, { recursive: true });
-      copyFileSync(join(library, '..', 'prebuilds', `${platform}.node`), join(out, ADDON));
+      copyFileSync(join(library, '..', 'prebuilds', `${addonPlatform()}.node`), join(out, ADDON));
     },
   };
 };

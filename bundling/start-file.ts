@@ -1,6 +1,7 @@
 import { chmodSync, copyFileSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import type { Plugin } from 'rolldown';
+import { addonPlatform } from './sqlite-beside.ts';
 
 const KEEP_COMPILED = "import('#cli/keep-compiled')";
 
@@ -15,11 +16,11 @@ const WORDS = (name: string): readonly (readonly [checkout: string, built: strin
 ];
 
 /**
- * Copies the first file of a program beside its bundle, main.cjs, with what runs that, and links the program's name to it. The file stays plain
- * JavaScript, so that an older Node (and, for some, a shell) can parse it and report NODE_TOO_OLD.
+ * Copies the first file of a program beside its bundle, main.cjs, with what runs that, and links the program's name to it; on Windows
+ * `<name>.cmd` starts it. The file stays plain JavaScript, so that an older Node (and, for some, a shell) can parse it and report NODE_TOO_OLD.
  * @param file path from `root`, such as exporter/fleet-export.js
  */
-export const startFile = (root: string, file: string, out: string): Plugin => ({
+export const startFile = (root: string, file: string, out: string, platform = addonPlatform()): Plugin => ({
   name: 'start-file',
   writeBundle: () => {
     const name = basename(file, '.js');
@@ -32,6 +33,10 @@ export const startFile = (root: string, file: string, out: string): Plugin => ({
     copyFileSync(join(root, 'cli/run-compiled.js'), join(out, 'run-compiled.mjs'));
     writeFileSync(target, text);
     chmodSync(target, 0o755);
+    if (platform.startsWith('win32')) {
+      writeFileSync(join(out, `${name}.cmd`), `@node "%~dp0${name}.mjs" %*\r\n`);
+      return;
+    }
     // The name that people type. Node follows the link, so it finds what lies beside the file.
     const link = join(out, name);
     rmSync(link, { force: true });

@@ -1,4 +1,5 @@
-import { normalize } from 'node:path';
+import { normalize, resolve } from 'node:path';
+import { IS_WINDOWS } from '#bundles/is-windows';
 import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
 import { FleetError } from '#bundles/errors';
@@ -150,7 +151,8 @@ const maxPatchOf = (flags: ExportFlags): number | undefined => {
 /** @throws FleetError USAGE */
 const moreOf = (places: readonly string[]): readonly string[] => {
   const all = places.map((place) => normalize(mediumAt(place)).replace(/(?<=.)\/$/, ''));
-  const twice = all.find((place, at) => all.indexOf(place) !== at);
+  const folders = all.map((place) => (IS_WINDOWS ? resolve(place).toLowerCase() : resolve(place)));
+  const twice = all.find((_, at) => folders.indexOf(folders[at] ?? '') !== at);
   if (twice === undefined) return all.slice(1);
   throw new FleetError('USAGE', `--to names ${twice} twice`, { hint: 'Give one place for each stick' });
 };

@@ -66,7 +66,7 @@ const writeMedium = async (
     });
   }
   const done = await whileLocked(`${target.path}${LOCK}`, target.path, (lock) =>
-    writeTarFile(plan, source, target.path, { ...options, lock }),
+    writeTarFile(plan, source, target.path, { ...options, lock, before: target.before }),
   );
   await releaseBefore(target);
   return { ...done, changes };

@@ -1,6 +1,7 @@
 import { open, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { FleetError, isFleetError } from '#bundles/errors';
+import { IS_WINDOWS } from '#bundles/is-windows';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { syncDirectory } from '#bundles/formats/layout/sync-directory';
 import { explainGone } from '../plan/medium/explain-gone.ts';
@@ -48,11 +49,13 @@ export const lockMedium = async (file: string, medium: string): Promise<MediumLo
           stays = false;
         },
         [Symbol.asyncDispose]: async () => {
+          // Windows removes no file that SQLite has open, neither ours nor that of an export that gets the lock meanwhile.
+          if (IS_WINDOWS) lock[Symbol.dispose]();
           if (!stays && (await isPresent()))
             await rm(file, { force: true })
               .then(() => syncDirectory(dirname(file)))
               .catch(() => {});
-          lock[Symbol.dispose]();
+          if (!IS_WINDOWS) lock[Symbol.dispose]();
         },
       };
     }

@@ -1,3 +1,4 @@
+import type { OpenMedium } from '#bundles/formats/medium/medium';
 import type { Seal } from '../plan/seal/seal.ts';
 import type { WorkOptions } from '../plan/work-options.ts';
 import type { MediumLock } from './lock-medium.ts';
@@ -11,6 +12,8 @@ export type WriteOptions = WorkOptions & {
   readonly readBack: boolean;
   /** The lock: marked when writing begins, and checked before the new medium replaces the old one. */
   readonly lock?: Pick<MediumLock, 'begin' | 'check'>;
+  /** The open medium that is replaced. Windows replaces no file that is open. */
+  readonly before?: Pick<OpenMedium, typeof Symbol.asyncDispose> | undefined;
 };
 
 export type Written = {

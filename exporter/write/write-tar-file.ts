@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { BLOCK, MAX_SIZE } from '#bundles/formats/archive/tar-header';
 import { writeTar } from '#bundles/formats/archive/write-tar';
 import { FleetError, toFleetError } from '#bundles/errors';
+import { IS_WINDOWS } from '#bundles/is-windows';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { renameSynced } from '#bundles/formats/layout/rename-synced';
 import { entrySize } from '../plan/allocate-parts.ts';
@@ -70,6 +71,7 @@ export const writeTarFile = async (
     const { size } = await stat(temporary);
     signal?.throwIfAborted();
     await options.lock?.check();
+    if (IS_WINDOWS) await options.before?.[Symbol.asyncDispose]();
     await renameSynced(temporary, path);
     return { written: size - from, removed: 0 };
   } catch (cause) {

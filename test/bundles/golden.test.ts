@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describe, expect, it } from 'vitest';
@@ -63,7 +63,11 @@ describe('the golden corpus of format v1', () => {
     const entries = await readdir(V1, { recursive: true, withFileTypes: true });
     const there = entries
       .filter((entry) => !entry.isDirectory())
-      .map((entry) => join(entry.parentPath, entry.name).slice(V1.length + 1))
+      .map((entry) =>
+        join(entry.parentPath, entry.name)
+          .slice(V1.length + 1)
+          .replaceAll(sep, '/'),
+      )
       .filter((path) => path !== 'digests.json');
     expect(there.toSorted(compareBytes)).toEqual(paths);
     for (const { path, digest, size } of table.files)

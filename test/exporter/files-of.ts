@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, sep } from 'node:path';
 import { type Digest, digestOf } from '#bundles/digest';
 
 /** Every file below a folder with its content, by path, sorted. */
@@ -9,7 +9,7 @@ export const filesOf = (root: string): ReadonlyMap<string, Buffer> =>
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name))
       .toSorted()
-      .map((path) => [path.slice(root.length + 1), readFileSync(path)]),
+      .map((path) => [path.slice(root.length + 1).replaceAll(sep, '/'), readFileSync(path)]),
   );
 
 /** As filesOf, to be compared: matchers look at a large file number by number. */

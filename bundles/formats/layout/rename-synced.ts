@@ -2,6 +2,8 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { inParallel } from '../../in-parallel.ts';
+import { IS_WINDOWS } from '../../is-windows.ts';
+import { retry } from '../../retry.ts';
 import { syncDirectory } from './sync-directory.ts';
 
 /**
@@ -10,7 +12,7 @@ import { syncDirectory } from './sync-directory.ts';
  * On FAT the new directory entry has size 0 until the file is written again (Linux, fs/fat/namei_vfat.c), so the file is synced again under
  * the new name. The folder is synced first: otherwise the old entry would still exist on the device and both would name the same
  * blocks, which the next run frees when it removes the old one. A replaced file stays open meanwhile, so that its blocks are not
- * reused before the new name is on the device.
+ * reused before the new name is on the device. Windows refuses to replace a file that is open: there it is not held.
  */
 export const renameSynced = (from: string, to: string): Promise<void> => renameAllSynced([{ from, to }]);
 
@@ -21,13 +23,13 @@ export const renameAllSynced = async (
   const replaced: FileHandle[] = [];
   try {
     for (const { from, to } of files) {
-      const old = await open(to, FLAGS).catch(() => undefined);
+      const old = IS_WINDOWS ? undefined : await open(to, FLAGS).catch(() => undefined);
       if (old) replaced.push(old);
-      await rename(from, to);
+      await renameOnce(from, to);
     }
     for (const folder of new Set(files.map(({ to }) => dirname(to)))) await syncDirectory(folder);
     await inParallel(files, MAX_SYNCS, async ({ to }) => {
-      const file = await open(to, FLAGS);
+      const file = await open(to, SYNC_FLAGS);
       try {
         await file.sync();
       } finally {
@@ -41,6 +43,17 @@ export const renameAllSynced = async (
 
 /** O_NONBLOCK: a pipe would block. O_NOFOLLOW: the rename replaces a link, not its target. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+/** Windows syncs a file only through a handle that may write (FlushFileBuffers), and has none of the other flags. */
+const SYNC_FLAGS = IS_WINDOWS ? constants.O_RDWR : FLAGS;
+
+/** On Windows, a virus scanner or an indexer may hold a new file open for a moment. */
+const HELD = { firstMs: 20, longestMs: 500, tries: 8, jitter: 'none' } as const;
+const isHeld = (error: unknown): boolean =>
+  ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '');
+const renameOnce = IS_WINDOWS
+  ? (from: string, to: string) => retry(HELD, () => rename(from, to), { isRetryable: isHeld })
+  : rename;
 
 /** Files that are synced at a time. */
 export const MAX_SYNCS = 16;

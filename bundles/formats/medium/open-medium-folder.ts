@@ -1,7 +1,8 @@
 import { constants, existsSync } from 'node:fs';
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { FleetError } from '../../errors.ts';
+import { IS_WINDOWS } from '../../is-windows.ts';
 import { syncDirectory } from '../layout/sync-directory.ts';
 import { lookAt, otherKind } from './kind-of.ts';
 
@@ -18,7 +19,7 @@ const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NONBLOCK
 
 /** Linux has a path for each open file. Elsewhere the folder's own path is used, whose components were checked. */
 const OPEN_FILES = '/proc/self/fd';
-const hasPathsOfOpenFiles = existsSync(OPEN_FILES);
+const hasPathsOfOpenFiles = process.platform === 'linux' && existsSync(OPEN_FILES);
 
 /**
  * Opens a folder of a medium, component by component. Follows no link below the root; the root itself may be one, as the user named it.
@@ -32,7 +33,7 @@ export const openMediumFolder = async (
   folder: string,
   make = false,
 ): Promise<OpenFolder | undefined> => {
-  let held = await enter(root, root, 0);
+  let held = await enter(root, root, true);
   for (const name of folder.split('/').filter((part) => part !== '' && part !== '.')) {
     if (!held) return undefined;
     await using above = held;
@@ -45,7 +46,7 @@ const step = async (above: OpenFolder, name: string, make: boolean): Promise<Ope
   const shown = join(above.name, name);
   return named(above, async () => {
     const inside = join(above.path, name);
-    const found = await enter(inside, shown, constants.O_NOFOLLOW);
+    const found = await enter(inside, shown, false);
     if (found || !make) return found;
     try {
       await mkdir(inside);
@@ -53,21 +54,29 @@ const step = async (above: OpenFolder, name: string, make: boolean): Promise<Ope
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     }
-    return enter(inside, shown, constants.O_NOFOLLOW);
+    return enter(inside, shown, false);
   });
 };
 
-const enter = async (path: string, shown: string, flags: number): Promise<OpenFolder | undefined> => {
+const enter = async (path: string, shown: string, isRoot: boolean): Promise<OpenFolder | undefined> => {
   try {
-    return held(await open(path, FOLDER | flags), path, shown);
+    if (IS_WINDOWS) await refuseNoFolder(path, isRoot);
+    return held(await open(path, isRoot ? FOLDER : FOLDER | constants.O_NOFOLLOW), path, shown);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     if (code !== 'ENOTDIR' && code !== 'ELOOP') throw error;
-    const kind = flags === 0 ? 'file' : (await lookAt(path))?.kind;
+    const kind = isRoot ? 'file' : (await lookAt(path))?.kind;
     if (kind === undefined || kind === 'folder') throw replacedMeanwhile(shown);
     throw otherKind(shown, kind, 'folder');
   }
+};
+
+/** Windows has no O_DIRECTORY and no O_NOFOLLOW: it would open a file, and follow a link. @throws ENOENT, ENOTDIR as open(2) would */
+const refuseNoFolder = async (path: string, isRoot: boolean): Promise<void> => {
+  const isFolder = isRoot ? (await stat(path)).isDirectory() : (await lstat(path)).isDirectory();
+  if (isFolder) return;
+  throw Object.assign(new Error(`ENOTDIR: not a directory, open '${path}'`), { code: 'ENOTDIR' });
 };
 
 /** Refuses a path that was no folder when it was opened, and is one or is missing now. */

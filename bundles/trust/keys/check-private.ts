@@ -1,12 +1,14 @@
 import type { Stats } from 'node:fs';
 import { FleetError } from '../../errors.ts';
+import { IS_WINDOWS } from '../../is-windows.ts';
 
 /** Read, write or execute by others, or write by the group. Read by the group is allowed: services get files that way. */
 const EXPOSED = 0o027;
 const GROUP_READ_ONLY = 0o040;
 
 /**
- * Refuses an unencrypted key file that others can read or change. Pipes and sockets pass; the reader refuses a folder.
+ * Refuses an unencrypted key file that others can read or change. Pipes and sockets pass; the reader refuses a folder. The modes of
+ * Windows do not say who can.
  * @param otherwise advice for file systems without permissions
  * @throws FleetError PERMISSION
  */
@@ -16,7 +18,7 @@ export const checkPrivate = (
   what: string,
   otherwise = 'encrypt the key with: fleet-scheduler keys protect',
 ): void => {
-  if (!stat.isFile() || (stat.mode & EXPOSED & ~GROUP_READ_ONLY) === 0) return;
+  if (IS_WINDOWS || !stat.isFile() || (stat.mode & EXPOSED & ~GROUP_READ_ONLY) === 0) return;
   refuseExposed(stat, file, what, `Run chmod 600 on it; where a stick cannot do that, ${otherwise}`);
 };
 

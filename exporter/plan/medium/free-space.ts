@@ -93,16 +93,15 @@ export const FAT_MAX_FILE = 2 ** 32 - 1;
 
 /** The message for a file that is too large for the file system of the folder. */
 export const tooLargeFor = async (folder: string, size: number): Promise<string | undefined> =>
-  size > (await largestFile(folder))
+  size > FAT_MAX_FILE && (await isFat(folder))
     ? `${folder} cannot hold a file of ${formatBytes(size)}: it is FAT32`
     : undefined;
 
-/** The largest file that the file system of this folder supports, if known. */
-export const largestFile = async (folder: string): Promise<number> => {
-  return (await isFat(folder)) ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
-};
+/** The largest file that the file system of this folder supports. Only Linux names the file system: elsewhere it may be FAT. */
+export const largestFile = async (folder: string, platform = process.platform): Promise<number> =>
+  platform !== 'linux' || (await isFat(folder)) ? FAT_MAX_FILE : Number.MAX_SAFE_INTEGER;
 
-/** Whether a folder, which need not exist yet, is or will be on FAT. */
+/** Whether a folder, which need not exist yet, is or will be on FAT, as far as the system says so. */
 export const isFat = async (folder: string): Promise<boolean> => (await fileSystemOf(folder)).type === FAT;
 
 const oneFile = (size: number): readonly NeededFile[] => (size === 0 ? [] : [{ path: 'file', size }]);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
+import { IS_WINDOWS } from '#bundles/is-windows';
 
 /** An open file, for one read at a time. */
 export type Readable = {
@@ -32,9 +33,13 @@ export const openReadable = async (path: string, past: boolean): Promise<Readabl
   };
 };
 
+/** Of libuv on Windows, where Node.js names no such constant (UV_FS_O_DIRECT: FILE_FLAG_NO_BUFFERING). macOS has none. */
+const UNBUFFERED = 0x02000000;
+const DIRECT = IS_WINDOWS ? UNBUFFERED : (constants as { readonly O_DIRECT?: number }).O_DIRECT;
+
 /** undefined if the system or file system has no O_DIRECT. @throws other errors of open(2) */
 const openDirect = async (path: string): Promise<FileHandle | undefined> => {
-  const direct = (constants as { readonly O_DIRECT?: number }).O_DIRECT;
+  const direct = DIRECT;
   if (direct === undefined) return undefined;
   try {
     return await open(path, constants.O_RDONLY | direct);

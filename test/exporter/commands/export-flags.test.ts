@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { exportRequestOf } from '../../../exporter/commands/export-flags.ts';
 
@@ -18,6 +19,14 @@ it('--to refuses the address of a registry', () => {
       code: 'USAGE',
       message: '--to is a folder or a file ending in .tar, not "oci://edge:5000/x"',
     }),
+  );
+});
+
+it('--to refuses one folder that is given relative and absolute', () => {
+  const signal = new AbortController().signal;
+  const to = ['stick', resolve('stick')];
+  expect(() => exportRequestOf({ from: 'a', to }, {}, new Date(0), signal)).toThrow(
+    expect.objectContaining({ code: 'USAGE', message: `--to names ${to[1]} twice` }),
   );
 });
 

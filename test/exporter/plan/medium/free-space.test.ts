@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { clusterBytesOf } from '../../../../exporter/plan/medium/free-space.ts';
+import { clusterBytesOf, FAT_MAX_FILE, largestFile } from '../../../../exporter/plan/medium/free-space.ts';
 
 const KIB = 1024;
 const blobs = (count: number, size: number) =>
@@ -32,4 +32,13 @@ describe('clusterBytesOf', () => {
     // 10,000 names of 6 entries of 32 bytes.
     expect(many - 10_000 * 4 * KIB).toBeGreaterThanOrEqual(10_000 * 6 * 32);
   });
+});
+
+describe('largestFile', () => {
+  it.each(['win32', 'darwin'] as const)(
+    'is that of FAT32 on %s, which does not name the file system',
+    async (platform) => {
+      expect(await largestFile(import.meta.dirname, platform)).toBe(FAT_MAX_FILE);
+    },
+  );
 });
