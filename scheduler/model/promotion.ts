@@ -1,5 +1,6 @@
 import type { Digest } from '#bundles/digest';
 import type { Place } from '#bundles/errors';
+import type { CertificatePolicy } from '#bundles/formats/bundle/image-policy';
 import type { Rollout } from '#bundles/formats/statements/predicates';
 
 /**
@@ -40,6 +41,8 @@ export type AttestationRule = {
   readonly except: readonly string[];
   /** SPKI PEM; the signature of one of them is enough. */
   readonly keys: readonly string[];
+  /** A signature by a certificate of one of these signers is enough, too. */
+  readonly certificates?: CertificatePolicy | undefined;
 };
 
 /** A PromotionPolicy: what must be true before a candidate goes from one environment to the next. Durations are seconds. */

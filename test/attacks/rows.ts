@@ -557,6 +557,7 @@ const IMAGES: readonly AttackRow[] = [
     ['ACCEPT', 'with a sigstore bundle'],
     ['ACCEPT', 'in the older form'],
     ['ACCEPT', 'that no policy names'],
+    ['ACCEPT', 'with a certificate'],
   ]),
   row('S1', 'signature removed', 'the signature is left out', 'IMAGE_UNSIGNED'),
   row('S2', 'borrowed signature', 'the signature of another image', 'IMAGE_UNSIGNED'),
@@ -576,6 +577,30 @@ const IMAGES: readonly AttackRow[] = [
     'S9',
     "the machine's own policy",
     'a bundle that asks for less than the machine does',
+    'IMAGE_UNSIGNED',
+  ),
+  row(
+    'S10',
+    'certificate of somebody else',
+    'signing with a genuine certificate of the same authority, for another identity or on the word of another issuer',
+    'IMAGE_UNSIGNED',
+  ),
+  row(
+    'S11',
+    'instance of their own',
+    'an authority, logs and timestamps of their own, all or one of them, which issue a certificate for the right identity',
+    'IMAGE_UNSIGNED',
+  ),
+  row(
+    'S12',
+    'key of an ended certificate',
+    'signing with a stolen key after its certificate ended, with the true time, the timestamp of an earlier signature, or none',
+    'IMAGE_UNSIGNED',
+  ),
+  row(
+    'S13',
+    'signature that nobody sees',
+    'a signature by certificate that is in no log, or with the entry of another signature',
     'IMAGE_UNSIGNED',
   ),
 ];

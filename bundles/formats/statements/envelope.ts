@@ -40,11 +40,15 @@ export const parseEnvelope = (bytes: Uint8Array, what: string, maxBytes = MAX_ST
 export type CertifiedEnvelope = Omit<Envelope, 'hint'> & { readonly bundle: Bundle };
 
 /**
- * Parses the signature of an image: a sigstore bundle that names its signer by the hint of a key or by a certificate. Does not verify it.
+ * Parses the signature or attestation of an image: a sigstore bundle that names its signer by the hint of a key or by a certificate. Does not verify it.
  * @throws FleetError as parseEnvelope
  */
-export const parseImageEnvelope = (bytes: Uint8Array, what: string): CertifiedEnvelope | Envelope => {
-  const signed = parseSigned(bytes, what, MAX_STATEMENT_BYTES);
+export const parseImageEnvelope = (
+  bytes: Uint8Array,
+  what: string,
+  maxBytes = MAX_STATEMENT_BYTES,
+): CertifiedEnvelope | Envelope => {
+  const signed = parseSigned(bytes, what, maxBytes);
   if (signed.bundle.verificationMaterial.content.$case !== 'certificate') return byHint(signed, what);
   checkPlain(signed, 'certificate', what);
   const { payload, payloadType, signature, bundle } = signed;

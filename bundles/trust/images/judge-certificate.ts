@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import type { Bundle } from '@sigstore/bundle';
-import { TrustedRoot } from '@sigstore/protobuf-specs';
 import type { SignedEntity, Signer, TrustMaterial } from '@sigstore/verify';
 import type { CertificatePolicy, CertificateSigner } from '../../formats/bundle/image-policy.ts';
 import { toSignedEntity, toTrustMaterial, VerificationError, Verifier } from './certificate-library.ts';
 import { UNREADABLE } from './certified-signature.ts';
 import { matchImage } from '../../formats/bundle/match-image.ts';
+import { readTrustedRoot } from './trusted-root.ts';
 
 /** The extended use that a certificate for signing code has (RFC 5280). */
 const CODE_SIGNING = '1.3.6.1.5.5.7.3.3';
@@ -51,7 +51,7 @@ const trustedBy = (policy: CertificatePolicy): TrustMaterial | undefined => {
   const known = trust.get(policy);
   if (known) return known;
   try {
-    const read = toTrustMaterial(TrustedRoot.fromJSON(JSON.parse(policy.trustedRoot)));
+    const read = toTrustMaterial(readTrustedRoot(JSON.parse(policy.trustedRoot)));
     trust.set(policy, read);
     return read;
   } catch {

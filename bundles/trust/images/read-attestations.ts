@@ -1,3 +1,4 @@
+import type { Bundle } from '@sigstore/bundle';
 import type { Descriptor } from '../../formats/layout/manifest.ts';
 import { parseImageManifest } from '../../formats/layout/manifest.ts';
 import { type Digest, isDigest } from '../../digest.ts';
@@ -5,7 +6,7 @@ import { FleetError, isFleetError } from '../../errors.ts';
 import type { BlobSource } from '../../formats/layout/blobs.ts';
 import { readBlob } from '../../formats/layout/verified.ts';
 import { DSSE_ENVELOPE, IN_TOTO, SIGSTORE_BUNDLE } from '../../media-types.ts';
-import { parseEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
+import { type Envelope, parseImageEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { Shape } from '../../json/json-shape.ts';
 import { MAX_SIGNATURE_MANIFEST } from './read-signatures.ts';
@@ -18,11 +19,13 @@ export type ImageAttestation = {
   readonly about: readonly Digest[];
   readonly signed: Buffer;
   readonly signature: Buffer;
+  /** Of one by certificate: all of it, with the proof of its time. Absent for one by key. */
+  readonly certified?: Bundle | undefined;
 };
 
 export type FoundAttestations = {
   readonly attestations: readonly ImageAttestation[];
-  /** Attachments that look like attestations but cannot be verified with a key. */
+  /** Attachments that look like attestations but are in another format, or broken. */
   readonly unreadable: readonly FleetError[];
 };
 
@@ -60,10 +63,11 @@ export const readAttestations = async (
 
 const readStatement = (layer: Descriptor, content: Buffer): ImageAttestation => {
   const what = `the attestation ${layer.digest}`;
-  const { payload, payloadType, signature } =
+  const envelope =
     layer.mediaType === SIGSTORE_BUNDLE
-      ? parseEnvelope(content, what, MAX_ATTESTATION_BYTES)
+      ? parseImageEnvelope(content, what, MAX_ATTESTATION_BYTES)
       : parsePlainEnvelope(content, what);
+  const { payload, payloadType, signature } = envelope;
   const said = parseStrictJson(
     payload,
     { maxBytes: MAX_ATTESTATION_BYTES, maxDepth: 256, shape: HEAD },
@@ -79,6 +83,7 @@ const readStatement = (layer: Descriptor, content: Buffer): ImageAttestation => 
     }),
     signed: preAuthEncoding(payloadType, payload),
     signature,
+    certified: 'bundle' in envelope ? envelope.bundle : undefined,
   };
 };
 
@@ -96,7 +101,7 @@ const HEAD: Shape = {
 const parsePlainEnvelope = (
   content: Buffer,
   what: string,
-): { readonly payload: Buffer; readonly payloadType: string; readonly signature: Buffer } => {
+): Pick<Envelope, 'payload' | 'payloadType' | 'signature'> & { readonly bundle?: undefined } => {
   const said = parseStrictJson(content, { maxBytes: MAX_ATTESTATION_BYTES, maxDepth: 8 }, what);
   const { payload, payloadType, signatures } = (said ?? {}) as Readonly<Record<string, unknown>>;
   const [first] = Array.isArray(signatures) ? (signatures as readonly ({ sig?: unknown } | null)[]) : [];

@@ -17,17 +17,17 @@ export const satisfiesPolicy = async (
   signature: ImageSignature,
   policy: Signers,
   about: ReadonlySet<Digest>,
-): Promise<boolean> => isAbout(signature, about) && (await whyNot(signature, policy)) === undefined;
+): Promise<boolean> => isAbout(signature, about) && (await whyUnsigned(signature, policy)) === undefined;
 
-const isAbout = (signature: ImageSignature, about: ReadonlySet<Digest>): boolean =>
+const isAbout = (signature: Pick<ImageSignature, 'about'>, about: ReadonlySet<Digest>): boolean =>
   signature.about.some((digest) => about.has(digest));
 
 /**
  * A certificate may be attached to a signature by a key (`cosign sign --key --certificate`), so that each signature is tried with the keys.
- * @returns undefined if one of the policy's signers signed; why not, where there is more to say than that no key of it did
+ * @returns undefined if one of these signers signed; why not, where there is more to say than that no key of them did
  */
-const whyNot = async (
-  { signed, signature, certified }: ImageSignature,
+export const whyUnsigned = async (
+  { signed, signature, certified }: Pick<ImageSignature, 'signed' | 'signature' | 'certified'>,
   { keys, certificates }: Signers,
 ): Promise<string | undefined> => {
   if (keys.some((pem) => verifiesWith(signatureKey(pem), signed, signature))) return undefined;
@@ -48,7 +48,7 @@ export const whyUnsatisfied = async (
   const own = signatures.filter((signature) => isAbout(signature, about));
   if (own.length === 0)
     return `has no signature by ${signer}: the signatures beside it are for another image`;
-  const reasons = await Promise.all(own.map((one) => whyNot(one, policy)));
+  const reasons = await Promise.all(own.map((one) => whyUnsigned(one, policy)));
   const reason = reasons.find((one) => one);
   return `is signed, but not by ${signer}${reason ? `: ${reason}` : ''}`;
 };

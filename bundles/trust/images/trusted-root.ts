@@ -1,5 +1,10 @@
-import { createPublicKey, X509Certificate } from 'node:crypto';
-import { TrustedRoot } from '@sigstore/protobuf-specs';
+import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
+import {
+  PublicKeyDetails,
+  type TimeRange,
+  type TransparencyLogInstance,
+  TrustedRoot,
+} from '@sigstore/protobuf-specs';
 import { FleetError, toFleetError } from '../../errors.ts';
 import { isRecord } from '../../is-record.ts';
 import { canonicalJson, type Json } from '../../json/canonical.ts';
@@ -52,33 +57,65 @@ const checkFields = (json: Readonly<Record<string, unknown>>): void => {
 const readParts = (json: object): TrustedRoot => {
   let root: TrustedRoot;
   try {
-    root = TrustedRoot.fromJSON(json);
+    root = readTrustedRoot(json);
   } catch {
     throw refused('has a field of another type than a trusted root has');
   }
-  for (const { uri, certChain } of [...root.certificateAuthorities, ...root.timestampAuthorities]) {
+  for (const { uri, certChain, validFor } of [...root.certificateAuthorities, ...root.timestampAuthorities]) {
     const certificates = certChain?.certificates ?? [];
+    const of = uri || 'an authority';
     if (
       certificates.length === 0 ||
-      !certificates.every(({ rawBytes }) => isReadable(() => new X509Certificate(rawBytes)))
+      !certificates.every(({ rawBytes }) => read(() => new X509Certificate(rawBytes)))
     )
-      throw refused(`has a certChain of ${uri || 'an authority'} that cannot be read`);
+      throw refused(`has a certChain of ${of} that cannot be read`);
+    checkTime(validFor, of);
   }
   for (const { baseUrl, publicKey, logId, checkpointKeyId } of [...root.tlogs, ...root.ctlogs]) {
-    const key = publicKey?.rawBytes;
-    const isRead = key && isReadable(() => createPublicKey({ key, format: 'der', type: 'spki' }));
-    if (!isRead || !(logId ?? checkpointKeyId))
-      throw refused(`has a publicKey or logId of ${baseUrl || 'a log'} that cannot be read`);
+    const of = baseUrl || 'a log';
+    if (!publicKey?.rawBytes || !keyOf(publicKey.rawBytes) || !(logId ?? checkpointKeyId))
+      throw refused(`has a publicKey or logId of ${of} that cannot be read`);
+    checkTime(publicKey.validFor, of);
   }
   return root;
 };
 
-const isReadable = (read: () => unknown): boolean => {
+/** Without a begin a key would be trusted from the beginning of time (TimeRange of sigstore's protobuf specs: `start` is required). */
+const checkTime = (validFor: TimeRange | undefined, of: string): void => {
+  const { start, end } = validFor ?? {};
+  if (!start || Number.isNaN(start.getTime())) throw refused(`has no validFor.start of ${of}`);
+  if (end && Number.isNaN(end.getTime())) throw refused(`has a validFor.end of ${of} that cannot be read`);
+};
+
+/**
+ * The parts of a trusted root as @sigstore/verify reads them. It takes the key of an RSA log for PKCS #1, which sigstore's staging instance has;
+ * `cosign trusted-root create` writes SubjectPublicKeyInfo.
+ */
+export const readTrustedRoot = (json: unknown): TrustedRoot => {
+  const root = TrustedRoot.fromJSON(json);
+  return { ...root, tlogs: root.tlogs.map(withReadKey), ctlogs: root.ctlogs.map(withReadKey) };
+};
+
+const withReadKey = (log: TransparencyLogInstance): TransparencyLogInstance => {
+  const { publicKey } = log;
+  const key = publicKey?.rawBytes && keyOf(publicKey.rawBytes);
+  if (key?.asymmetricKeyType !== 'rsa') return log;
+  const rawBytes = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({
+    type: 'pkcs1',
+    format: 'der',
+  });
+  return { ...log, publicKey: { ...publicKey, rawBytes, keyDetails: PublicKeyDetails.PKCS1_RSA_PKCS1V5 } };
+};
+
+const keyOf = (key: Buffer): KeyObject | undefined =>
+  read(() => createPublicKey({ key, format: 'der', type: 'spki' })) ??
+  read(() => createPublicKey({ key, format: 'der', type: 'pkcs1' }));
+
+const read = <T>(reader: () => T): T | undefined => {
   try {
-    read();
-    return true;
+    return reader();
   } catch {
-    return false;
+    return undefined;
   }
 };
 

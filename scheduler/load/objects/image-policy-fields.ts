@@ -7,6 +7,7 @@ import {
   optional,
   refuse,
   required,
+  type Shape,
   shortList,
   text,
   textLike,
@@ -53,7 +54,6 @@ const key = narrowed(
 
 const names = shortList(pattern, MAX_PATTERNS);
 const namesOrAll = shortList(pattern, MAX_PATTERNS, 1);
-const keys = shortList(key, MAX_KEYS, 1);
 
 const predicateType = textLike(
   /^https?:\/\/[^\s/]+\/\S*$/,
@@ -108,48 +108,59 @@ const certificates = fields({
   ),
 });
 
+const signers = {
+  keys: optional(
+    shortList(key, MAX_KEYS),
+    [],
+    'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.',
+  ),
+  certificates: optional(
+    certificates,
+    undefined,
+    'Signers by certificate, without a key of their own: `cosign` without `--key`. A signature by one of them is enough, too.',
+  ),
+};
+
+/** At least one signer, by key or by certificate. */
+const withSigner = <T extends { readonly keys: readonly string[]; readonly certificates?: unknown }>(
+  signed: Shape<T>,
+): Shape<T> =>
+  narrowed(
+    signed,
+    { anyOf: [{ required: ['keys'] }, { required: ['certificates'] }] },
+    (spec, node, path, reading) =>
+      spec.keys.length > 0 || spec.certificates
+        ? spec
+        : refuse(
+            reading,
+            node,
+            `${path} names nobody who may sign`,
+            'List keys, or certificates with trustedRoot and signers',
+          ),
+  );
+
 /** The spec of an ImagePolicy: which images must be signed, and by which keys or certificates. */
-export const imagePolicyFields = narrowed(
+export const imagePolicyFields = withSigner(
   fields({
     match: required(
       namesOrAll,
       'Image names, as `host/repository`. `*` stands for anything without a slash, `**` for anything.',
     ),
     except: optional(names, [], 'Images that the policy leaves out.'),
-    keys: optional(
-      shortList(key, MAX_KEYS),
-      [],
-      'Public keys in PEM, ECDSA P-256 or RSA. The signature of one of them is enough.',
-    ),
-    certificates: optional(
-      certificates,
-      undefined,
-      'Signers by certificate, without a key of their own: `cosign sign` without `--key`. A signature by one of them is enough, too.',
-    ),
+    ...signers,
   }),
-  { anyOf: [{ required: ['keys'] }, { required: ['certificates'] }] },
-  (spec, node, path, reading) =>
-    spec.keys.length > 0 || spec.certificates
-      ? spec
-      : refuse(
-          reading,
-          node,
-          `${path} names nobody who may sign`,
-          'List keys, or certificates with trustedRoot and signers',
-        ),
 );
 
 /** An attestation that a PromotionPolicy wants beside images. */
-export const attestationFields = fields({
-  type: required(predicateType, 'Predicate type of the attestation, as in its statement.'),
-  match: optional(
-    namesOrAll,
-    ['**'],
-    'Images that must have it, as `host/repository` with `*` and `**`. Without it all.',
-  ),
-  except: optional(names, [], 'Images that need none.'),
-  keys: required(
-    keys,
-    'Public keys in PEM, ECDSA P-256 or RSA. An attestation that one of them signed is enough.',
-  ),
-});
+export const attestationFields = withSigner(
+  fields({
+    type: required(predicateType, 'Predicate type of the attestation, as in its statement.'),
+    match: optional(
+      namesOrAll,
+      ['**'],
+      'Images that must have it, as `host/repository` with `*` and `**`. Without it all.',
+    ),
+    except: optional(names, [], 'Images that need none.'),
+    ...signers,
+  }),
+);

@@ -52,7 +52,8 @@ export const PROMOTION_KINDS: Readonly<Record<string, KindReader>> = {
         })),
         ...defined({
           evidence: spec.evidence === 'signed' ? spec.evidence : undefined,
-          attestations: spec.attestations.length > 0 ? spec.attestations : undefined,
+          attestations:
+            spec.attestations.length > 0 ? spec.attestations.map((rule) => present(rule)) : undefined,
         }),
         direct: spec.direct,
         at,

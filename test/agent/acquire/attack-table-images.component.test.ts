@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import type { Bundle } from '#bundles/formats/bundle/read-bundle';
@@ -13,7 +13,10 @@ import {
   signWithBundle,
   withAttachments,
 } from '../../bundles/trust/images/sign-image.ts';
+import { certificatePolicy, IDENTITY, ISSUER, WHO } from '../../bundles/trust/images/judged-image.ts';
+import { certifySimply, certifyWithBundle } from '../../bundles/trust/images/sign-by-certificate.ts';
 import { verdict } from '../../bundles/verdict.ts';
+import { newSigstore, type Sigstore } from '../../harness/sigstore/sigstore.ts';
 import { type Blobs, closureEntry, putImage, putIndex, putLayer, sourceOf } from '../images/image-fixture.ts';
 import { kubernetesBundle } from '../images/kubernetes-bundle.ts';
 import { memoryProvider } from '../images/memory-provider.ts';
@@ -151,5 +154,75 @@ describe('images under a policy', () => {
     closure: attached(await signWithBundle(blobs, manifest, stranger)),
     imagePolicy: [policyOf(stranger)],
     own: [policyOf(team)],
+  }));
+});
+
+describe('images under a policy by certificate', () => {
+  let sigstore: Sigstore;
+  let own: Sigstore;
+  let ended: Sigstore;
+  beforeAll(async () => {
+    sigstore = await newSigstore();
+    own = await newSigstore();
+    ended = await newSigstore({ issuedAt: new Date(Date.now() - 3_600_000) });
+  });
+  const wanted = (by = sigstore) => ({ imagePolicy: [certificatePolicy(by)] });
+  const signed = async (
+    by: Sigstore,
+    ...[who = WHO, proofs]: [who?: typeof WHO, proofs?: Parameters<typeof certifyWithBundle>[4]]
+  ) => attached(await certifyWithBundle(blobs, manifest, by, who, proofs));
+
+  row('S0: signed with a certificate -> ACCEPT', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore),
+  }));
+  row('S0: signed with a certificate, in the older form -> ACCEPT', async () => ({
+    ...wanted(),
+    closure: attached(await certifySimply(blobs, manifest, sigstore, WHO)),
+  }));
+  row('S10: certificate for another identity -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, { identity: `${IDENTITY}-rc1`, issuer: ISSUER }),
+  }));
+  row('S10: certificate by another issuer -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, { identity: IDENTITY, issuer: `${ISSUER}.evil.example` }),
+  }));
+  row('S10: the identity of the owner at his machine alone -> IMAGE_UNSIGNED', async () => {
+    const { imagePolicy } = wanted();
+    const strange = { identity: 'https://git.example/stranger', issuer: ISSUER };
+    return {
+      imagePolicy: [certificatePolicy(sigstore, {}, strange)],
+      own: imagePolicy,
+      closure: await signed(sigstore, strange),
+    };
+  });
+  row('S11: an instance of their own -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(own),
+  }));
+  row('S11: a timestamp of their own -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, WHO, { timestampBy: own }),
+  }));
+  row('S12: ended certificate, true time -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(ended),
+    closure: await signed(ended, WHO, { log: 1 }),
+  }));
+  row('S12: ended certificate, timestamp of an earlier signature -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, WHO, { timestampOf: Buffer.from('an earlier signature') }),
+  }));
+  row('S12: ended certificate, no time -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(ended),
+    closure: await signed(ended, WHO, { timestamped: false }),
+  }));
+  row('S13: signature in no log -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, WHO, { log: 'none', timestamped: true }),
+  }));
+  row('S13: entry of another signature -> IMAGE_UNSIGNED', async () => ({
+    ...wanted(),
+    closure: await signed(sigstore, WHO, { logged: Buffer.from('another signature') }),
   }));
 });

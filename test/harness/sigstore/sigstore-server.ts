@@ -120,7 +120,7 @@ const olderCertificate = async (
 const timestamp = (sigstore: Sigstore, request: Buffer): Promise<Buffer> => {
   const digest = decodeDer(request).children[1]?.children[1]?.content;
   if (!digest) throw new Error('this is no request for a timestamp');
-  return sigstore.timestamp(Buffer.alloc(0), digest);
+  return sigstore.timestamp(Buffer.alloc(0), { digest });
 };
 
 type Verifier = object;

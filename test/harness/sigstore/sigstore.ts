@@ -35,15 +35,25 @@ const bytesOf = (view: ArrayBufferView): Buffer => Buffer.from(view.buffer, view
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
 
-/** @param issuedAt when its certificates begin; they last ten minutes. Default: now */
-export const newSigstore = async ({ issuedAt }: { readonly issuedAt?: Date } = {}) => {
-  const [caKey, ctKey, tsaKey, logKey] = [newKey(), newKey(), newKey(), newKey()];
+type Options = {
+  /** When its certificates begin; they last ten minutes. Default: now. */
+  readonly issuedAt?: Date;
+  /** The time in its timestamps. Default: now. */
+  readonly stampedAt?: Date;
+  /** Of the log of Rekor's first version. Default: a key on P-256. */
+  readonly logKey?: LogKey;
+};
+
+export const newSigstore = async ({ issuedAt, stampedAt, logKey = newKey() }: Options = {}) => {
+  const [caKey, ctKey, tsaKey] = [newKey(), newKey(), newKey()];
   const log2Key: LogKey = generateKeyPairSync('ed25519');
   const ctLog = await initializeCTLog(ctKey, issuedAt);
   const ca = await initializeCA(caKey, ctLog, issuedAt);
   const tsa = await initializeTSA(tsaKey);
   // @sigstore/core reads no time with one or two digits behind the second.
-  Object.assign(tsa, { getCurrentTime: () => new Date(Math.floor(Date.now() / 1000) * 1000) });
+  Object.assign(tsa, {
+    getCurrentTime: () => new Date(Math.floor((stampedAt ?? new Date()).getTime() / 1000) * 1000),
+  });
   const validFor = { start: new Date(0).toISOString() };
   const authority = (uri: string, certificates: readonly ArrayBufferView[]) => ({
     subject: { organization: 'sigstore.example', commonName: 'sigstore' },
@@ -104,15 +114,18 @@ export const newSigstore = async ({ issuedAt }: { readonly issuedAt?: Date } = {
         sign: (bytes: Uint8Array): Buffer => sign('sha256', bytes, key.privateKey),
       };
     },
-    /** A signed timestamp (RFC 3161) of a signature, now. */
-    timestamp: async (signature: Uint8Array, digest = sha256(signature), nonce = 1): Promise<Buffer> =>
+    /** A signed timestamp (RFC 3161) of a signature, with the certificate of the authority or without it. */
+    timestamp: async (
+      signature: Uint8Array,
+      { digest = sha256(signature), certificate = true }: { digest?: Buffer; certificate?: boolean } = {},
+    ): Promise<Buffer> =>
       bytesOf(
         await tsa.timestamp({
           artifactHash: digest,
           hashAlgorithmOID: SHA256_OID,
-          nonce,
+          nonce: 1,
           policyOID: POLICY_OID,
-          certReq: true,
+          certReq: certificate,
         }),
       ),
     logWithTime: (entry: Parameters<typeof logWithTime>[0], time = new Date()): LogEntry =>

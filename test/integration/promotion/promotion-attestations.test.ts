@@ -7,6 +7,8 @@ import { EXAMPLE_IMAGES, makeImages } from '../../../examples/make-images.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { type Outcome, runOrFail, succeed } from '../../harness/run/run-command.ts';
+import { newSigstore } from '../../harness/sigstore/sigstore.ts';
+import { identityToken, type SigstoreServer, startSigstore } from '../../harness/sigstore/sigstore-server.ts';
 import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import { writeFiles } from '../../scheduler/file-tree.ts';
@@ -14,6 +16,9 @@ import { ours } from '../../scheduler/fleet-platform.ts';
 import { FILES } from '../../scheduler/release/chain/chain-office.ts';
 
 const TYPE = 'https://spdx.dev/Document';
+const PROVENANCE = 'https://slsa.dev/provenance/v1';
+const ISSUER = 'https://token.actions.example';
+const PIPELINE = 'https://git.example/halden/images/.github/workflows/release.yml@refs/tags/v1';
 const [, TELEMETRY] = EXAMPLE_IMAGES;
 const OLDER = ['--new-bundle-format=false', '--use-signing-config=false', '--tlog-upload=false'];
 const SERVICES = ['--signing-config', 'services.json', '--trusted-root', 'authorities.json'];
@@ -25,6 +30,7 @@ describeWith(
     let registry: Awaited<ReturnType<typeof startRegistry>>;
     let folder: TemporaryDirectory;
     let image: string;
+    let sigstore: SigstoreServer;
 
     const run = (...words: readonly string[]): Promise<Outcome> =>
       runScheduler(folder.path, words, { ...process.env, HOME: folder.path });
@@ -38,13 +44,13 @@ describeWith(
       return cosign('attest', '--key', `${key}.key`, '--yes', ...predicate, ...words, image);
     };
     /** Locks what lies beside the image now, builds dev, and asks the gate. */
-    const release = async (): Promise<Condition & { readonly state: string }> => {
+    const release = async (type = TYPE): Promise<Condition & { readonly state: string }> => {
       succeed(await run('images', 'lock', '--platform', 'platform', '--update'));
       succeed(await run('build', '--pull-images', '--environment', 'dev'));
       const verdict = JSON.parse(
         succeed(await run('promote', 'qa', '--explain', '--json')).stdout,
       ) as Verdict;
-      const found = verdict.conditions.find(({ name }) => name === `attestation ${TYPE}`);
+      const found = verdict.conditions.find(({ name }) => name === `attestation ${type}`);
       if (!found) throw new Error(verdict.conditions.map(({ name }) => name).join(', '));
       return { ...found, state: verdict.state };
     };
@@ -67,6 +73,10 @@ describeWith(
         await cosign('generate-key-pair', '--output-key-prefix', key);
       await cosign('signing-config', 'create', '--out', 'services.json');
       await cosign('trusted-root', 'create', '--out', 'authorities.json');
+      const instance = await newSigstore();
+      sigstore = await startSigstore(instance);
+      await writeFile(join(folder.path, 'sigstore.json'), sigstore.signingConfig);
+      await writeFile(join(folder.path, 'trusted_root.json'), instance.trustedRoot());
       const pem = (await readFile(join(folder.path, 'builder.pub'), 'utf8'))
         .trimEnd()
         .replaceAll('\n', '\n        ');
@@ -78,6 +88,12 @@ describeWith(
       keys:
       - |
         ${pem}
+    - type: ${PROVENANCE}
+      match: ["${registry.host}/pipeline"]
+      certificates:
+        signers: [{issuer: "${ISSUER}", identity: "https://git.example/halden/**"}]
+        trustedRoot: |
+          ${instance.trustedRoot()}
 `;
       const deployment = `apiVersion: apps/v1
 kind: Deployment
@@ -100,6 +116,7 @@ spec:
       succeed(await run('root', 'init', '--dev', '--fleet', 'halden'));
     });
     afterAll(async () => {
+      await sigstore?.[Symbol.asyncDispose]();
       await registry?.[Symbol.asyncDispose]();
       await folder?.[Symbol.asyncDispose]();
     });
@@ -141,14 +158,44 @@ spec:
       image = await copyAs('older');
       try {
         await attest('builder', ...OLDER);
-        const file = join(folder.path, 'platform/apps/shop/web/web.yaml');
-        const text = await readFile(file, 'utf8');
-        await writeFile(file, text.replace(/image: "[^"]*"/, `image: "${registry.host}/older:1"`));
+        await runImage('older');
         expect(await release()).toMatchObject({ met: true, found: '1 of 1' });
       } finally {
         image = other;
       }
     });
+
+    it('opens with a certificate that the policy names, and not with one of a stranger', async () => {
+      const subject = await copyAs('pipeline');
+      await runImage('pipeline');
+      await writeFile(
+        join(folder.path, 'provenance.json'),
+        JSON.stringify({ buildDefinition: { buildType: 'https://example.test' } }),
+      );
+      const attestAs = (identity: string): Promise<Outcome> =>
+        cosign(
+          ...['attest', '--yes', '--predicate', 'provenance.json', '--type', PROVENANCE],
+          ...['--identity-token', identityToken({ identity, issuer: ISSUER })],
+          ...['--signing-config', 'sigstore.json', '--trusted-root', 'trusted_root.json', subject],
+        );
+      expect(await release(PROVENANCE)).toMatchObject({ met: false, found: '0 of 1' });
+      await attestAs('https://git.example/stranger');
+      const strange = await release(PROVENANCE);
+      expect(strange).toMatchObject({ met: false, found: '0 of 1' });
+      expect(strange.holding.first).toEqual([
+        expect.stringContaining(
+          `is not signed by https://git.example/halden/** by ${ISSUER}: its certificate is for "https://git.example/stranger"`,
+        ),
+      ]);
+      await attestAs(PIPELINE);
+      expect(await release(PROVENANCE)).toMatchObject({ met: true, found: '1 of 1' });
+    });
+
+    const runImage = async (repository: string): Promise<void> => {
+      const file = join(folder.path, 'platform/apps/shop/web/web.yaml');
+      const text = await readFile(file, 'utf8');
+      await writeFile(file, text.replace(/image: "[^"]*"/, `image: "${registry.host}/${repository}:1"`));
+    };
 
     /** The same image in a repository that nobody has attested it in. */
     const copyAs = async (repository: string): Promise<string> => {

@@ -11,7 +11,8 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { readBeside } from '#bundles/trust/images/check-images';
 import { type ImageAttestation, readAttestations } from '#bundles/trust/images/read-attestations';
 import { MAX_SIGNATURE_MANIFEST } from '#bundles/trust/images/read-signatures';
-import { signatureKey, verifiesWith } from '#bundles/trust/images/signature-key';
+import { whyUnsigned } from '#bundles/trust/images/satisfies-policy';
+import { signatureKey } from '#bundles/trust/images/signature-key';
 import type { AttestationRule } from '../../../model/promotion.ts';
 import { readPackages } from '../../questions/history/read-releases.ts';
 import type { AttestationFacts } from './facts.ts';
@@ -84,7 +85,7 @@ const judgeBundle = async (
 const whyUnverified = async (
   { blobs }: Layout,
   { digest, attachments = [] }: ClosureEntry,
-  { type, keys }: AttestationRule,
+  { type, keys, certificates }: AttestationRule,
   signal: AbortSignal,
 ): Promise<string | null> => {
   const read: Digest[] = [];
@@ -100,10 +101,14 @@ const whyUnverified = async (
   if (typed.length === 0) return 'the bundle has no such attestation of it';
   const own = typed.filter((one) => one.about.some((named) => about.has(named)));
   if (own.length === 0) return 'the attestation beside it is about another image';
-  const trusted = keys.map(signatureKey);
-  if (own.some(({ signed, signature }) => trusted.some((one) => verifiesWith(one, signed, signature))))
-    return null;
-  return `the attestation is not signed by ${trusted.map(({ fingerprint }) => fingerprint.slice(0, 16)).join(' or ')}`;
+  const reasons = await Promise.all(own.map((one) => whyUnsigned(one, { keys, certificates })));
+  if (reasons.includes(undefined)) return null;
+  const signers = [
+    ...keys.map((pem) => signatureKey(pem).fingerprint.slice(0, 16)),
+    ...(certificates?.signers ?? []).map(({ identity, issuer }) => `${identity} by ${issuer}`),
+  ].join(' or ');
+  const reason = reasons.find((one) => one);
+  return `the attestation is not signed by ${signers}${reason ? `: ${reason}` : ''}`;
 };
 
 /** Assignments of the bundle whose objects name the image. */

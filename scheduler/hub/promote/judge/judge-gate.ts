@@ -120,7 +120,7 @@ const judgeAttestation = (
   const met = missing.length === 0;
   return {
     name: `attestation ${type}`,
-    wanted: 'of every image, signed by a key of the policy',
+    wanted: 'of every image, by a signer of the policy',
     found: images === 0 && met ? 'no image' : `${Math.max(0, images - missing.length)} of ${images}`,
     met,
     holding: holdingOf(missing),

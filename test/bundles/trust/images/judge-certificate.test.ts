@@ -1,23 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { FleetError } from '#bundles/errors';
 import type { ImagePolicy } from '#bundles/formats/bundle/image-policy';
-import { checkImages } from '#bundles/trust/images/check-images';
 import { parseTrustedRoot } from '#bundles/trust/images/trusted-root';
-import {
-  type Blobs,
-  closureEntry,
-  putImage,
-  putLayer,
-  sourceOf,
-} from '../../../agent/images/image-fixture.ts';
+import { type Blobs, closureEntry, putImage, putLayer } from '../../../agent/images/image-fixture.ts';
 import { newSigstore, type RootParts, type Sigstore } from '../../../harness/sigstore/sigstore.ts';
 import { newKey } from '../root/new-key.ts';
-import { policyOf, signWithBundle, withAttachments } from './sign-image.ts';
+import { certificatePolicy, IDENTITY, ISSUER, judgedImage, verdictOf, WHO } from './judged-image.ts';
 import { certifySimply, certifyWithBundle, type Proofs } from './sign-by-certificate.ts';
+import { policyOf, signWithBundle, withAttachments } from './sign-image.ts';
 
-const ISSUER = 'https://token.actions.example';
-const IDENTITY = 'https://git.example/team/app/.github/workflows/release.yml@refs/tags/v1.2.3';
-const WHO = { identity: IDENTITY, issuer: ISSUER };
 const FORMS = { "cosign 3's bundle": certifyWithBundle, "cosign 2's annotations": certifySimply } as const;
 
 let ours: Sigstore;
@@ -28,47 +18,16 @@ beforeAll(async () => {
   other = await newSigstore();
 });
 
-const policy = (
-  { identity, issuer } = WHO,
-  parts: Partial<RootParts> = {},
-  more: Partial<ImagePolicy> = {},
-): ImagePolicy => ({
-  name: 'team',
-  match: ['registry.example/team/**'],
-  except: [],
-  keys: [],
-  certificates: { trustedRoot: parseTrustedRoot(ours.trustedRoot(parts)), signers: [{ issuer, identity }] },
+const policy = (who = WHO, parts: Partial<RootParts> = {}, more: Partial<ImagePolicy> = {}): ImagePolicy => ({
+  ...certificatePolicy(ours, parts, who),
   ...more,
 });
 
-type Form = (typeof FORMS)[keyof typeof FORMS];
-
-/** How an image with such a signature is judged: 'holds', or the message. */
-const judged = async (
-  form: Form,
+const judged = (
+  form: (typeof FORMS)[keyof typeof FORMS],
   wanted: ImagePolicy,
-  { who = WHO, by = ours, proofs = {} }: { who?: typeof WHO; by?: Sigstore; proofs?: Proofs } = {},
-): Promise<string> => {
-  const blobs: Blobs = new Map();
-  const image = putImage(blobs, { layers: [await putLayer(blobs, { app: 'app' })] });
-  const signature = await form(blobs, image, by, who, proofs);
-  const closure = withAttachments(blobs, closureEntry(image, 'registry.example/team/app'), signature);
-  return verdictOf(blobs, closure, wanted);
-};
-
-const verdictOf = async (
-  blobs: Blobs,
-  closure: ReturnType<typeof withAttachments>,
-  wanted: ImagePolicy,
-): Promise<string> => {
-  try {
-    await checkImages(sourceOf(blobs), { closure, imagePolicy: [wanted] }, []);
-    return 'holds';
-  } catch (error) {
-    if (!(error instanceof FleetError) || error.code !== 'IMAGE_UNSIGNED') throw error;
-    return error.message;
-  }
-};
+  signing: { who?: typeof WHO; by?: Sigstore; proofs?: Proofs } = {},
+): Promise<string> => judgedImage(form, wanted, { by: ours, ...signing });
 
 describe.each(Object.entries(FORMS))('a signature by certificate in %s', (_, form) => {
   it('holds for its identity and issuer, without a key and without a network', async () => {

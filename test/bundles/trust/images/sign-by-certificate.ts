@@ -37,6 +37,28 @@ export type Proofs = {
   readonly key?: SigningKey;
   /** In place of the certificate in PEM. */
   readonly certificate?: string;
+  /** Who signs the time, and whether the timestamp has its certificate. Default: the instance, with it. */
+  readonly timestampBy?: Sigstore;
+  readonly timestampCertificate?: boolean;
+  /** What the certificate's key signs in place of the statement. */
+  readonly signs?: Buffer;
+  /** Changes the finished sigstore bundle. */
+  readonly edit?: (bundle: SigstoreBundle) => void;
+};
+
+type Writable<T> = { -readonly [name in keyof T]: T[name] };
+type WritableEntry = Writable<Omit<LogEntry, 'inclusionProof'>> & {
+  inclusionProof: Writable<LogEntry['inclusionProof']>;
+};
+
+/** What tests change in the JSON of a sigstore bundle. */
+export type SigstoreBundle = {
+  mediaType: string;
+  verificationMaterial: Record<string, unknown> & {
+    tlogEntries: WritableEntry[];
+    timestampVerificationData: { rfc3161Timestamps: { signedTimestamp: string }[] };
+  };
+  dsseEnvelope: { payload: string; payloadType: string; signatures: { sig: string }[] };
 };
 
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
@@ -95,21 +117,18 @@ export const certifyWithBundle = async (
   });
   const signer = await sigstore.issue(who);
   const signed = preAuthEncoding(IN_TOTO, statement);
-  const signature = (await proofs.key?.sign(signed)) ?? signer.sign(signed);
+  const signature = (await proofs.key?.sign(signed)) ?? signer.sign(proofs.signs ?? signed);
   const { log = 2, timestamped = log !== 1, logged = signature, timestampOf = signature } = proofs;
-  const entry = entryOf(
-    sigstore,
-    { signed, signature: logged, certificate: signer.certificate },
-    proofs,
-  ) as unknown as Json;
-  const bundle: Json = {
+  const { timestampBy = sigstore, timestampCertificate: embedded = true } = proofs;
+  const entry = entryOf(sigstore, { signed, signature: logged, certificate: signer.certificate }, proofs);
+  const bundle: SigstoreBundle = {
     mediaType: SIGSTORE_BUNDLE,
     verificationMaterial: {
       certificate: { rawBytes: base64(signer.certificate) },
       tlogEntries: log === 'none' ? [] : [entry],
       timestampVerificationData: {
         rfc3161Timestamps: timestamped
-          ? [{ signedTimestamp: base64(await sigstore.timestamp(timestampOf)) }]
+          ? [{ signedTimestamp: base64(await timestampBy.timestamp(timestampOf, { certificate: embedded })) }]
           : [],
       },
     },
@@ -119,12 +138,13 @@ export const certifyWithBundle = async (
       signatures: [{ sig: base64(signature) }],
     },
   };
+  proofs.edit?.(bundle);
   return putJson(blobs, OCI_MANIFEST, {
     schemaVersion: 2,
     mediaType: OCI_MANIFEST,
     artifactType: SIGSTORE_BUNDLE,
     config: put(blobs, OCI_EMPTY, Buffer.from('{}')),
-    layers: [put(blobs, SIGSTORE_BUNDLE, canonicalBytes(bundle))],
+    layers: [put(blobs, SIGSTORE_BUNDLE, canonicalBytes(bundle as unknown as Json))],
     subject: { mediaType, digest, size },
   });
 };
