@@ -59,7 +59,8 @@ export const planBatch = async (
   return batch;
 };
 
-const artifactUpload = (digest: Digest, manifest: Manifest, bytes: Buffer): ManifestUpload => ({
+/** An artifact under its immutable tag. */
+export const artifactUpload = (digest: Digest, manifest: Manifest, bytes: Buffer): ManifestUpload => ({
   tag: releaseTag(digest),
   descriptor: descriptorOf(digest, manifest, bytes),
   bytes,

@@ -110,7 +110,9 @@ const planBundle = async (
   const statements: ManifestUpload[] = [];
   for (const document of documents) {
     if (document.role === 'bundle' && document.about === digest)
-      statements.push(await statementUpload(blobs, document, upload.descriptor));
+      statements.push(
+        await statementUpload(blobs, document, upload.descriptor, `the statement of bundle ${digest}`),
+      );
   }
   // One after the other: where the registry lists no referrers, each adds itself to the same list.
   const attached = statements.map((statement) => [statement]);
@@ -162,13 +164,15 @@ const imageUpload = async (
   return { ...upload, descriptor, subject: subject.digest };
 };
 
-const statementUpload = async (
+/** A signed statement as a referrer of the bundle that it is about. */
+export const statementUpload = async (
   blobs: BlobSource,
   document: Document,
   subject: Descriptor,
+  what: string,
 ): Promise<ManifestUpload> => {
   const statement = await readBlob(blobs, document.digest, MAX_STATEMENT_BYTES);
-  const { bytes, descriptor } = referrerOf(statement, subject, `the statement of bundle ${subject.digest}`);
+  const { bytes, descriptor } = referrerOf(statement, subject, what);
   return {
     tag: statementTag(descriptor.digest),
     descriptor,

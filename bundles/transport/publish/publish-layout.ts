@@ -12,6 +12,7 @@ import { judgePointer } from './judge-pointer.ts';
 import { createLimit } from './limit.ts';
 import type { Offering } from './offering.ts';
 import { planBatch } from './plan-batch.ts';
+import { publishSummaries, type SummariesTag } from './publish-summaries.ts';
 import { readFleetChain } from './read-fleet-chain.ts';
 import { type TransferCounts, NO_TRANSFERS, sendBatch } from './send-batch.ts';
 import type { Pointer, PointerTag, UploadBatch } from './upload-batch.ts';
@@ -41,7 +42,7 @@ export type PublishOptions = {
 export type PointerOutcome = {
   /** 'prod/line', 'sites/plant-7' */
   readonly repository: string;
-  readonly tag: PointerTag;
+  readonly tag: PointerTag | SummariesTag;
   /** 'release 8'; undefined if it was not read or cannot be read. */
   readonly name: string | undefined;
   /** 'planned': only with dryRun. 'failed': `error` has the reason; other pointers are not affected. */
@@ -69,7 +70,7 @@ const STOPS: readonly string[] = [
 
 /**
  * Publishes a layout: for each pointer all blobs that it reaches, then the pointer itself. A pointer that is up to date costs
- * one request. A refused pointer does not stop the others.
+ * one request. A refused pointer does not stop the others. The summaries of promotions go with the audit log that has the promotions.
  * @throws FleetError CHANNEL_MISSING, SITE_MISSING, ROOT_*; REGISTRY_UNREACHABLE, REGISTRY_DENIED, ABORTED
  */
 export const publishLayout = async (
@@ -131,7 +132,11 @@ export const publishLayout = async (
     if (stop.signal.aborted) throw stop.signal.reason;
     outcomes.push(...settled.flatMap((it) => (it.status === 'fulfilled' ? [it.value] : [])));
   }
-  return outcomes;
+  const log = outcomes.find(({ tag }) => tag === 'log');
+  if (!log || log.outcome === 'failed') return outcomes;
+  const { dryRun = false, repair = false } = options;
+  const summaries = await publishSummaries(layout, { destination, carrier, dryRun, repair, signal });
+  return [...outcomes, ...summaries.map(report)];
 };
 
 const waveOf = ({ tag }: Pointer): string => (tag === 'log' || tag === 'release' ? tag : 'others');

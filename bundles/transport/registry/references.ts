@@ -12,6 +12,9 @@ export const siteRepository = (site: string): string => `sites/${site}`;
 /** The audit log, under the tag `log`. */
 export const AUDIT_REPOSITORY = 'audit';
 
+/** The verification summaries of promotions, each under the tag `<to>.<number>`. */
+export const SUMMARIES_REPOSITORY = 'summaries';
+
 /** Immutable tags, because a registry collects untagged manifests as garbage. */
 export const bundleTag = (digest: Digest): string => `b-${hexOf(digest)}`;
 export const imageTag = (digest: Digest): string => `i-${hexOf(digest)}`;

@@ -3,6 +3,7 @@ import { layoutReference } from '#bundles/formats/layout/layout';
 import type { Channel } from '#bundles/names';
 import {
   AUDIT_REPOSITORY,
+  SUMMARIES_REPOSITORY,
   bundleTag,
   channelRepository,
   imageTag,
@@ -36,8 +37,8 @@ export const awaitingReference = (channel: Channel): string =>
 /** Why the last build did not release a channel although no signature is missing. It stays in the layout. */
 export const waitingReference = (channel: Channel): string =>
   layoutReference(channelRepository(channel), 'waiting');
-/** The verification summaries of a promotion. They stay in the layout. */
+/** The verification summaries of a promotion. */
 export const summariesReference = (to: string, number: number): string =>
-  layoutReference('summaries', `${to}.${number}`);
+  layoutReference(SUMMARIES_REPOSITORY, `${to}.${number}`);
 /** The audit log of the fleet. */
 export const AUDIT_REFERENCE = layoutReference(AUDIT_REPOSITORY, 'log');

@@ -5,10 +5,13 @@ import type { Digest } from '#bundles/digest';
 import { type Layout, openLayout } from '#bundles/formats/layout/layout';
 import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { PREDICATES, SLSA_SUMMARY } from '#bundles/media-types';
+import { formatTime } from '#bundles/time';
 import { promoteTo } from '../../../scheduler/hub/promote/decide/promote-to.ts';
 import { readChannels } from '../../../scheduler/hub/promote/facts/read-channels.ts';
 import { openKeyDirectory } from '../../../scheduler/keys/key-directory.ts';
 import { bundlesOf } from '../../../scheduler/load/releases/read-release.ts';
+import { startOciRegistry } from '../../harness/neighbours/oci-registry.ts';
+import { startRegistry } from '../../harness/neighbours/registry.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
 import { type Outcome, runCommand, succeed } from '../../harness/run/run-command.ts';
 import { runScheduler } from '../../harness/run/run-scheduler.ts';
@@ -50,7 +53,14 @@ const promotedOffice = async () => {
   expect(code, stderr).toBe(0);
   const { summaries } = JSON.parse(stdout) as { summaries: readonly { bundle: Digest; file: string }[] };
   expect(await readdir(at('summaries'))).toHaveLength(summaries.length);
-  return { at, folder: office.folder, layout: await openLayout(office.layout), roots: keys.roots, summaries };
+  return {
+    at,
+    folder: office.folder,
+    officeLayout: office.layout,
+    layout: await openLayout(office.layout),
+    roots: keys.roots,
+    summaries,
+  };
 };
 
 /** Bundles released in qa with the first signature of their statement. */
@@ -99,3 +109,58 @@ for (const program of ['cosign', 'cosign2'] as const) {
     });
   });
 }
+
+describeWith(['cosign', 'cosign2', 'dockerRegistry', 'ociregistry'], 'the registry', (paths) => {
+  it.each([
+    ['with referrers', () => startOciRegistry(paths.ociregistry)],
+    ['without referrers', () => startRegistry(paths.dockerRegistry)],
+  ] as const)(
+    '%s has the summary beside its bundle, where cosign finds it by the reference alone',
+    async (_, start) => {
+      await using registry = await start();
+      const { at, folder, roots, summaries, officeLayout } = await promotedOffice();
+      const words = [
+        'publish',
+        `oci://${registry.host}/fleet`,
+        '--layout',
+        officeLayout,
+        '--plain-http',
+        registry.host,
+        '--now',
+        formatTime(NOW),
+      ];
+      const published = await runScheduler(folder, words, process.env);
+      expect(published.code, published.stderr).toBe(0);
+      expect(published.stdout).toMatch(/summaries:prod\.1 +promotion 1 {2}sent/);
+      const verify = (
+        program: 'cosign' | 'cosign2',
+        type: string,
+        key: string,
+        reference: string,
+      ): Promise<Outcome> => {
+        const flags = ['--insecure-ignore-tlog', '--allow-http-registry', ...VERSIONS[program].flags];
+        return runCommand(
+          [paths[program], 'verify-attestation', ...flags, '--key', at(key), '--type', type, reference],
+          { cwd: folder, env: { PATH: process.env['PATH'], HOME: folder } },
+        );
+      };
+      const layout = await openLayout(officeLayout);
+      const channels = await readChannels(layout, roots, 'qa');
+      for (const { bundle } of summaries) {
+        const of = channels.find(({ release }) => release && bundlesOf(release).includes(bundle));
+        const reference = `${registry.host}/fleet/qa/${of?.channel.clusterType}@${bundle}`;
+        for (const program of ['cosign', 'cosign2'] as const) {
+          const { stdout } = succeed(await verify(program, SLSA_SUMMARY, 'release.pub', reference));
+          const [line = ''] = stdout.split('\n');
+          const { payload } = JSON.parse(line) as { payload: string };
+          expect(JSON.parse(Buffer.from(payload, 'base64').toString())).toMatchObject({
+            predicate: { verificationResult: 'PASSED', verifiedLevels: ['FLEET_FERRY_PASSED_QA'] },
+          });
+          expect((await verify(program, SLSA_SUMMARY, 'bundle.pub', reference)).code).not.toBe(0);
+          // The statement about the bundle is found as before.
+          succeed(await verify(program, PREDICATES.bundle, 'bundle.pub', reference));
+        }
+      }
+    },
+  );
+});

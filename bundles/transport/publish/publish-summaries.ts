@@ -1,0 +1,147 @@
+import { type Digest, shortDigest } from '../../digest.ts';
+import { type FleetError, toFleetError } from '../../errors.ts';
+import { documentsOf } from '../../formats/layout/artifact.ts';
+import type { Document } from '../../formats/layout/document.ts';
+import { referenceOf } from '../../formats/layout/layout.ts';
+import { type Descriptor, MAX_MANIFEST_BYTES, parseImageManifest } from '../../formats/layout/manifest.ts';
+import { readBlob } from '../../formats/layout/verified.ts';
+import { isName } from '../../names.ts';
+import { bundleTag, channelRepository, SUMMARIES_REPOSITORY } from '../registry/references.ts';
+import type { Carrier } from './carrier.ts';
+import type { Destination } from './destination.ts';
+import type { Offering } from './offering.ts';
+import { artifactUpload } from './plan-batch.ts';
+import { statementUpload } from './plan-bundles.ts';
+import { addTransfers, NO_TRANSFERS, sendStages, type TransferCounts } from './send-batch.ts';
+import { surveyBatch } from './survey-batch.ts';
+import type { ManifestUpload } from './upload-batch.ts';
+
+export type SummariesTag = `${string}.${number}`;
+
+/** Result for the summaries of one promotion. */
+export type SummariesOutcome = {
+  readonly repository: typeof SUMMARIES_REPOSITORY;
+  readonly tag: SummariesTag;
+  /** 'promotion 7' */
+  readonly name: string;
+  readonly outcome: 'sent' | 'planned' | 'failed';
+  readonly freight: TransferCounts;
+  readonly error?: FleetError;
+};
+
+type Publishing = {
+  readonly destination: Destination;
+  readonly carrier: Carrier;
+  readonly dryRun: boolean;
+  /** Look for each of them, also behind a tag that says that they are there. */
+  readonly repair: boolean;
+  readonly signal: AbortSignal;
+};
+
+/**
+ * Publishes the verification summaries (SLSA) of promotions as referrers of the bundles that they are about, where verifiers that know
+ * nothing of a fleet look. Those of a promotion are listed under a tag of their own, which is written last: the newest promotion costs
+ * one request when it is there, and with it all before.
+ * @returns one outcome for each promotion whose summaries were not there
+ */
+export const publishSummaries = async (
+  layout: Offering,
+  publishing: Publishing,
+): Promise<readonly SummariesOutcome[]> => {
+  const outcomes: SummariesOutcome[] = [];
+  for (const promotions of promotionsIn(layout).values())
+    for (const one of await missing(promotions, publishing)) {
+      const { to, number } = one;
+      const tag: SummariesTag = `${to}.${number}`;
+      const outcome = { repository: SUMMARIES_REPOSITORY, tag, name: `promotion ${number}` } as const;
+      try {
+        const freight = await publishOne(layout, one, tag, publishing);
+        outcomes.push({ ...outcome, outcome: publishing.dryRun ? 'planned' : 'sent', freight });
+      } catch (cause) {
+        publishing.signal.throwIfAborted();
+        const error = toFleetError(cause, `publishing ${SUMMARIES_REPOSITORY}:${tag}`);
+        outcomes.push({ ...outcome, outcome: 'failed', freight: NO_TRANSFERS, error });
+        break;
+      }
+    }
+  return outcomes;
+};
+
+type Summaries = { readonly to: string; readonly number: number; readonly artifact: Descriptor };
+
+const REFERENCE = /^summaries:([^/:]+)\.(\d{1,15})$/;
+
+/** By the environment that was promoted to, the newest first. */
+const promotionsIn = ({ manifests }: Pick<Offering, 'manifests'>): Map<string, readonly Summaries[]> => {
+  const all = manifests.flatMap((artifact): readonly Summaries[] => {
+    const [, to, number] = REFERENCE.exec(referenceOf(artifact) ?? '') ?? [];
+    return isName(to) ? [{ to, number: Number(number), artifact }] : [];
+  });
+  return Map.groupBy(
+    all.toSorted((a, b) => b.number - a.number),
+    ({ to }) => to,
+  );
+};
+
+/** The oldest first, so that a tag that is there proves that all before it are. */
+const missing = async (
+  promotions: readonly Summaries[],
+  { destination, repair, signal }: Publishing,
+): Promise<readonly Summaries[]> => {
+  if (repair) return promotions.toReversed();
+  const target = destination.repository(SUMMARIES_REPOSITORY);
+  const found: Summaries[] = [];
+  for (const one of promotions) {
+    const there = await target.resolve(`${one.to}.${one.number}`, signal);
+    if (there?.digest === one.artifact.digest) break;
+    found.unshift(one);
+  }
+  return found;
+};
+
+const publishOne = async (
+  { blobs }: Offering,
+  { artifact }: Summaries,
+  tag: SummariesTag,
+  publishing: Publishing,
+): Promise<TransferCounts> => {
+  const { destination, signal } = publishing;
+  const what = `${SUMMARIES_REPOSITORY}:${tag}`;
+  const bytes = await readBlob(blobs, artifact.digest, MAX_MANIFEST_BYTES, signal);
+  const manifest = parseImageManifest(bytes, what);
+  let freight = NO_TRANSFERS;
+  for (const document of documentsOf(manifest)) {
+    const place = placeOf(document);
+    const subject =
+      place && (await destination.repository(place.path).resolve(bundleTag(place.bundle), signal));
+    // Another registry has the bundle, or nobody has it any more.
+    if (!subject) continue;
+    const name = `the verification summary ${shortDigest(document.digest)}`;
+    const upload = await statementUpload(blobs, document, subject, name);
+    freight = addTransfers(freight, await send(place.path, upload, publishing));
+  }
+  const list = { ...artifactUpload(artifact.digest, manifest, bytes), tag };
+  return addTransfers(freight, await send(SUMMARIES_REPOSITORY, list, publishing));
+};
+
+const placeOf = ({
+  role,
+  environment,
+  clusterType,
+  about,
+}: Document): { readonly path: string; readonly bundle: Digest } | undefined =>
+  role === 'summary' && about !== undefined && isName(environment) && isName(clusterType)
+    ? { path: channelRepository({ environment, clusterType }), bundle: about }
+    : undefined;
+
+const send = (
+  path: string,
+  upload: ManifestUpload,
+  { destination, carrier, dryRun, repair, signal }: Publishing,
+): Promise<TransferCounts> => {
+  const target = destination.repository(path);
+  const stages = [[upload]];
+  return dryRun
+    ? surveyBatch({ stages }, target, repair, new Set(), signal)
+    : sendStages(path, stages, { target, carrier, hasReferrers: destination.hasReferrers, repair, signal });
+};
