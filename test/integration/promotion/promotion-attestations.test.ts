@@ -174,9 +174,19 @@ spec:
       );
       const attestAs = (identity: string): Promise<Outcome> =>
         cosign(
-          ...['attest', '--yes', '--predicate', 'provenance.json', '--type', PROVENANCE],
-          ...['--identity-token', identityToken({ identity, issuer: ISSUER })],
-          ...['--signing-config', 'sigstore.json', '--trusted-root', 'trusted_root.json', subject],
+          'attest',
+          '--yes',
+          '--predicate',
+          'provenance.json',
+          '--type',
+          PROVENANCE,
+          '--identity-token',
+          identityToken({ identity, issuer: ISSUER }),
+          '--signing-config',
+          'sigstore.json',
+          '--trusted-root',
+          'trusted_root.json',
+          subject,
         );
       expect(await release(PROVENANCE)).toMatchObject({ met: false, found: '0 of 1' });
       await attestAs('https://git.example/stranger');

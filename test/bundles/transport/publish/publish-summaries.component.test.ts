@@ -1,8 +1,6 @@
-import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
-import { statementFiles } from '#bundles/formats/statements/statement-files';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
 import { readBlob } from '#bundles/formats/layout/verified';
