@@ -425,7 +425,7 @@ describeWith(['chromium'], 'the form of values on the page', ({ chromium }) => {
     };
     await page.getByRole('heading', { name: 'Waiting for review' }).waitFor();
     await examine('page-values-review');
-    await page.getByRole('link', { name: 'plant-7', exact: true }).click();
+    await page.getByRole('link', { name: 'plant-7', exact: true }).first().click();
     await page.getByLabel('Production line', { exact: true }).fill('8');
     await override(page, 'Limit of the torque (Nm)');
     await page.getByLabel('Limit of the torque (Nm)', { exact: true }).fill('90.5');
