@@ -7,7 +7,7 @@ export type Memory = {
   /** Bytes of system memory that the heap occupies, used or free. */
   readonly heldBytes: () => number;
   /** Runs a full garbage collection and returns free pages to the system; blocks the process meanwhile. */
-  readonly releaseBuffer: () => void;
+  readonly collect: () => void;
 };
 
 /** Milliseconds of idle time before a collection, so that consecutive pieces of work cause only one. */
@@ -29,7 +29,7 @@ export const shrinkHeapAfter = (
   let timer: NodeJS.Timeout | undefined;
   let smallest = 0;
   const collect = (): void => {
-    memory.releaseBuffer();
+    memory.collect();
     smallest = memory.heldBytes();
   };
   const rest = (): void => {
@@ -51,9 +51,9 @@ export const shrinkHeapAfter = (
 /** V8 exposes its collector only to contexts created after the flag was set. */
 const heapOfV8 = (): Memory => {
   setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (how: object) => void;
+  const gc = runInNewContext('gc') as (how: object) => void;
   return {
     heldBytes: () => getHeapStatistics().total_heap_size,
-    releaseBuffer: () => collect({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
+    collect: () => gc({ type: 'major', execution: 'sync', flavor: 'last-resort' }),
   };
 };

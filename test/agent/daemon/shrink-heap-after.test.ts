@@ -11,7 +11,7 @@ const heap = () => {
   const one = { held: 10 * MIB, times: 0 };
   const memory = {
     heldBytes: () => one.held,
-    releaseBuffer: () => {
+    collect: () => {
       one.times += 1;
       one.held = 10 * MIB;
     },

@@ -1,11 +1,11 @@
 import { Client } from 'pg';
 import type { PostgresqlServer } from './postgresql.ts';
 
-/** Copies of databases with the same tables. One that is given back is filled anew: `create database` and `drop database` take ten times as long. */
+/** Copies of databases with the same tables. One that is released is filled anew: `create database` and `drop database` take ten times as long. */
 export type Copies = AsyncDisposable & {
   /** @param template a database that nobody writes any more @returns the name of a database with its rows */
   readonly take: (template: string) => Promise<string>;
-  readonly releaseBuffer: (database: string) => Promise<void>;
+  readonly release: (database: string) => Promise<void>;
 };
 
 type Copy = { readonly name: string; readonly client: Client };
@@ -44,7 +44,7 @@ export const makeCopies = (server: PostgresqlServer): Copies => {
       await copy.client.query(await fillOf(template));
       return copy.name;
     },
-    releaseBuffer: async (database) => {
+    release: async (database) => {
       const copy = taken.get(database);
       taken.delete(database);
       if (copy && (await isSame(copy.client, first?.shape))) idle.push(copy);

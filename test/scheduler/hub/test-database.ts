@@ -55,7 +55,7 @@ const emptyHub = async (fleet: string): Promise<EmptyHub> => {
 
 /** Frees a database of the server; a file goes with its folder. */
 export const dropDatabase = async (place: string): Promise<void> => {
-  if (place.startsWith('postgres:')) await copies?.releaseBuffer(nameOf(place));
+  if (place.startsWith('postgres:')) await copies?.release(nameOf(place));
 };
 
 const nameOf = (place: string): string => new URL(place).pathname.slice(1);

@@ -6,15 +6,15 @@ import { withLease } from './with-lease.ts';
 type Held = {
   /** Resolves with the signal that fires when the lease is lost. */
   readonly taken: Promise<AbortSignal>;
-  /** Resolves when the lease is given back. */
+  /** Resolves when the lease is released. */
   readonly ended: Promise<void>;
-  readonly releaseBuffer: () => void;
+  readonly release: () => void;
   users: number;
 };
 
 /**
  * Runs each piece of work while this process holds the lease. Those under way at the same time share it: the first takes it, and the last
- * gives it back. All of them end with its reason when it is lost.
+ * releases it. All of them end with its reason when it is lost.
  */
 export const createSharedLease = () => {
   let held: Held | undefined;
@@ -33,7 +33,7 @@ export const createSharedLease = () => {
     };
     // Errors reach the pieces of work by `taken`.
     last = hold().catch(taken.reject);
-    return { taken: taken.promise, ended: last, releaseBuffer: done.resolve, users: 0 };
+    return { taken: taken.promise, ended: last, release: done.resolve, users: 0 };
   };
 
   /** @throws FleetError BUSY, API_UNREACHABLE, API_DENIED, ABORTED, or the error of the work */
@@ -58,7 +58,7 @@ export const createSharedLease = () => {
       mine.users -= 1;
       if (mine.users === 0) {
         if (held === mine) held = undefined;
-        mine.releaseBuffer();
+        mine.release();
         await mine.ended;
       }
     }
