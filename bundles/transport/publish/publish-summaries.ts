@@ -42,32 +42,40 @@ type Publishing = {
  * Publishes the verification summaries (SLSA) of promotions as referrers of the bundles that they are about, where verifiers that know
  * nothing of a fleet look. Those of a promotion are listed under a tag of their own, which is written last: the newest promotion costs
  * one request when it is there, and with it all before.
- * @returns one outcome for each promotion whose summaries were not there
+ * @returns one outcome for each promotion whose summaries were not there, of an environment up to the first that failed
  */
 export const publishSummaries = async (
   layout: Offering,
   publishing: Publishing,
 ): Promise<readonly SummariesOutcome[]> => {
   const outcomes: SummariesOutcome[] = [];
-  for (const promotions of promotionsIn(layout).values())
-    for (const one of await missing(promotions, publishing)) {
-      const { to, number } = one;
-      const tag: SummariesTag = `${to}.${number}`;
-      const outcome = { repository: SUMMARIES_REPOSITORY, tag, name: `promotion ${number}` } as const;
-      try {
-        const freight = await publishOne(layout, one, tag, publishing);
-        outcomes.push({ ...outcome, outcome: publishing.dryRun ? 'planned' : 'sent', freight });
-      } catch (cause) {
-        publishing.signal.throwIfAborted();
-        const error = toFleetError(cause, `publishing ${SUMMARIES_REPOSITORY}:${tag}`);
-        outcomes.push({ ...outcome, outcome: 'failed', freight: NO_TRANSFERS, error });
-        break;
+  for (const promotions of promotionsIn(layout).values()) {
+    let about = promotions[0];
+    try {
+      for (const one of await missing(promotions, publishing)) {
+        about = one;
+        const freight = await publishOne(layout, one, publishing);
+        outcomes.push({ ...named(one), outcome: publishing.dryRun ? 'planned' : 'sent', freight });
       }
+    } catch (cause) {
+      publishing.signal.throwIfAborted();
+      if (!about) throw cause;
+      const error = toFleetError(cause, `publishing ${SUMMARIES_REPOSITORY}:${tagOf(about)}`);
+      outcomes.push({ ...named(about), outcome: 'failed', freight: NO_TRANSFERS, error });
     }
+  }
   return outcomes;
 };
 
 type Summaries = { readonly to: string; readonly number: number; readonly artifact: Descriptor };
+
+const tagOf = ({ to, number }: Summaries): SummariesTag => `${to}.${number}`;
+
+const named = (one: Summaries): Pick<SummariesOutcome, 'repository' | 'tag' | 'name'> => ({
+  repository: SUMMARIES_REPOSITORY,
+  tag: tagOf(one),
+  name: `promotion ${one.number}`,
+});
 
 const REFERENCE = /^summaries:([^/:]+)\.(\d{1,15})$/;
 
@@ -92,7 +100,7 @@ const missing = async (
   const target = destination.repository(SUMMARIES_REPOSITORY);
   const found: Summaries[] = [];
   for (const one of promotions) {
-    const there = await target.resolve(`${one.to}.${one.number}`, signal);
+    const there = await target.resolve(tagOf(one), signal);
     if (there?.digest === one.artifact.digest) break;
     found.unshift(one);
   }
@@ -101,11 +109,12 @@ const missing = async (
 
 const publishOne = async (
   { blobs }: Offering,
-  { artifact }: Summaries,
-  tag: SummariesTag,
+  summaries: Summaries,
   publishing: Publishing,
 ): Promise<TransferCounts> => {
   const { destination, signal } = publishing;
+  const { artifact } = summaries;
+  const tag = tagOf(summaries);
   const what = `${SUMMARIES_REPOSITORY}:${tag}`;
   const bytes = await readBlob(blobs, artifact.digest, MAX_MANIFEST_BYTES, signal);
   const manifest = parseImageManifest(bytes, what);

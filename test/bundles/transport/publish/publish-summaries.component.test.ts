@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Digest } from '#bundles/digest';
+import { FleetError } from '#bundles/errors';
 import { findReference, openLayout } from '#bundles/formats/layout/layout';
 import { parseEnvelope } from '#bundles/formats/statements/envelope';
 import { parseImageManifest } from '#bundles/formats/layout/manifest';
@@ -113,6 +114,18 @@ it('a publication that was stopped between the summaries and their tag is comple
   expect(world.registry.tags.get('summaries:prod.1')).toBe(
     findReference(layout, summariesReference('prod', 1))?.digest,
   );
+});
+
+it('a registry that does not let its account read the summaries refuses them alone', async () => {
+  const world = await openWorld();
+  await world.promote();
+  world.registry.before = (request) => {
+    if (request === 'HEAD summaries:prod.1') throw new FleetError('REGISTRY_DENIED', 'not for this account');
+  };
+  expect(await world.publish()).toEqual({ 'prod.1': 'REGISTRY_DENIED' });
+  expect(world.registry.tags.has('audit:log')).toBe(true);
+  world.registry.before = () => {};
+  expect(await world.publish()).toEqual({ 'prod.1': 'sent' });
 });
 
 it('a summary of a bundle that this registry has not is left out', async () => {
