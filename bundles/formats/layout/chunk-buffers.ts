@@ -4,7 +4,8 @@ export const CHUNK = 1 << 20;
 /** A read, a hash and a write at the same time, for two files. */
 const MAX_FREE = 8;
 
-const free: Buffer[] = [];
+/** Weak, so that an idle process keeps none of them. */
+const free: WeakRef<Buffer>[] = [];
 const taken = new WeakSet<ArrayBufferLike>();
 
 /**
@@ -13,7 +14,7 @@ const taken = new WeakSet<ArrayBufferLike>();
  */
 export const takeBuffer = (length: number): Buffer => {
   if (length < CHUNK) return Buffer.allocUnsafe(length);
-  const buffer = free.pop() ?? Buffer.allocUnsafeSlow(CHUNK);
+  const buffer = free.pop()?.deref() ?? Buffer.allocUnsafeSlow(CHUNK);
   taken.add(buffer.buffer);
   return buffer;
 };
@@ -24,5 +25,5 @@ export const takeBuffer = (length: number): Buffer => {
  */
 export const releaseBuffer = ({ buffer, byteLength }: Uint8Array): void => {
   if (byteLength !== CHUNK || !taken.delete(buffer) || free.length === MAX_FREE) return;
-  free.push(Buffer.from(buffer as ArrayBuffer));
+  free.push(new WeakRef(Buffer.from(buffer as ArrayBuffer)));
 };

@@ -8,8 +8,8 @@ export type Span = { readonly offset: number; readonly size: number };
 export type ReadOptions = { readonly signal?: AbortSignal | undefined };
 
 /**
- * Streams a part of a file. The next chunk is read while the caller processes the current one. Who has done with a chunk may
- * release its buffer (`releaseBuffer`).
+ * Streams a part of a file. The next chunk is read while the caller processes the current one. A caller that needs a chunk
+ * no longer may release its buffer (`releaseBuffer`).
  * @param name for messages: 'the medium /media/stick.tar'
  * @throws FleetError TRUNCATED when the file ends earlier, IO
  */

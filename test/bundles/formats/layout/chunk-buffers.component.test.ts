@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { openBlobDirectory } from '../../../../bundles/formats/layout/blob-directory.ts';
 import { CHUNK, releaseBuffer, takeBuffer } from '../../../../bundles/formats/layout/chunk-buffers.ts';
@@ -36,4 +39,20 @@ test('the buffer of a whole chunk is used again after it was released, once; a p
   const ofOthers = Buffer.alloc(CHUNK);
   releaseBuffer(ofOthers);
   expect(takeBuffer(CHUNK).buffer).not.toBe(ofOthers.buffer);
+});
+
+test('an idle process keeps no released buffers', async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const held = (): number => {
+    collect();
+    return process.memoryUsage().arrayBuffers;
+  };
+  for (const buffer of Array.from({ length: 8 }, () => takeBuffer(CHUNK))) releaseBuffer(buffer);
+  // A buffer lives at least to the end of the turn in which it was released.
+  await setImmediate();
+  const before = held();
+  const taken = Array.from({ length: 8 }, () => takeBuffer(CHUNK));
+  expect(held() - before).toBeGreaterThan(7 * CHUNK);
+  expect(taken).toHaveLength(8);
 });
