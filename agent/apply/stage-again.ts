@@ -50,8 +50,8 @@ export const stageAgain = async (
 };
 
 /**
- * Keys of objects that the operation applied in its direction and that are not there any more. After any error but API_UNREACHABLE, with which the operation
- * stays open until the cluster answers, it returns none: the failure of the wait says more. @throws FleetError ABORTED, API_UNREACHABLE
+ * Keys of objects that the operation applied in its direction and that are not there any more. After any error but API_UNREACHABLE, with
+ * which the operation stays open until the cluster answers, it returns none: the failure of the wait says more. @throws FleetError ABORTED, API_UNREACHABLE
  */
 const findGone = async (
   { agent, target, operation, load }: Work,

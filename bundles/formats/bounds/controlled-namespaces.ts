@@ -15,12 +15,16 @@ const FLEET_BUNDLE = [
   'spec.targets.*.namespace',
 ];
 
-/** By group and kind, in any version. A `*` is each item of a list. */
+/** By group and kind, in any version. A `*` is each item of a list and each field of a mapping. */
 const FIELDS: Readonly<Record<string, readonly string[]>> = {
   'helm.toolkit.fluxcd.io/HelmRelease': ['spec.targetNamespace', 'spec.storageNamespace'],
   'kustomize.toolkit.fluxcd.io/Kustomization': ['spec.targetNamespace'],
   'argoproj.io/Application': ['spec.destination.namespace'],
-  'argoproj.io/ApplicationSet': ['spec.template.spec.destination.namespace'],
+  'argoproj.io/ApplicationSet': [
+    'spec.template.spec.destination.namespace',
+    // Each generator may have a template that overrides fields of the one above.
+    'spec.generators.*.*.template.spec.destination.namespace',
+  ],
   'helm.cattle.io/HelmChart': ['spec.targetNamespace'],
   'fleet.cattle.io/GitRepo': ['spec.targetNamespace'],
   'fleet.cattle.io/HelmOp': FLEET_BUNDLE,
@@ -48,8 +52,12 @@ const valuesAt = (
 ): readonly ControlledNamespace[] => {
   if (token === undefined)
     return node === undefined || node === null || node === '' ? [] : [{ path, namespace: textOf(node) }];
-  if (token === '*')
-    return Array.isArray(node) ? node.flatMap((item, at) => valuesAt(item, rest, [...path, at])) : [];
+  if (token === '*') {
+    if (Array.isArray(node)) return node.flatMap((item, at) => valuesAt(item, rest, [...path, at]));
+    return isRecord(node)
+      ? Object.entries(node).flatMap(([field, value]) => valuesAt(value, rest, [...path, field]))
+      : [];
+  }
   return isRecord(node) && Object.hasOwn(node, token) ? valuesAt(node[token], rest, [...path, token]) : [];
 };
 

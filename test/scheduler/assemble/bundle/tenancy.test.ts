@@ -90,6 +90,14 @@ test.each<readonly [field: string, of: (namespace: string) => string]>([
       }),
   ],
   [
+    'spec.generators.0.list.template.spec.destination.namespace',
+    (namespace) =>
+      controlled('argoproj.io/v1alpha1', 'ApplicationSet', {
+        generators: [{ list: { elements: [], template: { spec: { destination: { namespace } } } } }],
+        template: { spec: { destination: { namespace: OWN } } },
+      }),
+  ],
+  [
     'spec.targetNamespace',
     (targetNamespace) => controlled('helm.cattle.io/v1', 'HelmChart', { targetNamespace }),
   ],
