@@ -39,10 +39,9 @@ const DIRECT = IS_WINDOWS ? UNBUFFERED : (constants as { readonly O_DIRECT?: num
 
 /** undefined if the system or file system has no O_DIRECT. @throws other errors of open(2) */
 const openDirect = async (path: string): Promise<FileHandle | undefined> => {
-  const direct = DIRECT;
-  if (direct === undefined) return undefined;
+  if (DIRECT === undefined) return undefined;
   try {
-    return await open(path, constants.O_RDONLY | direct);
+    return await open(path, constants.O_RDONLY | DIRECT);
   } catch (error) {
     if (isRefusal(error)) return undefined;
     throw error;

@@ -107,14 +107,21 @@ const mergesWithoutMap = (document: Document.Parsed): readonly Fault[] => {
  */
 export const inlineAliases = (document: Document.Parsed): void => {
   visit(document, {
-    Alias: (_, alias) => alias.resolve(document)?.clone() as Node | undefined,
+    // With its anchors, the copy would be what later aliases resolve to.
+    Alias: (_, alias) => withoutAnchors(alias.resolve(document)?.clone() as Node | undefined),
   });
-  visit(document, {
-    Value: (_, node) => {
-      delete node.anchor;
-    },
-  });
+  withoutAnchors(document);
   visit(document, { Map: (_, map) => inlineMerges(map) });
+};
+
+const withoutAnchors = <T extends Node | Document | undefined>(node: T): T => {
+  if (node)
+    visit(node, {
+      Value: (_, one) => {
+        delete one.anchor;
+      },
+    });
+  return node;
 };
 
 /** Fields of the mapping itself count before those of a merge key, and those of the first before later ones. */

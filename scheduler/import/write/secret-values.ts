@@ -141,12 +141,15 @@ const leave = (made: Made, subject: string, node: YAMLMap | YAMLSeq, keys: reado
 
 const cleanMap = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
   const { survey, targets, path } = cleaning;
-  if (isList(one)) for (const item of mapsIn(one, 'items')) cleanMap(item, cleaning, made);
+  if (isList(one)) cleanList(one, cleaning, made);
   else if (targets.some(survey.meansSecret)) cleanTargeted(one, targets, made);
   else if (isPlainSecret(one)) cleanSecret(one, cleaning, made);
   else if (isRelease(one) || targets.some(meansRelease)) {
     const keys = redactPairs(one.getIn(['spec', 'values']));
-    if (keys.length > 0) leave(made, `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, one, keys);
+    if (keys.length > 0) {
+      keepFields(one, RELEASE_FIELDS);
+      leave(made, `HelmRelease ${String(one.getIn(['metadata', 'name']))}`, one, keys);
+    }
   }
   for (const generator of mapsIn(one, 'secretGenerator')) {
     const plain = made.plain(generator);
@@ -180,21 +183,34 @@ const cleanSecret = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
     namespace: textAt(made.plain(one), 'metadata', 'namespace'),
   };
   if (keys.length + cleaning.survey.keysOf(named.name, named.namespace).length === 0) return;
-  // Other fields than those of a Secret may have its values, too: a merge key has copied them from there.
-  for (const key of fieldsOf(one)) if (!SECRET_FIELDS.has(key)) one.delete(key);
+  keepFields(one, SECRET_FIELDS);
   annotate(one, ['metadata', 'annotations'], named, cleaning);
   made.changed = true;
   if (keys.length > 0) leave(made, `Secret ${named.name}`, one, keys);
 };
 
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'immutable', 'kind', 'metadata', 'type']);
+const cleanList = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
+  const before = made.leftOut.length;
+  for (const item of mapsIn(one, 'items')) cleanMap(item, cleaning, made);
+  if (made.leftOut.length > before) keepFields(one, LIST_FIELDS);
+};
+
+/** Other fields may have the secrets of an object, too: a merge key has copied them from there. */
+const keepFields = (one: YAMLMap, fields: ReadonlySet<string>): void => {
+  for (const key of fieldsOf(one)) if (!fields.has(key)) one.delete(key);
+};
+
+/** Of any object, and the directive of a strategic merge patch. */
+const COMMON_FIELDS = ['$patch', 'apiVersion', 'kind', 'metadata'];
+const LIST_FIELDS: ReadonlySet<string> = new Set([...COMMON_FIELDS, 'items']);
+const RELEASE_FIELDS: ReadonlySet<string> = new Set([...COMMON_FIELDS, 'spec']);
+const SECRET_FIELDS: ReadonlySet<string> = new Set([...COMMON_FIELDS, 'immutable', 'type']);
 
 /** A patch with a target may have any kind and name. The annotations are those of the Secrets that it changes. */
 const cleanTargeted = (one: YAMLMap, targets: readonly Manifest[], made: Made): void => {
   const keys = valueKeys(one);
   if (keys.length === 0) return;
-  one.delete('data');
-  one.delete('stringData');
+  keepFields(one, SECRET_FIELDS);
   leave(made, subjectOf(targets), one, keys);
 };
 

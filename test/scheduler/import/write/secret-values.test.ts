@@ -218,6 +218,15 @@ items:
   ['for a generator', 'secretGenerator:\n  - &g {name: db, literals: [a=correct-horse]}\n  - *g\n'],
   ['in a merge key', `x: &x {stringData: {a: correct-horse}}\n${SECRET}<<: *x\n`],
   ['in a list of merge keys', `x: &x [{data: {b: x}}, {stringData: {a: correct-horse}}]\n${SECRET}<<: *x\n`],
+  [
+    'in a merge key of an item, from a field of its list',
+    `apiVersion: v1
+kind: List
+x: &x {stringData: {a: correct-horse}}
+items:
+  - {apiVersion: v1, kind: Secret, metadata: {name: db}, <<: *x}
+`,
+  ],
 ])('a value of a Secret is left out with an alias %s', (_, text) => {
   const { bytes, leftOut, mistake } = withoutSecrets(Buffer.from(text), 'shop');
   expect(mistake).toBeUndefined();
@@ -236,4 +245,48 @@ items:
   const { bytes } = withoutSecrets(Buffer.from(text), 'shop');
   expect(bytes.toString()).toContain('data: { user: ann }');
   expect(bytes.toString()).not.toMatch(/stringData|[&*]d/);
+});
+
+test.each([
+  [
+    'a patch for Secrets',
+    `patches:
+  - target: {kind: Secret, name: db}
+    patch: |
+      {x: &x {a: correct-horse}, stringData: {<<: *x}}
+`,
+  ],
+  [
+    'the values of a HelmRelease',
+    `x: &x {password: correct-horse}
+apiVersion: helm.toolkit.fluxcd.io/v2
+kind: HelmRelease
+metadata: {name: db}
+spec: {values: {<<: *x}}
+`,
+  ],
+])('a secret that a merge key copies into %s is left out where it was written, too', (_, text) => {
+  const { bytes, leftOut } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(leftOut).toHaveLength(1);
+  expect(bytes.toString()).not.toContain('correct-horse');
+});
+
+test('a patch that deletes a Secret still deletes it', () => {
+  const text = `${SECRET}stringData: {a: correct-horse}\n---\n${SECRET}$patch: delete\n`;
+  const { bytes } = withoutSecrets(Buffer.from(text), 'shop');
+  expect(bytes.toString()).not.toContain('correct-horse');
+  expect(bytes.toString()).toContain('$patch: delete');
+});
+
+test('an alias means the last anchor of its name as it was written, not one that another alias repeats', () => {
+  const text = `apiVersion: v1
+kind: List
+items:
+  - &object {apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: &value before}}
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: b}, data: {b: &value after}}
+  - *object
+  - {apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {c: *value}}
+  - {apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {a: correct-horse}}
+`;
+  expect(withoutSecrets(Buffer.from(text), 'shop').bytes.toString()).toContain('data: { c: after }');
 });
