@@ -54,6 +54,7 @@ import { podmanHost58 } from './parts/podman-host-5-8.ts';
 import { postgresql } from './parts/postgresql.ts';
 import { promtool } from './parts/promtool.ts';
 import { pythonTuf } from './parts/python-tuf.ts';
+import { qemuArm64 } from './parts/qemu-arm64.ts';
 import { rancherFleet } from './parts/rancher-fleet.ts';
 import { redis } from './parts/redis.ts';
 import {
@@ -122,6 +123,7 @@ const PARTS = {
   podmanHost58,
   postgresql,
   promtool,
+  qemuArm64,
   schemathesis,
   sops,
   argoDefinitions,

@@ -16,12 +16,19 @@ export type Machine = AsyncDisposable & {
   readonly medium: (version: number, bundle: TestBundle) => Promise<string>;
 };
 
-/** @param program the entry file of the bundled agent */
-export const startMachine = async (program: string, fleet: TestFleet): Promise<Machine> => {
+/**
+ * @param program the entry file of the bundled agent
+ * @param node what starts Node, unless it is this process's
+ */
+export const startMachine = async (
+  program: string,
+  fleet: TestFleet,
+  node: readonly [string, ...string[]] = [process.execPath],
+): Promise<Machine> => {
   const directory = await temporaryDirectory('machine');
   const folder = directory.path;
   const agent: Machine['agent'] = (words, env = {}) =>
-    runCommand([process.execPath, program, ...words], {
+    runCommand([...node, program, ...words], {
       cwd: folder,
       env: {
         PATH: process.env['PATH'],
