@@ -1,5 +1,5 @@
 import { open, readdir, readFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { buildDebs } from '../../../bundling/debian/build-debs.ts';
 import { bringNode, type NodeBuild } from '../../../bundling/debian/node-build.ts';
@@ -44,12 +44,7 @@ describeWith(['qemuArm64'], 'the Debian packages for arm64', ({ qemuArm64 }) => 
       node,
     });
     for (const file of files)
-      await runOrFail([
-        'dpkg-deb',
-        '--extract',
-        file,
-        at(/fleet-\w+/.exec(file.slice(folder.path.length))?.[0] ?? ''),
-      ]);
+      await runOrFail(['dpkg-deb', '--extract', file, at(basename(file).split('_')[0] ?? '')]);
   });
   afterAll(() => folder?.[Symbol.asyncDispose]());
 
@@ -58,7 +53,8 @@ describeWith(['qemuArm64'], 'the Debian packages for arm64', ({ qemuArm64 }) => 
     expect(files).toHaveLength(2);
     for (const file of files) {
       expect(file).toMatch(/_arm64\.deb$/);
-      expect(await runOrFail(['dpkg-deb', '--field', at('debs', file), 'Architecture'])).toBe('arm64\n');
+      const { stdout } = await runOrFail(['dpkg-deb', '--field', at('debs', file), 'Architecture']);
+      expect(stdout).toBe('arm64\n');
     }
     expect(await machineOf(agent('node'))).toBe(AARCH64);
     expect(await machineOf(agent('better_sqlite3.node'))).toBe(AARCH64);
@@ -73,7 +69,7 @@ describeWith(['qemuArm64'], 'the Debian packages for arm64', ({ qemuArm64 }) => 
     ]);
     const run = async (...words: readonly string[]): Promise<string> => {
       const { code, stdout, stderr } = await machine.agent(words);
-      expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+      expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: expect.any(String), stderr: '' });
       return stdout;
     };
     expect(await run('--version')).toContain(` linux-arm64 node-v${node.version}`);
