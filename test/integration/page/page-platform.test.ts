@@ -223,6 +223,46 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('the editor of text shows the file again after Discard and after a pull request, and a form that nobody changed has nothing to discard', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open({}, (await office.createAuthor()).token);
+    const { page, faults } = tab;
+    const discard = page.getByRole('button', { name: 'Discard' });
+    const preview = page.getByRole('button', { name: 'Preview' });
+    await page.getByRole('link', { name: 'Create: cluster type' }).click();
+    await preview.waitFor();
+    expect(await discard.count()).toBe(0);
+    await page.getByRole('link', { name: 'Platform' }).first().click();
+    await page.getByRole('link', { name: 'edge', exact: true }).click();
+    await preview.waitFor();
+    expect(await discard.count()).toBe(0);
+
+    await page.getByText('Text', { exact: true }).click();
+    const file = 'platform/base/edge.yaml';
+    const text = page.getByLabel(file, { exact: true });
+    const before = await readFile(join(office.folder, file), 'utf8');
+    const edit = async (): Promise<void> => {
+      await text.press('Control+a');
+      await paste(text, before.replace('region: eu', 'region: us'));
+      await expect.poll(() => text.textContent()).toContain('region: us');
+    };
+    await edit();
+    await discard.click();
+    await expect.poll(() => text.textContent()).toContain('region: eu');
+
+    await edit();
+    await preview.click();
+    await page.getByLabel('Reason').fill('moved');
+    await page.getByRole('button', { name: 'Save as pull request' }).click();
+    await page
+      .getByRole('link', { name: /pulls\/1$/ })
+      .first()
+      .waitFor();
+    await expect.poll(() => text.textContent()).toContain('region: eu');
+    expect(await discard.count()).toBe(0);
+    expect(faults).toEqual([]);
+  });
+
   test('the editor of text completes fields and values by the schema of the object, and describes them', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open();

@@ -55,6 +55,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
     [form, object],
   );
   const [typed, setTyped] = useState(() => readPlatformDraft(edited));
+  const [dropped, setDropped] = useState(0);
   const [asText, setAsText] = useState(typed?.asText ?? form === undefined);
   const [preview, setPreview] = useState<PlatformPreview>();
   const [saved, setSaved] = useState<PlatformSaved>();
@@ -77,6 +78,11 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
   const keep = (draft: PlatformDraft | undefined): void => {
     setTyped(draft);
     keepPlatformDraft(edited, draft);
+  };
+  /** The editor of text reads its text only when it is mounted. */
+  const drop = (): void => {
+    keep(undefined);
+    setDropped((before) => before + 1);
   };
   const type = (part: Partial<PlatformDraft>): void => keep({ seen, data, text, reason, asText, ...part });
   const run = async (work: () => Promise<void>): Promise<void> => {
@@ -107,7 +113,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
       setSaved(await sendAsAuthor((options) => saveEdit({ platformSave }, options)));
       setPreview(undefined);
       await revalidate();
-      keep(undefined);
+      drop();
     });
   };
 
@@ -131,7 +137,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
       {asText || form === undefined ? (
         <Suspense fallback={<Text>The editor is loading.</Text>}>
           <YamlEditor
-            key={seen}
+            key={`${seen} ${dropped}`}
             label={object?.file ?? 'YAML'}
             initial={text}
             schemas={schemas}
@@ -161,7 +167,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
           <Button
             variant="default"
             onClick={() => {
-              keep(undefined);
+              drop();
               changed();
             }}
           >

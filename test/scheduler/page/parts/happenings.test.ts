@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Audit, Events } from '#bundles/transport/hub/client';
 import {
+  eventAddress,
   isAboutChannels,
   joinHappenings,
   timeOfOldest,
@@ -51,6 +52,18 @@ test('an event of a package names the values of the site that changed', () => {
   });
   const [happening] = joinHappenings({ events: [applied], entries: [] }, false);
   expect(happening?.text).toBe('beltSpeed 12 → 14; gate nothing → "g"');
+});
+
+test.each([
+  ['its package', { assignment: 'oven' }, '/sites/plant-7/press-1/oven'],
+  [
+    'the decisions of the environment of its release',
+    { release: { environment: 'prod', clusterType: 'press', version: 2 } },
+    '/audit?environment=prod',
+  ],
+  ['what its agent runs', {}, '/where?name=plant-7%2Fpress-1'],
+])('an event leads to %s', (_, about, address) => {
+  expect(eventAddress({ agent: 'plant-7/press-1', type: 'check', ...about } as never)).toBe(address);
 });
 
 test('a timeline has events of the site and decisions of the office, the newest first, each with its cause', () => {
