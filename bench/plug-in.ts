@@ -33,7 +33,7 @@ await using site = await startSiteHost(
   'bench-plug-in',
   await gatherPart('factoryBase'),
   [{ from: folder.path, to: '/opt/programs', readOnly: true }],
-  [device.number, disk.number],
+  { blockDevices: [device.number, disk.number] },
 );
 await site.sh(
   `printf '#!/bin/bash\\n/usr/local/bin/node /opt/programs/agent/fleet-agent.mjs "$@"; code=$?; times >> /run/times; exit $code\\n' > /usr/bin/fleet-agent

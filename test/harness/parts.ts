@@ -57,6 +57,7 @@ import { pythonTuf } from './parts/python-tuf.ts';
 import { qemuArm64 } from './parts/qemu-arm64.ts';
 import { rancherFleet } from './parts/rancher-fleet.ts';
 import { redis } from './parts/redis.ts';
+import { rauc } from './parts/rauc.ts';
 import {
   argoDefinitions,
   argoDefinitions2,
@@ -124,6 +125,7 @@ const PARTS = {
   postgresql,
   promtool,
   qemuArm64,
+  rauc,
   schemathesis,
   sops,
   argoDefinitions,

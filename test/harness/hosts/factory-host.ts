@@ -25,6 +25,8 @@ export type FactoryHostOptions = {
   readonly network?: 'none' | 'machine';
   /** Numbers of the machine's block devices that the host may open: '7:3'. Others stay closed. */
   readonly blockDevices?: readonly string[];
+  /** The host may use loop devices, to mount a file. It makes their nodes itself. */
+  readonly loops?: boolean;
   /** The Node that the host has as /usr/local/bin/node; by default the one that runs this. `false`: it has none. */
   readonly node?: string | false;
   readonly signal?: AbortSignal;
@@ -108,7 +110,10 @@ export const startFactoryHost = async (name: string, options: FactoryHostOptions
   await mkdir(compiled.from, { recursive: true });
   const binds = [...node, compiled, ...disks, ...(options.binds ?? [])];
   await writeFile(join(state, 'binds'), binds.map(formatBind).join(''));
-  const devices = (options.blockDevices ?? []).map((number) => `b ${number} rwm\n`);
+  const devices = [
+    ...(options.blockDevices ?? []).map((number) => `b ${number} rwm\n`),
+    ...(options.loops === true ? ['b 7:* rwm\n', 'c 10:237 rwm\n'] : []),
+  ];
   await writeFile(join(state, 'devices'), devices.join(''));
   const network = options.network === 'machine' ? await planCable(state) : undefined;
 

@@ -5,7 +5,7 @@ import { digestOf, hexOf } from '#bundles/digest';
 import { parseCertificateRequest } from '#bundles/trust/root/certificate-request';
 import { agentOnHost } from '../../../harness/run/program-file.ts';
 import { KEPT_AGENT_BIND, keptAgent } from '../../../harness/hosts/kept-agent.ts';
-import { type Bind, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
+import { type Bind, type FactoryHostOptions, startFactoryHost } from '../../../harness/hosts/factory-host.ts';
 import {
   createTestFleet,
   packTestBundle,
@@ -24,14 +24,14 @@ export const startSiteHost = async (
   name: string,
   base: string,
   binds: readonly Bind[] = [],
-  blockDevices: readonly string[] = [],
+  devices: Pick<FactoryHostOptions, 'blockDevices' | 'loops'> = {},
 ) => {
   const media = await temporaryDirectory(name);
   await mkdir(join(media.path, 'stick'));
   const fleet = await createTestFleet();
   const host = await startFactoryHost(name, {
     base,
-    blockDevices,
+    ...devices,
     binds: [
       agentHere.bind,
       KEPT_AGENT_BIND,
@@ -75,13 +75,18 @@ export const startSiteHost = async (
     const { code, output } = await apply(...packages);
     if (code !== 0) throw new Error(`the import ended with ${code}: ${output}`);
   };
+  /** Imports a release that may have to wait for a reboot. */
+  const importWith = async (reboot: RebootPolicy | undefined, ...packages: readonly TestPackage[]) => {
+    const { code, stdout, stderr } = await agent(await releaseWith(reboot, packages));
+    return { code, output: `${stdout}${stderr}` };
+  };
   /** Imports a release that lets the agent reboot the host, or not. */
   const appliedWith = async (
     reboot: RebootPolicy | undefined,
     ...packages: readonly TestPackage[]
   ): Promise<void> => {
-    const { code, stdout, stderr } = await agent(await releaseWith(reboot, packages));
-    if (code !== 0) throw new Error(`the import ended with ${code}: ${stdout}${stderr}`);
+    const { code, output } = await importWith(reboot, ...packages);
+    if (code !== 0) throw new Error(`the import ended with ${code}: ${output}`);
   };
   /** 'ii hello 1.0, ii libgreet 1.0'; packages of which nothing is left are not listed. */
   const dpkg = async (...names: readonly string[]): Promise<string> =>
@@ -115,6 +120,7 @@ export const startSiteHost = async (
     release,
     apply,
     applied,
+    importWith,
     appliedWith,
     dpkg,
     /** A folder of its own for the packages of each release. */
