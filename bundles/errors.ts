@@ -231,6 +231,8 @@ export const CODES = {
   REBOOT_REQUIRED: attention,
   REBOOT_REFUSED: blocked,
   REBOOT_FAILED: failed,
+  RAUC_FAILED: failed,
+  RAUC_BLOCKED: blocked,
   DEB_FAILED: failed,
   DEB_BLOCKED: blocked,
   DEB_UNMET: failed,

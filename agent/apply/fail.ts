@@ -39,9 +39,9 @@ export const causeOf = async ({ state, freeBytes }: Agent, error: FleetError): P
 /**
  * Records a failure in one transaction. Forward: reports the package as failed and, if anything may have been written, starts
  * the rollback. During a rollback: the package is broken. An interrupted run, an unreachable cluster, and a rollback that waits
- * for the locks of dpkg are not failures.
+ * for the locks of dpkg, RAUC or a reboot are not failures.
  * @param also runs first, in the same transaction
- * @throws FleetError ABORTED, API_UNREACHABLE, BUSY: the operation stays open
+ * @throws FleetError ABORTED, API_UNREACHABLE, or one of WAITED_FOR: the operation stays open
  */
 export const fail = ({ agent, operation }: Work, cause: unknown, also: () => void = () => {}): void => {
   checkAborted(agent.signal);
@@ -60,10 +60,12 @@ export const fail = ({ agent, operation }: Work, cause: unknown, also: () => voi
  */
 const isOutage = (operation: Operation, { code }: FleetError): boolean => {
   const { rollingBack, kind } = operation;
-  // Another apt of the host may work longer than a step waits: the rollback continues afterwards.
-  if (code === 'BUSY') return rollingBack;
+  if (WAITED_FOR.has(code)) return rollingBack;
   return code === 'API_UNREACHABLE' && (hasBegun(operation) || rollingBack || kind === 'correct');
 };
+
+/** Causes for which a rollback waits: an apt of the host that works longer than a step waits, a program that keeps the host up, RAUC. */
+const WAITED_FOR: ReadonlySet<string> = new Set(['BUSY', 'REBOOT_REFUSED', 'RAUC_BLOCKED']);
 
 /**
  * Codes that are not retryable for a command but have an external cause: a missing permission, an admission policy or webhook of the

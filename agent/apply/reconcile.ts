@@ -28,6 +28,7 @@ import { type Beside, createUnderWay } from './under-way.ts';
 import { pruneLeaving } from './prune-leaving.ts';
 import { type Move, readMoves } from './read-moves.ts';
 import { readTurns } from './read-turns.ts';
+import { whyRebootWaits } from './why-reboot-waits.ts';
 import { describeKnownFailure } from './describe-known-failure.ts';
 
 type Wanted = PackageRow & { readonly desired: PackageRef; readonly turn: number };
@@ -200,6 +201,8 @@ const applyPackage = async (
   beside: Beside,
 ): Promise<PackageResult> => {
   const { assignment, current } = row;
+  const waits = await whyRebootWaits(agent, desired);
+  if (waits !== undefined) return hold(agent, row, waits, 'REBOOT_REQUIRED');
   const id = begin(agent, { assignment, kind: 'apply', from: current, to: desired });
   const operation = await perform(agent, id, beside);
   return operation.outcome === 'held'

@@ -18,6 +18,7 @@ import { compactOutbox } from '../store/outbox/compact-outbox.ts';
 import { collectGarbage } from '../store/collect-garbage.ts';
 import { type HealthWaits, observe, type PackageDrift } from '../observe/observe.ts';
 import { judgeBoot } from '../observe/reboot/judge-boot.ts';
+import { packageRebootWaits } from '../observe/reboot/package-reboot.ts';
 import { keepRebooted, type MayReboot } from '../observe/reboot/keep-rebooted.ts';
 
 export type Look = {
@@ -55,7 +56,10 @@ export const lookAround = async (
   // Interrupted operations are finished even when stale, because a partial change is worse.
   const aside = mayBegin && !readSiteHold(agent) && !frozenBy(agent) ? await yieldToOthers(agent) : [];
   const resumed = await resume(agent);
-  const packages = mayBegin ? withResumed(resumed, await reconcile(agent, aside)) : resumed.map(resultOf);
+  const rebootWaits = mayReboot && (() => packageRebootWaits(agent, mayReboot.windows));
+  const packages = mayBegin
+    ? withResumed(resumed, await reconcile({ ...agent, rebootWaits }, aside))
+    : resumed.map(resultOf);
   const isWaiting = waits?.isWaiting ?? (() => false);
   judgeBoot(agent, isWaiting);
   // A package that has just changed is looked at first.

@@ -207,6 +207,11 @@ export type Target = {
     desired: DesiredPackage | undefined,
     signal: AbortSignal,
   ) => Promise<StepResult>;
+  /**
+   * Whether applying a package reboots the machine, read from its files and from live state. Absent: no package does.
+   * @throws FleetError as `plan`
+   */
+  readonly reboots?: (desired: DesiredPackage, signal: AbortSignal) => Promise<boolean>;
   /** True if other packages may be applied while one waits for its health. Absent: one after the other. */
   readonly waitsBeside?: true;
   /** Waits until the package is healthy or has failed. An unhealthy package is a result, not an error. */

@@ -25,6 +25,11 @@ export type Agent = {
   readonly signal: AbortSignal;
   /** Receives the progress of long copies when a person is waiting. */
   readonly progress?: Progress | undefined;
+  /**
+   * Obstacle of a reboot of the machine for a package, as one sentence part; undefined: it may begin now. Absent: this process begins
+   * none. Rejects with ABORTED only.
+   */
+  readonly rebootWaits?: (() => Promise<string | undefined>) | undefined;
   /** Aborted when a newer release is ready: until it is accepted, no further package begins and health waits end. */
   readonly news?: AbortSignal | undefined;
 };

@@ -20,6 +20,7 @@ const KNOWN_CRITICAL: ReadonlySet<unknown> = new Set([
   'objectRules',
   'playbooks',
   'probes',
+  'rauc',
   'secrets',
   'site-fields',
 ]);

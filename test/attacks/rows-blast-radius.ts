@@ -63,11 +63,12 @@ export const BLAST_RADIUS: readonly AttackRow[] = [
   rowOf(
     'N90',
     'reboots of hosts',
-    'a team without root has hosts rebooted: by /run/reboot-required, by a unit, or by a ClusterType of its own',
+    'a team without root has hosts rebooted: by /run/reboot-required, by a unit, by a system of RAUC, or by a ClusterType of its own',
     '`OUT_OF_BOUNDS`, `UNKNOWN_KIND`',
     [
       ['OUT_OF_BOUNDS', 'by a file'],
       ['OUT_OF_BOUNDS', 'by a unit'],
+      ['OUT_OF_BOUNDS', 'by a system of RAUC'],
       ['UNKNOWN_KIND', 'by a ClusterType'],
     ],
   ),

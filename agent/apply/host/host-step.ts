@@ -2,6 +2,7 @@ import type { Digest } from '#bundles/digest';
 import type { Outcome } from '#bundles/formats/events/event';
 import type { Step } from '../../model/target.ts';
 import type { Ids } from './live/accounts.ts';
+import type { RaucActivateDetail, RaucBootDetail, RaucInstallDetail } from './rauc/rauc-step.ts';
 import { asJson, type OwnedDirectory, type Replaced } from './owned/owned-state.ts';
 import type { SettingProgram } from './settings/setting.ts';
 import type { DebsRequest } from './step-request.ts';
@@ -105,6 +106,9 @@ export type HostStep =
   | { readonly kind: 'debs'; readonly detail: DebsDetail }
   | { readonly kind: 'image'; readonly detail: ImageDetail }
   | { readonly kind: 'image-removal'; readonly detail: ImageDetail }
+  | { readonly kind: 'rauc-install'; readonly detail: RaucInstallDetail }
+  | { readonly kind: 'rauc-activate'; readonly detail: RaucActivateDetail }
+  | { readonly kind: 'rauc-boot'; readonly detail: RaucBootDetail }
   | { readonly kind: 'daemon-reload'; readonly detail: object }
   | { readonly kind: 'unit'; readonly detail: UnitDetail }
   | { readonly kind: 'playbook'; readonly detail: PlaybookDetail }

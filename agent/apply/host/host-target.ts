@@ -6,6 +6,7 @@ import { examineDebs } from './debs/examine-debs.ts';
 import { executeStep } from './execute/execute-step.ts';
 import type { HostTargetOptions } from './host-options.ts';
 import { keysClaimed } from './owned/keys-claimed.ts';
+import { rebootsForSystem } from './rauc/reboots-for-system.ts';
 import { placesOf } from './live/read-places.ts';
 import { observeHost } from './observe/observe-host.ts';
 import { planHost } from './plan/plan-host.ts';
@@ -40,6 +41,7 @@ const targetOf = (options: HostTargetOptions): Target => ({
   seconds: secondsOfPackage,
   plan: (desired, owned, taken, signal) =>
     unlessShuttingDown(options, () => planHost(options, desired, owned, taken, signal)),
+  reboots: (desired, signal) => unlessShuttingDown(options, () => rebootsForSystem(options, desired, signal)),
   execute: (step, desired, signal) =>
     unlessShuttingDown(options, () => executeStep(options, step, desired, signal)),
   settle: (desired, signal) =>

@@ -1,7 +1,5 @@
 import { defined } from '#bundles/defined';
 import { isFleetError, toFleetError } from '#bundles/errors';
-import { readBundle } from '#bundles/formats/bundle/read-bundle';
-import type { RebootPolicy } from '#bundles/formats/bundle/config';
 import { formatTime } from '#bundles/time';
 import { parseWindows, type Windows } from '#bundles/windows';
 import { type Machine, MAX_CAUSES, type RebootCause, formatCauses } from '../../model/machine.ts';
@@ -15,6 +13,7 @@ import type { HealthWaits } from '../observe.ts';
 import { isWell } from './judge-boot.ts';
 import { judgeReboot, type RebootVerdict } from './judge-reboot.ts';
 import { noteRebootNeed } from './note-reboot-need.ts';
+import { readRebootPolicy } from './read-policy.ts';
 import { rebootObstacles } from './reboot-obstacles.ts';
 
 /** How the daemon lets its looks reboot the machine: the windows of its configuration. Commands of people do not. */
@@ -64,7 +63,7 @@ const judge = async (
     return judgeReboot({
       now: agent.edge.now(),
       causes,
-      policy: await readPolicy(agent),
+      policy: await readRebootPolicy(agent),
       isAllowed: agent.policy.allowReboot,
       windows,
       tried: rebooted?.tried ?? [],
@@ -102,15 +101,6 @@ const isUnderWay = (
 /** Forgets a reboot that was decided in this boot and is not needed any more, as it does not explain the next boot. */
 const forgetUnneeded = ({ state }: Agent, machine: Machine): void => {
   if (isUnderWay({ state }, machine, [])) saveCondition(state, 'rebooting', undefined);
-};
-
-/** The policy in the bundle of the desired release; undefined: it has none. */
-const readPolicy = async ({ state, signal }: Agent): Promise<RebootPolicy | undefined> => {
-  for (const digest of readTrustRow(state).desiredBundles) {
-    const { config } = await readBundle(state.blobs, digest, signal);
-    if (config.kind === 'host' && config.reboot) return config.reboot;
-  }
-  return undefined;
 };
 
 /** Stores the decision and reports it; what was decided in this boot already stays as it is. */

@@ -12,22 +12,12 @@ import { readTrustRow } from '../../store/trust.ts';
 import { isTrialUnderWay } from '../../store/upgrade-trial.ts';
 import type { HealthWaits } from '../observe.ts';
 
-/**
- * Why this machine must not be rebooted now, by the agent's own records, the most important first. An unhealthy package is no reason: it may
- * need the reboot.
- */
-export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting']): readonly string[] => {
-  const { state, edge, news } = agent;
+/** Why this machine must not be rebooted at all, by the agent's own records, the most important first. */
+export const siteObstacles = (agent: Agent): readonly string[] => {
+  const { state, edge } = agent;
   const held = readSiteHold(agent);
   const stale = readStaleness(agent);
   const { timeFloor } = readTrustRow(state);
-  const rows = readPackages(state);
-  const pending = rows.filter(
-    ({ status, pinnedRelease, current, desired }) =>
-      status === 'waiting' && pinnedRelease === undefined && !isSamePackage(current, desired),
-  );
-  const judged = rows.filter(({ assignment }) => isWaiting(assignment));
-  const namesOf = (of: typeof rows): string => nameSome(of.map(({ assignment }) => assignment));
   return [
     ...(held ? [`the end of the hold: ${describeSiteHold(held)}`] : []),
     ...(stale ? [`a newer release or lease: this machine is stale since ${stale.since}`] : []),
@@ -36,6 +26,21 @@ export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting'
       ? [`the right time: the clock is before ${formatTime(timeFloor)}, which signatures have proven`]
       : []),
     ...(isTrialUnderWay(state.directory) ? ['the end of the trial of a new version of the agent'] : []),
+  ];
+};
+
+/** As siteObstacles, for a reboot between packages. An unhealthy package is no reason: it may need the reboot. */
+export const rebootObstacles = (agent: Agent, isWaiting: HealthWaits['isWaiting']): readonly string[] => {
+  const { state, news } = agent;
+  const rows = readPackages(state);
+  const pending = rows.filter(
+    ({ status, pinnedRelease, current, desired }) =>
+      status === 'waiting' && pinnedRelease === undefined && !isSamePackage(current, desired),
+  );
+  const judged = rows.filter(({ assignment }) => isWaiting(assignment));
+  const namesOf = (of: typeof rows): string => nameSome(of.map(({ assignment }) => assignment));
+  return [
+    ...siteObstacles(agent),
     ...openOperations(state).map((open) => `the end of the operation under way: ${nameOf(open)}`),
     ...(news?.aborted ? ['a newer release, which is being taken up'] : []),
     ...(pending.length > 0 ? [`packages that are to be applied: ${namesOf(pending)}`] : []),

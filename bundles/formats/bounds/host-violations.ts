@@ -20,7 +20,8 @@ export type BoundsViolation = {
     | 'playbooks'
     | 'checks'
     | 'probes'
-    | 'install';
+    | 'install'
+    | 'rauc';
   readonly index: number;
   /** A sentence without its full stop. */
   readonly message: string;
@@ -47,7 +48,7 @@ export const hostViolations = (
   bounds: PackageBounds | 'platform' | 'unsaid',
   bytesOf: (file: HostFile) => Buffer | undefined,
 ): readonly BoundsViolation[] => {
-  const { directories, files, secrets = [], units, playbooks = [], checks, install } = spec;
+  const { directories, files, secrets = [], units, playbooks = [], checks, install, rauc } = spec;
   const named = [
     ...directories.map((entry, index) => ({ ...entry, part: 'directories' as const, index })),
     ...files.map((entry, index) => ({ ...entry, part: 'files' as const, index })),
@@ -68,6 +69,7 @@ export const hostViolations = (
       ...reserved.map((it) => ({ ...partOf(it), ...pathMistake(it.path) })),
       ...playbooks.map(runsAsRoot),
       ...(install ? [INSTALLS] : []),
+      ...(rauc ? [REPLACES_SYSTEM] : []),
     ];
   }
   const isPlatforms = (name: string): boolean => bounds.platform?.includes(name) ?? false;
@@ -107,6 +109,7 @@ export const hostViolations = (
         : [{ part: 'checks', index, message: `the check ${check.name} runs a program as root`, grant: ROOT }],
     ),
     ...(install && !isRoot ? [INSTALLS] : []),
+    ...(rauc ? [REPLACES_SYSTEM] : []),
     ...borrowedAccounts(spec, bounds, bytesOf, isBaseAccount),
     ...overCalendars(spec, bounds, bytesOf),
     ...overTime(spec, bounds, bytesOf),
@@ -242,6 +245,13 @@ const INSTALLS: BoundsViolation = {
   index: 0,
   message: 'install runs the maintainer scripts of Debian packages as root',
   grant: ROOT,
+};
+
+/** The image brings every program of the host, and its installation reboots it. */
+const REPLACES_SYSTEM: BoundsViolation = {
+  part: 'rauc',
+  index: 0,
+  message: 'rauc replaces the whole system of the host and reboots it, which only the platform may',
 };
 
 const partOf = ({ part, index }: Part): Part => ({ part, index });

@@ -19,6 +19,8 @@ export type HostCheck = HostPackage['checks'][number] | HostProbe;
 export type HostInstall = NonNullable<HostPackage['install']>;
 /** A Debian package of the repository, at the one version that the repository has of it. */
 export type HostDeb = HostInstall['packages'][number];
+/** A RAUC bundle: a system image for the slots of the host. */
+export type HostRauc = NonNullable<HostPackage['rauc']>;
 /** Programs that run as root when the version of a Debian package changes. Paths are entries of `files`. */
 export type HostHook = NonNullable<HostInstall['hooks']>[number];
 
@@ -39,6 +41,9 @@ export const PLAYBOOKS_CRITICAL = 'playbooks';
 
 /** Entry of `critical` in package.json of packages with probes: older agents would not perform them. */
 export const PROBES_CRITICAL = 'probes';
+
+/** Entry of `critical` in package.json of packages with a RAUC bundle: older agents would not install it. */
+export const RAUC_CRITICAL = 'rauc';
 
 export const HOST_PACKAGE = 'package.json';
 

@@ -224,6 +224,20 @@ export type HostPackage = {
     }[];
   };
   /**
+   * A system image for the slots of the host: the agent has RAUC install it, reboots the host, and goes back to the slot before it if the package is not healthy.
+   */
+  readonly rauc?: {
+    /**
+     * The version that the manifest of the RAUC bundle names.
+     */
+    readonly version: string;
+    /**
+     * The RAUC bundle, a blob of the bundle's closure.
+     */
+    readonly digest: Digest;
+    readonly size: number;
+  };
+  /**
    * Names a reader must understand or refuse with UNSUPPORTED.
    */
   readonly critical: readonly string[];

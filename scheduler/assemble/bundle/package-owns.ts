@@ -2,13 +2,14 @@ import type { BundleAssignment } from '#bundles/formats/bundle/config';
 import { HOST_PACKAGE, type HostPackage, parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { packageContent } from './package-content.ts';
 
-/** The names of a host that a package owns: paths, units, Debian packages. */
-export const hostOwns = ({ files, secrets, units, install }: HostPackage): readonly string[] => [
+/** The names of a host that a package owns: paths, units, Debian packages, its system. */
+export const hostOwns = ({ files, secrets, units, install, rauc }: HostPackage): readonly string[] => [
   ...[...files, ...(secrets ?? [])].map(({ path }) => path),
   ...units.map(({ name }) => name),
   ...(install?.packages ?? [])
     .filter(({ asDependency }) => !asDependency)
     .map(({ name }) => `the Debian package ${name}`),
+  ...(rauc ? ['the system of the host'] : []),
 ];
 
 /**

@@ -84,6 +84,7 @@ const collect = (
     ...object.collections,
     ...object.roles,
     ...object.charts,
+    ...(object.rauc ? [object.rauc] : []),
   ]) {
     const { url, sha256, at } = one;
     if (url !== undefined && sha256 === undefined && !files.has(url)) files.set(url, { url, sha256, at });

@@ -29,6 +29,12 @@ export type ContentObject = {
 /** Debian packages: `packages` by name from the cluster type's base, or one file by `url` or `source`. */
 export type DebObject = ContentObject & { readonly packages: readonly string[] | undefined };
 
+/** A system image for the slots of the host. */
+export type RaucObject = ContentObject & {
+  /** As the manifest of the bundle names it. */
+  readonly version: string;
+};
+
 export type RoleObject = ContentObject & { readonly name: string };
 
 /** The archive of a chart; `chart` and `version` instead of an address name it in its registry. */
@@ -41,6 +47,7 @@ export type ChartObject = ContentObject & {
 export type HostContentsObject = {
   readonly debs: readonly DebObject[];
   readonly install: InstallObject | undefined;
+  readonly rauc: RaucObject | undefined;
   readonly collections: readonly ContentObject[];
   readonly roles: readonly RoleObject[];
   readonly charts: readonly ChartObject[];
@@ -114,6 +121,23 @@ const version = textLike(/^[0-9A-Za-z][0-9A-Za-z.+-]{0,127}$/, 'is not a version
 const CHART_NAME = '[A-Za-z0-9][A-Za-z0-9._+-]{0,200}\\.tgz';
 const CHART_FILE = new RegExp(`^${CHART_NAME}$`);
 
+const imageVersion = textLike(
+  /^[!-~]{1,128}$/,
+  'is not a version of a RAUC bundle',
+  'Write it as its manifest does, without spaces, like 2026.11.1',
+);
+
+const rauc = keeping(
+  fields({
+    ...origin,
+    version: required(
+      imageVersion,
+      'Version that the manifest of the bundle names. Another bundle has another version.',
+    ),
+  }),
+  ...ORIGIN,
+);
+
 const role = keeping(
   fields({ ...origin, name: required(roleName, 'Name that playbooks call the role by.') }),
   ...ORIGIN,
@@ -178,6 +202,11 @@ export const contentSpec = {
     undefined,
     'Installs Debian packages of `debs`, with apt and without a network.',
   ),
+  rauc: optional(
+    placed(rauc),
+    undefined,
+    'RAUC bundle, a system image. The agent has RAUC install it into the slot that is not booted, reboots the host, and goes back to the slot before it if a check fails. Of the platform alone.',
+  ),
   collections: optional(list(placed(content)), [], 'Ansible collections, as tarballs.'),
   roles: optional(list(placed(role)), [], 'Ansible roles, as tarballs.'),
   charts: optional(list(placed(chart)), [], 'Helm charts, as `.tgz` files on the host.'),
@@ -203,6 +232,7 @@ export const toContents = (spec: {
   readonly charts: readonly Placed<Unplaced<ChartObject>>[];
   readonly folders: HostContentsObject['folders'];
   readonly install: Placed<Unplaced<InstallObject>> | undefined;
+  readonly rauc: Placed<Unplaced<RaucObject>> | undefined;
 }): HostContentsObject => ({
   debs: spec.debs.map((one) => ({ ...one.value, at: one.at })),
   collections: spec.collections.map((one) => ({ ...one.value, at: one.at })),
@@ -210,6 +240,7 @@ export const toContents = (spec: {
   charts: spec.charts.map((one) => ({ ...one.value, at: one.at })),
   folders: spec.folders,
   install: spec.install && { ...spec.install.value, at: spec.install.at },
+  rauc: spec.rauc && { ...spec.rauc.value, at: spec.rauc.at },
 });
 
 /** File name of a chart on the host; undefined if it cannot be derived. */

@@ -152,7 +152,7 @@ const fetchChart = async (
 };
 
 /** Returns the bytes that an object names, from a URL or the application. @throws FleetError REFERENCE_MISSING; as ContentAccess.get */
-const contentOf = async (
+export const contentOf = async (
   { url, sha256, source, at }: ContentObject,
   { application, access, id }: Placing,
 ): Promise<Content> => {

@@ -128,6 +128,8 @@ export type TestPackage = {
   readonly units?: readonly HostUnit[];
   readonly checks?: HostPackage['checks'];
   readonly install?: HostInstall;
+  /** A system image; its bytes are a blob of the closure. */
+  readonly rauc?: { readonly version: string; readonly bytes: Buffer };
   readonly dependsOn?: readonly string[];
   readonly critical?: boolean;
   readonly workspace?: string;
@@ -154,6 +156,11 @@ export type TestBundle = {
 
 export const CHANNEL: Channel = { environment: 'prod', clusterType: 'factory-host' };
 
+const blobsOf = ({ blobs = {}, rauc }: TestPackage): readonly Buffer[] => [
+  ...Object.values(blobs).map((text) => Buffer.from(text)),
+  ...(rauc ? [rauc.bytes] : []),
+];
+
 /** A host bundle, one layer a package, as the scheduler packs it. */
 export const packTestBundle = (
   fleet: TestFleet,
@@ -175,9 +182,7 @@ export const packTestBundle = (
     const said = it.lie ? files.slice(1) : files;
     return { it, layer: add(LAYER_HOST, layer.bytes), package: packageDigest(said) };
   });
-  const carried = sorted.flatMap(({ blobs: own = {} }) =>
-    Object.values(own).map((text) => Buffer.from(text)),
-  );
+  const carried = sorted.flatMap(blobsOf);
   const closure = carried.flatMap((bytes) => {
     const descriptor = add(FILE_BLOB, bytes);
     const { manifest, blobs: all } = createEvidence({ descriptor, bytes }, { artifactType: FILE_BLOB });
@@ -198,7 +203,7 @@ export const packTestBundle = (
       package: digest,
       path: it.id,
       layer: layer.digest,
-      ...(it.blobs && { blobs: Object.values(it.blobs).map((text) => digestOf(text)) }),
+      ...(blobsOf(it).length > 0 && { blobs: blobsOf(it).map((bytes) => digestOf(bytes)) }),
       dependsOn: it.dependsOn ?? [],
       critical: it.critical ?? false,
       ...(it.workspace !== undefined && { workspace: it.workspace }),
@@ -280,8 +285,16 @@ export const packageFiles = (it: TestPackage): readonly { path: string; bytes: B
     units: it.units ?? [],
     checks: it.checks ?? [],
     ...(it.install && { install: it.install }),
+    ...(it.rauc && {
+      rauc: {
+        version: it.rauc.version,
+        digest: digestOf(it.rauc.bytes),
+        size: it.rauc.bytes.byteLength,
+      },
+    }),
     critical: [
-      ...(it.blobs ? ['blobs'] : []),
+      ...(it.blobs || it.rauc ? ['blobs'] : []),
+      ...(it.rauc ? ['rauc'] : []),
       ...(it.install ? ['debs'] : []),
       ...(it.secrets ? ['secrets'] : []),
     ],

@@ -5,6 +5,7 @@ import {
   type HostFile,
   type HostPlaybook,
   type HostInstall,
+  type HostRauc,
   type HostSecret,
   type HostUnit,
   parseHostPackage,
@@ -60,6 +61,7 @@ export type Wanted = {
   readonly playbooks: readonly HostPlaybook[];
   readonly checks: readonly HostCheck[];
   readonly install?: HostInstall;
+  readonly rauc?: HostRauc;
   /** Images that quadlets run, 'host/repo@sha256:...'. */
   readonly images: readonly string[];
 };
@@ -87,6 +89,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     checks,
     probes = [],
     install,
+    rauc,
     images = [],
   } = parseHostPackage(document);
   refuseClashes(desired.assignment, directories, [...files, ...secrets], units);
@@ -109,6 +112,7 @@ export const readWanted = (desired: DesiredPackage): Wanted => {
     playbooks,
     checks: [...checks, ...probes],
     install,
+    rauc,
     images,
   });
   known.set(desired, wanted);

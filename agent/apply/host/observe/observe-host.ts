@@ -11,10 +11,14 @@ import {
   fileKey,
   type Owned,
   readOwned,
+  RAUC_KEY,
   secretKey,
   imageKey,
   debKey,
 } from '../owned/owned-state.ts';
+import { describeOther } from '../plan/plan-rauc.ts';
+import { describeSlot, readRauc } from '../rauc/read-rauc.ts';
+import { whyNoRauc } from '../rauc/why-no-rauc.ts';
 import { octal } from '../plan/plan-context.ts';
 import { placesOf } from '../live/read-places.ts';
 import { locate } from '../desired/locate.ts';
@@ -63,6 +67,7 @@ export const observeHost = async (
   const names = await currentKeys(places, [...objects.map(({ key }) => key), ...taken.keys()]);
   const owned = readOwned(objects, names);
   drifts.push(...(await observeExtra(options, wanted, owned, signal)));
+  drifts.push(...(await observeRauc(options, wanted, signal)));
   drifts.push(...(await observeDebs(options, wanted, owned, signal)));
   drifts.push(...(await observeImages(options, wanted)));
   if (whyUnmanaged(options) === undefined)
@@ -148,6 +153,21 @@ const observeExtra = async (
       extra.push({ key: secretKey(path), what: 'extra', message: `${path} is no longer in the package` });
   }
   return extra;
+};
+
+/** Another system than that of the package is left as it is: no correction reboots a host. @throws FleetError RAUC_BLOCKED, TOOL_MISSING */
+const observeRauc = async (
+  options: HostTargetOptions,
+  { rauc }: Pick<Wanted, 'rauc'>,
+  signal: AbortSignal,
+): Promise<readonly Drift[]> => {
+  if (!rauc || whyNoRauc(options) !== undefined) return [];
+  const { booted, primary } = await readRauc(options, signal);
+  if (booted.version !== rauc.version)
+    return [{ key: RAUC_KEY, what: 'version', message: describeOther(booted, rauc.version), stays: true }];
+  if (primary === booted.name) return [];
+  const message = `the boot loader would start ${primary ?? 'an unknown slot'}, not ${describeSlot(booted)}`;
+  return [{ key: RAUC_KEY, what: 'primary', message }];
 };
 
 /** Images of the package that are no longer in Podman's storage. @throws FleetError PERMISSION, IO */

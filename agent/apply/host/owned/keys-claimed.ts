@@ -1,9 +1,9 @@
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage } from '../../../model/target.ts';
-import { debKey, directoryKey, fileKey, secretKey, unitKey } from './owned-state.ts';
+import { debKey, directoryKey, fileKey, RAUC_KEY, secretKey, unitKey } from './owned-state.ts';
 
 /**
- * Keys of the paths, units and Debian packages that a package lists, of which no other package may have any (check-claims.ts). A path
+ * Keys of the paths, units, Debian packages and the system that a package has, of which no other package may have any (check-claims.ts). A path
  * counts whatever it is. @throws FleetError BUNDLE_FORMAT
  */
 export const keysClaimed = ({ files }: DesiredPackage): ReadonlySet<string> => {
@@ -14,5 +14,6 @@ export const keysClaimed = ({ files }: DesiredPackage): ReadonlySet<string> => {
     ...paths.flatMap((path) => [fileKey(path), secretKey(path), directoryKey(path)]),
     ...spec.units.map(({ name }) => unitKey(name)),
     ...debs.map(({ name }) => debKey(name)),
+    ...(spec.rauc ? [RAUC_KEY] : []),
   ]);
 };

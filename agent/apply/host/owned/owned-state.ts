@@ -74,6 +74,15 @@ export type OwnedDeb = {
   readonly adoptedHold?: true;
 };
 
+/** The system of the host. */
+export type OwnedRauc = {
+  /** Of the RAUC bundle. */
+  readonly version: string;
+  readonly digest: Digest;
+  /** Until the package is kept: the slot that the host ran before, where the way back leads. */
+  readonly provisional?: { readonly back: string };
+};
+
 /** An inventory by path or unit name. This target wrote the states, so they are trusted. */
 export type Owned = {
   /** Paths of files made of secrets. Nothing is stored about their content. */
@@ -85,6 +94,7 @@ export type Owned = {
   readonly debs: ReadonlyMap<string, OwnedDeb>;
   /** Names of images in Podman's storage, 'host/repo@sha256:...'. */
   readonly images: ReadonlySet<string>;
+  readonly rauc?: OwnedRauc | undefined;
 };
 
 export const fileKey = (path: string): string => `file:${path}`;
@@ -96,6 +106,8 @@ export const keyOfDirectory = (path: string, { described }: OwnedDirectory): str
   described ? directoryKey(path) : parentKey(path);
 export const unitKey = (name: string): string => `unit:${name}`;
 export const debKey = (name: string): string => `deb:${name}`;
+/** A host boots one system, so that one package has it. */
+export const RAUC_KEY = 'rauc:system';
 export const imageKey = (name: string): string => `image:${name}`;
 
 /** @param names keys of paths that lead elsewhere today -> today's keys */
@@ -129,6 +141,7 @@ export const readOwned = (
     units: of('unit:'),
     debs: of('deb:'),
     images: new Set(of('image:').keys()),
+    rauc: of<OwnedRauc>('rauc:').get('system'),
   };
 };
 

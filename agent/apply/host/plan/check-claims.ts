@@ -1,6 +1,6 @@
 import { FleetError } from '#bundles/errors';
 import type { Wanted, WantedDirectory } from '../desired/read-wanted.ts';
-import { debKey, directoryKey, fileKey, secretKey, unitKey } from '../owned/owned-state.ts';
+import { debKey, directoryKey, fileKey, RAUC_KEY, secretKey, unitKey } from '../owned/owned-state.ts';
 
 /**
  * Refuses a package that lists a path or unit of another package.
@@ -20,6 +20,7 @@ export const checkClaims = (wanted: Wanted, taken: ReadonlyMap<string, string>):
     ...(wanted.install?.packages ?? [])
       .filter(({ asDependency }) => !asDependency)
       .map(({ name }) => ({ name: `the Debian package ${name}`, keys: [debKey(name)] })),
+    ...(wanted.rauc ? [{ name: 'the system of the host', keys: [RAUC_KEY] }] : []),
   ].flatMap(({ name, keys }) => {
     const owner = keys.map((key) => taken.get(key)).find((other) => other !== undefined);
     return owner === undefined ? [] : [`${name} (of ${owner})`];

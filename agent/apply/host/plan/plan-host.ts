@@ -21,16 +21,17 @@ import type { UnitContext } from './plan-context.ts';
 import { planDirectories, wantedFolders } from './plan-directories.ts';
 import { planDebs } from './plan-debs.ts';
 import { type FileChange, planFiles } from './plan-files.ts';
+import { planRauc } from './plan-rauc.ts';
 import { planRemovals } from './plan-removals.ts';
 import { planSecrets } from './plan-secrets.ts';
 import { planForeign } from './plan-foreign.ts';
 import { planUnits } from './plan-units.ts';
 
 /**
- * Plans the steps from the live state to the desired state, in this order: stop units that are removed (while their files exist),
+ * Plans the steps from the live state to the desired state, in this order: the system, with its reboot, stop units that are removed (while their files exist),
  * Debian packages (which bring units and users), images, remove entries of another type, then accounts, directories, files,
  * removals, settings, daemon-reload, playbooks and units, and at last images that nothing runs any more.
- * @throws FleetError PATH_CLAIMED, OUT_OF_BOUNDS, TOOL_MISSING, APPLY_FAILED, UNIT_FAILED; as readWanted and readEntryIn
+ * @throws FleetError PATH_CLAIMED, OUT_OF_BOUNDS, TOOL_MISSING, RAUC_BLOCKED, RAUC_FAILED, APPLY_FAILED, UNIT_FAILED; as readWanted and readEntryIn
  */
 export const planHost = async (
   options: HostTargetOptions,
@@ -69,6 +70,7 @@ export const planHost = async (
 
   // Its repository and hooks are read from the package, by their names there.
   const debs = await planDebs({ ...context, wanted: written });
+  const rauc = await planRauc(context, desired?.ranBefore === true);
   const images = await planImages(context);
   const removals = await planRemovals(context, wantedFolders(wanted));
   const early = removals.list.filter((removal) => removal.early);
@@ -107,6 +109,8 @@ export const planHost = async (
   );
   return {
     steps: [
+      // What follows is for the system that runs then.
+      ...rauc.steps,
       ...units.removals,
       ...debs.steps,
       ...images.steps,
@@ -127,6 +131,7 @@ export const planHost = async (
       ...images.removals,
     ],
     owns: [
+      ...rauc.owns,
       ...debs.owns,
       ...images.owns,
       ...directories.owns,

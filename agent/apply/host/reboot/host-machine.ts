@@ -1,15 +1,14 @@
-import { readFileSync, statSync } from 'node:fs';
-import { FleetError } from '#bundles/errors';
+import { statSync } from 'node:fs';
 import type { Machine, RebootNeed } from '../../../model/machine.ts';
 import { runQuietly } from '../debs/apt.ts';
-import { stopIfAborted } from '../host-error.ts';
 import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
+import { readBoot } from './read-boot.ts';
 import { readRebootNeed, REBOOT_FILES } from './read-reboot-need.ts';
+import { firstLine, requestReboot } from './request-reboot.ts';
 
 /** needrestart is asked again after this while it names services, which may have been restarted meanwhile. */
 const NEEDRESTART_INTERVAL_MS = 3_600_000;
-const REQUEST_MS = 60_000;
 
 /**
  * The machine of a booted host; undefined for a folder that stands for '/', and without systemd. What it found is kept until a file
@@ -32,20 +31,8 @@ export const hostMachine = (
       return need;
     },
     atWork: (signal) => readAptActivity(options, signal),
-    reboot: (signal) => requestReboot(options, signal),
+    reboot: (signal) => requestReboot(options, 'a reboot is required', signal),
   };
-};
-
-/** The boot id of the kernel, and when process 1 started, in ticks of that kernel (proc(5), stat field 22). */
-const readBoot = (): string | undefined => {
-  try {
-    const id = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-    const stat = readFileSync('/proc/1/stat', 'utf8');
-    const started = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
-    return started === undefined ? undefined : `${id} ${started}`;
-  } catch {
-    return undefined;
-  }
 };
 
 const fingerprint = (): string =>
@@ -76,26 +63,4 @@ const readAptActivity = async (
   if (audit.code === 0 && audit.stdout.trim() === '') return undefined;
   const said = firstLine(checked.code === 0 ? audit.stdout : checked.stderr);
   return `the Debian packages of this host are being changed, or not in order: ${said}`;
-};
-
-const firstLine = (text: string): string =>
-  (text.split('\n').find((line) => line.trim() !== '') ?? 'no reason given').trim().slice(0, 300);
-
-/** A program that holds an inhibitor lock, such as unattended-upgrades at work, is respected (systemd-inhibit(1)). */
-const requestReboot = async (options: HostTargetOptions, signal: AbortSignal): Promise<void> => {
-  const { code, stderr, stdout } = await systemctl(
-    options,
-    ['reboot', '--check-inhibitors=yes', '--message=Fleet Ferry: a reboot is required'],
-    signal,
-    REQUEST_MS,
-  );
-  if (code === 0) return;
-  stopIfAborted(signal);
-  throw new FleetError(
-    'REBOOT_REFUSED',
-    `systemd does not reboot this host (${code}): ${firstLine(stderr || stdout)}`,
-    {
-      hint: '"systemd-inhibit --list" shows what keeps it from rebooting; the agent tries again at its next look within the window',
-    },
-  );
 };

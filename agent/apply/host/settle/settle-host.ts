@@ -12,6 +12,7 @@ import { checkHttp } from './check-http.ts';
 import { checkTcp } from './check-tcp.ts';
 import { uncheckedPlaybooks } from '../playbooks/observe-playbooks.ts';
 import { lastLines } from '../systemd/last-lines.ts';
+import { confirmSlot } from '../rauc/confirm-slot.ts';
 import { checkUnit } from './check-unit.ts';
 
 /**
@@ -46,12 +47,15 @@ export const settleHost = async (
   const probes = checks.filter((check) => check.type !== 'unit');
   const probe = probeOf(options, desired, unitFailed, signal);
   await Promise.all(probes.map((check) => perform(check, () => probe(check))));
+  const isWell = [...results.values()].every(({ outcome }) => outcome !== 'failed');
+  const system = isWell ? await confirmSlot(options, wanted, signal) : undefined;
   const inert = whyUnmanaged(options);
   const watched = new Set(units.map(({ unit }) => unit));
   const skipped = (name: string, message: string): CheckResult => ({ name, outcome: 'skipped', message });
   const unstarted = listed.filter(({ name, active }) => inert && active && !watched.has(name));
   return [
     ...checks.flatMap((check) => results.get(check) ?? []),
+    ...(system ? [system] : []),
     ...unstarted.map(({ name }) => skipped(name, `${name} is not started: ${inert}`)),
     ...(install && options.root !== '/'
       ? [skipped('debs', 'Debian packages are not installed: root is not /')]
@@ -79,12 +83,13 @@ export const passesHostChecks = async (
     });
     return outcome === 'passed';
   });
-  return (await Promise.all(passes)).every(Boolean);
+  if (!(await Promise.all(passes)).every(Boolean)) return false;
+  return (await confirmSlot(options, readWanted(desired), signal))?.outcome !== 'failed';
 };
 
-/** Whether a package has checks of programs, addresses or files. @throws the codes of readWanted */
+/** Whether a package has checks of programs, addresses or files, or a system whose slot is to be marked good in each boot. @throws the codes of readWanted */
 export const hasProbes = (desired: DesiredPackage): boolean =>
-  readWanted(desired).checks.some(({ type }) => type !== 'unit');
+  readWanted(desired).rauc !== undefined || readWanted(desired).checks.some(({ type }) => type !== 'unit');
 
 type Probe = Exclude<HostCheck, { type: 'unit' }>;
 

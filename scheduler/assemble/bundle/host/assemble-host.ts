@@ -13,6 +13,7 @@ import {
   IMAGES_CRITICAL,
   PLAYBOOKS_CRITICAL,
   PROBES_CRITICAL,
+  RAUC_CRITICAL,
   parseHostPackage,
   SECRETS_CRITICAL,
 } from '#bundles/formats/bundle/host-package';
@@ -31,6 +32,7 @@ import type {
 import { hostPackagesOf } from '../../content/host-packages.ts';
 import { memoryContent } from '../../content/memory-content.ts';
 import { placeContents } from '../../content/place-contents.ts';
+import { placeRauc } from '../../content/place-rauc.ts';
 import { placePlaybooks } from '../../content/playbooks/place-playbooks.ts';
 import { type PinQuadlet, pinQuadlet, refusePulls } from '../../content/quadlets/pin-quadlet.ts';
 import { pinImage } from '../../images/pin-image.ts';
@@ -81,11 +83,13 @@ export const assembleHost = async (
       ),
   );
   const images = [...pinned].toSorted(compareBytes);
-  const placed = await placeContents(objects, { application, access, clusterType, id: target.name });
+  const placing = { application, access, clusterType, id: target.name };
+  const placed = await placeContents(objects, placing);
+  const rauc = await placeRauc(objects, placing);
   const playbooksOf = (object: HostPackageObject) => placePlaybooks(object, rendered, application, placed);
   const playbooks = objects.flatMap(playbooksOf);
   const files = [...resolved, ...placed, ...playbooks.flatMap((it) => it.files)];
-  const contents = contentsOf(files);
+  const contents = [...contentsOf(files), ...(rauc ? [rauc.content] : [])];
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
   const install = resolveInstall(objects, files, target.name);
@@ -101,6 +105,7 @@ export const assembleHost = async (
     checks: checks.filter((check) => !isProbe(check)),
     probes: probes.length > 0 ? probes : undefined,
     install: install?.install,
+    rauc: rauc?.rauc,
     images: images.length > 0 ? images : undefined,
     critical: [
       ...(contents.length > 0 ? [BLOBS_CRITICAL] : []),
@@ -109,6 +114,7 @@ export const assembleHost = async (
       ...(install ? [DEBS_CRITICAL] : []),
       ...(probes.length > 0 ? [PROBES_CRITICAL] : []),
       ...(secrets.length > 0 ? [SECRETS_CRITICAL] : []),
+      ...(rauc ? [RAUC_CRITICAL] : []),
     ],
   });
   const fields = objects.flatMap((object) => object.siteInputs);
@@ -134,6 +140,7 @@ export const assembleHost = async (
     checks: objects.flatMap((object) => object.checks.filter((check) => !isProbe(check))),
     probes: objects.flatMap((object) => object.checks.filter(isProbe)),
     install: install ? [install] : [],
+    rauc: rauc ? [rauc] : [],
   };
   checkHostBounds(spec, target, bounds, { places, files });
   const bytes = new Map(files.map((it) => [it.file.path, it.bytes?.bytes]));

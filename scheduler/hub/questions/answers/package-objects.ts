@@ -77,6 +77,7 @@ const hostObjects = (host: HostPackage): readonly PackageObject[] => {
         `version: ${version}${atLeast === true ? ' or newer' : ''}`,
       ]),
     ),
+    ...(host.rauc ? [entry('Systems', 'rauc:system', 'system', [`version: ${host.rauc.version}`])] : []),
     ...playbooks.map(({ folder, name, playbook, order }) =>
       entry('Playbooks', `playbook:${folder}`, name, [`playbook: ${playbook}`, `runs: ${order}`]),
     ),

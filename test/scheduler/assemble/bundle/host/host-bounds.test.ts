@@ -18,7 +18,13 @@ const assemble = (spec: string, of: Partial<DeploymentTarget> = {}, template = '
       { ...LABEL, ...of },
       { files: renderedFiles(template === '' ? {} : { 'namespace.yaml': head + template }) },
     ),
-    { shown: 'apps/label/', files: new Map([['package.yaml', Buffer.from(head + spec)]]) },
+    {
+      shown: 'apps/label/',
+      files: new Map([
+        ['package.yaml', Buffer.from(head + spec)],
+        ['press.raucb', Buffer.from('a RAUC bundle')],
+      ]),
+    },
     noAccess(),
   );
 
@@ -291,6 +297,12 @@ describe('a unit file of a registered application', () => {
   ] as const)('N90: reboots of hosts by a file, %s of %s -> OUT_OF_BOUNDS', async ([path, registration]) => {
     expect((await refusal(file(path), { registration })).code).toBe('OUT_OF_BOUNDS');
     expect((await refusal(file(path), granted({ paths: ['/run'] }))).code).toBe('OUT_OF_BOUNDS');
+  });
+
+  test('N90: reboots of hosts by a system of RAUC -> OUT_OF_BOUNDS', async () => {
+    const spec = '  rauc: {source: press.raucb, version: "2"}\n';
+    const found = await refusal(spec, granted({ users: ['root'], paths: ['/'] }));
+    expect(found).toMatchObject({ code: 'OUT_OF_BOUNDS', hint: 'Change it; no Workspace can grant it' });
   });
 
   test.for([
