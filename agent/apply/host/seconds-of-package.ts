@@ -13,9 +13,10 @@ export const secondsOfPackage = ({ files }: DesiredPackage): number => {
   return (
     system +
     secondsOf(
-    packageSpans(spec, (unit) => {
-      const file = spec.files.find(({ path }) => basename(path) === unit);
-      return file && 'content' in file ? files.get(file.content) : undefined;
-    }),
-  ));
+      packageSpans(spec, (unit) => {
+        const file = spec.files.find(({ path }) => basename(path) === unit);
+        return file && 'content' in file ? files.get(file.content) : undefined;
+      }),
+    )
+  );
 };

@@ -8,7 +8,7 @@ import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts'
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { RaucActivateDetail, RaucBootDetail, RaucInstallDetail } from '../rauc/rauc-step.ts';
-import { blocked, describeSlot, raucSaid, readRauc, runRauc, type Slot } from '../rauc/read-rauc.ts';
+import { blocked, describeSlot, isNext, raucSaid, readRauc, runRauc, type Slot } from '../rauc/read-rauc.ts';
 import { readBoot } from '../reboot/read-boot.ts';
 import { requestReboot } from '../reboot/request-reboot.ts';
 
@@ -39,13 +39,13 @@ export const executeRaucInstall = async (
   const installed = await runRauc(options, ['install', blobs.path(digest)], signal, INSTALL_MS);
   if (installed.code !== 0)
     throw failed(`RAUC does not install the bundle of version ${version}: ${raucSaid(installed)}`);
-  const { primary, slots } = await readRauc(options, signal);
-  const next = slots.find(({ name }) => name === primary);
-  if (next?.version !== version)
-    throw failed(
-      `RAUC installed the bundle of version ${version}, and the boot loader would start ${next ? describeSlot(next) : (primary ?? 'nothing')}`,
-    );
-  return done(step);
+  const state = await readRauc(options, signal);
+  const others = state.slots.filter((slot) => slot.name !== state.booted.name && isNext(state, slot));
+  if (others.some((slot) => slot.version === version)) return done(step);
+  const next = state.slots.filter((slot) => isNext(state, slot)).map(describeSlot);
+  throw failed(
+    `RAUC installed the bundle of version ${version}, and the boot loader would start ${next.join(' or ')}`,
+  );
 };
 
 /** An installation outlives the program that asked for it, and RAUC takes one at a time. */

@@ -17,7 +17,7 @@ import {
   debKey,
 } from '../owned/owned-state.ts';
 import { describeOther } from '../plan/plan-rauc.ts';
-import { describeSlot, readRauc } from '../rauc/read-rauc.ts';
+import { describeSlot, isNext, readRauc } from '../rauc/read-rauc.ts';
 import { whyNoRauc } from '../rauc/why-no-rauc.ts';
 import { octal } from '../plan/plan-context.ts';
 import { placesOf } from '../live/read-places.ts';
@@ -162,11 +162,12 @@ const observeRauc = async (
   signal: AbortSignal,
 ): Promise<readonly Drift[]> => {
   if (!rauc || whyNoRauc(options) !== undefined) return [];
-  const { booted, primary } = await readRauc(options, signal);
+  const state = await readRauc(options, signal);
+  const { booted, primary } = state;
   if (booted.version !== rauc.version)
     return [{ key: RAUC_KEY, what: 'version', message: describeOther(booted, rauc.version), stays: true }];
-  if (primary === booted.name) return [];
-  const message = `the boot loader would start ${primary ?? 'an unknown slot'}, not ${describeSlot(booted)}`;
+  if (isNext(state, booted)) return [];
+  const message = `the boot loader would start ${primary}, not ${describeSlot(booted)}`;
   return [{ key: RAUC_KEY, what: 'primary', message }];
 };
 

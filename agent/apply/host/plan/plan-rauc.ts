@@ -4,7 +4,7 @@ import { FleetError } from '#bundles/errors';
 import type { Step } from '../../../model/target.ts';
 import { note, toStep } from '../host-step.ts';
 import { asJson, type OwnedRauc, RAUC_KEY } from '../owned/owned-state.ts';
-import { describeSlot, type RaucState, readRauc, type Slot } from '../rauc/read-rauc.ts';
+import { describeSlot, isNext, type RaucState, readRauc, type Slot } from '../rauc/read-rauc.ts';
 import { whyNoRauc } from '../rauc/why-no-rauc.ts';
 import type { Part, PlanContext } from './plan-context.ts';
 
@@ -98,9 +98,7 @@ const goBack = (state: RaucState, slot: Slot): readonly Step[] => {
 
 /** The slot that is booted shall also be the next one. */
 const keepBooted = (state: RaucState): readonly Step[] =>
-  state.primary === state.booted.name
-    ? [note(RAUC_KEY, 'unchanged', 'as desired')]
-    : [activate(state, state.booted)];
+  isNext(state, state.booted) ? [note(RAUC_KEY, 'unchanged', 'as desired')] : [activate(state, state.booted)];
 
 const activate = ({ primary }: RaucState, slot: Slot): Step =>
   toStep(RAUC_KEY, 'configured', `next boot ${primary ?? 'unknown'} -> ${describeSlot(slot)}`, {

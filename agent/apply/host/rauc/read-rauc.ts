@@ -93,6 +93,10 @@ const toSlot = (name: string, slot: { readonly [key: string]: unknown }): Slot =
   return { name, version: isWhole && typeof version === 'string' ? version : undefined };
 };
 
+/** Whether the boot loader starts a slot next, as far as RAUC knows: not every boot loader names it. */
+export const isNext = ({ primary }: Pick<RaucState, 'primary'>, { name }: Slot): boolean =>
+  primary === undefined || primary === name;
+
 /** 'rootfs.1 with version 2' */
 export const describeSlot = ({ name, version }: Slot): string =>
   version === undefined ? `${name}, which RAUC did not write` : `${name} with version ${version}`;

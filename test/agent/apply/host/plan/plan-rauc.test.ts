@@ -43,6 +43,11 @@ test('another slot that the boot loader would start next is no longer the next o
   expect(shown(plan.steps)).toEqual(['rauc-activate: next boot rootfs.1 -> rootfs.0 with version 2']);
 });
 
+test('a boot loader that does not name the next slot is left alone', () => {
+  const plan = planSystem({ ...host(['2', '3']), primary: undefined }, bundle('2'), owned('2'), true);
+  expect(shown(plan.steps)).toEqual(['note: as desired']);
+});
+
 test('another bundle of the version that the host runs is refused', () => {
   const other = { ...bundle('2'), digest: digestOf('another bundle 2') };
   expect(() => planSystem(host(['2', '1']), other, owned('2'), false)).toThrow(
