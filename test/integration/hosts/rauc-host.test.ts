@@ -21,10 +21,10 @@ type Status = {
   }[];
 };
 
-/** Where the power is cut on the way to a system: as soon as the host has written this. */
-type Cut = { readonly when: string; readonly seen: (site: SlotsHost, version: string) => Promise<boolean> };
+/** Whether the host has done what a power cut waits for, on the way to this version. */
+type Cut = (site: SlotsHost, version: string) => Promise<boolean>;
 
-const called = (call: string): Cut['seen'] => {
+const called = (call: string): Cut => {
   let before: number | undefined;
   const count = async (site: SlotsHost) => (await site.calls()).filter((one) => one.startsWith(call)).length;
   return async (site) => {
@@ -33,30 +33,34 @@ const called = (call: string): Cut['seen'] => {
     return now > before;
   };
 };
-const asked: Cut['seen'] = (site) => site.isThere(`${STATE}/rauc-reboot`);
-const booted: Cut['seen'] = async (site, version) =>
-  (await site.boots()).at(-1)?.endsWith(` ${version}`) ?? false;
-const isBack: Cut['seen'] = async (site, version) => !(await booted(site, version));
-const tested: Cut['seen'] = async (site, version) => (await site.tests()).includes(version);
+const asked: Cut = (site) => site.isThere(`${STATE}/rauc-reboot`);
+const booted: Cut = async (site, version) => (await site.boots()).at(-1)?.endsWith(` ${version}`) ?? false;
+const isBack: Cut = async (site, version) => !(await booted(site, version));
+const tested: Cut = async (site, version) => (await site.tests()).includes(version);
 
 /** The calls for the slot that is written are those of `set-state X bad`, `set-primary X` and, after the boot, `set-state X good`. */
-const CUTS: readonly { readonly when: string; readonly seen: () => Cut['seen'] }[] = [
+const CUTS: readonly {
+  readonly when: string;
+  readonly seen: () => Cut;
+  /** The host reboots before it. */
+  readonly isAfter?: true;
+}[] = [
   { when: 'RAUC begins to write the slot', seen: () => called('begin set-state') },
   { when: 'the slot is written and not yet the next one', seen: () => called('begin set-primary') },
   { when: 'the slot is the next one', seen: () => called('done set-primary') },
   { when: 'the reboot is about to be asked for', seen: () => asked },
-  { when: 'the new system has been booted', seen: () => booted },
-  { when: 'its checks run', seen: () => tested },
+  { when: 'the new system has been booted', seen: () => booted, isAfter: true },
+  { when: 'its checks run', seen: () => tested, isAfter: true },
 ];
 
-/** The same on the way back, from the boot of a system on whose check fails. */
+/** The same on the way back, from the boot of a system whose check fails. */
 const WAYS_BACK: typeof CUTS = [
   { when: 'its check runs', seen: () => tested },
   { when: 'the slot before is about to become the next one', seen: () => called('begin set-primary') },
   { when: 'the slot before is the next one', seen: () => called('done set-primary') },
   { when: 'the reboot is about to be asked for', seen: () => asked },
-  { when: 'the slot before has been booted', seen: () => isBack },
-  { when: 'the slot before is marked good', seen: () => called('begin set-state') },
+  { when: 'the slot before has been booted', seen: () => isBack, isAfter: true },
+  { when: 'the slot before is marked good', seen: () => called('begin set-state'), isAfter: true },
 ];
 
 describeOnDebians(['rauc'], 'a system by RAUC on a booted host', ({ base, debian }, { rauc }) => {
@@ -102,7 +106,7 @@ describeOnDebians(['rauc'], 'a system by RAUC on a booted host', ({ base, debian
   };
   const lastBoots = async (count: number) => (await site.boots()).slice(-count);
   /** Cuts the power at a moment, and starts the host again. */
-  const cutWhen = async (seen: Cut['seen'], version: string): Promise<void> => {
+  const cutWhen = async (seen: Cut, version: string): Promise<void> => {
     const limit = AbortSignal.timeout(PATIENCE.timeout);
     while (!(await seen(site, version))) {
       if (limit.aborted) await explain(new Error('the moment did not come'));
@@ -160,11 +164,12 @@ describeOnDebians(['rauc'], 'a system by RAUC on a booted host', ({ base, debian
 
   it.each(LONG ? CUTS : CUTS.slice(2, 3))(
     'is reached when the power is cut as soon as $when',
-    async ({ when, seen }) => {
+    async ({ when, seen, isAfter }) => {
       const version = `${10 + CUTS.findIndex((one) => one.when === when)}`;
       const cut = seen();
       await cut(site, version);
       await offer(version);
+      if (isAfter) await reboots();
       await cutWhen(cut, version);
       await settled();
       await reaches('healthy');
@@ -175,13 +180,14 @@ describeOnDebians(['rauc'], 'a system by RAUC on a booted host', ({ base, debian
 
   it.runIf(LONG).each(WAYS_BACK)(
     'is left for the one before it when the power is cut as soon as $when',
-    async ({ when, seen }) => {
+    async ({ when, seen, isAfter }) => {
       const version = `${30 + WAYS_BACK.findIndex((one) => one.when === when)}`;
       const [before = ''] = await lastBoots(1);
       await offer(version, 'sick');
       await reboots();
       const cut = seen();
       await cut(site, version);
+      if (isAfter) await reboots();
       await cutWhen(cut, version);
       await settled();
       await reaches('failed');
