@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { describeOnDebians } from '../../harness/hosts/describe-on-debians.ts';
+import { describeOnDebian } from '../../harness/hosts/describe-on-debians.ts';
 import { LONG } from '../../harness/run/long.ts';
 import { nothing } from './debs-host/site-host.ts';
 import { type HowMade, type SlotsHost, startSlotsHost } from './rauc-host/slots.ts';
@@ -63,7 +63,7 @@ const WAYS_BACK: typeof CUTS = [
   { when: 'the slot before is marked good', seen: () => called('begin set-state'), isAfter: true },
 ];
 
-describeOnDebians(['rauc'], 'a system by RAUC on a booted host', ({ base, debian }, { rauc }) => {
+describeOnDebian(12)(['rauc'], 'a system by RAUC on a booted host', ({ base, debian }, { rauc }) => {
   let site: SlotsHost;
   beforeAll(async () => {
     site = await startSlotsHost(`slots-${debian}`, base, join(rauc, `debian-${debian}`));
