@@ -220,6 +220,7 @@ export const EXAMPLES: Readonly<Record<string, Readonly<Record<string, unknown>>
       hooks: [{ package: 'mosquitto', before: '/etc/gateway.env', timeoutSeconds: 60 }],
     },
     images: [`registry.example/app@sha256:${'a'.repeat(64)}`],
+    rauc: { version: '2026.11.1', ...blob },
     critical: [],
   },
   hosts: {

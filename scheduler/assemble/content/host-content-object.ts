@@ -205,7 +205,7 @@ export const contentSpec = {
   rauc: optional(
     placed(rauc),
     undefined,
-    'RAUC bundle, a system image. The agent has RAUC install it into the slot that is not booted, reboots the host, and goes back to the slot before it if a check fails. Of the platform alone.',
+    'RAUC bundle, a system image, in packages of the platform alone. The agent has RAUC install it into the slot that is not booted, reboots the host, and goes back to the slot before it if a check fails.',
   ),
   collections: optional(list(placed(content)), [], 'Ansible collections, as tarballs.'),
   roles: optional(list(placed(role)), [], 'Ansible roles, as tarballs.'),

@@ -8,7 +8,7 @@ import { type HowMade, type SlotsHost, startSlotsHost } from './rauc-host/slots.
 
 /** The hosts' clock is fixed, at eight in the morning. */
 const OPEN = { windows: ['0 8 * * * for 1h'] };
-const PATIENCE = { timeout: 120_000, interval: 250 } as const;
+const PATIENCE = { timeout: 180_000, interval: 250 } as const;
 const STATE = '/var/lib/fleet-agent';
 
 type Status = {
