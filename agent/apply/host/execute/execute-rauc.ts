@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FleetError } from '#bundles/errors';
-import { missingBlob, verified } from '#bundles/formats/layout/verified';
+import { missingBlob, verifyAll } from '#bundles/formats/layout/verified';
 import { writeFileAtomically } from '#bundles/formats/layout/write-file';
 import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts';
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
@@ -34,7 +34,7 @@ export const executeRaucInstall = async (
   await forgetAsked(options);
   const { blobs } = desired ?? {};
   if (!blobs?.path) throw missingBlob(digest, 'the store');
-  for await (const _ of verified(digest, size, await blobs.open(digest, signal), blobs.name)) continue;
+  await verifyAll({ digest, size }, await blobs.open(digest, signal), blobs.name);
   await untilIdle(options, signal);
   const installed = await runRauc(options, ['install', blobs.path(digest)], signal, INSTALL_MS);
   if (installed.code !== 0)
