@@ -74,4 +74,5 @@ export const UNREACHED_BELOW: Readonly<Record<string, string>> = {
   [json('/playbooks[]/checkSeconds minimum')]: ANSIBLE,
   [json('/install/packages minItems')]: DEBIAN,
   [json('/install/hooks[]/timeoutSeconds minimum')]: DEBIAN,
+  'host-package /rauc/size minimum': PLATFORM,
 };

@@ -463,4 +463,5 @@ export const UNREACHED: Readonly<Record<string, string>> = {
   [json('/secrets[]/group maxLength')]: OWNER,
   [json('/secrets[]/owner maxLength')]: OWNER,
   [json('/secrets[]/size maximum')]: 'needs a file of SOPS; resolveSecret reads no more',
+  'host-package /rauc/version maxLength': PLATFORM,
 };
