@@ -53,7 +53,7 @@ const isHeld = (error: unknown): boolean =>
   ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '');
 const renameOnce = IS_WINDOWS
   ? (from: string, to: string) => retry(HELD, () => rename(from, to), { isRetryable: isHeld })
-  : rename;
+  : (from: string, to: string) => rename(from, to);
 
 /** Files that are synced at a time. */
 export const MAX_SYNCS = 16;
