@@ -1,7 +1,7 @@
 /** Bytes of one read: each is a turn of another thread, which takes its time on a busy machine. */
 export const CHUNK = 1 << 20;
 
-/** A read, a hash and a write at the same time, for two files. */
+/** Enough for two files that are read, hashed and written at the same time. */
 const MAX_FREE = 8;
 
 /** Weak, so that an idle process keeps none of them. */
@@ -9,8 +9,8 @@ const free: WeakRef<Buffer>[] = [];
 const taken = new WeakSet<ArrayBufferLike>();
 
 /**
- * A buffer for one read. That of a whole chunk is one which was released, if there is one: the kernel clears every page of a new
- * megabyte, which takes longer than to read into it.
+ * Returns a buffer for one read. A whole chunk gets a released buffer, if there is one, because the kernel clears every page of a new
+ * megabyte, which takes longer than reading into it.
  */
 export const takeBuffer = (length: number): Buffer => {
   if (length < CHUNK) return Buffer.allocUnsafe(length);
@@ -20,8 +20,8 @@ export const takeBuffer = (length: number): Buffer => {
 };
 
 /**
- * Releases a chunk for the next read; nobody may read from it afterwards. Without effect for all but whole chunks from `takeBuffer`, so
- * that a piece of a chunk frees nothing that another piece needs.
+ * Releases the buffer of a chunk for the next read. The caller must not use the chunk afterwards. Only whole chunks of `takeBuffer` are
+ * released: other code may still use the rest of the buffer of a piece.
  */
 export const releaseBuffer = ({ buffer, byteLength }: Uint8Array): void => {
   if (byteLength !== CHUNK || !taken.delete(buffer) || free.length === MAX_FREE) return;

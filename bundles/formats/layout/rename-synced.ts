@@ -25,7 +25,7 @@ export const renameAllSynced = async (
     for (const { from, to } of files) {
       const old = IS_WINDOWS ? undefined : await open(to, FLAGS).catch(() => undefined);
       if (old) replaced.push(old);
-      await renameOnce(from, to);
+      await replace(from, to);
     }
     for (const folder of new Set(files.map(({ to }) => dirname(to)))) await syncDirectory(folder);
     await inParallel(files, MAX_SYNCS, async ({ to }) => {
@@ -51,9 +51,8 @@ const SYNC_FLAGS = IS_WINDOWS ? constants.O_RDWR : FLAGS;
 const HELD = { firstMs: 20, longestMs: 500, tries: 8, jitter: 'none' } as const;
 const isHeld = (error: unknown): boolean =>
   ['EPERM', 'EACCES', 'EBUSY'].includes((error as NodeJS.ErrnoException).code ?? '');
-const renameOnce = IS_WINDOWS
-  ? (from: string, to: string) => retry(HELD, () => rename(from, to), { isRetryable: isHeld })
-  : (from: string, to: string) => rename(from, to);
+const replace = (from: string, to: string): Promise<void> =>
+  IS_WINDOWS ? retry(HELD, () => rename(from, to), { isRetryable: isHeld }) : rename(from, to);
 
 /** Files that are synced at a time. */
 export const MAX_SYNCS = 16;
