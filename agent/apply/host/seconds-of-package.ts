@@ -3,7 +3,7 @@ import { packageSpans, secondsOf } from '#bundles/formats/bounds/package-seconds
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import type { DesiredPackage } from '../../model/target.ts';
 
-/** To write a system into its slot. Other packages go before the reboot. */
+/** Time to write a system image into its slot. Quick packages go first, so other packages are applied before the reboot. */
 const SYSTEM_SECONDS = 3600;
 
 /** The longest time that a package may take by its own timeouts, in seconds; Infinity without an end. @throws FleetError BUNDLE_FORMAT */

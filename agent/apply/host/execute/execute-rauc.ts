@@ -8,7 +8,16 @@ import type { DesiredPackage, Step, StepResult } from '../../../model/target.ts'
 import { errno, hostError, stopIfAborted } from '../host-error.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import type { RaucActivateDetail, RaucBootDetail, RaucInstallDetail } from '../rauc/rauc-step.ts';
-import { blocked, describeSlot, isNext, raucSaid, readRauc, runRauc, type Slot } from '../rauc/read-rauc.ts';
+import {
+  blocked,
+  describeSlot,
+  isNext,
+  markSlot,
+  raucSaid,
+  readRauc,
+  runRauc,
+  type Slot,
+} from '../rauc/read-rauc.ts';
 import { readBoot } from '../reboot/read-boot.ts';
 import { requestReboot } from '../reboot/request-reboot.ts';
 
@@ -48,7 +57,7 @@ export const executeRaucInstall = async (
   );
 };
 
-/** An installation outlives the program that asked for it, and RAUC takes one at a time. */
+/** Waits until RAUC is idle: an installation outlives the program that asked for it, and RAUC refuses a second one meanwhile. */
 const untilIdle = async (options: HostTargetOptions, signal: AbortSignal): Promise<void> => {
   const question = 'de.pengutronix.rauc / de.pengutronix.rauc.Installer Operation'.split(' ');
   for (let waited = 0; waited < INSTALL_MS; waited += IDLE_PAUSE_MS) {
@@ -62,7 +71,7 @@ const untilIdle = async (options: HostTargetOptions, signal: AbortSignal): Promi
   throw blocked('RAUC is still busy with another installation');
 };
 
-/** Makes a slot the next one. @throws FleetError RAUC_FAILED, RAUC_BLOCKED, TOOL_MISSING, ABORTED */
+/** Makes a slot the one that the boot loader starts next. @throws FleetError RAUC_FAILED, RAUC_BLOCKED, TOOL_MISSING, ABORTED */
 export const executeRaucActivate = async (
   options: HostTargetOptions,
   step: Step,
@@ -82,8 +91,8 @@ const mark = async (
   slot: string,
   signal: AbortSignal,
 ): Promise<void> => {
-  const marked = await runRauc(options, ['status', `mark-${state}`, slot], signal);
-  if (marked.code !== 0) throw failed(`RAUC does not mark ${slot} ${state}: ${raucSaid(marked)}`);
+  const refusal = await markSlot(options, state, slot, signal);
+  if (refusal !== undefined) throw failed(`RAUC does not mark ${slot} ${state}: ${refusal}`);
 };
 
 /**

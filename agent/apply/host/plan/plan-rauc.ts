@@ -96,7 +96,7 @@ const goBack = (state: RaucState, slot: Slot): readonly Step[] => {
   ];
 };
 
-/** The slot that is booted shall also be the next one. */
+/** Keeps the booted slot as the one that the boot loader starts next. */
 const keepBooted = (state: RaucState): readonly Step[] =>
   isNext(state, state.booted) ? [note(RAUC_KEY, 'unchanged', 'as desired')] : [activate(state, state.booted)];
 

@@ -2,10 +2,10 @@ import type { CheckResult } from '../../../model/target.ts';
 import type { Wanted } from '../desired/read-wanted.ts';
 import type { HostTargetOptions } from '../host-options.ts';
 import { readBoot } from '../reboot/read-boot.ts';
-import { describeSlot, raucSaid, readRauc, runRauc } from './read-rauc.ts';
+import { describeSlot, markSlot, readRauc } from './read-rauc.ts';
 import { whyNoRauc } from './why-no-rauc.ts';
 
-/** The boot in which a slot was marked good: boot loaders that count each boot want that once, and it may be a write to flash. */
+/** The boot in which a slot was marked good. A boot loader that counts boots needs the mark once a boot, and each mark may write to flash. */
 const confirmed = new WeakMap<HostTargetOptions, string>();
 
 /**
@@ -27,9 +27,9 @@ export const confirmSlot = async (
   const boot = readBoot();
   const known = `${boot} ${booted.name}`;
   if (boot === undefined || confirmed.get(options) !== known) {
-    const marked = await runRauc(options, ['status', 'mark-good', 'booted'], signal);
-    if (marked.code !== 0)
-      return { name, outcome: 'failed', message: `RAUC does not mark ${message} good: ${raucSaid(marked)}` };
+    const refusal = await markSlot(options, 'good', 'booted', signal);
+    if (refusal !== undefined)
+      return { name, outcome: 'failed', message: `RAUC does not mark ${message} good: ${refusal}` };
     confirmed.set(options, known);
   }
   return { name, outcome: 'passed', message };

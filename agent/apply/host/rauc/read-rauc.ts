@@ -35,6 +35,20 @@ export const runRauc = async (
   });
 };
 
+/**
+ * Has RAUC mark a slot: `active` makes the boot loader start it next, `good` tells the boot loader that its system works.
+ * @param slot a name, or 'booted' @returns why RAUC did not, as a sentence part; undefined if it did @throws FleetError TOOL_MISSING, ABORTED
+ */
+export const markSlot = async (
+  options: Pick<HostTargetOptions, 'run'>,
+  state: 'active' | 'good',
+  slot: string,
+  signal: AbortSignal,
+): Promise<string | undefined> => {
+  const marked = await runRauc(options, ['status', `mark-${state}`, slot], signal);
+  return marked.code === 0 ? undefined : raucSaid(marked);
+};
+
 /** The last line that a program of RAUC printed about its failure. */
 export const raucSaid = ({ stdout, stderr }: CommandResult): string => {
   const lines = `${stdout}\n${stderr}`.split('\n').map((line) => line.trim());
