@@ -7,21 +7,24 @@ import type { RebootPolicy } from '#bundles/formats/bundle/config';
 /** Everything that decides whether the agent reboots its host now. Plain data. */
 export type RebootSituation = {
   readonly now: Date;
-  readonly causes: readonly RebootCause[];
   /** Of the release in force; undefined: it does not let the agent reboot. */
   readonly policy: RebootPolicy | undefined;
   /** false: the configuration of this machine forbids it. */
   readonly isAllowed: boolean;
   /** Of the agent's own configuration. */
   readonly windows: Windows;
+  /** Bounds how often the agent reboots. Absent for a reboot that was decided in this boot and did not happen yet, and for one of a package. */
+  readonly request?: RebootRequest | undefined;
+  /** Reasons against it for now, the most important first: sentence parts. */
+  readonly obstacles: readonly string[];
+};
+
+export type RebootRequest = {
+  readonly causes: readonly RebootCause[];
   /** Keys of causes for which the agent has rebooted. */
   readonly tried: readonly string[];
   /** When it last asked for a reboot. */
   readonly lastAsked: Timestamp | undefined;
-  /** A reboot that was decided in this boot and did not happen yet. */
-  readonly isUnderWay: boolean;
-  /** Reasons against it for now, the most important first: sentence parts. */
-  readonly obstacles: readonly string[];
 };
 
 export type RebootVerdict =
@@ -47,13 +50,10 @@ const waits = (why: string, next?: Date): RebootVerdict =>
 /** Decides from the situation alone. @throws FleetError CONFIG_INVALID for a window of the policy that is not a time */
 export const judgeReboot = ({
   now,
-  causes,
   policy,
   isAllowed,
   windows,
-  tried,
-  lastAsked,
-  isUnderWay,
+  request,
   obstacles,
 }: RebootSituation): RebootVerdict => {
   if (!policy) return waits('a person: the release has no reboot policy for this cluster type');
@@ -61,7 +61,8 @@ export const judgeReboot = ({
     return waits(
       'a person: allowReboot is false in the configuration of this machine, so the agent does not reboot it',
     );
-  if (!isUnderWay) {
+  if (request) {
+    const { causes, tried, lastAsked } = request;
     if (causes.every(({ key }) => tried.includes(key)))
       return waits(
         `a person: the agent rebooted this host at ${lastAsked ?? 'an earlier time'} for the same cause, and does so once`,

@@ -62,13 +62,12 @@ const judge = async (
   try {
     return judgeReboot({
       now: agent.edge.now(),
-      causes,
       policy: await readRebootPolicy(agent),
       isAllowed: agent.policy.allowReboot,
       windows,
-      tried: rebooted?.tried ?? [],
-      lastAsked: rebooted?.last.asked,
-      isUnderWay: isUnderWay(agent, machine, causes),
+      request: isUnderWay(agent, machine, causes)
+        ? undefined
+        : { causes, tried: rebooted?.tried ?? [], lastAsked: rebooted?.last.asked },
       obstacles: [
         ...(machine.boot() === undefined
           ? ['a person: the agent cannot distinguish the boots of this machine']

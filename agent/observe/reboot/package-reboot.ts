@@ -8,7 +8,7 @@ import { siteObstacles } from './reboot-obstacles.ts';
 
 /**
  * Obstacle of a reboot for a package, by the policy of the release, the windows and the records of this machine; undefined: it may begin.
- * How often is bounded by the package: one that failed is not tried again. @throws FleetError ABORTED
+ * A package that failed is not applied again, so no pause between reboots is needed. @throws FleetError ABORTED
  */
 export const packageRebootWaits = async (agent: Agent, windows: Windows): Promise<string | undefined> => {
   const machine = agent.targets.find((target) => target.machine)?.machine;
@@ -16,14 +16,9 @@ export const packageRebootWaits = async (agent: Agent, windows: Windows): Promis
   try {
     const verdict = judgeReboot({
       now: agent.edge.now(),
-      causes: [],
       policy: await readRebootPolicy(agent),
       isAllowed: agent.policy.allowReboot,
       windows,
-      tried: [],
-      lastAsked: undefined,
-      // Neither a cause nor the time since the last reboot counts.
-      isUnderWay: true,
       obstacles: siteObstacles(agent),
     });
     return verdict.reboots ? await machine.atWork(agent.signal) : verdict.waits;
