@@ -16,24 +16,26 @@ const FLEET_BUNDLE = [
 ];
 
 /** By group and kind, in any version. A `*` is each item of a list and each field of a mapping. */
-const FIELDS: Readonly<Record<string, readonly string[]>> = {
-  'helm.toolkit.fluxcd.io/HelmRelease': ['spec.targetNamespace', 'spec.storageNamespace'],
-  'kustomize.toolkit.fluxcd.io/Kustomization': ['spec.targetNamespace'],
-  'argoproj.io/Application': ['spec.destination.namespace'],
-  'argoproj.io/ApplicationSet': [
-    'spec.template.spec.destination.namespace',
-    // Each generator may have a template that overrides fields of the one above.
-    'spec.generators.*.*.template.spec.destination.namespace',
+const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['helm.toolkit.fluxcd.io/HelmRelease', ['spec.targetNamespace', 'spec.storageNamespace']],
+  ['kustomize.toolkit.fluxcd.io/Kustomization', ['spec.targetNamespace']],
+  ['argoproj.io/Application', ['spec.destination.namespace']],
+  [
+    'argoproj.io/ApplicationSet',
+    [
+      'spec.template.spec.destination.namespace',
+      // Each generator may have a template that overrides fields of the one above.
+      'spec.generators.*.*.template.spec.destination.namespace',
+    ],
   ],
-  'helm.cattle.io/HelmChart': ['spec.targetNamespace'],
-  'fleet.cattle.io/GitRepo': ['spec.targetNamespace'],
-  'fleet.cattle.io/HelmOp': FLEET_BUNDLE,
-  'fleet.cattle.io/Bundle': FLEET_BUNDLE,
-};
+  ['helm.cattle.io/HelmChart', ['spec.targetNamespace']],
+  ['fleet.cattle.io/GitRepo', ['spec.targetNamespace']],
+  ['fleet.cattle.io/HelmOp', FLEET_BUNDLE],
+  ['fleet.cattle.io/Bundle', FLEET_BUNDLE],
+]);
 
 /** Whether objects of this kind may name a namespace that their controller writes into. */
-export const hasController = (group: string, kind: string): boolean =>
-  Object.hasOwn(FIELDS, `${group}/${kind}`);
+export const hasController = (group: string, kind: string): boolean => FIELDS.has(`${group}/${kind}`);
 
 /** @returns the namespaces that an object names in such fields, as they are written: a template of an ApplicationSet is not filled in */
 export const controlledNamespaces = (
@@ -41,9 +43,7 @@ export const controlledNamespaces = (
   kind: string,
   object: unknown,
 ): readonly ControlledNamespace[] =>
-  hasController(group, kind)
-    ? (FIELDS[`${group}/${kind}`] ?? []).flatMap((field) => valuesAt(object, field.split('.'), []))
-    : [];
+  (FIELDS.get(`${group}/${kind}`) ?? []).flatMap((field) => valuesAt(object, field.split('.'), []));
 
 const valuesAt = (
   node: unknown,
@@ -61,5 +61,5 @@ const valuesAt = (
   return isRecord(node) && Object.hasOwn(node, token) ? valuesAt(node[token], rest, [...path, token]) : [];
 };
 
-/** Anything but a text is no namespace that a package may use. */
+/** A value that is not a string is judged by its JSON. */
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));

@@ -100,7 +100,11 @@ export const findViolation = (
   return findControlled(object, own, namespaces);
 };
 
-/** Error of an object whose controller would write into another namespace with rights of its own; undefined if there is none. */
+/**
+ * Judges the namespaces that an object names for its controller, such as the targetNamespace of a HelmRelease. The controller writes there
+ * with its own rights, so the cluster does not refuse it.
+ * @returns NAMESPACE_FOREIGN for the first namespace that the workspace may not use; undefined without one
+ */
 const findControlled = (
   object: KubernetesObject,
   own: string,
