@@ -69,7 +69,7 @@ it('a command holds a package that reboots, and applies the others', async () =>
   ]);
 });
 
-it('is applied by the service in a window of the platform', async () => {
+it('a package that reboots is applied by the service in a window of the platform', async () => {
   await using world = await createWorld();
   const { release, system, live } = machineOf(world);
   await release(OPEN);
@@ -87,7 +87,7 @@ it.each([
     [],
     'allowReboot is false',
   ],
-] as const)('waits for %s', async (_what, policy, more, windows, message) => {
+] as const)('a package that reboots waits for %s', async (_what, policy, more, windows, message) => {
   await using world = await createWorld();
   const { release, system, live } = machineOf(world);
   await release(policy, more, windows);
@@ -95,7 +95,7 @@ it.each([
   expect(live()).toEqual(['/opt/app']);
 });
 
-it('waits for the end of what apt does', async () => {
+it('a package that reboots waits while apt changes packages', async () => {
   await using world = await createWorld();
   const { release, system, works } = machineOf(world);
   works('the Debian packages of this host are being changed');

@@ -56,13 +56,13 @@ const hostWith = async (given: {
   };
 };
 
-test('RAUC installs the bundle from the store, when it has ended what it does', async () => {
+test('RAUC installs the bundle from the store once its current installation has ended', async () => {
   await using host = await hostWith({ second: '2', primary: 1, busy: 1 });
   expect(await host.install()).toMatchObject({ outcome: 'configured' });
   expect(host.asked).toEqual([`rauc install ${host.bundle}`]);
 });
 
-test('a bundle that a power cut has booted already is not installed over the system before it', async () => {
+test('nothing is installed on a host that has booted the new system already, as after a power cut', async () => {
   await using host = await hostWith({ second: '2', booted: 1, primary: 1 });
   expect(await host.install()).toMatchObject({ outcome: 'configured' });
   expect(host.asked).toEqual([]);
@@ -75,7 +75,7 @@ test('a damaged bundle of the store is not installed', async () => {
   expect(host.asked).toEqual([]);
 });
 
-test('what RAUC says about a bundle that it refuses is the reason', async () => {
+test('the failure names the reason for which RAUC refuses a bundle', async () => {
   const install = {
     code: 1,
     stdout: 'installing\nLastError: signature verification failed\n',
@@ -92,19 +92,19 @@ test('a bundle whose manifest has another version than the package fails', async
   await expect(host.install()).rejects.toThrow('the boot loader would start rootfs.1 with version 3');
 });
 
-test('a host without RAUC cannot have a system', async () => {
+test('a system image on a host without RAUC fails', async () => {
   await using host = await hostWith({ install: { code: 127, stdout: '', stderr: '' }, second: '2' });
   await expect(host.install()).rejects.toThrow(expect.objectContaining({ code: 'TOOL_MISSING' }));
 });
 
-test('the boot that ends is on disk before systemd is asked, and the step stays open', async () => {
+test('the current boot is stored before systemd is asked to reboot, and the step stays open', async () => {
   await using host = await hostWith({ second: '2', primary: 1 });
   await expect(host.boot()).rejects.toThrow(expect.objectContaining({ code: 'ABORTED' }));
   expect(host.asked).toEqual(['systemctl reboot']);
   expect(existsSync(host.marker)).toBe(true);
 });
 
-test('the reboot is done when the host runs the wanted system, even without it', async () => {
+test('a host that runs the wanted system already is not rebooted', async () => {
   await using host = await hostWith({ second: '2', booted: 1, primary: 1 });
   await writeFile(host.marker, 'an earlier boot');
   expect(await host.boot()).toMatchObject({ outcome: 'configured' });
@@ -112,7 +112,7 @@ test('the reboot is done when the host runs the wanted system, even without it',
   expect(existsSync(host.marker)).toBe(false);
 });
 
-test('another system after the reboot is a failure, and nothing is rebooted again', async () => {
+test('another system after the reboot is a failure, and the host is not rebooted again', async () => {
   await using host = await hostWith({ second: '2', primary: 1 });
   await writeFile(host.marker, 'an earlier boot');
   await expect(host.boot()).rejects.toThrow(
@@ -121,7 +121,7 @@ test('another system after the reboot is a failure, and nothing is rebooted agai
   expect(host.asked).toEqual([]);
 });
 
-test('the slot before is marked good when the host is back in it', async () => {
+test('the previous slot is marked good when the host has booted it again', async () => {
   await using host = await hostWith({ second: '2' });
   expect(await host.boot({ slot: 'rootfs.0' })).toMatchObject({ outcome: 'configured' });
   expect(host.asked).toEqual(['rauc status mark-good booted']);

@@ -27,7 +27,7 @@ test('a new version is installed, and then the host is rebooted into it', () => 
   expect(plan.owns).toEqual([{ key: 'rauc:system', state: owned('2', 'rootfs.0') }]);
 });
 
-test('a system of the factory has no version', () => {
+test('a system that RAUC did not write has no version', () => {
   const plan = planSystem(host([undefined, undefined]), bundle('2'), undefined, false);
   expect(shown(plan.steps)[0]).toBe('rauc-install: version unknown -> 2');
 });
@@ -38,7 +38,7 @@ test('the version that the host runs is not written again', () => {
   expect(plan.owns).toEqual([{ key: 'rauc:system', state: owned('2') }]);
 });
 
-test('another slot that the boot loader would start next is no longer the next one', () => {
+test('the booted slot becomes the next one again if the boot loader would start another', () => {
   const plan = planSystem(host(['2', '3'], 'rootfs.1'), bundle('2'), owned('2'), true);
   expect(shown(plan.steps)).toEqual(['rauc-activate: next boot rootfs.1 -> rootfs.0 with version 2']);
 });
@@ -55,7 +55,7 @@ test('another bundle of the version that the host runs is refused', () => {
   );
 });
 
-test('the way back leads to the slot before, without writing it', () => {
+test('a rollback boots the previous slot without writing it', () => {
   const plan = planSystem(host(['3', '2']), bundle('2'), owned('3', 'rootfs.1'), true);
   expect(shown(plan.steps)).toEqual([
     'rauc-activate: next boot rootfs.0 -> rootfs.1 with version 2',
@@ -63,12 +63,12 @@ test('the way back leads to the slot before, without writing it', () => {
   ]);
 });
 
-test('the way back writes the version before if its slot has another one', () => {
+test('a rollback installs the previous version again if its slot has another one', () => {
   const plan = planSystem(host(['3', '4']), bundle('2'), owned('3', 'rootfs.1'), true);
   expect(shown(plan.steps)).toEqual(['rauc-install: version 3 -> 2', 'rauc-boot: reboot into version 2']);
 });
 
-test('the way back of an installation that never began to boot reboots nothing', () => {
+test('a rollback of an installation that was never booted reboots nothing', () => {
   const plan = planSystem(host(['2', '3'], 'rootfs.1'), bundle('2'), owned('3', 'rootfs.0'), true);
   expect(shown(plan.steps)).toEqual(['rauc-activate: next boot rootfs.1 -> rootfs.0 with version 2']);
 });
@@ -87,7 +87,7 @@ test('a first installation that failed goes back to the system of the factory', 
   ]);
 });
 
-test('a package that leaves the release leaves the system of the host', () => {
+test('the host keeps its system when its package leaves the release', () => {
   expect(shown(planGone(host(['2', undefined]), owned('2')))).toEqual([
     'note: the host keeps its system, rootfs.0 with version 2',
   ]);

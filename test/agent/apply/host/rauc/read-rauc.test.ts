@@ -45,11 +45,11 @@ test('a boot loader that names no next slot has none', () => {
 });
 
 test.each([
-  ['no JSON', 'Failed to connect'],
+  ['text that is not JSON', 'Failed to connect'],
   ['another form', '[]'],
   ['no slots', '{}'],
   ['no booted slot', status([A])],
-])('%s is no state', (_what, text) => {
+])('no state is read from an answer with %s', (_what, text) => {
   expect(parseRauc(text)).toBeUndefined();
 });
 
