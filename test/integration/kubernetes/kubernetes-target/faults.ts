@@ -44,7 +44,7 @@ const MAPS = `${CORE}/configmaps`;
 const HOOKS = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations';
 const CHANGING = '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations';
 const DEFINITIONS = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const RBAC = '/apis/rbac.authorization.k8s.io/v1';
+const BINDINGS = '/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings';
 const FLOWS = '/apis/flowcontrol.apiserver.k8s.io/v1';
 /** A server takes a while to see webhooks, roles and limits. */
 const SEEN = { timeout: 30_000, interval: 100 };
@@ -103,7 +103,10 @@ const before = (api: KubernetesApi, name: string, act: () => Promise<void>): Kub
   });
 };
 
-/** Faults of the cluster and of the agent's machine: what is meanwhile, and that the state is right afterwards with each event once. */
+/**
+ * Tests of faults of the cluster and of the agent's machine. During the fault the agent reports its cause once, and applies other packages.
+ * Afterwards it applies all of them, and reports each result once.
+ */
 export const faultsOnCluster = (cluster: () => OwnCluster): void => {
   const open = async (kubeconfig: string, limits = IMPATIENT): Promise<KubernetesApi> =>
     openKubernetesApi(await openClusterAccess({ kubeconfig, context: '' }), limits);
@@ -161,14 +164,16 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
       const { status } = await cluster().request('POST', `${MAPS}?dryRun=All`, { metadata: { name } });
       return { status, ms: performance.now() - begun };
     };
-    /** A kubeconfig of a new account with all rights in the namespace `default`, by a binding of its name. */
-    const account = async (name: string): Promise<string> => {
-      await post(`${CORE}/serviceaccounts`, { metadata: { name } });
-      await post(`${RBAC}/namespaces/default/rolebindings`, {
+    const bindAdmin = (name: string): Promise<void> =>
+      post(BINDINGS, {
         metadata: { name },
         roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
         subjects: [{ kind: 'ServiceAccount', namespace: 'default', name }],
       });
+    /** A kubeconfig of a new account with all rights in the namespace `default`, by a binding of its name. */
+    const account = async (name: string): Promise<string> => {
+      await post(`${CORE}/serviceaccounts`, { metadata: { name } });
+      await bindAdmin(name);
       return tokenKubeconfig(cluster(), await accountToken(cluster(), 'default', name), folder.path);
     };
     const mayPatch = async (api: KubernetesApi): Promise<boolean> => {
@@ -183,7 +188,7 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
       );
     };
 
-    it.concurrent('of a webhook that takes requests and never answers is named, other packages continue, and all is right without it', async ({
+    it.concurrent('of a webhook that accepts requests and never answers is named, other packages continue, and its own are applied once the webhook is removed', async ({
       expect,
     }) => {
       await using site = await createSite(target());
@@ -291,7 +296,7 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
       expect(await statusOf(`${DEFINITIONS}/clamps.faults.example`)).toBe(404);
       expect(await statusOf(`${MAPS}/clamp`)).toBe(404);
       expect(readOwned(site.agent.state, 'clamps')).toEqual([]);
-      // Content waits for other content: nothing is tried again, and nothing told again.
+      // Only other content can help: nothing is tried again, and nothing is reported again.
       const told = site.events().length;
       expect(await again(site)).toMatchObject([{ outcome: 'failed', code: 'APPLY_FAILED' }]);
       expect(site.events()).toHaveLength(told);
@@ -337,17 +342,12 @@ export const faultsOnCluster = (cluster: () => OwnCluster): void => {
     }) => {
       const kubeconfig = await account('demoted');
       const own = await open(kubeconfig);
-      const binding = `${RBAC}/namespaces/default/rolebindings`;
       const revoke = async (): Promise<void> => {
-        await cluster().request('DELETE', `${binding}/demoted`);
+        await cluster().request('DELETE', `${BINDINGS}/demoted`);
         await expect.poll(() => mayPatch(own), SEEN).toBe(false);
       };
       const grant = async (): Promise<void> => {
-        await post(binding, {
-          metadata: { name: 'demoted' },
-          roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'admin' },
-          subjects: [{ kind: 'ServiceAccount', namespace: 'default', name: 'demoted' }],
-        });
+        await bindAdmin('demoted');
         await expect.poll(() => mayPatch(own), SEEN).toBe(true);
       };
       await expect.poll(() => mayPatch(own), SEEN).toBe(true);

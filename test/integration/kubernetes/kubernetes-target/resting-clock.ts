@@ -1,11 +1,11 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Sleep } from '../../../../agent/daemon/wake-signal.ts';
 
-/** Time of a daemon whose work takes as long as it takes, and whose rests take none. */
+/** The clock of a daemon under test. Time passes only while the daemon sleeps, and a sleep of an hour ends at once. */
 export type RestingClock = {
   readonly now: () => Date;
   readonly sleep: Sleep;
-  /** Ends each rest within so many ms, once the daemon has come to it. */
+  /** Advances the clock by so many ms: waits for each sleep of the daemon, and ends it if it is over by then. */
   readonly pass: (ms: number) => Promise<void>;
 };
 
