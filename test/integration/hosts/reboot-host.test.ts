@@ -89,7 +89,7 @@ describeOnDebian(12, 'sid')([], 'a reboot by the agent of a booted host', ({ bas
       touch /run/reboot-required; echo dpkg > /run/reboot-required.pkgs`);
     await expect
       .poll(async () => (await reboot()).required?.waits, PATIENCE)
-      .toContain('the Debian packages of this host are being changed');
+      .toContain('other work: the Debian packages of this host are being changed');
     expect(await bootId()).toBe(before);
     holder.stdin.end();
     await site.host.rebooted(PATIENCE.timeout).catch(explain);

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import type { Machine, RebootNeed } from '../../../model/machine.ts';
 import { runQuietly } from '../debs/apt.ts';
-import { type HostTargetOptions, whyUnmanaged } from '../host-options.ts';
+import { type SystemdOptions, whyUnmanaged } from '../host-options.ts';
 import { systemctl } from '../systemd/systemctl.ts';
 import { readBoot } from './read-boot.ts';
 import { readRebootNeed, REBOOT_FILES } from './read-reboot-need.ts';
@@ -15,7 +15,7 @@ const NEEDRESTART_INTERVAL_MS = 3_600_000;
  * changes from which the system would say something else, so that a look costs five calls of stat.
  */
 export const hostMachine = (
-  options: HostTargetOptions,
+  options: SystemdOptions,
   elapsedMs: () => number = () => performance.now(),
 ): Machine | undefined => {
   if (whyUnmanaged(options) !== undefined) return undefined;
@@ -45,11 +45,11 @@ const fingerprint = (): string =>
 
 /** apt-get takes the locks of dpkg for its check, and refuses where dpkg was interrupted or dependencies are not met. */
 const readAptActivity = async (
-  options: HostTargetOptions,
+  options: SystemdOptions,
   signal: AbortSignal,
 ): Promise<string | undefined> => {
   const jobs = await systemctl(options, ['list-jobs', '--no-legend', '--plain'], signal);
-  if (jobs.stdout.trim() !== '') return 'systemd starts or stops units';
+  if (jobs.stdout.trim() !== '') return 'other work: systemd starts or stops units';
   const checked = await runQuietly({ run: options.run, signal }, [
     'apt-get',
     '-q',
@@ -62,5 +62,5 @@ const readAptActivity = async (
     checked.code === 0 ? await runQuietly({ run: options.run, signal }, ['dpkg', '--audit']) : checked;
   if (audit.code === 0 && audit.stdout.trim() === '') return undefined;
   const said = firstLine(checked.code === 0 ? audit.stdout : checked.stderr);
-  return `the Debian packages of this host are being changed, or not in order: ${said}`;
+  return `other work: the Debian packages of this host are being changed, or not in order: ${said}`;
 };

@@ -228,9 +228,9 @@ describe('a host that needs a reboot', () => {
     const host = machineOf(world, OPEN);
     await host.release(onePackage('app', 'one'));
     host.needs(KERNEL);
-    host.works('the Debian packages of this host are being changed');
+    host.works('other work: the Debian packages of this host are being changed');
     await host.look();
-    expect(host.waits()).toBe('the Debian packages of this host are being changed');
+    expect(host.waits()).toBe('other work: the Debian packages of this host are being changed');
     host.works(undefined);
     await lookAround(host.agent(), {
       mayReboot: { windows: parseWindows([]) },

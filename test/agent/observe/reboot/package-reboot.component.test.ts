@@ -98,9 +98,9 @@ it.each([
 it('a package that reboots waits while apt changes packages', async () => {
   await using world = await createWorld();
   const { release, system, works } = machineOf(world);
-  works('the Debian packages of this host are being changed');
+  works('other work: the Debian packages of this host are being changed');
   await release(OPEN);
   expect(system()?.message).toBe(
-    'it reboots the host, and waits for the Debian packages of this host are being changed',
+    'it reboots the host, and waits for other work: the Debian packages of this host are being changed',
   );
 });
