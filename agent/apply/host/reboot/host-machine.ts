@@ -44,10 +44,7 @@ const fingerprint = (): string =>
     .join('\n');
 
 /** apt-get takes the locks of dpkg for its check, and refuses where dpkg was interrupted or dependencies are not met. */
-const readAptActivity = async (
-  options: SystemdOptions,
-  signal: AbortSignal,
-): Promise<string | undefined> => {
+const readAptActivity = async (options: SystemdOptions, signal: AbortSignal): Promise<string | undefined> => {
   const jobs = await systemctl(options, ['list-jobs', '--no-legend', '--plain'], signal);
   if (jobs.stdout.trim() !== '') return 'other work: systemd starts or stops units';
   const checked = await runQuietly({ run: options.run, signal }, [

@@ -13,7 +13,10 @@ const atWork = (answers: Readonly<Record<string, Partial<CommandResult>>>) =>
   })?.atWork(signal);
 
 test.each([
-  [{ systemctl: { stdout: '7 chrony.service start running\n' } }, 'other work: systemd starts or stops units'],
+  [
+    { systemctl: { stdout: '7 chrony.service start running\n' } },
+    'other work: systemd starts or stops units',
+  ],
   [
     { 'apt-get': { code: 100, stderr: BUSY } },
     `other work: the Debian packages of this host are being changed, or not in order: ${BUSY.trim()}`,
