@@ -1,4 +1,4 @@
-import { typedKey } from './typed.ts';
+import { keepTyped, readTyped } from './typed.ts';
 
 /** Edits of a form, kept while this tab is open: also when the session ends in between. */
 export type Edit = {
@@ -44,11 +44,9 @@ export const changesOf = (
   unset: Object.entries(edits).flatMap(([name, one]) => (one.removed === true ? [name] : [])),
 });
 
-const keyOf = (place: readonly (string | null)[]): string => typedKey(['values', ...place]);
-
 /** @param place person, site and agent */
 export const readDraft = (place: readonly (string | null)[]): Draft | undefined => {
-  const text = sessionStorage.getItem(keyOf(place));
+  const text = readTyped(['values', ...place]);
   return text === null ? undefined : (JSON.parse(text) as Draft);
 };
 
@@ -59,6 +57,9 @@ export const keepDraft = (
   secrets: ReadonlySet<string>,
 ): void => {
   const kept = Object.entries(edits).filter(([name]) => !secrets.has(name));
-  if (kept.length === 0 && draft.reason === '') sessionStorage.removeItem(keyOf(place));
-  else sessionStorage.setItem(keyOf(place), JSON.stringify({ ...draft, edits: Object.fromEntries(kept) }));
+  const isEmpty = kept.length === 0 && draft.reason === '';
+  keepTyped(
+    ['values', ...place],
+    isEmpty ? undefined : JSON.stringify({ ...draft, edits: Object.fromEntries(kept) }),
+  );
 };

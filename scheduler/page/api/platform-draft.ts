@@ -1,5 +1,5 @@
 import type { PlatformObject } from '#bundles/transport/hub/client';
-import { typedKey } from './typed.ts';
+import { keepTyped, readTyped } from './typed.ts';
 
 /** An edit of an object of the platform that is not saved. */
 export type PlatformDraft = {
@@ -14,16 +14,12 @@ export type PlatformDraft = {
 /** Kind, layer and name of the object; of a new one the kind alone. */
 export type EditedObject = readonly (string | null)[];
 
-const keyOf = (object: EditedObject): string => typedKey(['platform', ...object]);
-
 /** The edit that was typed for the object and not saved, kept while this tab is open: also when the session ends in between. */
 export const readPlatformDraft = (object: EditedObject): PlatformDraft | undefined => {
-  const text = sessionStorage.getItem(keyOf(object));
+  const text = readTyped(['platform', ...object]);
   return text === null ? undefined : (JSON.parse(text) as PlatformDraft);
 };
 
 /** @param draft undefined: it was saved, or is discarded */
-export const keepPlatformDraft = (object: EditedObject, draft: PlatformDraft | undefined): void => {
-  if (draft === undefined) sessionStorage.removeItem(keyOf(object));
-  else sessionStorage.setItem(keyOf(object), JSON.stringify(draft));
-};
+export const keepPlatformDraft = (object: EditedObject, draft: PlatformDraft | undefined): void =>
+  keepTyped(['platform', ...object], draft && JSON.stringify(draft));

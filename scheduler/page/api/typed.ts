@@ -5,8 +5,18 @@ const PREFIX = 'fleet-ferry-typed';
 
 const BY = `${PREFIX} by`;
 
-/** @param parts name the decision or the form, and its object */
-export const typedKey = (parts: readonly (string | null)[]): string => `${PREFIX} ${JSON.stringify(parts)}`;
+/** Names the decision or the form, and its object. */
+type Place = readonly (string | null)[];
+
+const keyOf = (place: Place): string => `${PREFIX} ${JSON.stringify(place)}`;
+
+export const readTyped = (place: Place): string | null => sessionStorage.getItem(keyOf(place));
+
+/** @param text undefined: it was sent, or is discarded */
+export const keepTyped = (place: Place, text: string | undefined): void => {
+  if (text === undefined) sessionStorage.removeItem(keyOf(place));
+  else sessionStorage.setItem(keyOf(place), text);
+};
 
 /** Identifies the owner of what was typed: a person, also with another session, or a token of a reader. */
 export const typistOf = ({ person, id }: Pick<Me, 'person' | 'id'>): string =>
