@@ -53,11 +53,17 @@ export const whyUnsatisfied = async (
   return `is signed, but not by ${signer}${reason ? `: ${reason}` : ''}`;
 };
 
-const signersOf = ({ name, keys, certificates }: ImagePolicy): string => {
-  const fingerprints = keys.map((pem) => signatureKey(pem).fingerprint.slice(0, 16)).join(', ');
-  const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${fingerprints})`;
+/** Names signers in messages: each key by the start of its fingerprint, each certificate by identity and issuer. */
+export const nameSigners = ({ keys, certificates }: Signers) => ({
+  fingerprints: keys.map((pem) => signatureKey(pem).fingerprint.slice(0, 16)),
+  identities: (certificates?.signers ?? []).map(({ identity, issuer }) => `${identity} by ${issuer}`),
+});
+
+const signersOf = (policy: ImagePolicy): string => {
+  const { name, keys, certificates } = policy;
+  const { fingerprints, identities } = nameSigners(policy);
+  const key = `${keys.length === 1 ? 'the key' : `any of the ${keys.length} keys`} of ImagePolicy ${name} (${fingerprints.join(', ')})`;
   if (!certificates) return key;
-  const who = certificates.signers.map(({ identity, issuer }) => `${identity} by ${issuer}`).join(', ');
-  const certificate = `a certificate that ImagePolicy ${name} names (${who})`;
+  const certificate = `a certificate that ImagePolicy ${name} names (${identities.join(', ')})`;
   return keys.length === 0 ? certificate : `${key} or ${certificate}`;
 };

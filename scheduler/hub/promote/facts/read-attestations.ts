@@ -1,6 +1,6 @@
 import { bundlesOf } from '../../../load/releases/read-release.ts';
 import { isManifestType } from '#bundles/formats/layout/manifest';
-import { type Digest, shortDigest } from '#bundles/digest';
+import { type Digest, digestOf, shortDigest } from '#bundles/digest';
 import { parseImageName, repositoryOf } from '#bundles/formats/bundle/image-name';
 import { policiesOn } from '#bundles/formats/bundle/image-policy';
 import type { ClosureEntry } from '#bundles/formats/bundle/config';
@@ -11,8 +11,7 @@ import type { Layout } from '#bundles/formats/layout/layout';
 import { readBeside } from '#bundles/trust/images/check-images';
 import { type ImageAttestation, readAttestations } from '#bundles/trust/images/read-attestations';
 import { MAX_SIGNATURE_MANIFEST } from '#bundles/trust/images/read-signatures';
-import { whyUnsigned } from '#bundles/trust/images/satisfies-policy';
-import { signatureKey } from '#bundles/trust/images/signature-key';
+import { nameSigners, whyUnsigned } from '#bundles/trust/images/satisfies-policy';
 import type { AttestationRule } from '../../../model/promotion.ts';
 import { readPackages } from '../../questions/history/read-releases.ts';
 import type { AttestationFacts } from './facts.ts';
@@ -55,7 +54,7 @@ export const readAttestationFacts = async (
 type JudgedImages = ReadonlyMap<Digest, string | null>;
 
 /** A bundle never changes, so results stay valid; the newest ones are cached. */
-const known = new Map<string, JudgedImages>();
+const known = new Map<Digest, JudgedImages>();
 const MAX_KNOWN = 256;
 
 const judgeBundle = async (
@@ -64,7 +63,8 @@ const judgeBundle = async (
   rule: AttestationRule,
   signal: AbortSignal,
 ): Promise<JudgedImages> => {
-  const key = JSON.stringify([layout.directory, bundle, rule]);
+  // A rule has a trusted root of up to 64 KiB.
+  const key = digestOf(JSON.stringify([layout.directory, bundle, rule]));
   const before = known.get(key);
   if (before) return before;
   const { config } = await readBundle(layout.blobs, bundle, signal);
@@ -77,7 +77,7 @@ const judgeBundle = async (
     const name = names[0] ?? digest;
     judged.set(digest, why && `${name} (${(await packagesWith(layout, bundle, name)).join(', ')}): ${why}`);
   }
-  if (known.size >= MAX_KNOWN) known.delete(known.keys().next().value ?? '');
+  if (known.size >= MAX_KNOWN) known.delete(known.keys().next().value ?? key);
   known.set(key, judged);
   return judged;
 };
@@ -85,7 +85,7 @@ const judgeBundle = async (
 const whyUnverified = async (
   { blobs }: Layout,
   { digest, attachments = [] }: ClosureEntry,
-  { type, keys, certificates }: AttestationRule,
+  rule: AttestationRule,
   signal: AbortSignal,
 ): Promise<string | null> => {
   const read: Digest[] = [];
@@ -97,16 +97,14 @@ const whyUnverified = async (
     async (one) => (await readAttestations(blobs, one, signal)).attestations,
     signal,
   );
-  const typed = found.filter((one) => one.type === type);
+  const typed = found.filter((one) => one.type === rule.type);
   if (typed.length === 0) return 'the bundle has no such attestation of it';
   const own = typed.filter((one) => one.about.some((named) => about.has(named)));
   if (own.length === 0) return 'the attestation beside it is about another image';
-  const reasons = await Promise.all(own.map((one) => whyUnsigned(one, { keys, certificates })));
+  const reasons = await Promise.all(own.map((one) => whyUnsigned(one, rule)));
   if (reasons.includes(undefined)) return null;
-  const signers = [
-    ...keys.map((pem) => signatureKey(pem).fingerprint.slice(0, 16)),
-    ...(certificates?.signers ?? []).map(({ identity, issuer }) => `${identity} by ${issuer}`),
-  ].join(' or ');
+  const { fingerprints, identities } = nameSigners(rule);
+  const signers = [...fingerprints, ...identities].join(' or ');
   const reason = reasons.find((one) => one);
   return `the attestation is not signed by ${signers}${reason ? `: ${reason}` : ''}`;
 };
