@@ -56,11 +56,13 @@ export const enrollSites = (
 ): Promise<readonly EnrolledSite[]> =>
   store.transact(async (tx) => {
     const enrolled: EnrolledSite[] = [];
+    // Before anything is changed: the transaction is shared by all sites.
+    const names = sites.map(([site]) => site);
+    const older = await findOlder(tx, names, signer);
     for (const [site, requests] of sites) {
-      // Before anything is changed: the transaction is shared by many sites.
-      const older = (await findOlder(tx, [site], signer)).get(site);
-      if (older) {
-        refused.push(...requests.map(({ path }) => ({ path, error: older })));
+      const error = older.get(site);
+      if (error) {
+        refused.push(...requests.map(({ path }) => ({ path, error })));
         continue;
       }
       const enrolments: Enrolment[] = [];
