@@ -209,8 +209,8 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     await recordFreshness(store, (await readChain()).freshnessPolicies);
     await alarmRound(signal);
   };
-  /** The same in the past: an agent of the demo reports now and then, and the curve of its history has it as late only now. */
-  const raisedAlarms = async (): Promise<void> => {
+  /** Does so in the past. The freshness policies are removed again: agents of the demo seldom report, and the curves of the past would show them as late. */
+  const raisePastAlarms = async (): Promise<void> => {
     await raiseAlarms();
     await recordFreshness(store, []);
   };
@@ -252,12 +252,12 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   // A third of the shops a day, and the last third not yet.
   for (const day of [-4, -3]) {
     await passTo(addDays(now, day));
-    await raisedAlarms();
+    await raisePastAlarms();
     await applied((site) => isTill(site) && (site.index + day) % 3 === 0);
   }
 
   await passTo(addDays(now, -2));
-  await raisedAlarms();
+  await raisePastAlarms();
   await deliver(folder, 'oven-control', 3, clock());
   await write(folder, STRICT);
   await buildIn('dev');

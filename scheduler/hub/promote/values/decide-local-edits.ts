@@ -93,7 +93,10 @@ const decide = async (
     const isSame = hasValue(office, row);
     const declined = isSame ? undefined : await declinedOf(row, repository);
     if (declined !== undefined) {
-      await refuseLocalEdit(hub, row, { by: { ...by, reason: `${DECLINED}: ${declined}` }, now });
+      await refuseLocalEdit(hub, row, {
+        by: { ...by, reason: `its pull request was closed without being merged: ${declined}` },
+        now,
+      });
       return { row, outcome: 'refused', note: null };
     }
     const conflict = isSame ? undefined : await conflictOf(hub, row, office.values);
@@ -161,8 +164,6 @@ const declinedOf = async (
     return undefined;
   }
 };
-
-const DECLINED = 'its pull request was closed without being merged';
 
 /** Note of an edit that a command does not write there. */
 const FOR_SERVE = 'the repository decides, and fleet-scheduler serve writes it there';

@@ -224,7 +224,10 @@ type IssueTerms = {
   readonly now: Date;
 };
 
-/** One site that the layout has a newer statement of undoes the transaction: it is added to `older`, and the batch issued without it. */
+/**
+ * A site of which the layout has a newer statement aborts the transaction of its batch. Such sites are added to `older`, and the
+ * batch is issued again without them.
+ */
 const issueUnlessOlder = async (
   hub: Hub,
   signer: SiteSigner,
