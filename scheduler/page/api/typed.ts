@@ -12,10 +12,20 @@ const keyOf = (place: Place): string => `${PREFIX} ${JSON.stringify(place)}`;
 
 export const readTyped = (place: Place): string | null => sessionStorage.getItem(keyOf(place));
 
-/** @param text undefined: it was sent, or is discarded */
+/**
+ * Where the storage of the tab is full, the form goes on and its text is not kept.
+ * @param text undefined: it was sent, or is discarded
+ */
 export const keepTyped = (place: Place, text: string | undefined): void => {
-  if (text === undefined) sessionStorage.removeItem(keyOf(place));
-  else sessionStorage.setItem(keyOf(place), text);
+  const key = keyOf(place);
+  if (text === undefined) return sessionStorage.removeItem(key);
+  try {
+    sessionStorage.setItem(key, text);
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'QuotaExceededError')) throw error;
+    // An older text would come back as if it were this one.
+    sessionStorage.removeItem(key);
+  }
 };
 
 /** Identifies the owner of what was typed: a person, also with another session, or a token of a reader. */

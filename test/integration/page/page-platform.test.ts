@@ -263,6 +263,29 @@ describeWith(['chromium'], 'the platform on the page', ({ chromium }) => {
     expect(faults).toEqual([]);
   });
 
+  test('an edit can be previewed where the storage of the tab is full', async () => {
+    await using office = await startOffice(browser, built);
+    await using tab = await office.open({}, (await office.createAuthor()).token);
+    const { page, faults } = tab;
+    await page.getByRole('link', { name: 'Create: cluster type' }).click();
+    const name = page.getByLabel('name', { exact: false }).first();
+    await name.waitFor();
+    await page.evaluate(() => {
+      for (let at = 0, part = 'x'.repeat(2 ** 20); part !== ''; at += 1) {
+        try {
+          sessionStorage.setItem(`full ${at}`, part);
+        } catch {
+          part = part.slice(0, part.length / 2);
+        }
+      }
+    });
+    await name.fill('line');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('heading', { name: 'Preview' }).waitFor();
+    expect(await name.inputValue()).toBe('line');
+    expect(faults).toEqual([]);
+  });
+
   test('the editor of text completes fields and values by the schema of the object, and describes them', async () => {
     await using office = await startOffice(browser, built);
     await using tab = await office.open();
