@@ -1,5 +1,9 @@
 import type { Search } from '#bundles/transport/hub/client';
 
+/** Address of the form for values of a site, or of one of its agents. */
+export const valuesAddress = (site: string, agent: string | null): string =>
+  `/values/${site}${agent === null ? '' : `?agent=${agent}`}`;
+
 /** Address of the most detailed view of a result. */
 export const addressOf = ({ kind, name, in: place }: Search['found'][number]): string => {
   const of = encodeURIComponent;

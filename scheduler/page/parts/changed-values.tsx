@@ -1,6 +1,7 @@
 import { Anchor, Table } from '@mantine/core';
 import { Link } from 'react-router';
 import type { ShownChange } from '#bundles/transport/hub/client';
+import { valuesAddress } from './address-of.ts';
 import { JsonText } from './json-text.tsx';
 import { LongTable } from './long-table.tsx';
 
@@ -20,7 +21,7 @@ export const ChangedValues = ({ label, changes }: Props) => (
     {({ site, agent, name, old, new: next }, row) => (
       <Table.Tr key={`${site} ${agent} ${name}`} {...row}>
         <Table.Th scope="row">
-          <Anchor component={Link} to={`/values/${site}${agent === null ? '' : `?agent=${agent}`}`}>
+          <Anchor component={Link} to={valuesAddress(site, agent)}>
             {agent === null ? site : `${site}/${agent}`}
           </Anchor>
         </Table.Th>

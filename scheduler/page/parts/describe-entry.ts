@@ -1,5 +1,8 @@
 import type { Audit } from '#bundles/transport/hub/client';
 
+/** In place of a person, where a rule of the platform decided. The audit log is filtered by it, too. */
+export const RULE = 'a rule';
+
 /** The decision of an entry of the audit log, in a few words. */
 export const describeEntry = ({
   what,

@@ -2,7 +2,7 @@ import type { Audit } from '#bundles/transport/hub/client';
 
 type Entry = Pick<Audit['entries'][number], 'kind' | 'what' | 'environment' | 'stage' | 'only' | 'about'>;
 
-/** Address of the most detailed view of what an entry of the audit log is about; of what no view shows, all entries of its kind. */
+/** Address of the most detailed view of what an entry of the audit log is about; where no view shows it, of the entries of its kind. */
 export const entryAddress = (entry: Entry): string =>
   entry.environment === null ? changeAddress(entry) : decisionAddress(entry, entry.environment);
 

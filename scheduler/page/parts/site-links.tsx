@@ -2,10 +2,10 @@ import { Anchor } from '@mantine/core';
 import { Fragment } from 'react';
 import { Link } from 'react-router';
 
-/** Sites that are named; the others are counted. */
-const NAMED = 5;
+/** Names that a row has; the others are counted. */
+export const NAMED = 5;
 
-/** The first names, each a link to its site, and how many there are more. */
+/** The first sites by name, each a link, and the number of the others. */
 export const SiteLinks = ({ of }: { readonly of: readonly string[] }) => (
   <>
     {of.length === 0 && 'nothing'}

@@ -4,6 +4,7 @@ import { Link } from 'react-router';
 import { valuesOfSite, type ValuesOfSite } from '#bundles/transport/hub/client';
 import { Refusal, send } from '../api/ask.ts';
 import { useAnswer } from '../api/use-answer.ts';
+import { valuesAddress } from './address-of.ts';
 import { By, Placed } from './placed-value.tsx';
 import { State } from './state.tsx';
 import { Wide } from './wide.tsx';
@@ -45,7 +46,7 @@ const Values = ({ of: { site, places } }: { readonly of: ValuesOfSite }) => {
         return (
           <Table.Tr key={`${agent ?? ''} ${value.name}`}>
             <Table.Th scope="row">
-              <Anchor component={Link} to={`/values/${site}${agent === null ? '' : `?agent=${agent}`}`}>
+              <Anchor component={Link} to={valuesAddress(site, agent)}>
                 {value.name}
               </Anchor>
             </Table.Th>

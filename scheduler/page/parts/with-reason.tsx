@@ -148,7 +148,7 @@ export const textOf = (fields: FormData, name: string): string => {
 };
 
 /** A refusal of the hub, in place. */
-export const Refused = ({ fault }: { readonly fault: Refusal }) => (
+export const Refused = ({ fault }: { readonly fault: Pick<Refusal, 'code' | 'message' | 'hint'> }) => (
   <Alert role="alert" mt="sm" variant="outline" color="red" title={fault.code}>
     <Text>{fault.message}</Text>
     {fault.hint !== undefined && <Text>{fault.hint}.</Text>}

@@ -4,7 +4,7 @@ import { type Audit, audit } from '#bundles/transport/hub/client';
 import { ask } from '../api/ask.ts';
 import { readNarrowed } from '../api/read-narrowed.ts';
 import { Age } from '../parts/age.tsx';
-import { describeEntry } from '../parts/describe-entry.ts';
+import { describeEntry, RULE } from '../parts/describe-entry.ts';
 import { ShortDigest } from '../parts/digest.tsx';
 import { entryAddress } from '../parts/entry-address.ts';
 import type { Facet } from '../parts/facet.ts';
@@ -52,8 +52,6 @@ export const AuditView = () => {
     </>
   );
 };
-
-const RULE = 'a rule';
 
 const FACETS: readonly Facet<Entry>[] = [
   { key: 'environment', label: 'Environment', of: ({ environment }) => [environment ?? '-'] },

@@ -26,7 +26,7 @@ export const CompareView = () => {
   const answer = useLoaderData<Compare | null>();
   const [query] = useSearchParams();
   const environments = useEnvironments();
-  // Of an unfiltered view the last step of the chain is chosen.
+  // Without a query the fields offer the last two environments of the chain.
   const [before = '', last = ''] = environments.slice(-2);
   return (
     <>
@@ -42,7 +42,7 @@ export const CompareView = () => {
               key={field.name}
               {...field}
               defaultValue={chosen}
-              // An address that was sent may name another one.
+              // The address may name an environment that the chain does not have.
               data={[...new Set([...environments, chosen])]}
             />
           ))}
@@ -55,20 +55,18 @@ export const CompareView = () => {
 };
 
 /** Environments that follow each other in the chain, to compare by one click. */
-const Neighbours = ({ of: environments }: { readonly of: readonly string[] }) => {
-  return (
-    <Group gap="md">
-      {environments.slice(1).map((right, at) => {
-        const left = environments[at] ?? '';
-        return (
-          <Anchor key={right} component={Link} to={`?${new URLSearchParams({ left, right })}`}>
-            {left} and {right}
-          </Anchor>
-        );
-      })}
-    </Group>
-  );
-};
+const Neighbours = ({ of: environments }: { readonly of: readonly string[] }) => (
+  <Group gap="md">
+    {environments.slice(1).map((right, at) => {
+      const left = environments[at] ?? '';
+      return (
+        <Anchor key={right} component={Link} to={`?${new URLSearchParams({ left, right })}`}>
+          {left} and {right}
+        </Anchor>
+      );
+    })}
+  </Group>
+);
 
 type Compared = Compare['assignments'][number];
 

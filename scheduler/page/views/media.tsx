@@ -12,7 +12,7 @@ import { Journey, type Step } from '../parts/journey.tsx';
 import { isAwaited, nextMedia, type NextMedium } from '../parts/next-media.ts';
 import { NextContent } from '../parts/next-content.tsx';
 import { Pages } from '../parts/pages.tsx';
-import { SiteLinks } from '../parts/site-links.tsx';
+import { NAMED, SiteLinks } from '../parts/site-links.tsx';
 import { State } from '../parts/state.tsx';
 import { Wide } from '../parts/wide.tsx';
 
@@ -194,9 +194,6 @@ const columnsAt = (now: string): readonly Column<Carried>[] => [
       ),
   },
 ];
-
-/** Names that a row has; the others are counted. */
-const NAMED = 5;
 
 const firstOf = (names: readonly string[]): string =>
   names.length === 0 ? 'nothing' : nameSome(names, NAMED);

@@ -1,6 +1,5 @@
 import { Anchor, Group, Progress, Table, Text, Title } from '@mantine/core';
 import { Link, type LoaderFunctionArgs, useLoaderData } from 'react-router';
-import { defined } from '#bundles/defined';
 import {
   rolloutAdvance,
   rolloutPause,
@@ -73,6 +72,7 @@ export const RolloutsView = () => {
 
 const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly now: string }) => {
   const { channel, release, policy, next } = rollout;
+  const environment = environmentOf(channel);
   const id = `rollout-${channel.replace('/', '-')}`;
   return (
     <section aria-labelledby={id}>
@@ -82,7 +82,13 @@ const Rollout = ({ rollout, now }: { readonly rollout: ListedRollout; readonly n
       <Text>
         By the policy {policy}. <NextStep next={next} now={now} />
       </Text>
-      <Stages name={channel} environment={channel.split('/')[0] ?? ''} judged={rollout} now={now} />
+      <Stages
+        name={channel}
+        environment={environment}
+        sites={`/sites?${new URLSearchParams({ environment, channel })}`}
+        judged={rollout}
+        now={now}
+      />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, rollout)} />
@@ -100,7 +106,7 @@ export const RolloutSummary = ({
   readonly rollout: ListedRollout;
   readonly now: string;
 }) => {
-  const { channel, release, stages, next, curve } = rollout;
+  const { channel, release, stages, next } = rollout;
   return (
     <div className="rollout">
       <Text size="sm" fw={600}>
@@ -122,13 +128,7 @@ export const RolloutSummary = ({
       <Text size="sm">
         <NextStep next={next} now={now} />
       </Text>
-      {isCurve(curve) && (
-        <Chart
-          title={`Agents of ${channel} that comply`}
-          environment={channel.split('/')[0] ?? ''}
-          data={dataOf(curve, stages)}
-        />
-      )}
+      <Curve name={channel} environment={environmentOf(channel)} judged={rollout} />
       <Group mt="xs" gap="xs">
         {STEPS.filter((step) => isOffered(step, rollout)).map((step) => (
           <Decide key={step} decision={decisionOf(step, rollout)} />
@@ -157,7 +157,13 @@ const ValuesRolloutSection = ({
         {reason !== null && `: ${reason}`}. In the stages of {policy}.{' '}
         {state === 'taken-back' ? 'It was taken back.' : <NextStep next={next} now={now} />}
       </Text>
-      <Stages name={rollout} environment={environment} judged={one} now={now} />
+      <Stages
+        name={rollout}
+        environment={environment}
+        sites={`/sites?${new URLSearchParams({ environment })}`}
+        judged={one}
+        now={now}
+      />
       <Group my="sm">
         {STEPS.filter((step) => isOffered(step, one) || (step === 'resume' && state === 'taken-back')).map(
           (step) => (
@@ -169,40 +175,40 @@ const ValuesRolloutSection = ({
   );
 };
 
-const Stages = ({
-  name,
-  environment,
-  judged: { stages, curve },
-  now,
-}: {
+type CurveProps = {
   /** The channel, or the rollout of values. */
   readonly name: string;
   readonly environment: string;
   readonly judged: Judged;
+};
+
+type StagesProps = CurveProps & {
+  /** Address of the sites that the rollout reaches. */
+  readonly sites: string;
   readonly now: string;
-}) => (
+};
+
+const Stages = ({ name, environment, sites, judged, now }: StagesProps) => (
   <>
     <Wide
       label={`Stages of ${name}`}
       headings={['Stage', 'State', 'Agents', 'Since', 'Approvals', 'Waits for']}
     >
-      {stages.map((stage) => (
-        <Stage
-          key={stage.name}
-          stage={stage}
-          to={`/sites?${new URLSearchParams(defined({ environment, channel: name.includes('/') ? name : undefined }))}`}
-          now={now}
-        />
+      {judged.stages.map((stage) => (
+        <Stage key={stage.name} stage={stage} to={sites} now={now} />
       ))}
     </Wide>
-    {isCurve(curve) && (
-      <Chart title={`Agents of ${name} that comply`} environment={environment} data={dataOf(curve, stages)} />
-    )}
+    <Curve name={name} environment={environment} judged={judged} />
   </>
 );
 
-/** A rollout of this minute has no span to draw. */
-const isCurve = (curve: ListedRollout['curve']): boolean => curve[0]?.at !== curve.at(-1)?.at;
+/** How many agents of each stage comply, over time. A rollout of this minute has no span to draw. */
+const Curve = ({ name, environment, judged: { stages, curve } }: CurveProps) =>
+  curve[0]?.at !== curve.at(-1)?.at && (
+    <Chart title={`Agents of ${name} that comply`} environment={environment} data={dataOf(curve, stages)} />
+  );
+
+const environmentOf = (channel: string): string => channel.split('/')[0] ?? '';
 
 const STAGE_COLORS: readonly ChartColor[] = ['silent', 'late', 'good', 'quiet', 'bad'];
 

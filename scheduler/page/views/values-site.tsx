@@ -13,6 +13,7 @@ import { ask, send } from '../api/ask.ts';
 import { At } from '../parts/age.tsx';
 import { BAD } from '../parts/bad.ts';
 import { ChangedValues } from '../parts/changed-values.tsx';
+import { RULE } from '../parts/describe-entry.ts';
 import { Wide } from '../parts/wide.tsx';
 import { WithReason } from '../parts/with-reason.tsx';
 
@@ -120,9 +121,9 @@ const History = ({ found, versions }: Answer) => {
             <Table.Td>
               <Anchor
                 component={Link}
-                to={`/audit?${new URLSearchParams({ kind: 'change', person: person ?? 'a rule' })}`}
+                to={`/audit?${new URLSearchParams({ kind: 'change', person: person ?? RULE })}`}
               >
-                {person ?? 'a rule'}
+                {person ?? RULE}
               </Anchor>
               {reason === null ? '' : `: ${reason}`}
             </Table.Td>

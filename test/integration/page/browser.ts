@@ -77,10 +77,10 @@ export const cellsWithoutHeading = (page: Page): Promise<readonly string[]> =>
       .map((cell) => cell.outerHTML.slice(0, 120)),
   );
 
-/** Tables whose rows end the way: sessions have no view of their own, and parts of a package are its leaves. */
+/** Tables whose rows need no link: a session has no view of its own, and nor has a part of a package. */
 const LEAVES = ['Sessions', 'Objects', 'Directories', 'Files', 'Units'];
 
-/** Rows of tables that lead nowhere, also of those that are opened first: no link and no button. */
+/** Rows of tables without a link or a button. Opens all details first, so that tables in them are drawn. */
 export const rowsWithoutLink = async (page: Page): Promise<readonly string[]> => {
   await page.evaluate(() => {
     for (const one of document.querySelectorAll('main details')) one.setAttribute('open', '');

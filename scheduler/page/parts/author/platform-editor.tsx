@@ -59,7 +59,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
   const [asText, setAsText] = useState(typed?.asText ?? form === undefined);
   const [preview, setPreview] = useState<PlatformPreview>();
   const [saved, setSaved] = useState<PlatformSaved>();
-  const [fault, setFault] = useState<Refusal>();
+  const [fault, setFault] = useState<Parameters<typeof Refused>[0]['fault']>();
   const [isSending, setSending] = useState(false);
   const [way, setWay] = useState<'pull request' | 'commit'>('pull request');
 
@@ -92,7 +92,7 @@ export default function PlatformEditor({ platform, layer, about, schema, object,
       await work();
     } catch (error) {
       if (error instanceof YamlFault)
-        setFault(new Refusal({ status: 0, code: 'YAML_SYNTAX', message: error.message }));
+        setFault({ code: 'YAML_SYNTAX', message: error.message, hint: undefined });
       else if (!(error instanceof Refusal)) throw error;
       // Leads to the sign-in and back, or asks for another token of a person.
       else if (error.status === 401) await revalidate();

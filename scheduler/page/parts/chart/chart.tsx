@@ -11,7 +11,7 @@ const Drawing = lazy(() =>
 
 type Props = {
   readonly title: string;
-  /** What the rows of the table lead to: what ran in it at their time. */
+  /** Each row of the table links to what ran in this environment at that time. */
   readonly environment: string;
   readonly data: ChartData;
   readonly children?: ReactNode;
