@@ -44,7 +44,7 @@ const QUESTIONS: readonly Question[] = [
   { asks: 'When can it open?', clicks: [side('Pipeline')], answer: /expected by 2026-11-28/ },
   { asks: 'How far is the rollout?', clicks: [side('Pipeline')], answer: /pilot.*done.*half.*running/s },
   {
-    asks: 'Who brought what is in prod, and why?',
+    asks: 'Who promoted what runs in prod, and why?',
     clicks: [side('Pipeline')],
     answer: /by mara .*shops get new scales/s,
   },

@@ -87,7 +87,7 @@ test('each promotion keeps its own summaries, and one of the same candidate make
   expect(await summariesOf(office, 3)).toEqual([]);
 });
 
-test('summaries of a promotion that was stopped before it was in the log are none of the next with its number', async () => {
+test('a promotion does not take over the summaries of an interrupted one that had its number', async () => {
   const office = await chainedOffice();
   await expect(
     promote(office, (keys) => ({
