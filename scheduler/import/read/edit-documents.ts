@@ -1,6 +1,5 @@
 import {
   type Document,
-  isAlias,
   isMap,
   isScalar,
   isSeq,
@@ -75,22 +74,31 @@ const faultsIn = (document: Document.Parsed): readonly Fault[] => {
     message: yamlFault(message),
     offset: pos[0],
   }));
-  const anchors = new Set<string>();
+  const anchors = new Map<string, Node>();
+  const targets = new Map<unknown, Node>();
   visit(document, {
-    Node: (_, node) => {
-      if (!isAlias(node)) {
-        if (node.anchor !== undefined) anchors.add(node.anchor);
-      } else if (!anchors.has(node.source))
-        faults.push({ message: 'an alias has no anchor before it', offset: node.range?.[0] ?? 0 });
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+    },
+    Alias: (_, alias) => {
+      const target = anchors.get(alias.source);
+      if (target) targets.set(alias, target);
+      else faults.push({ message: 'an alias has no anchor before it', offset: alias.range?.[0] ?? 0 });
     },
   });
   if (faults.length > 0) return faults;
   const read = readValue(document);
-  return 'fault' in read ? [{ message: read.fault, offset: document.range[0] }] : mergesWithoutMap(document);
+  return 'fault' in read
+    ? [{ message: read.fault, offset: document.range[0] }]
+    : mergesWithoutMap(document, targets);
 };
 
-const mergesWithoutMap = (document: Document.Parsed): readonly Fault[] => {
-  const resolved = (node: unknown): unknown => (isAlias(node) ? node.resolve(document) : node);
+/** @param targets the node that each alias refers to */
+const mergesWithoutMap = (
+  document: Document.Parsed,
+  targets: ReadonlyMap<unknown, Node>,
+): readonly Fault[] => {
+  const resolved = (node: unknown): unknown => targets.get(node) ?? node;
   const faults: Fault[] = [];
   visit(document, {
     Pair: (_, pair) => {
@@ -102,26 +110,20 @@ const mergesWithoutMap = (document: Document.Parsed): readonly Fault[] => {
 };
 
 /**
- * Puts what aliases and merge keys (`<<`) stand for in their places, so that an edit finds every field where it is, and removes no anchor that
- * another place refers to. For documents of readDocuments, whose aliases are few.
+ * Replaces aliases and merge keys (`<<`) by copies of what they refer to, and removes the anchors: an edit then finds every field in its own
+ * place, and cannot remove an anchor that an alias elsewhere needs. For documents that readDocuments returned.
  */
 export const inlineAliases = (document: Document.Parsed): void => {
+  const anchors = new Map<string, Node>();
   visit(document, {
-    // With its anchors, the copy would be what later aliases resolve to.
-    Alias: (_, alias) => withoutAnchors(alias.resolve(document)?.clone() as Node | undefined),
+    // An anchored node comes before its aliases, so its copies have neither anchors nor aliases any more.
+    Value: (_, node) => {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      delete node.anchor;
+    },
+    Alias: (_, alias) => anchors.get(alias.source)?.clone() as Node | undefined,
   });
-  withoutAnchors(document);
   visit(document, { Map: (_, map) => inlineMerges(map) });
-};
-
-const withoutAnchors = <T extends Node | Document | undefined>(node: T): T => {
-  if (node)
-    visit(node, {
-      Value: (_, one) => {
-        delete one.anchor;
-      },
-    });
-  return node;
 };
 
 /** Fields of the mapping itself count before those of a merge key, and those of the first before later ones. */

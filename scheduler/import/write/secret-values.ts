@@ -195,7 +195,7 @@ const cleanList = (one: YAMLMap, cleaning: Cleaning, made: Made): void => {
   if (made.leftOut.length > before) keepFields(one, LIST_FIELDS);
 };
 
-/** Other fields may have the secrets of an object, too: a merge key has copied them from there. */
+/** Removes all other fields: a merge key may have copied the secrets from one of them. */
 const keepFields = (one: YAMLMap, fields: ReadonlySet<string>): void => {
   for (const key of fieldsOf(one)) if (!fields.has(key)) one.delete(key);
 };

@@ -278,7 +278,7 @@ test('a patch that deletes a Secret still deletes it', () => {
   expect(bytes.toString()).toContain('$patch: delete');
 });
 
-test('an alias means the last anchor of its name as it was written, not one that another alias repeats', () => {
+test('an alias refers to the last anchor of its name in the source, not to the copy that replaces another alias', () => {
   const text = `apiVersion: v1
 kind: List
 items:
@@ -289,4 +289,16 @@ items:
   - {apiVersion: v1, kind: Secret, metadata: {name: db}, stringData: {a: correct-horse}}
 `;
   expect(withoutSecrets(Buffer.from(text), 'shop').bytes.toString()).toContain('data: { c: after }');
+});
+
+test('a file with a thousand anchors is cleaned in a moment', () => {
+  const items = Array.from(
+    { length: 1000 },
+    (_, at) => `  - {kind: ConfigMap, data: &a${at} {x: y}, <<: *a${at}}\n`,
+  );
+  const { bytes } = withoutSecrets(
+    Buffer.from(`kind: List\nitems:\n${items.join('')}---\n${SECRET}stringData: {a: correct-horse}\n`),
+    'shop',
+  );
+  expect(bytes.toString().match(/data: \{ x: y \}, x: y/g)).toHaveLength(1000);
 });
