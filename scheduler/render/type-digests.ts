@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { type Digest, digestOf } from '#bundles/digest';
 import { exactText } from '../model/exact-text.ts';
 import type { Assignment, ClusterType, Platform } from '../model/model.ts';
+import { remember } from '../model/remember.ts';
 import type { Composition } from '../plan/compose/compose-config.ts';
 
 /** Everything of a platform that rendering reads, besides the assignments. */
@@ -14,14 +15,14 @@ export type RenderingPlatform = Pick<
 export type TypeDigests = {
   /** The cluster type, and the target, policy and configuration of each of its packages. */
   readonly pairs: Digest;
-  /** These, and everything else that rendering them reads. */
+  /** `pairs`, and everything else that rendering the packages reads. */
   readonly rendering: Digest;
 };
 
 /** A package and its configuration. */
 export type Pair = readonly [Assignment, Composition];
 
-/** Pairs share targets and configurations: the digest of each is computed once. */
+/** Packages share targets and configurations: the digest of each is computed once. */
 export const createTypeDigests = ({
   form,
   environment,
@@ -29,21 +30,16 @@ export const createTypeDigests = ({
   workspaces,
   repositories,
 }: RenderingPlatform): ((clusterType: ClusterType, pairs: readonly Pair[]) => TypeDigests) => {
-  const known = new WeakMap<object, Digest>();
-  const once = (value: object): Digest => {
-    const found = known.get(value) ?? digestOf(exactText(value));
-    known.set(value, found);
-    return found;
-  };
+  const digest = remember((value: object) => digestOf(exactText(value)));
   const common = exactText([form, environment, templates, workspaces, repositories]);
   return (clusterType, pairs) => {
     const hash = createHash('sha256').update(`${exactText(clusterType)}\n`);
     const judged = createHash('sha256').update(`${common}\n`);
     for (const [{ target, policy }, composition] of pairs) {
-      hash.update(`${once(target)} ${once(composition.values)} ${JSON.stringify(policy)}\n`);
-      judged.update(`${once(composition.schemas)}\n`);
+      hash.update(`${digest(target)} ${digest(composition.values)} ${JSON.stringify(policy)}\n`);
+      judged.update(`${digest(composition.schemas)}\n`);
     }
-    const digest: Digest = `sha256:${hash.digest('hex')}`;
-    return { pairs: digest, rendering: `sha256:${judged.update(digest).digest('hex')}` };
+    const pairsDigest: Digest = `sha256:${hash.digest('hex')}`;
+    return { pairs: pairsDigest, rendering: `sha256:${judged.update(pairsDigest).digest('hex')}` };
   };
 };

@@ -3,28 +3,24 @@ import { type Digest, digestOf } from '#bundles/digest';
 import type { Application } from '../../load/applications/application.ts';
 import { exactText } from '../../model/exact-text.ts';
 import type { Platform } from '../../model/model.ts';
+import { remember } from '../../model/remember.ts';
 import type { DefinitionFile } from '../../plan/validate/kubernetes/custom-kinds.ts';
 import type { BundleInput } from '../bundle/bundle-input.ts';
 import { inputsOfReaders } from '../bundle/refuse-readers.ts';
 import { applicationsOf } from '../incremental/reuse-bundle.ts';
 
 /**
- * Takes digests of the inputs of bundles. Packages share applications: the digest of each is computed once. The files of packages are not read:
- * what they are rendered from decides them.
+ * Computes digests of the inputs of bundles. Packages share applications: the digest of each is computed once. The rendered files are not read:
+ * the digest of what they are rendered from covers them.
  * @param definitions the files that define kinds
- * @returns called with the input of a bundle, the digest of everything that decides the bundle, except images and files outside of the
- * platform; undefined if an application cannot be read
+ * @returns a function from the input of a bundle to the digest of everything that decides the bundle, except images and files outside of the
+ * platform; it returns undefined if an application cannot be read
  */
 export const inputDigests = (
   platform: Platform,
   definitions: readonly DefinitionFile[],
 ): ((input: BundleInput) => Digest | undefined) => {
-  const known = new WeakMap<object, Digest>();
-  const once = <T extends object>(value: T, digest: (value: T) => Digest): Digest => {
-    const found = known.get(value) ?? digest(value);
-    known.set(value, found);
-    return found;
-  };
+  const applicationDigest = remember(ofApplication);
   const common = digestOf(
     exactText([
       platform.form,
@@ -50,7 +46,7 @@ export const inputDigests = (
     const hash = createHash('sha256');
     const others = [common, pairs, judge?.target, resolve !== undefined, inputsOfReaders(input)];
     hash.update(`${exactText(others)}\n`);
-    for (const one of applications) hash.update(`${one ? once(one, ofApplication) : ''}\n`);
+    for (const one of applications) hash.update(`${one ? applicationDigest(one) : ''}\n`);
     return `sha256:${hash.digest('hex')}`;
   };
 };

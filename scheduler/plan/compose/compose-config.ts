@@ -8,6 +8,7 @@ import type {
 } from '../../model/model.ts';
 import { matchesClusterType, matchesTarget } from './match-selector.ts';
 import { type ConfigMapping, plainValue } from '../../model/plain-value.ts';
+import { remember } from '../../model/remember.ts';
 import { merge } from './merge.ts';
 
 /** The configuration of one deployment target on one cluster type. All pairs that the same layers select share it. */
@@ -97,17 +98,6 @@ const indexesOf = (selector: Readonly<Record<string, string>>, labels: readonly 
 /** One character for each label: '1' if it matches. */
 const answers = (labels: readonly Label[], test: (key: string, value: string) => boolean): string =>
   labels.map((label) => (test(label.key, label.value) ? '1' : '0')).join('');
-
-const remember = <K extends object, V>(make: (key: K) => V): ((key: K) => V) => {
-  const known = new WeakMap<K, V>();
-  return (key) => {
-    const found = known.get(key);
-    if (found !== undefined) return found;
-    const made = make(key);
-    known.set(key, made);
-    return made;
-  };
-};
 
 const identityNumbers = new WeakMap<object, number>();
 let lastNumber = 0;
