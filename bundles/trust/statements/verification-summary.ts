@@ -1,4 +1,5 @@
 import { type Digest, hexOf } from '../../digest.ts';
+import { isRecord } from '../../is-record.ts';
 import type { BundlePredicate, PromotionPredicate } from '../../formats/statements/predicates.ts';
 import { defined } from '../../defined.ts';
 import { PREDICATES, SLSA_SUMMARY } from '../../media-types.ts';
@@ -51,4 +52,14 @@ export const encodeSummary = ({ promotion, bundle }: PassedBundle): Buffer => {
       slsaVersion: '1.1',
     },
   );
+};
+
+/** SHA-256 in hexadecimal of the statements that a summary follows from, in its order; undefined for an input without one. */
+export const inputsOf = (predicate: unknown): readonly unknown[] => {
+  const inputs = isRecord(predicate) ? predicate['inputAttestations'] : undefined;
+  return Array.isArray(inputs)
+    ? inputs.map((one: unknown) =>
+        isRecord(one) && isRecord(one['digest']) ? one['digest']['sha256'] : undefined,
+      )
+    : [];
 };

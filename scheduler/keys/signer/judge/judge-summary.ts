@@ -1,10 +1,14 @@
 import { type Digest, digestFromHex, digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { isRecord } from '#bundles/is-record';
 import { parseDocument } from '#bundles/json/validate';
 import { PREDICATES } from '#bundles/media-types';
 import { verifyUnder } from '#bundles/trust/root/verify-under';
-import { encodeSummary, isPassed, type PassedBundle } from '#bundles/trust/statements/verification-summary';
+import {
+  encodeSummary,
+  inputsOf,
+  isPassed,
+  type PassedBundle,
+} from '#bundles/trust/statements/verification-summary';
 import type { VerifiedStatement } from '#bundles/trust/statements/verify-statement';
 import { findStatements } from './find-evidence.ts';
 import type { Judging, Permit } from './judging.ts';
@@ -19,7 +23,7 @@ const WHAT = 'the verification summary';
  */
 export const judgeSummary = (statement: ReadStatement, judging: Judging): Permit => {
   const [first, second] = inputsOf(statement.predicate);
-  // Signed a moment ago, so by the newest root: a release key that a rotation took away makes no promotion that is summed up.
+  // The hub signs the promotion right before its summaries, so a release key of an older root is refused: a rotation removed it.
   const promotion = readInput(first, 'promotion', 'release', { ...judging, roots: [judging.root] });
   const bundle = readInput(second, 'bundle', 'bundle', judging);
   const candidate = promotion.subjects.find(({ name }) => name === 'candidate')?.digest;
@@ -43,19 +47,13 @@ export const judgeSummary = (statement: ReadStatement, judging: Judging): Permit
   return { what: `the summary of promotion ${passed.promotion.said.number}`, limited: undefined };
 };
 
-const inputsOf = (predicate: unknown): readonly unknown[] => {
-  const inputs = isRecord(predicate) ? predicate['inputAttestations'] : undefined;
-  return Array.isArray(inputs) ? inputs : [];
-};
-
 const readInput = (
   input: unknown,
   kind: 'bundle' | 'promotion',
   role: 'bundle' | 'release',
   { roots, evidence }: Judging,
 ): VerifiedStatement => {
-  const digest = isRecord(input) && isRecord(input['digest']) ? input['digest']['sha256'] : undefined;
-  const named: Digest = digestFromHex(digest, WHAT);
+  const named: Digest = digestFromHex(input, WHAT);
   const files = findStatements(evidence, (_, payload) => payload === named);
   if (files.length === 0) throw refused(`came without its ${kind} statement`);
   return verifyUnder(files, roots, role, PREDICATES[kind], `the ${kind} of ${WHAT}`).verified;
