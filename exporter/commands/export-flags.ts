@@ -152,7 +152,7 @@ const maxPatchOf = (flags: ExportFlags): number | undefined => {
 const moreOf = (places: readonly string[]): readonly string[] => {
   const all = places.map((place) => normalize(mediumAt(place)).replace(/(?<=.)\/$/, ''));
   const folders = all.map((place) => (IS_WINDOWS ? resolve(place).toLowerCase() : resolve(place)));
-  const twice = all.find((_, at) => folders.indexOf(folders[at] ?? '') !== at);
+  const twice = all[folders.findIndex((folder, at) => folders.indexOf(folder) !== at)];
   if (twice === undefined) return all.slice(1);
   throw new FleetError('USAGE', `--to names ${twice} twice`, { hint: 'Give one place for each stick' });
 };

@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { deserialize, serialize } from 'node:v8';
-import { type Digest, digestOf } from '#bundles/digest';
+import { type Digest, digestOf, hexOf } from '#bundles/digest';
 import type { ParsedFiles } from '../../load/sources/parsed-files.ts';
 import type { KeptFiles } from './kept-files.ts';
 
@@ -17,7 +16,7 @@ type Entry = { readonly digest: Digest; readonly content: Buffer };
 
 /** @param about what the run reads: each platform and choice of environments has a file of its own */
 export const openKeptObjects = async (files: KeptFiles, about: unknown): Promise<KeptObjects> => {
-  const name = `objects-${createHash('sha256').update(JSON.stringify(about)).digest('hex')}`;
+  const name = `objects-${hexOf(digestOf(JSON.stringify(about)))}`;
   const content = await files.read(name);
   const before = content ? (deserialize(content) as ReadonlyMap<string, Entry>) : new Map<string, Entry>();
   const now = new Map<string, Entry>();
