@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Plugin } from 'rolldown';
 
-/** What is used of a library, which uses nothing else of this repository, and the file that it is built into. */
+/** A library that is built into a file of its own. `module` re-exports what we use of it, and imports nothing else of this repository. */
 export type LibraryBeside = { readonly module: string; readonly file: string };
 
 export const CEL: LibraryBeside = {
@@ -9,7 +9,7 @@ export const CEL: LibraryBeside = {
   file: 'cel.cjs',
 };
 
-/** Verifies certificates and logs of sigstore. */
+/** sigstore's verifier of certificates and log entries. */
 export const CERTIFICATES: LibraryBeside = {
   module: join(import.meta.dirname, '../bundles/trust/images/certificate-library.ts'),
   file: 'certificates.cjs',
@@ -18,9 +18,9 @@ export const CERTIFICATES: LibraryBeside = {
 const BESIDE = '\0beside:';
 
 /**
- * Each library is a bundle of its own beside the program, read when the first rule with an expression or the first policy by certificate is met:
- * most agents have none, and the text of the program stays in their memory. All are opened at the start, so that a daemon whose files an
- * upgrade replaced reads those of its own version.
+ * Builds each library into its own file beside the program. The program reads the file on the first import of the library: most agents have no
+ * rule with an expression and no policy by certificate, and the text of a program stays in memory. The program opens all these files at its start,
+ * so that a daemon still reads the files of its own version after an upgrade replaced them.
  */
 export const librariesBeside = (libraries: readonly LibraryBeside[]): Plugin => ({
   name: 'libraries-beside',
@@ -39,7 +39,7 @@ export const librariesBeside = (libraries: readonly LibraryBeside[]): Plugin => 
       `compileFunction(text, ['exports', 'module'], { filename: __dirname + '/' + ${file} })(module.exports, module);`,
     ].join('\n');
   },
-  // A program without such a file starts, and lacks it when it is needed.
+  // A program without such a file starts; the first import of the library then fails with the file's path.
   intro: () =>
     `const openedBeside={};for(const file of ${JSON.stringify(libraries.map(({ file }) => file))})try{openedBeside[file]=process.getBuiltinModule('node:fs').openSync(__dirname+'/'+file)}catch{openedBeside[file]=__dirname+'/'+file}`,
 });

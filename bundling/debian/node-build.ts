@@ -22,13 +22,14 @@ const HERE = `${process.platform}-${process.arch}`;
 /** Names the oldest C and C++ libraries that both Node and the SQLite add-on run with; libraries of Debian 12 and newer. */
 export const NODE_DEPENDS: readonly string[] = ['libc6 (>= 2.34)', 'libgcc-s1', 'libstdc++6 (>= 11)'];
 
-/** The one of this machine. @throws FleetError TOOL_MISSING on a platform that has no such build */
+/** The build for this machine. @throws FleetError TOOL_MISSING on a platform without one */
 export const findNode = (repository: string): NodeBuild =>
   readNode(join(repository, 'node_modules', `node-${HERE}`), HERE);
 
 /**
- * The one of `platform` (linux-arm64). npm installs that of this machine alone; another is unpacked into `folder`, after its digest is
- * compared with package-lock.json's. @throws FleetError TOOL_MISSING if there is no such build, IO if it is not the locked one
+ * The build for `platform` (linux-arm64). npm installs only the build for this machine. Another one is downloaded, compared with the digest in
+ * package-lock.json, and unpacked into `folder`.
+ * @throws FleetError TOOL_MISSING on a platform without a build, IO if the download fails or has another digest
  */
 export const bringNode = async (repository: string, platform: string, folder: string): Promise<NodeBuild> => {
   if (platform === HERE) return findNode(repository);

@@ -20,8 +20,8 @@ import { createTypeDigests, type RenderingPlatform, type TypeDigests } from './t
 
 export type Renderer = {
   /**
-   * @param isKnown an earlier run rendered all packages of the cluster type from the same inputs, held none, and found no definition of a kind:
-   * the files are rendered when somebody reads them
+   * @param isKnown an earlier run rendered all packages of the cluster type from the same inputs, held none, and found no definition of a kind.
+   * The package is then not checked again, and its files are rendered on first read.
    */
   readonly render: (assignment: Assignment, isKnown?: boolean) => RenderedPackage | HeldAssignment;
   /** Digests of what the packages of a cluster type are rendered from; undefined if the configuration of one cannot be composed. */
@@ -103,7 +103,7 @@ export const createRenderer = (
           assignments.map((one) => [one, composer(clusterType, one.target)]),
         );
       } catch {
-        // Rendered, each package says what is wrong.
+        // `render` returns the error, for each package that has one.
         return undefined;
       }
     },

@@ -70,7 +70,8 @@ const STOPS: readonly string[] = [
 
 /**
  * Publishes a layout: for each pointer all blobs that it reaches, then the pointer itself. A pointer that is up to date costs
- * one request. A refused pointer does not stop the others. The summaries of promotions go with the audit log that has the promotions.
+ * one request. A refused pointer does not stop the others. Verification
+ * summaries of promotions are published after the audit log.
  * @throws FleetError CHANNEL_MISSING, SITE_MISSING, ROOT_*; REGISTRY_UNREACHABLE, REGISTRY_DENIED, ABORTED
  */
 export const publishLayout = async (

@@ -33,16 +33,16 @@ type Publishing = {
   readonly destination: Destination;
   readonly carrier: Carrier;
   readonly dryRun: boolean;
-  /** Look for each of them, also behind a tag that says that they are there. */
+  /** Look for every summary, also of promotions whose tag is up to date. */
   readonly repair: boolean;
   readonly signal: AbortSignal;
 };
 
 /**
- * Publishes the verification summaries (SLSA) of promotions as referrers of the bundles that they are about, where verifiers that know
- * nothing of a fleet look. Those of a promotion are listed under a tag of their own, which is written last: the newest promotion costs
- * one request when it is there, and with it all before.
- * @returns one outcome for each promotion whose summaries were not there, of an environment up to the first that failed
+ * Publishes the verification summaries (SLSA) of promotions as referrers of their bundles, where a standard verifier looks for them. The list of
+ * a promotion's summaries has its own tag, which is written last, and promotions are published oldest first. So where the tag of the newest
+ * promotion is up to date, all are: that costs one request for each environment.
+ * @returns one outcome for each promotion whose tag was not up to date; after a failure the newer promotions of that environment are left out
  */
 export const publishSummaries = async (
   layout: Offering,
@@ -79,7 +79,7 @@ const named = (one: Summaries): Pick<SummariesOutcome, 'repository' | 'tag' | 'n
 
 const REFERENCE = /^summaries:([^/:]+)\.(\d{1,15})$/;
 
-/** By the environment that was promoted to, the newest first. */
+/** Promotions with summaries by the environment that was promoted to, newest first. */
 const promotionsIn = ({ manifests }: Pick<Offering, 'manifests'>): Map<string, readonly Summaries[]> => {
   const all = manifests.flatMap((artifact): readonly Summaries[] => {
     const [, to, number] = REFERENCE.exec(referenceOf(artifact) ?? '') ?? [];
@@ -91,7 +91,7 @@ const promotionsIn = ({ manifests }: Pick<Offering, 'manifests'>): Map<string, r
   );
 };
 
-/** The oldest first, so that a tag that is there proves that all before it are. */
+/** Promotions whose tag is not up to date, oldest first. */
 const missing = async (
   promotions: readonly Summaries[],
   { destination, repair, signal }: Publishing,
@@ -123,7 +123,7 @@ const publishOne = async (
     const place = placeOf(document);
     const subject =
       place && (await destination.repository(place.path).resolve(bundleTag(place.bundle), signal));
-    // Another registry has the bundle, or nobody has it any more.
+    // This registry does not have the bundle.
     if (!subject) continue;
     const name = `the verification summary ${shortDigest(document.digest)}`;
     const upload = await statementUpload(blobs, document, subject, name);

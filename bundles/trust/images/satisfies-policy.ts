@@ -23,8 +23,8 @@ const isAbout = (signature: Pick<ImageSignature, 'about'>, about: ReadonlySet<Di
   signature.about.some((digest) => about.has(digest));
 
 /**
- * A certificate may be attached to a signature by a key (`cosign sign --key --certificate`), so that each signature is tried with the keys.
- * @returns undefined if one of these signers signed; why not, where there is more to say than that no key of them did
+ * Checks each signature with the keys, also one with a certificate: `cosign sign --key --certificate` attaches one to a signature by a key.
+ * @returns undefined if one of these signers signed; otherwise why its certificate does not count, or '' where no certificate was judged
  */
 export const whyUnsigned = async (
   { signed, signature, certified }: Pick<ImageSignature, 'signed' | 'signature' | 'certified'>,

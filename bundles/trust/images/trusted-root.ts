@@ -80,7 +80,7 @@ const readParts = (json: object): TrustedRoot => {
   return root;
 };
 
-/** Without a begin a key would be trusted from the beginning of time (TimeRange of sigstore's protobuf specs: `start` is required). */
+/** Without `validFor.start` a key would be trusted for all past time (TimeRange of sigstore's protobuf specs: `start` is required). */
 const checkTime = (validFor: TimeRange | undefined, of: string): void => {
   const { start, end } = validFor ?? {};
   if (!start || Number.isNaN(start.getTime())) throw refused(`has no validFor.start of ${of}`);
@@ -88,8 +88,8 @@ const checkTime = (validFor: TimeRange | undefined, of: string): void => {
 };
 
 /**
- * The parts of a trusted root as @sigstore/verify reads them. It takes the key of an RSA log for PKCS #1, which sigstore's staging instance has;
- * `cosign trusted-root create` writes SubjectPublicKeyInfo.
+ * A trusted root in the form that @sigstore/verify reads. It reads the key of an RSA log only as PKCS #1, as in the root of sigstore's staging
+ * instance; `cosign trusted-root create` writes SubjectPublicKeyInfo, which is converted.
  */
 export const readTrustedRoot = (json: unknown): TrustedRoot => {
   const root = TrustedRoot.fromJSON(json);
@@ -100,6 +100,7 @@ const withReadKey = (log: TransparencyLogInstance): TransparencyLogInstance => {
   const { publicKey } = log;
   const key = publicKey?.rawBytes && keyOf(publicKey.rawBytes);
   if (key?.asymmetricKeyType !== 'rsa') return log;
+  // Node 24 cannot export a key that was read as PKCS #1 as PKCS #1 again ("Failed to encode public key"), so it is read as SPKI first.
   const rawBytes = createPublicKey(key.export({ type: 'spki', format: 'pem' })).export({
     type: 'pkcs1',
     format: 'der',

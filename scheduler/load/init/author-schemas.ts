@@ -16,7 +16,7 @@ type AllKinds = {
 };
 
 /**
- * The text of a published author schema. That of one kind is part of the one of all kinds, which alone is installed.
+ * The text of a published author schema. Only the schema of all kinds is installed; the schema of one kind is taken from its `$defs`.
  * @param name like cluster-type or kalypso-workload
  * @throws FleetError USAGE for an unknown name
  */
