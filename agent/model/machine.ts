@@ -20,7 +20,7 @@ export type Machine = {
   readonly boot: () => string | undefined;
   /** Reads whether a reboot is required. Changes nothing; what cannot be asked is not in the answer. @throws FleetError ABORTED */
   readonly rebootNeed: (signal: AbortSignal) => Promise<RebootNeed>;
-  /** What a reboot waits for now, such as the work of apt, as a sentence part; undefined if nothing is known. @throws FleetError ABORTED */
+  /** Reads the work that a reboot would interrupt now, such as that of apt: a sentence part after "waits for"; undefined if nothing is known. @throws FleetError ABORTED */
   readonly atWork: (signal: AbortSignal) => Promise<string | undefined>;
   /** Asks the system to reboot, and returns when it has agreed. @throws FleetError REBOOT_REFUSED, ABORTED */
   readonly reboot: (signal: AbortSignal) => Promise<void>;
