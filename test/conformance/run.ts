@@ -1,10 +1,11 @@
 /**
  * `npm run conformance`: runs the tests of each line of the checklist and prints the lines with what they answered. Ends with 1 when a test
- * failed or a line's test was not found. `--write` writes docs/applier.md and runs nothing.
+ * failed or a line's test was not found; the last line counts by version of Kubernetes. `--write` writes docs/applier.md and runs nothing.
  */
 import { writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { parseArgs } from 'node:util';
+import { compareBytes } from '#bundles/digest';
 import { formatTable } from '../../bench/table.ts';
 import { runVitest } from '../harness/run/run-vitest.ts';
 import { CARD, standingOf, writeCard } from './card.ts';
@@ -29,7 +30,7 @@ const runTests = async (): Promise<readonly Ran[]> => {
     cwd: ROOT,
     env: process.env,
     words: [...projects, `--testNamePattern=(${titles.join('|')})`, ...files],
-    output: 'ignore',
+    output: 'inherit',
   });
   return (report?.testResults ?? []).flatMap(({ name, assertionResults }) =>
     assertionResults.map(({ ancestorTitles, title, status }) => ({
@@ -56,6 +57,22 @@ const resultOf = ({ tests = [] }: Line, ran: readonly Ran[]): string => {
   return tests.length === 0 ? '-' : `${found.flat().length} passed`;
 };
 
+/** Tests that passed, of those that ran, for each version of Kubernetes that titles name. */
+const countVersions = (ran: readonly Ran[]): string => {
+  const judged = ran.filter(({ status }) => status === 'passed' || status === 'failed');
+  const groups = Map.groupBy(
+    judged,
+    ({ fullName }) => /Kubernetes \d\S*/.exec(fullName)?.[0] ?? 'without an API server',
+  );
+  return [...groups]
+    .map(([version, tests]) => {
+      const passed = tests.filter(({ status }) => status === 'passed').length;
+      return `${version}: ${passed} of ${tests.length} passed`;
+    })
+    .toSorted(compareBytes)
+    .join('; ');
+};
+
 if (values.write) await writeFile(join(ROOT, CARD), writeCard(LINES));
 else {
   const ran = await runTests();
@@ -66,6 +83,8 @@ else {
     resultOf(line, ran),
     line.miss ?? '',
   ]);
-  process.stdout.write(`${formatTable(['line', 'what', 'verdict', 'result', 'what does not hold'], rows)}\n`);
+  process.stdout.write(
+    `${formatTable(['line', 'what', 'verdict', 'result', 'what does not hold'], rows)}\n${countVersions(ran)}\n`,
+  );
   if (rows.some(([, , , result = '']) => /^(FAILED|NOT RUN)/.test(result))) process.exitCode = 1;
 }
