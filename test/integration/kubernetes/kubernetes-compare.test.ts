@@ -74,6 +74,7 @@ describeOnKubernetes(['kwok'], 'comparing, removing and owning on a cluster', ({
       expect(code, stderr).toBe(0);
       return stdout;
     },
+    forgetKinds: () => api.forgetTypes(),
     driftOf: async ({ agent }) => (await lookAtDrift(agent)).flatMap(({ drift }) => drift),
     right: async (site, ...objects) => {
       for (const result of await site.release([pack('app', yaml(...objects))]))

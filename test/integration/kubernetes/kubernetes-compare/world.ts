@@ -16,6 +16,8 @@ export type CompareWorld = {
   readonly at: (url: string, path: string) => Promise<unknown>;
   readonly newNamespace: () => Promise<string>;
   readonly kubectl: (args: readonly string[], input?: string) => Promise<string>;
+  /** The agent looks for unknown kinds again, which it does once a second at most. */
+  readonly forgetKinds: () => void;
   readonly driftOf: (site: KubernetesSite) => Promise<readonly Drift[]>;
   /** Releases one package of the objects, which must not fail. */
   readonly right: (site: KubernetesSite, ...objects: readonly object[]) => Promise<void>;

@@ -36,7 +36,14 @@ const written = (objects: readonly Fields[], namespace: string): string =>
   );
 
 /** Apply, look twice: nothing more runs, nothing is flagged, nothing is lost; remove: the cluster is as before. */
-export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, writes }: CompareWorld): void => {
+export const worldsOnCluster = ({
+  newSite,
+  newNamespace,
+  kubectl,
+  forgetKinds,
+  driftOf,
+  writes,
+}: CompareWorld): void => {
   describe('worlds of generated objects', () => {
     const bringKinds = async (): Promise<void> => {
       await kubectl(['apply', '-f', '-'], yaml(...WORLD_DEFINITIONS));
@@ -48,6 +55,7 @@ export const worldsOnCluster = ({ newSite, newNamespace, kubectl, driftOf, write
       await expect
         .poll(kinds, { timeout: 20_000 })
         .toMatch(/^typeds\.worlds\.example$[^]*^worlds\.worlds\.example$/m);
+      forgetKinds();
     };
 
     /** All objects of a namespace without what the server and its controllers count. */
