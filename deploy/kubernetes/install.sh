@@ -12,7 +12,7 @@
 #   --image NAME    by default the one in fleet-agent.tar, or the one that runs
 #   --state DIR     the agent's state is this directory of the node, not a volume; by default with --offline where no storage class is the default
 #   --cluster-admin the agent may do everything: for trials
-#   --node          with --offline, on each further node: loads the image and makes the folders, nothing else
+#   --node          with --offline, on each further node: loads the image and makes the folders of images and media, nothing else
 #   --print         prints what would be applied, and changes nothing
 set -eu
 
@@ -111,7 +111,6 @@ if [ -n "$offline" ] && [ -z "$print" ]; then
   install -d -o 65532 -g 65532 -m 750 /var/lib/fleet-images/in
   install -d -o 65533 -g 65532 -m 750 /var/lib/fleet-images/nodes
   mkdir -p /media/fleet
-  [ -z "$node" ] || install -d -o 65532 -g 65532 -m 700 "${state:-/var/lib/fleet-agent}"
   [ -z "$node" ] || { echo "This node is ready for the images of the agent."; exit 0; }
 fi
 
@@ -146,8 +145,22 @@ if [ -z "$state" ] && [ -z "$print" ]; then
   fi
 fi
 
+# The volume names the node of its directory: on another one the pod would be a new agent. Once named, the server lets nobody change it.
+home=
+if [ -n "$state" ] && [ -z "$print" ]; then
+  home=$(kubectl get persistentvolume fleet-agent-state --output 'jsonpath={.spec.nodeAffinity..values[0]}' 2> /dev/null || true)
+fi
 if [ -n "$offline" ] && [ -n "$state" ] && [ -z "$print" ]; then
-  install -d -o 65532 -g 65532 -m 700 "$state"
+  nodes=$(kubectl get nodes --output 'jsonpath={range .items[*]}{.metadata.name} {.status.nodeInfo.bootID} {.metadata.labels.kubernetes\.io/hostname}{"\n"}{end}')
+  # Nodes that are containers have one boot id together.
+  this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" '$2 == boot && (label == "" || $1 == name) { label = $3 } END { print label }')
+  [ -n "$this" ] || fail "this machine is no node of the cluster that kubectl reaches: run --offline on the node that is to have the agent's state" 1
+  if [ -z "$home" ]; then
+    runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --output 'jsonpath={.items[0].spec.nodeName}' 2> /dev/null || true)
+    home=$(echo "$nodes" | awk -v name="$runs" '$1 == name { print $3 }')
+    home=${home:-$this}
+  fi
+  [ "$home" != "$this" ] || install -d -o 65532 -g 65532 -m 700 "$state"
 fi
 
 work=$(mktemp -d)
@@ -184,6 +197,10 @@ read_at_start() {
 if [ -n "$state" ]; then
   components="$components '$from/single-node',"
   patch fleet-agent-state "$state"
+  [ -z "$home" ] || patches="$patches
+      - op: add
+        path: /spec/nodeAffinity
+        value: { required: { nodeSelectorTerms: [{ matchExpressions: [{ key: kubernetes.io/hostname, operator: In, values: ['$home'] }] }] } }"
 fi
 if [ -n "$offline" ]; then
   variant=offline

@@ -8,7 +8,7 @@ import { importAgentBase } from '../harness/hosts/agent-base-image.ts';
 import { copyBuiltAgent } from '../harness/run/built-programs.ts';
 import { LONG } from '../harness/run/long.ts';
 import { describeWith } from '../harness/run/describe-with.ts';
-import { type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
+import { joinNode, type KubernetesNode, startNode, WORK_TREE } from '../harness/kubernetes/node.ts';
 import { openPodman } from '../harness/hosts/podman.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/run/temporary-directory.ts';
 import { makeTwoPlatformImage } from '../harness/fleets/two-platform-image.ts';
@@ -24,6 +24,10 @@ const ENROLL =
   'enroll /media/fleet --fleet halden --site plant-7 --name line-1 --channel prod/factory-line --root-sha256'.split(
     ' ',
   );
+const INSTALL =
+  'sh /media/usb/agent/install.sh --offline --config /media/usb/agent/agent.yaml --root-sha256 ';
+/** The volume of the agent's state, a directory of the node. */
+const STATE_VOLUME = 'fleet-agent-state';
 const CHART = `${WORK_TREE}/deploy/chart`;
 
 describeWith(
@@ -152,10 +156,7 @@ describeWith(
         .toMatch(new RegExp(`^(?!${uid}).+`));
     };
 
-    const install = () =>
-      shell(
-        `sh /media/usb/agent/install.sh --offline --config /media/usb/agent/agent.yaml --root-sha256 ${office.rootSha256}`,
-      );
+    const install = () => shell(INSTALL + office.rootSha256);
     /** The container of line-control: another one, or one that was started again, reads differently. */
     /** Pods and their containers, without those that an update has replaced and that still end. */
     const running = async (): Promise<string> => {
@@ -417,14 +418,95 @@ describeWith(
     }
 
     it('is upgraded by the same command, and what runs stays', async () => {
+      await expect.poll(running).toMatch(/containerd:/);
       const before = await running();
       const { stdout } = succeed(await install());
       expect(stdout).toContain('daemonset.apps/fleet-image-loader unchanged');
       expect(await running()).toBe(before);
       expect((await agent('status')).code).toBe(0);
-      const further = succeed(await shell('sh /media/usb/agent/install.sh --offline --node'));
+      // Its state is on this node, and the volume says so.
+      const affinity = '--output=jsonpath={.spec.nodeAffinity..matchExpressions}';
+      const { stdout: pinned } = await node.kubectl(['get', 'persistentvolume', STATE_VOLUME, affinity]);
+      expect(JSON.parse(pinned)).toEqual([
+        { key: 'kubernetes.io/hostname', operator: 'In', values: ['agent-in-cluster'] },
+      ]);
+      // On a further node it would be a new agent: there is no directory for it.
+      const further = succeed(
+        await shell('sh /media/usb/agent/install.sh --offline --node --state /var/lib/elsewhere'),
+      );
       expect(further.stdout).toBe('This node is ready for the images of the agent.\n');
+      expect((await shell('test -e /var/lib/elsewhere')).code).toBe(1);
     });
+
+    if (LONG) {
+      it('stays with its state when another node joins, whose loader loads what is copied to it, and moves with it', {
+        timeout: 900_000,
+      }, async () => {
+        const binds = [{ from: media.path, to: '/media/usb' }];
+        await using other = await joinNode('another-node', node, { ...paths, binds });
+        const there = async (script: string) => succeed(await other.exec(['/bin/sh', '-c', script])).stdout;
+        await there('mount --make-rshared /');
+        expect(await there('sh /media/usb/agent/install.sh --offline --node')).toContain(
+          'This node is ready',
+        );
+        const inNamespace = ['--namespace=fleet-agent', '--timeout=180s'];
+        succeed(await node.kubectl(['rollout', 'status', 'daemonset/fleet-image-loader', ...inNamespace]));
+        const loaders = (await loaderPod('spec.nodeName')).split(' ');
+        expect(loaders.toSorted()).toEqual(['agent-in-cluster', 'another-node']);
+
+        // As docs/operations/cluster.md says, where no volume is shared.
+        const images = async () => (await other.ctr(['images', 'ls', '-q'])).stdout;
+        expect(await images()).not.toContain('line-control');
+        succeed(await shell('cp -a /var/lib/fleet-images/in /media/usb/in'));
+        await there('cp -a /media/usb/in/. /var/lib/fleet-images/in/');
+        await expect.poll(images, { timeout: 120_000, interval: 1000 }).toContain('line-control');
+        const answer = await there('cat /var/lib/fleet-images/nodes/another-node.json');
+        expect(JSON.parse(answer)).toMatchObject({ refused: [] });
+
+        // A directory of the same name is no state: the agent waits for its own node.
+        await there('install -d -o 65532 -g 65532 -m 700 /var/lib/fleet-agent');
+        succeed(await node.kubectl(['cordon', 'agent-in-cluster']));
+        const pods = ['pods', '--selector=app.kubernetes.io/name=fleet-agent'];
+        succeed(await node.kubectl(['delete', ...pods, '--wait', ...inNamespace]));
+        await expect
+          .poll(() => agentPod('status.conditions[*].message'), { timeout: 60_000, interval: 500 })
+          .toMatch(/node affinity/);
+        expect(await agentPod('spec.nodeName')).toBe('');
+        succeed(await node.kubectl(['uncordon', 'agent-in-cluster']));
+        // An upgrade that is typed on the other node leaves it there, too.
+        await there('rmdir /var/lib/fleet-agent');
+        await there(INSTALL + office.rootSha256);
+        await there('test ! -e /var/lib/fleet-agent');
+        expect(await agentPod('spec.nodeName')).toBe('agent-in-cluster');
+        await expect
+          .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+          .toBe(0);
+
+        // As docs/operations/cluster.md says, there and back.
+        const here = async (script: string) => succeed(await shell(script)).stdout;
+        for (const [from, to, name] of [
+          [here, there, 'another-node'],
+          [there, here, 'agent-in-cluster'],
+        ] as const) {
+          const scale = ['scale', 'deployment', 'fleet-agent', '--replicas=0', '--namespace=fleet-agent'];
+          succeed(await node.kubectl(scale));
+          succeed(await node.kubectl(['wait', '--for=delete', ...pods, ...inNamespace]));
+          await from('rm -rf /media/usb/state && cp -a /var/lib/fleet-agent /media/usb/state');
+          await to(
+            'cp -a /media/usb/state /var/lib/fleet-agent.new && rm -rf /var/lib/fleet-agent && mv /var/lib/fleet-agent.new /var/lib/fleet-agent',
+          );
+          const claim = ['persistentvolumeclaim', STATE_VOLUME, '--namespace=fleet-agent'];
+          succeed(await node.kubectl(['delete', ...claim]));
+          succeed(await node.kubectl(['delete', 'persistentvolume', STATE_VOLUME]));
+          await to(INSTALL + office.rootSha256);
+          expect(await agentPod('spec.nodeName')).toBe(name);
+          await expect
+            .poll(async () => (await agent('status')).code, { timeout: 60_000, interval: 1000 })
+            .toBe(0);
+        }
+        succeed(await node.kubectl(['delete', 'node', 'another-node']));
+      });
+    }
 
     // The chart has the same objects (integration/kubernetes/chart.test.ts); on a node it and the paths of k3s are tried in the long run.
     if (LONG) {

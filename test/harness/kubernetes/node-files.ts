@@ -15,36 +15,44 @@ import { formatKubeconfig } from './kubeconfig.ts';
 /** Folders of the host that hold what must be there after a power cut, on a real disk. */
 export const NODE_DISKS = ['/var/lib/containerd', '/var/lib/kubelet', '/var/lib/kubernetes'] as const;
 
-/** An address that no pod and no neighbour has. A kubelet wants one that is not 127.*. */
-const NODE_ADDRESS = '10.204.0.1';
+/** Addresses that no pod and no neighbour has, of the first node and of one that joins it. A kubelet wants one that is not 127.*. */
+export const NODE_ADDRESSES = ['10.204.0.1', '10.204.0.2'] as const;
+const [NODE_ADDRESS, JOINED_ADDRESS] = NODE_ADDRESSES;
 /** The first of the service range, by which pods know their API server. Without kube-proxy, it is one of the node's own. */
-const API_ADDRESS = '10.96.0.1';
+export const API_ADDRESS = '10.96.0.1';
 const SERVICE_RANGE = '10.96.0.0/24';
 const POD_RANGE = '10.85.0.0/24';
 const PAUSE_IMAGE = 'registry.invalid/pause:1';
 
 const SETTINGS = '/etc/kubernetes';
 const STATE = '/var/lib/kubernetes';
+const CERTIFICATE = `${STATE}/certificates/apiserver.crt`;
 const KUBE = '/usr/local/lib/kubernetes/kube';
 const SOCKET = 'unix:///run/containerd/containerd.sock';
 
-/** Writes the files of a node called `name` to `folder`, and says what has to be bound where. */
+/** By what a node joins the cluster of another: that one's file for clients, and the certificate that the file names. */
+export type Admission = { readonly kubeconfig: string; readonly certificate: string };
+
+/** What a node that joins needs of the one with the control plane. @param read a file of that one */
+export const readAdmission = async (read: (file: string) => Promise<string>): Promise<Admission> => ({
+  kubeconfig: await read(`${SETTINGS}/kubeconfig`),
+  certificate: await read(CERTIFICATE),
+});
+
+/** Writes the files of a node called `name` to `folder`, and says what has to be bound where. Without an admission it has a control plane of its own. */
 export const writeNodeFiles = async (
   folder: string,
   name: string,
   programs: { readonly kube: string; readonly busybox: string },
+  admission?: Admission,
 ): Promise<readonly Bind[]> => {
   const settings = join(folder, 'settings');
   const units = join(folder, 'units');
   await mkdir(settings);
   await mkdir(join(units, 'multi-user.target.wants'), { recursive: true });
-  const token = randomBytes(16).toString('hex');
-  const server = `https://${API_ADDRESS}`;
   const files = {
-    kubeconfig: formatKubeconfig({ server, token, ca: `${STATE}/certificates/apiserver.crt` }),
-    'tokens.csv': `${token},admin,admin,system:masters\n`,
-    'accounts.key': newAccountKey(),
-    'kubelet.json': JSON.stringify(KUBELET),
+    ...(admission ?? newControlPlane()),
+    'kubelet.json': JSON.stringify(kubeletAt(admission ? JOINED_ADDRESS : NODE_ADDRESS)),
     'resolv.conf': 'nameserver 127.0.0.1\n',
     'containerd.toml': CONTAINERD,
     'pods.conflist': JSON.stringify(POD_NETWORK),
@@ -54,7 +62,7 @@ export const writeNodeFiles = async (
     panic_on_oops: '1\n',
   };
   for (const [file, text] of Object.entries(files)) await writeFile(join(settings, file), text);
-  for (const [unit, text] of Object.entries(unitsOf(name))) {
+  for (const [unit, text] of Object.entries(admission ? joinedUnits(name) : unitsOf(name))) {
     await writeFile(join(units, unit), text);
     await symlink(`../${unit}`, join(units, 'multi-user.target.wants', unit));
   }
@@ -71,6 +79,7 @@ export const writeNodeFiles = async (
     bind(join(settings, 'overcommit_memory'), '/proc/sys/vm/overcommit_memory'),
     bind(join(settings, 'panic'), '/proc/sys/kernel/panic'),
     bind(join(settings, 'panic_on_oops'), '/proc/sys/kernel/panic_on_oops'),
+    ...(admission ? [bind(join(settings, 'certificate'), CERTIFICATE)] : []),
   ];
 };
 
@@ -82,15 +91,24 @@ const makePauseImage = async (busybox: string, archive: string): Promise<void> =
   await image.writeArchive(archive);
 };
 
+const newControlPlane = (): Readonly<Record<string, string>> => {
+  const token = randomBytes(16).toString('hex');
+  return {
+    kubeconfig: formatKubeconfig({ server: `https://${API_ADDRESS}`, token, ca: CERTIFICATE }),
+    'tokens.csv': `${token},admin,admin,system:masters\n`,
+    'accounts.key': newAccountKey(),
+  };
+};
+
 const newAccountKey = (): string =>
   generateKeyPairSync('rsa', { modulusLength: 2048 })
     .privateKey.export({ type: 'pkcs1', format: 'pem' })
     .toString();
 
-const KUBELET = {
+const kubeletAt = (address: string) => ({
   apiVersion: 'kubelet.config.k8s.io/v1beta1',
   kind: 'KubeletConfiguration',
-  address: NODE_ADDRESS,
+  address,
   authentication: { anonymous: { enabled: true }, webhook: { enabled: false } },
   authorization: { mode: 'AlwaysAllow' },
   cgroupDriver: 'cgroupfs',
@@ -107,7 +125,7 @@ const KUBELET = {
   // After a power cut the API believes what it last heard; ten seconds, the default, is long to wait in a test.
   nodeStatusUpdateFrequency: '1s',
   resolvConf: `${SETTINGS}/resolv.conf`,
-};
+});
 
 const POD_NETWORK = {
   cniVersion: '0.4.0',
@@ -135,30 +153,53 @@ bin_dir = "/usr/lib/cni"
 conf_dir = "/etc/cni/net.d"
 `;
 
+/** What every node has: its addresses, the image that pods begin with, and the kubelet. */
+const nodeUnits = (
+  name: string,
+  [address = '', ...more]: readonly string[],
+  after: readonly string[],
+): Readonly<Record<string, string>> => ({
+  'node-address.service': oneshot(
+    [
+      ...[address, ...more].map((one) => `/bin/ip address replace ${one}/32 dev lo`),
+      // The kubelet opens it to watch for processes that were killed when memory ran out.
+      '/bin/ln -sf null /dev/kmsg',
+    ],
+    [],
+  ),
+  'pause-image.service': oneshot(
+    [
+      `/usr/bin/ctr --namespace k8s.io images import ${SETTINGS}/pause.tar`,
+      '/bin/touch /var/lib/containerd/has-pause',
+    ],
+    [
+      'After=containerd.service',
+      'Requires=containerd.service',
+      'ConditionPathExists=!/var/lib/containerd/has-pause',
+    ],
+  ),
+  'kubelet.service': service(
+    'exec',
+    [...after, 'pause-image.service'],
+    [
+      'kubelet',
+      ...CLIENT,
+      `--config=${SETTINGS}/kubelet.json`,
+      `--hostname-override=${name}`,
+      `--node-ip=${address}`,
+      '--root-dir=/var/lib/kubelet',
+    ],
+  ),
+});
+
+const joinedUnits = (name: string) => nodeUnits(name, [JOINED_ADDRESS], ['node-address.service']);
+
+const CLIENT = ['--kubeconfig', `${SETTINGS}/kubeconfig`];
+
 const unitsOf = (name: string): Readonly<Record<string, string>> => {
-  const client = ['--kubeconfig', `${SETTINGS}/kubeconfig`];
   const certificates = `${STATE}/certificates`;
   return {
-    'node-address.service': oneshot(
-      [
-        `/bin/ip address replace ${NODE_ADDRESS}/32 dev lo`,
-        `/bin/ip address replace ${API_ADDRESS}/32 dev lo`,
-        // The kubelet opens it to watch for processes that were killed when memory ran out.
-        '/bin/ln -sf null /dev/kmsg',
-      ],
-      [],
-    ),
-    'pause-image.service': oneshot(
-      [
-        `/usr/bin/ctr --namespace k8s.io images import ${SETTINGS}/pause.tar`,
-        '/bin/touch /var/lib/containerd/has-pause',
-      ],
-      [
-        'After=containerd.service',
-        'Requires=containerd.service',
-        'ConditionPathExists=!/var/lib/containerd/has-pause',
-      ],
-    ),
+    ...nodeUnits(name, [NODE_ADDRESS, API_ADDRESS], ['kube-apiserver.service']),
     'etcd.service': service(
       'notify',
       [],
@@ -198,7 +239,7 @@ const unitsOf = (name: string): Readonly<Record<string, string>> => {
       ['kube-apiserver.service'],
       [
         'kube-controller-manager',
-        ...client,
+        ...CLIENT,
         '--leader-elect=false',
         '--secure-port=0',
         `--service-account-private-key-file=${SETTINGS}/accounts.key`,
@@ -208,19 +249,7 @@ const unitsOf = (name: string): Readonly<Record<string, string>> => {
     'kube-scheduler.service': service(
       'exec',
       ['kube-apiserver.service'],
-      ['kube-scheduler', ...client, '--leader-elect=false', '--secure-port=0'],
-    ),
-    'kubelet.service': service(
-      'exec',
-      ['kube-apiserver.service', 'pause-image.service'],
-      [
-        'kubelet',
-        ...client,
-        `--config=${SETTINGS}/kubelet.json`,
-        `--hostname-override=${name}`,
-        `--node-ip=${NODE_ADDRESS}`,
-        '--root-dir=/var/lib/kubelet',
-      ],
+      ['kube-scheduler', ...CLIENT, '--leader-elect=false', '--secure-port=0'],
     ),
   };
 };

@@ -4,12 +4,21 @@ import {
   type Bind,
   type Cable,
   type ExecOptions,
+  type FactoryHost,
   type FactoryHostOptions,
   startFactoryHost,
 } from '../hosts/factory-host.ts';
-import type { Outcome } from '../run/run-command.ts';
+import { asRoot } from '../hosts/as-root.ts';
+import { type Outcome, runOrFail, succeed } from '../run/run-command.ts';
 import { temporaryDirectory } from '../run/temporary-directory.ts';
-import { NODE_DISKS, writeNodeFiles } from './node-files.ts';
+import {
+  type Admission,
+  API_ADDRESS,
+  NODE_ADDRESSES,
+  NODE_DISKS,
+  readAdmission,
+  writeNodeFiles,
+} from './node-files.ts';
 
 export type NodeOptions = Pick<FactoryHostOptions, 'binds' | 'network' | 'node' | 'signal'> & {
   /** parts.nodeBase */
@@ -53,39 +62,18 @@ const repository = join(import.meta.dirname, '../../..');
  */
 export const startNode = async (name: string, options: NodeOptions): Promise<KubernetesNode> => {
   await using cleanup = new AsyncDisposableStack();
-  const folder = cleanup.use(await temporaryDirectory('node'));
-  const files = await writeNodeFiles(folder.path, name, options);
   const workTree: readonly Bind[] =
     options.workTree === true ? [{ from: repository, to: WORK_TREE, readOnly: true }] : [];
-  const host = cleanup.use(
-    await startFactoryHost(name, {
-      base: options.nodeBase,
-      binds: [...files, ...workTree, ...(options.binds ?? [])],
-      disks: NODE_DISKS,
-      ...(options.network && { network: options.network }),
-      ...(options.node && { node: options.node }),
-      ...(options.signal && { signal: options.signal }),
-    }),
-  );
-  const untilReady = async (): Promise<void> => {
-    const outcome = await host.exec(['timeout', '120', 'sh', '-c', AWAIT_READY, 'await', name], {
-      ...(options.signal && { signal: options.signal }),
-    });
-    if (outcome.code === 0) return;
-    const units = await host.exec(['journalctl', '--boot', '--unit=kube*', '--lines=15', '--output=cat']);
-    throw new FleetError('IO', `The node ${name} does not get ready; its units last said:\n${units.stdout}`);
-  };
-  await untilReady();
+  const host = await bootNode(cleanup, name, { ...options, binds: [...workTree, ...(options.binds ?? [])] });
+  await untilReady(host, options.signal);
   const moved = cleanup.move();
   return {
-    name,
-    exec: host.exec,
+    ...clientsOf(host),
     kubectl: (args, execOptions) => host.look(['kubectl', ...args], execOptions),
-    ctr: (args, execOptions) => host.look(['ctr', '--namespace', 'k8s.io', ...args], execOptions),
     crash: host.crash,
     start: async () => {
       await host.start();
-      await untilReady();
+      await untilReady(host, options.signal);
     },
     get rootDir() {
       return host.rootDir;
@@ -94,6 +82,74 @@ export const startNode = async (name: string, options: NodeOptions): Promise<Kub
     [Symbol.asyncDispose]: () => moved.disposeAsync(),
   };
 };
+
+/** What a node that joined has of KubernetesNode. A power cut would take its wire with it. */
+export type JoinedNode = AsyncDisposable & Pick<KubernetesNode, 'name' | 'exec' | 'ctr'>;
+
+/**
+ * Boots another host with a kubelet and a containerd, which joins the cluster of `first` by a wire between the two alone; it is Ready when this
+ * returns. One node can join. Its pods reach the API server, and no pod of the other node.
+ */
+export const joinNode = async (
+  name: string,
+  first: KubernetesNode,
+  options: Omit<NodeOptions, 'network' | 'workTree'>,
+): Promise<JoinedNode> => {
+  await using cleanup = new AsyncDisposableStack();
+  const read = async (file: string): Promise<string> => succeed(await first.exec(['cat', file])).stdout;
+  const host = await bootNode(cleanup, name, options, await readAdmission(read));
+  const processOf = (root: string): string => root.split('/')[2] ?? '';
+  const ends = [first, host].map(({ rootDir }) => processOf(rootDir));
+  await runOrFail(asRoot(['sh', '-euc', WIRE, 'wire', ...ends]));
+  await untilReady(host, options.signal);
+  const moved = cleanup.move();
+  return { ...clientsOf(host), [Symbol.asyncDispose]: () => moved.disposeAsync() };
+};
+
+const bootNode = async (
+  cleanup: AsyncDisposableStack,
+  name: string,
+  options: NodeOptions,
+  admission?: Admission,
+): Promise<FactoryHost> => {
+  const folder = cleanup.use(await temporaryDirectory('node'));
+  const files = await writeNodeFiles(folder.path, name, options, admission);
+  return cleanup.use(
+    await startFactoryHost(name, {
+      base: options.nodeBase,
+      binds: [...files, ...(options.binds ?? [])],
+      disks: NODE_DISKS,
+      ...(options.network && { network: options.network }),
+      ...(options.node && { node: options.node }),
+      ...(options.signal && { signal: options.signal }),
+    }),
+  );
+};
+
+const clientsOf = (host: FactoryHost): Pick<KubernetesNode, 'name' | 'exec' | 'ctr'> => ({
+  name: host.name,
+  exec: host.exec,
+  ctr: (args, execOptions) => host.look(['ctr', '--namespace', 'k8s.io', ...args], execOptions),
+});
+
+const untilReady = async (host: FactoryHost, signal?: AbortSignal): Promise<void> => {
+  const outcome = await host.exec(['timeout', '120', 'sh', '-c', AWAIT_READY, 'await', host.name], {
+    ...(signal && { signal }),
+  });
+  if (outcome.code === 0) return;
+  const units = await host.exec(['journalctl', '--boot', '--unit=kube*', '--lines=15', '--output=cat']);
+  throw new FleetError(
+    'IO',
+    `The node ${host.name} does not get ready; its units last said:\n${units.stdout}`,
+  );
+};
+
+const [FIRST, JOINED] = NODE_ADDRESSES;
+/** Between the network namespaces of two processes. It is gone when one of them is. */
+const WIRE = `
+  ip link add wire netns "$1" type veth peer name wire netns "$2"
+  nsenter --target "$1" --net sh -euc 'ip address add ${FIRST} peer ${JOINED} dev wire; ip link set wire up'
+  nsenter --target "$2" --net sh -euc 'ip address add ${JOINED} peer ${FIRST} dev wire; ip link set wire up; ip route add ${API_ADDRESS} via ${FIRST} dev wire'`;
 
 /** After a power cut the API still says Ready from before: it must be the kubelet of this boot that says so. */
 const AWAIT_READY = `
