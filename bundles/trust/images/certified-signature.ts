@@ -34,7 +34,28 @@ export const certifiedSignature = (
   annotations: Annotations,
   payload: Buffer,
   signature: string,
-): Bundle | 'unreadable' | undefined => {
+): Bundle | 'unreadable' | undefined =>
+  toBundle(annotations, () => ({
+    messageSignature: {
+      messageDigest: {
+        algorithm: 'SHA2_256',
+        digest: Buffer.from(hexOf(digestOf(payload)), 'hex').toString('base64'),
+      },
+      signature,
+    },
+  }));
+
+/** The same of an `.att` layer, whose content is a DSSE envelope: payload and signature in base64. */
+export const certifiedEnvelope = (
+  annotations: Annotations,
+  dsseEnvelope: {
+    readonly payload: string;
+    readonly payloadType: string;
+    readonly signatures: readonly { readonly sig: string }[];
+  },
+): Bundle | 'unreadable' | undefined => toBundle(annotations, () => ({ dsseEnvelope }));
+
+const toBundle = (annotations: Annotations, content: () => object): Bundle | 'unreadable' | undefined => {
   const certificate = annotations[COSIGN_CERTIFICATE];
   if (!certificate) return undefined;
   const entry = annotations[COSIGN_LOG_ENTRY];
@@ -42,13 +63,7 @@ export const certifiedSignature = (
   try {
     return bundleFromJSON({
       mediaType: BUNDLE_V01_MEDIA_TYPE,
-      messageSignature: {
-        messageDigest: {
-          algorithm: 'SHA2_256',
-          digest: Buffer.from(hexOf(digestOf(payload)), 'hex').toString('base64'),
-        },
-        signature,
-      },
+      ...content(),
       verificationMaterial: {
         certificate: { rawBytes: new X509Certificate(certificate).raw.toString('base64') },
         tlogEntries: entry ? [logEntry(parsed(entry))] : [],

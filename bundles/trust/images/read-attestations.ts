@@ -9,6 +9,7 @@ import { DSSE_ENVELOPE, IN_TOTO, SIGSTORE_BUNDLE } from '../../media-types.ts';
 import { type Envelope, parseImageEnvelope, preAuthEncoding } from '../../formats/statements/envelope.ts';
 import { parseStrictJson } from '../../json/strict-json.ts';
 import type { Shape } from '../../json/json-shape.ts';
+import { certifiedEnvelope } from './certified-signature.ts';
 import { MAX_SIGNATURE_MANIFEST } from './read-signatures.ts';
 
 /** One attestation of cosign, unverified. */
@@ -20,7 +21,7 @@ export type ImageAttestation = {
   readonly signed: Buffer;
   readonly signature: Buffer;
   /** Of one by certificate: all of it, with the proof of its time. Absent for one by key. */
-  readonly certified?: Bundle | undefined;
+  readonly certified?: Bundle | 'unreadable' | undefined;
 };
 
 export type FoundAttestations = {
@@ -66,7 +67,7 @@ const readStatement = (layer: Descriptor, content: Buffer): ImageAttestation => 
   const envelope =
     layer.mediaType === SIGSTORE_BUNDLE
       ? parseImageEnvelope(content, what, MAX_ATTESTATION_BYTES)
-      : parsePlainEnvelope(content, what);
+      : parsePlainEnvelope(content, layer, what);
   const { payload, payloadType, signature } = envelope;
   const said = parseStrictJson(
     payload,
@@ -97,16 +98,24 @@ const HEAD: Shape = {
   items: 'skip',
 };
 
-/** The layer of a `.att` manifest: a DSSE envelope as JSON. */
+/** The layer of a `.att` manifest: a DSSE envelope as JSON, with a certificate and its proofs in annotations. */
 const parsePlainEnvelope = (
   content: Buffer,
+  { annotations = {} }: Descriptor,
   what: string,
-): Pick<Envelope, 'payload' | 'payloadType' | 'signature'> & { readonly bundle?: undefined } => {
+): Pick<Envelope, 'payload' | 'payloadType' | 'signature'> & {
+  readonly bundle: ImageAttestation['certified'];
+} => {
   const said = parseStrictJson(content, { maxBytes: MAX_ATTESTATION_BYTES, maxDepth: 8 }, what);
   const { payload, payloadType, signatures } = (said ?? {}) as Readonly<Record<string, unknown>>;
   const [first] = Array.isArray(signatures) ? (signatures as readonly ({ sig?: unknown } | null)[]) : [];
   const sig = first?.sig;
   if (typeof payload !== 'string' || payloadType !== IN_TOTO || typeof sig !== 'string')
     throw new FleetError('BUNDLE_FORMAT', `${what} is not a DSSE envelope of an in-toto statement`);
-  return { payload: Buffer.from(payload, 'base64'), payloadType, signature: Buffer.from(sig, 'base64') };
+  return {
+    payload: Buffer.from(payload, 'base64'),
+    payloadType,
+    signature: Buffer.from(sig, 'base64'),
+    bundle: certifiedEnvelope(annotations, { payload, payloadType, signatures: [{ sig }] }),
+  };
 };

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { decodeDer } from '#bundles/trust/root/der';
-import { type Identity, pemOf, type Sigstore } from './sigstore.ts';
+import { type Identity, pemOf, sha256, type Sigstore } from './sigstore.ts';
 import type { LogEntry } from './transparency-log.ts';
 
 /** A sigstore instance that answers cosign: Fulcio, Rekor in both versions, and an authority for timestamps. */
@@ -83,7 +83,7 @@ const answer = async (sigstore: Sigstore, request: IncomingMessage): Promise<Ans
     case '/api/v2/log/entries':
       return json(log(sigstore, JSON.parse(body.toString()) as NewEntry));
     case '/api/v1/log/entries':
-      return olderLog(sigstore, JSON.parse(body.toString()) as Parameters<Sigstore['logWithTime']>[0]);
+      return olderLog(sigstore, toLogged(JSON.parse(body.toString()) as OlderEntry));
     default:
       throw new Error(`${method} ${url} is not served`);
   }
@@ -147,7 +147,28 @@ const log = (sigstore: Sigstore, { hashedRekordRequestV002: request }: NewEntry)
   });
 };
 
-const olderLog = (sigstore: Sigstore, entry: Parameters<Sigstore['logWithTime']>[0]): Answer => {
+type OlderEntry = Parameters<Sigstore['logWithTime']>[0];
+type Proposed = { readonly envelope: string; readonly verifiers: readonly string[] };
+type DsseEnvelope = { readonly payload: string; readonly signatures: readonly { readonly sig: string }[] };
+
+/** Of a DSSE envelope that it is sent, Rekor's first version keeps digests, signatures and their verifiers. */
+const toLogged = ({ kind, apiVersion, spec }: OlderEntry): OlderEntry => {
+  if (kind !== 'dsse') return { kind, apiVersion, spec };
+  const { envelope, verifiers } = (spec as unknown as { readonly proposedContent: Proposed }).proposedContent;
+  const { payload, signatures } = JSON.parse(envelope) as DsseEnvelope;
+  const hashOf = (bytes: Buffer) => ({ algorithm: 'sha256', value: sha256(bytes).toString('hex') });
+  return {
+    kind,
+    apiVersion,
+    spec: {
+      envelopeHash: hashOf(Buffer.from(envelope)),
+      payloadHash: hashOf(Buffer.from(payload, 'base64')),
+      signatures: signatures.map(({ sig }, at) => ({ signature: sig, verifier: verifiers[at] ?? '' })),
+    },
+  };
+};
+
+const olderLog = (sigstore: Sigstore, entry: OlderEntry): Answer => {
   const made = sigstore.logWithTime(entry);
   const { inclusionProof: proof } = made;
   const hex = (text: string): string => Buffer.from(text, 'base64').toString('hex');

@@ -21,10 +21,15 @@ const ISSUER = 'https://token.actions.example';
 const PIPELINE = 'https://git.example/halden/images/.github/workflows/release.yml@refs/tags/v1';
 const [, TELEMETRY] = EXAMPLE_IMAGES;
 const OLDER = ['--new-bundle-format=false', '--use-signing-config=false', '--tlog-upload=false'];
+const FILES_OF_COSIGN_2 = [
+  'SIGSTORE_ROOT_FILE',
+  'SIGSTORE_REKOR_PUBLIC_KEY',
+  'SIGSTORE_CT_LOG_PUBLIC_KEY_FILE',
+];
 const SERVICES = ['--signing-config', 'services.json', '--trusted-root', 'authorities.json'];
 
 describeWith(
-  ['cosign', 'skopeo', 'dockerRegistry'],
+  ['cosign', 'cosign2', 'skopeo', 'dockerRegistry'],
   'a gate that requires an SBOM of each image',
   (paths) => {
     let registry: Awaited<ReturnType<typeof startRegistry>>;
@@ -75,6 +80,7 @@ describeWith(
       await cosign('trusted-root', 'create', '--out', 'authorities.json');
       const instance = await newSigstore();
       sigstore = await startSigstore(instance);
+      await writeFiles(folder.path, instance.filesOfCosign2);
       await writeFile(join(folder.path, 'sigstore.json'), sigstore.signingConfig);
       await writeFile(join(folder.path, 'trusted_root.json'), instance.trustedRoot());
       const pem = (await readFile(join(folder.path, 'builder.pub'), 'utf8'))
@@ -89,7 +95,7 @@ describeWith(
       - |
         ${pem}
     - type: ${PROVENANCE}
-      match: ["${registry.host}/pipeline"]
+      match: ["${registry.host}/pipeline-*"]
       certificates:
         signers: [{issuer: "${ISSUER}", identity: "https://git.example/halden/**"}]
         trustedRoot: |
@@ -165,41 +171,57 @@ spec:
       }
     });
 
-    it('opens with a certificate that the policy names, and not with one of a stranger', async () => {
-      const subject = await copyAs('pipeline');
-      await runImage('pipeline');
-      await writeFile(
-        join(folder.path, 'provenance.json'),
-        JSON.stringify({ buildDefinition: { buildType: 'https://example.test' } }),
-      );
-      const attestAs = (identity: string): Promise<Outcome> =>
-        cosign(
-          'attest',
-          '--yes',
-          '--predicate',
-          'provenance.json',
-          '--type',
-          PROVENANCE,
-          '--identity-token',
-          identityToken({ identity, issuer: ISSUER }),
-          '--signing-config',
-          'sigstore.json',
-          '--trusted-root',
-          'trusted_root.json',
-          subject,
-        );
-      expect(await release(PROVENANCE)).toMatchObject({ met: false, found: '0 of 1' });
-      await attestAs('https://git.example/stranger');
-      const strange = await release(PROVENANCE);
-      expect(strange).toMatchObject({ met: false, found: '0 of 1' });
-      expect(strange.holding.first).toEqual([
-        expect.stringContaining(
-          `is not signed by https://git.example/halden/** by ${ISSUER}: its certificate is for "https://git.example/stranger"`,
-        ),
-      ]);
-      await attestAs(PIPELINE);
-      expect(await release(PROVENANCE)).toMatchObject({ met: true, found: '1 of 1' });
-    });
+    /** cosign 2 writes the older form. Its authorities are in variables of the environment. */
+    const signingAs = {
+      'cosign 3': () => [
+        paths.cosign,
+        'attest',
+        '--signing-config',
+        'sigstore.json',
+        '--trusted-root',
+        'trusted_root.json',
+      ],
+      'cosign 2': () => [
+        'env',
+        ...FILES_OF_COSIGN_2.map((name) => `${name}=${join(folder.path, name)}`),
+        paths.cosign2,
+        'attest',
+        '--fulcio-url',
+        sigstore.url,
+        '--rekor-url',
+        sigstore.url,
+      ],
+    } as const;
+
+    it.each(Object.entries(signingAs))(
+      'opens with a certificate that the policy names, and not with one of a stranger: %s',
+      async (program, words) => {
+        const repository = `pipeline-${program.slice(-1)}`;
+        const subject = await copyAs(repository);
+        await runImage(repository);
+        const predicate = { buildDefinition: { buildType: 'https://example.test' } };
+        await writeFile(join(folder.path, 'provenance.json'), JSON.stringify(predicate));
+        const attestAs = async (identity: string): Promise<void> => {
+          const token = ['--identity-token', identityToken({ identity, issuer: ISSUER })];
+          const what = ['--predicate', 'provenance.json', '--type', PROVENANCE];
+          await runOrFail([...words(), '--yes', ...token, ...what, subject], {
+            cwd: folder.path,
+            env: { PATH: process.env['PATH'], HOME: folder.path },
+          });
+        };
+        expect(await release(PROVENANCE)).toMatchObject({ met: false, found: '0 of 1' });
+        await attestAs('https://git.example/stranger');
+        const strange = await release(PROVENANCE);
+        expect(strange).toMatchObject({ met: false, found: '0 of 1' });
+        expect(strange.holding.first).toEqual([
+          expect.stringContaining(
+            `is not signed by https://git.example/halden/** by ${ISSUER}: its certificate is for "https://git.example/stranger"`,
+          ),
+        ]);
+        await attestAs(PIPELINE);
+        expect(await release(PROVENANCE)).toMatchObject({ met: true, found: '1 of 1' });
+      },
+    );
 
     const runImage = async (repository: string): Promise<void> => {
       const file = join(folder.path, 'platform/apps/shop/web/web.yaml');
