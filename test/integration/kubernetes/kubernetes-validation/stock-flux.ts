@@ -11,6 +11,7 @@ import { applyYaml } from '../../../harness/flux/apply-definitions.ts';
 import { gitKustomization } from '../../../harness/flux/git-kustomization.ts';
 import { commitFolder, makeGitRepository } from '../../../harness/neighbours/git-repository.ts';
 import { startGitServer } from '../../../harness/neighbours/git-server.ts';
+import { LONG } from '../../../harness/run/long.ts';
 import { succeed } from '../../../harness/run/run-command.ts';
 import { runScheduler } from '../../../harness/run/run-scheduler.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../../harness/run/temporary-directory.ts';
@@ -28,6 +29,7 @@ import {
   startFluxWorld,
 } from './flux-world.ts';
 import { expectNotified } from './notifications.ts';
+import { expectVerifiedBesideSummary } from './verified-summaries.ts';
 
 const GUIDE = join(import.meta.dirname, '../../../../docs/reconcilers.md');
 
@@ -145,7 +147,12 @@ export const stockFlux = (cluster: () => Cluster): void =>
     };
 
     /** Flux verifies what a tag names with these keys: what it says of it. */
-    const verify = async (name: string, tag: string, key: string): Promise<string> => {
+    const verify = async (
+      name: string,
+      tag: string,
+      key: string,
+      url = `oci://${world.registry.host}/fleet/prod/edge`,
+    ): Promise<string> => {
       await applyYaml(
         world.cluster,
         `${secret(name, key)}---
@@ -154,7 +161,7 @@ kind: OCIRepository
 metadata: {name: ${name}, namespace: flux-system}
 spec:
   interval: 1m
-  url: oci://${world.registry.host}/fleet/prod/edge
+  url: ${url}
   ref: {tag: ${tag}}
   insecure: true
   verify: {provider: cosign, secretRef: {name: ${name}}}
@@ -276,6 +283,13 @@ spec:
       );
       await removeFluxObjects(world);
     }, 300_000);
+
+    it.runIf(LONG)(
+      'verifies and applies bundles that have the verification summary of a promotion beside them',
+      () =>
+        expectVerifiedBesideSummary(world, (name, url, key) => verify(name, 'bundle', key, url)),
+      300_000,
+    );
 
     it(
       'reports to the hub by notification-controller, is in its status table and opens a gate',
