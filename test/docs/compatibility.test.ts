@@ -69,6 +69,22 @@ test('a version replaces the row of its kind whose version was not known', () =>
   ]);
 });
 
+test('files that ran for themselves are added up, each with its newest run', () => {
+  const run = (file: string, date: string, passed: number) => ({
+    date,
+    run: 'some files' as const,
+    parts: [{ part: 'kube', title: 'Kubernetes', version: '1.37.2', passed, failed: 0, areas: ['e2e'], file }],
+  });
+  const runs = [
+    run('e2e/a.test.ts', '2026-11-01', 7),
+    run('e2e/b.test.ts', '2026-11-03', 2),
+    run('e2e/a.test.ts', '2026-11-02', 5),
+  ];
+  expect(writeCompatibility(runs.reduce(addRun, []))).toContain(
+    '| Kubernetes | 1.37.2 | 7 | 0 | e2e | some files | 2026-11-03 |\n',
+  );
+});
+
 test('versions of programs that are built from a lock are those of their modules', () => {
   const lock =
     'require (\n\texample.com/a v1.2.3\n\texample.com/b/v2 v2.0.1 // indirect\n)\n\nrequire example.com v0.1.0\n';

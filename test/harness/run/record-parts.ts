@@ -46,7 +46,10 @@ export const recordParts = (
 };
 
 /** 'integration/kubernetes' of '/x/test/integration/kubernetes/rights.test.ts'. */
-const areaOf = (file: string): string => {
+const areaOf = (file: string): string => pathInTests(file).split('/').slice(0, -1).slice(0, 2).join('/');
+
+/** 'integration/kubernetes/rights.test.ts' of the same. */
+export const pathInTests = (file: string): string => {
   const [, path = file] = /\/test\/(?!.*\/test\/)(.*)$/.exec(file) ?? [];
-  return path.split('/').slice(0, -1).slice(0, 2).join('/');
+  return path;
 };
