@@ -68,6 +68,7 @@ import {
 } from './parts/reconciler-schemas.ts';
 import { schemathesis } from './parts/schemathesis.ts';
 import { skopeo } from './parts/skopeo.ts';
+import { slsaVerifier } from './parts/slsa-verifier.ts';
 import { sops } from './parts/sops.ts';
 import { zarf } from './parts/zarf.ts';
 
@@ -127,6 +128,7 @@ const PARTS = {
   qemuArm64,
   rauc,
   schemathesis,
+  slsaVerifier,
   sops,
   argoDefinitions,
   argoDefinitions2,
