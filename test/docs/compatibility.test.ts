@@ -73,7 +73,9 @@ test('files that ran for themselves are added up, each with its newest run', () 
   const run = (file: string, date: string, passed: number) => ({
     date,
     run: 'some files' as const,
-    parts: [{ part: 'kube', title: 'Kubernetes', version: '1.37.2', passed, failed: 0, areas: ['e2e'], file }],
+    parts: [
+      { part: 'kube', title: 'Kubernetes', version: '1.37.2', passed, failed: 0, areas: ['e2e'], file },
+    ],
   });
   const runs = [
     run('e2e/a.test.ts', '2026-11-01', 7),

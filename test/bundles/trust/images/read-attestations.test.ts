@@ -91,7 +91,11 @@ it("an attestation by certificate in cosign 2's form holds with the log entry in
 });
 
 it.each([
-  ['an entry of another statement', { logged: Buffer.from('another') }, 'its log entry is of another signature'],
+  [
+    'an entry of another statement',
+    { logged: Buffer.from('another') },
+    'its log entry is of another signature',
+  ],
   ['a broken entry', { entry: '{' }, 'its certificate, log entry or timestamp cannot be read'],
   ['a broken certificate', { certificate: 'none' }, 'its certificate, log entry or timestamp cannot be read'],
   ['no entry', { entry: '' }, 'neither a signed timestamp nor a log entry with a signed time proves'],

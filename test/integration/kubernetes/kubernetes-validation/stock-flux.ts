@@ -286,8 +286,7 @@ spec:
 
     it.runIf(LONG)(
       'verifies and applies bundles that have the verification summary of a promotion beside them',
-      () =>
-        expectVerifiedBesideSummary(world, (name, url, key) => verify(name, 'bundle', key, url)),
+      () => expectVerifiedBesideSummary(world, (name, url, key) => verify(name, 'bundle', key, url)),
       300_000,
     );
 

@@ -64,8 +64,7 @@ export const expectVerifiedBesideSummary = async (world: FluxWorld, verify: Veri
 
   const keys = await openKeyDirectory(join(office.path, 'keys'));
   const bundleKey = (await keys.key('bundle')).public.pem;
-  const [, root = ''] =
-    /```yaml\n# flux-oci root\n(.*?)```/s.exec(await readFile(GUIDE, 'utf8')) ?? [];
+  const [, root = ''] = /```yaml\n# flux-oci root\n(.*?)```/s.exec(await readFile(GUIDE, 'utf8')) ?? [];
   const rootHere = root
     .replace('oci://registry.example/halden/prod/edge', `oci://${prefix}/dev/edge`)
     .replace('  ref:\n', '  insecure: true\n  ref:\n')
