@@ -11,7 +11,8 @@ if (major < 24) {
 } else {
   // oclif would look at the version again, with a library that takes longer to load than all that it says.
   process.env.OCLIF_DISABLE_ENGINE_WARNING ??= '1';
-  // The daemon starts once and stays: its memory counts, not its start.
-  if (process.argv[2] !== 'run') await import('#cli/keep-compiled');
+  // The daemon starts once and stays: its memory counts, not its start (v8-flags.ts).
+  const isDaemon = process.argv[2] === 'run' && !process.argv.includes('--once');
+  if (!isDaemon) await import('#cli/keep-compiled');
   await import('./main.ts');
 }

@@ -1,7 +1,7 @@
 /**
  * The V8 flags of the bundled agent as a daemon (`fleet-agent run`). The daemon is idle nearly always, so memory matters more than
- * speed; its work is bound by disks, networks and API servers. Other commands keep V8's defaults. Imported first, because V8 does not
- * release memory that modules evaluated earlier have taken. The figures are MiB saved on a connected host.
+ * speed; its work is bound by disks, networks and API servers. Other commands, and `run --once`, keep V8's defaults. Imported first,
+ * because V8 does not release memory that modules evaluated earlier have taken. The figures are MiB saved on a connected host.
  */
 import { setFlagsFromString } from 'node:v8';
 
@@ -20,4 +20,5 @@ const DAEMON = [
   '--bytecode-old-age=1',
 ];
 
-if (process.argv[2] === 'run') setFlagsFromString(DAEMON.join(' '));
+const isDaemon = process.argv[2] === 'run' && !process.argv.includes('--once');
+if (isDaemon) setFlagsFromString(DAEMON.join(' '));

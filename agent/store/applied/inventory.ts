@@ -15,8 +15,8 @@ export const readOwned = ({ db }: State, assignment: string): readonly OwnedObje
 
 /** Keys owned by all other packages -> their assignment. */
 export const readKeysOfOthers = ({ db }: State, assignment: string): ReadonlyMap<string, string> => {
-  const rows = db.prepare('SELECT key, assignment FROM owned WHERE assignment <> ?').all(assignment);
-  return new Map((rows as Row[]).map((row) => [row.key, row.assignment]));
+  const rows = db.prepare('SELECT key, assignment FROM owned WHERE assignment <> ?').raw().all(assignment);
+  return new Map(rows as [string, string][]);
 };
 
 /** Keys of objects that another package is to take over. */

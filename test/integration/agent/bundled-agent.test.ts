@@ -76,6 +76,17 @@ describe('the agent as one file', () => {
     expect((await kept()).map(({ name }) => name)).toEqual(before.map(({ name }) => name));
   });
 
+  it('keeps the compiled code of one look, which starts each time, and not that of the daemon', async () => {
+    await using folder = await temporaryDirectory('cache');
+    const keptAfter = async (...words: readonly string[]): Promise<readonly string[]> => {
+      const env = { PATH: process.env['PATH'], XDG_CACHE_HOME: folder.path };
+      await runCommand([join(dirname(program), 'fleet-agent'), 'run', ...words], { env });
+      return (await readdir(folder.path, { recursive: true })).filter((path) => path.includes('agent-'));
+    };
+    expect(await keptAfter('--help')).toEqual([]);
+    expect(await keptAfter('--once', `--state=${join(folder.path, 'state')}`)).toHaveLength(1);
+  });
+
   it('enrols by a medium, imports, corrects and reports without loading the code for Kubernetes, CEL or certificates', async () => {
     await using machine = await startMachine(program, fleet);
     const { folder, agent } = machine;

@@ -19,12 +19,13 @@ export const allCurrent = async (
   const { clock, loadBalancer } = SETTLE_DEFAULTS;
   const context = { now: clock.now(), loadBalancer, lateBinding: new Set<string>() };
   const judged = [...objects]
-    .map((live) => ({ live, policy: policyOf(live.metadata.annotations ?? {}, ruleOf(rules, refTo(live))) }))
-    .filter(({ policy: { apply, order, wait } }) => wait && apply !== 'ignore' && !order.isHook)
+    .map((live) => ({ live, rule: ruleOf(rules, refTo(live)) }))
     .filter(
-      ({ live: { apiVersion, kind }, policy }) =>
-        policy.health !== undefined || hasStatus({ group: groupOf(apiVersion), kind }),
-    );
+      ({ live: { apiVersion, kind }, rule }) =>
+        rule?.health !== undefined || hasStatus({ group: groupOf(apiVersion), kind }),
+    )
+    .map(({ live, rule }) => ({ live, policy: policyOf(live.metadata.annotations ?? {}, rule) }))
+    .filter(({ policy: { apply, order, wait } }) => wait && apply !== 'ignore' && !order.isHook);
   const customHealth = await openCustomHealth(judged.map(({ policy }) => policy.health));
   return judged.every(
     ({ live, policy }) =>
