@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { defined } from '#bundles/defined';
-import { HOST_PACKAGE } from '../scheduler/assemble/content/host-package-object.ts';
+import { hostPackageSchema } from '../scheduler/assemble/content/host-package-object.ts';
 import { AZURE_PREFIX, readConfigMap } from '../scheduler/load/objects/config-map.ts';
 import { FLEET_GROUP, FLEET_KINDS } from '../scheduler/load/objects/fleet-kinds.ts';
 import { KALYPSO_GROUP, KALYPSO_KINDS } from '../scheduler/load/objects/kalypso-kinds.ts';
@@ -74,7 +74,7 @@ const ours = kindsOf('', FLEET_GROUP, FLEET_KINDS);
 /** Every kind that people write, in the order of the reference. */
 export const AUTHORED: readonly Authored[] = [
   ...ours,
-  authored('host-package', `${FLEET_GROUP}/${VERSION}`, 'HostPackage', HOST_PACKAGE),
+  authored('host-package', `${FLEET_GROUP}/${VERSION}`, 'HostPackage', hostPackageSchema()),
   ...kindsOf('kalypso-', KALYPSO_GROUP, KALYPSO_KINDS),
   authored('kalypso-config-map', 'v1', 'ConfigMap', readConfigMap.schema),
 ];

@@ -304,11 +304,11 @@ const spec = fields({
 
 const object = objectShape(name, spec);
 
-export const HOST_PACKAGE: Schema = {
+export const hostPackageSchema = (): Schema => ({
   description:
     'Files, secrets, systemd units and contents for a host. Several in one application make one package.',
   ...object.schema,
-};
+});
 
 /** True if the document is a HostPackage. */
 const isHostPackage = (parsed: ParsedDocument): boolean => {

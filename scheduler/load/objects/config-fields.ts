@@ -50,14 +50,17 @@ const configFields = keeping(
 );
 
 /** A Config's spec with the place of each key. */
-export const configSpec: Shape<ConfigObject> = shape(configFields.schema, (node, path, reading) => {
-  const read = configFields(node, path, reading);
-  if (read === BAD) return BAD;
-  const { siteSelector, fixed = false, ...rest } = read;
-  const values = isMap(node) ? childOf(node, 'values') : null;
-  return {
-    ...rest,
-    ...(siteSelector && { siteSelector, fixed }),
-    places: keyPlaces(values, reading),
-  };
-});
+export const configSpec: Shape<ConfigObject> = shape(
+  () => configFields.schema,
+  (node, path, reading) => {
+    const read = configFields(node, path, reading);
+    if (read === BAD) return BAD;
+    const { siteSelector, fixed = false, ...rest } = read;
+    const values = isMap(node) ? childOf(node, 'values') : null;
+    return {
+      ...rest,
+      ...(siteSelector && { siteSelector, fixed }),
+      places: keyPlaces(values, reading),
+    };
+  },
+);

@@ -17,6 +17,7 @@ import {
   type Shape,
   shape,
   text,
+  withSchema,
 } from '../../model/yaml/shape.ts';
 import type { KindReader } from './kalypso-kinds.ts';
 import { ignored, metadata } from './metadata.ts';
@@ -25,13 +26,16 @@ import { selectorLabels } from './selector-labels.ts';
 import { textPlaces } from './text-places.ts';
 
 /** A value with its place, and the places of the keys in a literal block of YAML. */
-const configText: Shape<ConfigMapData[string]> = shape(text.schema, (node, path, reading) => {
-  const read = placed(text)(node, path, reading);
-  if (read === BAD || !isScalar(node) || node.type !== 'BLOCK_LITERAL') return read;
-  const block = blockText(node, path, reading);
-  const inside = block === BAD ? [] : textPlaces(block);
-  return inside.length === 0 ? read : { ...read, inside };
-});
+const configText: Shape<ConfigMapData[string]> = shape(
+  () => text.schema,
+  (node, path, reading) => {
+    const read = placed(text)(node, path, reading);
+    if (read === BAD || !isScalar(node) || node.type !== 'BLOCK_LITERAL') return read;
+    const block = blockText(node, path, reading);
+    const inside = block === BAD ? [] : textPlaces(block);
+    return inside.length === 0 ? read : { ...read, inside };
+  },
+);
 
 /** Name prefix of ConfigMaps that select by their keys (behaviour.md 2.4). */
 export const AZURE_PREFIX = 'azure-app-config';
@@ -71,12 +75,10 @@ const readOne = (reading: Reading, at: Place): PlatformObject | Bad => {
   return { kind: 'ConfigMap', name: read.metadata.name, at, labels: read.metadata.labels, data: read.data };
 };
 
-export const readConfigMap: KindReader = Object.assign(readOne, {
-  schema: {
-    description: 'One layer of configuration, of Kalypso. All other ConfigMaps are passed over.',
-    ...configMap.schema,
-  },
-});
+export const readConfigMap: KindReader = withSchema(readOne, () => ({
+  description: 'One layer of configuration, of Kalypso. All other ConfigMaps are passed over.',
+  ...configMap.schema,
+}));
 
 /** A key of such a ConfigMap: `label1.value1.label2.value2.name`. */
 export type AzureKey = {

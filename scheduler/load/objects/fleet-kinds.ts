@@ -136,11 +136,14 @@ const repositoryFields = (about: string) =>
 /** @param about describes the path in the repository */
 const repositoryFolder = (about: string): Shape<RepositoryFolder> => {
   const inner = repositoryFields(about);
-  return shape(inner.schema, (node, path, reading) => {
-    const read = inner(node, path, reading);
-    if (read === BAD) return BAD;
-    return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
-  });
+  return shape(
+    () => inner.schema,
+    (node, path, reading) => {
+      const read = inner(node, path, reading);
+      if (read === BAD) return BAD;
+      return { repo: read.repo, revision: toRevision(read.branch, read.ref), path: read.path };
+    },
+  );
 };
 
 const toRevision = (branch: string | undefined, ref: string | undefined): Revision => {
@@ -148,10 +151,13 @@ const toRevision = (branch: string | undefined, ref: string | undefined): Revisi
   return ref === undefined ? { kind: 'head' } : { kind: 'any', name: ref };
 };
 
-const placedInput: Shape<KubernetesInput> = shape(kubernetesInput.schema, (node, path, reading) => {
-  const read = placed(kubernetesInput)(node, path, reading);
-  return read === BAD ? BAD : { ...toKubernetesInput(read.value), at: read.at };
-});
+const placedInput: Shape<KubernetesInput> = shape(
+  () => kubernetesInput.schema,
+  (node, path, reading) => {
+    const read = placed(kubernetesInput)(node, path, reading);
+    return read === BAD ? BAD : { ...toKubernetesInput(read.value), at: read.at };
+  },
+);
 
 const targetFields = fields({
   name: required(name, TARGET.name),
@@ -186,19 +192,22 @@ const targetFields = fields({
   ),
 });
 
-const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (node, path, reading) => {
-  const read = targetFields(node, path, reading);
-  if (read === BAD) return BAD;
-  const { siteInputs, siteConfig, namespace, ...rest } = read;
-  return {
-    ...rest,
-    ...defined({
-      namespace,
-      siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
-      siteConfig: siteConfig || undefined,
-    }),
-  };
-});
+const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(
+  () => targetFields.schema,
+  (node, path, reading) => {
+    const read = targetFields(node, path, reading);
+    if (read === BAD) return BAD;
+    const { siteInputs, siteConfig, namespace, ...rest } = read;
+    return {
+      ...rest,
+      ...defined({
+        namespace,
+        siteInputs: siteInputs.length > 0 ? siteInputs : undefined,
+        siteConfig: siteConfig || undefined,
+      }),
+    };
+  },
+);
 
 /** Default templates of a cluster type: the simplest that work for its target. */
 const clusterTypeDefaults = (target: Target) =>

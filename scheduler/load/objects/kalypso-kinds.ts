@@ -16,6 +16,7 @@ import {
   type Shape,
   shape,
   text,
+  withSchema,
 } from '../../model/yaml/shape.ts';
 import { readBounds, readWorkloadNames } from '../../model/bounds.ts';
 import { fieldPlaces, repositoryPlace, targetPlaces } from './field-places.ts';
@@ -46,7 +47,7 @@ export const kindReader = <S>(
     const built = build(value.spec, { metadata: value.metadata, at, reading });
     return built === BAD ? BAD : { ...built, name: value.metadata.name, at };
   };
-  return Object.assign(read, { schema: { description: about, ...object.schema } });
+  return withSchema(read, () => ({ description: about, ...object.schema }));
 };
 
 /** The fields of a ClusterType that name a Template. */
@@ -77,10 +78,13 @@ const targetFields = fields({
   configSchemas: optional(list(text), [], TARGET.configSchemas),
 });
 
-const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(targetFields.schema, (node, path, reading) => {
-  const read = targetFields(node, path, reading);
-  return read === BAD ? BAD : { ...read, dependsOn: [], critical: false };
-});
+const target: Shape<Omit<WorkloadTarget, 'at'>> = shape(
+  () => targetFields.schema,
+  (node, path, reading) => {
+    const read = targetFields(node, path, reading);
+    return read === BAD ? BAD : { ...read, dependsOn: [], critical: false };
+  },
+);
 
 /** Identical in both groups. */
 export const schedulingPolicy: KindReader = kindReader(

@@ -33,10 +33,19 @@ const asSchema = (value: unknown): { schema: Value } | { error: string } =>
     ? { schema: value as Value }
     : { error: 'a schema is a mapping, true or false' };
 
-export const schemaText: Shape<Value> = shape(text.schema, (node, path, reading) => {
-  const source = text(node, path, reading);
-  if (source === BAD) return BAD;
-  const parsed = parseSchemaText(source);
-  if ('schema' in parsed) return parsed.schema;
-  return refuse(reading, node, `${path} is not a JSON Schema: ${parsed.error}`, undefined, 'SCHEMA_INVALID');
-});
+export const schemaText: Shape<Value> = shape(
+  () => text.schema,
+  (node, path, reading) => {
+    const source = text(node, path, reading);
+    if (source === BAD) return BAD;
+    const parsed = parseSchemaText(source);
+    if ('schema' in parsed) return parsed.schema;
+    return refuse(
+      reading,
+      node,
+      `${path} is not a JSON Schema: ${parsed.error}`,
+      undefined,
+      'SCHEMA_INVALID',
+    );
+  },
+);

@@ -103,11 +103,14 @@ const limitTable = fields({
   ),
 });
 
-const limitFields: Shape<Partial<Limits>> = shape(limitTable.schema, (node, path, reading) => {
-  const read = limitTable(node, path, reading);
-  if (read === BAD) return BAD;
-  return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
-});
+const limitFields: Shape<Partial<Limits>> = shape(
+  () => limitTable.schema,
+  (node, path, reading) => {
+    const read = limitTable(node, path, reading);
+    if (read === BAD) return BAD;
+    return Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
+  },
+);
 
 /** The spec of a Workspace: what the platform grants one team beyond the defaults. */
 export const workspaceFields = fields({

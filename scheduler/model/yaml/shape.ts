@@ -30,7 +30,19 @@ type Read<T> = (node: Node | null, path: string, reading: Reading) => T | Bad;
 export type Shape<T> = Read<T> & { readonly schema: Schema };
 
 /** Combines a reader with the schema of what it accepts. `read` also checks what a schema cannot express. */
-export const shape = <T>(schema: Schema, read: Read<T>): Shape<T> => Object.assign(read, { schema });
+export const shape = <T>(schema: Schema | (() => Schema), read: Read<T>): Shape<T> =>
+  withSchema(read, typeof schema === 'function' ? schema : () => schema);
+
+/** Only the published schemas and the reference need a schema, and it is made of those of all parts: it is made when it is first read. */
+export const withSchema = <R extends object>(
+  read: R,
+  schema: () => Schema,
+): R & { readonly schema: Schema } => {
+  let made: Schema | undefined;
+  return Object.defineProperty(read, 'schema', { get: () => (made ??= schema()) }) as R & {
+    readonly schema: Schema;
+  };
+};
 
 /** Restricts `like` to values that `judge` accepts; `rule` is that restriction as a schema. */
 export const narrowed = <T>(
@@ -38,10 +50,13 @@ export const narrowed = <T>(
   rule: Schema,
   judge: (value: T, node: Node | null, path: string, reading: Reading) => Bad | T,
 ): Shape<T> =>
-  shape(and(like.schema, rule), (node, path, reading) => {
-    const value = like(node, path, reading);
-    return value === BAD ? BAD : judge(value, node, path, reading);
-  });
+  shape(
+    () => and(like.schema, rule),
+    (node, path, reading) => {
+      const value = like(node, path, reading);
+      return value === BAD ? BAD : judge(value, node, path, reading);
+    },
+  );
 
 /** The same shape with a rule in its schema that the caller checks after reading. */
 export const ruled = <T>(like: Shape<T>, rule: Schema): Shape<T> => narrowed(like, rule, (value) => value);
@@ -193,12 +208,15 @@ export const between = (least: number, most: number): Shape<number> =>
   );
 
 export const list = <T>(item: Shape<T>): Shape<readonly T[]> =>
-  shape({ type: 'array', items: item.schema }, (node, path, reading) => {
-    const found = resolve(node, reading);
-    if (!isSeq(found)) return refuse(reading, node, `${path} must be a list, not ${kindOf(found)}`);
-    const items = found.items.map((one, at) => item(one as Node | null, `${path}[${at}]`, reading));
-    return allGood(items) ? items : BAD;
-  });
+  shape(
+    () => ({ type: 'array', items: item.schema }),
+    (node, path, reading) => {
+      const found = resolve(node, reading);
+      if (!isSeq(found)) return refuse(reading, node, `${path} must be a list, not ${kindOf(found)}`);
+      const items = found.items.map((one, at) => item(one as Node | null, `${path}[${at}]`, reading));
+      return allGood(items) ? items : BAD;
+    },
+  );
 
 /** A list of at least `least` and at most `most` entries. */
 export const shortList = <T>(item: Shape<T>, most = 256, least = 0): Shape<readonly T[]> =>
@@ -215,19 +233,22 @@ const allGood = <T>(items: readonly (T | Bad)[]): items is readonly T[] => items
 
 /** A mapping with free keys. */
 export const record = <T>(value: Shape<T>): Shape<Readonly<Record<string, T>>> =>
-  shape({ type: 'object', additionalProperties: value.schema }, (node, path, reading) => {
-    const found = resolve(node, reading);
-    if (!isMap(found)) return refuse(reading, node, `${path} must be a mapping, not ${kindOf(found)}`);
-    const entries: [string, T][] = [];
-    let bad = false;
-    for (const pair of found.items as readonly Pair<Node, Node | null>[]) {
-      const key = text(pair.key, `a key of ${path}`, reading);
-      const read = value(pair.value, `${path}.${String(keyText(pair))}`, reading);
-      if (key === BAD || read === BAD) bad = true;
-      else entries.push([key, read]);
-    }
-    return bad ? BAD : Object.fromEntries(entries);
-  });
+  shape(
+    () => ({ type: 'object', additionalProperties: value.schema }),
+    (node, path, reading) => {
+      const found = resolve(node, reading);
+      if (!isMap(found)) return refuse(reading, node, `${path} must be a mapping, not ${kindOf(found)}`);
+      const entries: [string, T][] = [];
+      let bad = false;
+      for (const pair of found.items as readonly Pair<Node, Node | null>[]) {
+        const key = text(pair.key, `a key of ${path}`, reading);
+        const read = value(pair.value, `${path}.${String(keyText(pair))}`, reading);
+        if (key === BAD || read === BAD) bad = true;
+        else entries.push([key, read]);
+      }
+      return bad ? BAD : Object.fromEntries(entries);
+    },
+  );
 
 /**
  * A mapping with exactly these fields; any other is UNKNOWN_FIELD. @param elsewhere names that other tools use for a field
@@ -237,27 +258,30 @@ export const fields = <T extends object>(
   table: { readonly [K in keyof T]-?: Field<T[K]> },
   elsewhere: Readonly<Record<string, keyof T & string>> = {},
 ): Shape<T> =>
-  shape(schemaOf(table), (node, path, reading) => {
-    const found = resolve(node, reading);
-    if (!isMap(found)) return refuse(reading, node, `${path} must be a mapping, not ${kindOf(found)}`);
-    // Reads every field even after a mistake, so that all are reported at once.
-    let bad = refuseUnknown(found, Object.keys(table), new Map(Object.entries(elsewhere)), path, reading);
-    const made: Record<string, unknown> = {};
-    for (const [key, field] of Object.entries<Field<unknown>>(table)) {
-      const value = childOf(found, key);
-      const inside = path === '' ? key : `${path}.${key}`;
-      if (isAbsent(resolve(value, reading)) && field.absent) made[key] = field.absent();
-      else if (isAbsent(resolve(value, reading))) {
-        refuse(reading, value ?? found, `${inside} is missing`, field.hint);
-        bad = true;
-      } else {
-        const read = field.shape(value, inside, reading);
-        if (read === BAD) bad = true;
-        else made[key] = read;
+  shape(
+    () => schemaOf(table),
+    (node, path, reading) => {
+      const found = resolve(node, reading);
+      if (!isMap(found)) return refuse(reading, node, `${path} must be a mapping, not ${kindOf(found)}`);
+      // Reads every field even after a mistake, so that all are reported at once.
+      let bad = refuseUnknown(found, Object.keys(table), new Map(Object.entries(elsewhere)), path, reading);
+      const made: Record<string, unknown> = {};
+      for (const [key, field] of Object.entries<Field<unknown>>(table)) {
+        const value = childOf(found, key);
+        const inside = path === '' ? key : `${path}.${key}`;
+        if (isAbsent(resolve(value, reading)) && field.absent) made[key] = field.absent();
+        else if (isAbsent(resolve(value, reading))) {
+          refuse(reading, value ?? found, `${inside} is missing`, field.hint);
+          bad = true;
+        } else {
+          const read = field.shape(value, inside, reading);
+          if (read === BAD) bad = true;
+          else made[key] = read;
+        }
       }
-    }
-    return bad ? BAD : (made as T);
-  });
+      return bad ? BAD : (made as T);
+    },
+  );
 
 const schemaOf = (table: Readonly<Record<string, Field<unknown>>>): Schema => {
   const all = Object.entries(table);
@@ -319,10 +343,13 @@ export const childOf = (map: YAMLMap, key: string): Node | null => {
 
 /** Adds the place of the value to a shape. */
 export const placed = <T>(inner: Shape<T>): Shape<{ readonly value: T; readonly at: Place }> =>
-  shape(inner.schema, (node, path, reading) => {
-    const value = inner(node, path, reading);
-    return value === BAD ? BAD : { value, at: placeIn(reading, node) };
-  });
+  shape(
+    () => inner.schema,
+    (node, path, reading) => {
+      const value = inner(node, path, reading);
+      return value === BAD ? BAD : { value, at: placeIn(reading, node) };
+    },
+  );
 
 /** Describes a node in messages. */
 export const kindOf = (node: Node | null | undefined): string => {
