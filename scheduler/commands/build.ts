@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core';
 import { defined } from '#bundles/defined';
+import { layoutBlobs } from '#bundles/formats/layout/layout';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError, formatSentences } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import { formatChannel } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
 import { DEV_ROOT_NOTICE } from '#bundles/trust/root/dev-root';
@@ -172,9 +172,7 @@ held with its reason and blocks nobody else. Values of sites are judged before a
   }
 
   private async readCandidate(named: string, { layout, previous }: BuildPlaces): Promise<GivenCandidate> {
-    const layouts = [layout, previous]
-      .filter((one) => one !== undefined)
-      .map((one) => openBlobDirectory(one));
+    const layouts = [layout, previous].filter((one) => one !== undefined).map((one) => layoutBlobs(one));
     return await readCandidate(named, layouts, this.signal);
   }
 

@@ -4,8 +4,7 @@ import { defined } from '#bundles/defined';
 import { isDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { FleetCommand } from '#cli/fleet-command';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { openLayout } from '#bundles/formats/layout/layout';
+import { openLayout, layoutBlobs } from '#bundles/formats/layout/layout';
 import { parseName } from '#bundles/names';
 import { repeatable } from '#cli/flags';
 import { openHub } from '../hub/open-hub.ts';
@@ -152,7 +151,7 @@ With --site or --sites it is about sites: which values would differ at which age
         hint: `${didYouMean(against, STATES) ?? ''}Write ${STATES.join(', ')}, git+<URL>, or a candidate as its digest sha256:... or its file`,
       });
     }
-    const layouts = layout === undefined ? [] : [openBlobDirectory(layout)];
+    const layouts = layout === undefined ? [] : [layoutBlobs(layout)];
     return { kind: 'candidate', candidate: await readCandidate(against, layouts, this.signal) };
   }
 

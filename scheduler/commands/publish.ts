@@ -3,8 +3,7 @@ import { defined } from '#bundles/defined';
 import { shortDigest } from '#bundles/digest';
 import { FleetError, formatError } from '#bundles/errors';
 import { formatCount } from '#bundles/format-count';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
-import { openLayout } from '#bundles/formats/layout/layout';
+import { openLayout, layoutBlobs } from '#bundles/formats/layout/layout';
 import { nameSome } from '#bundles/name-some';
 import { formatChannel, parseChannel, parseName } from '#bundles/names';
 import { FleetCommand } from '#cli/fleet-command';
@@ -214,7 +213,7 @@ With --to it is the rendered GitOps tree of each environment that goes out inste
   }
 
   async #readCandidate(named: string, { layout }: Configuration): Promise<GivenCandidate> {
-    return await readCandidate(named, layout === undefined ? [] : [openBlobDirectory(layout)], this.signal);
+    return await readCandidate(named, layout === undefined ? [] : [layoutBlobs(layout)], this.signal);
   }
 
   #conclude(outcomes: readonly PointerOutcome[], where: string): void {

@@ -1,10 +1,12 @@
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { access, readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import { type Digest, digestFromHex, hexOf } from '../../digest.ts';
 import { toFleetError } from '../../errors.ts';
 import type { BlobStore } from './blobs.ts';
+import { CHUNK } from './chunk-buffers.ts';
 import { readWhole } from './read-span.ts';
 import { missingBlob, verified } from './verified.ts';
 import { writeFileAtomically } from './write-file.ts';
@@ -16,17 +18,70 @@ export type BlobDirectory = BlobStore & {
   readonly remove: (digest: Digest) => Promise<void>;
 };
 
+type Disk = {
+  /** @returns undefined for anything but a file */
+  readonly size: (path: string) => Promise<number | undefined>;
+  /** @returns undefined for a blob that is to be streamed @throws the system's error if the file cannot be opened */
+  readonly readSmall: (path: string) => Promise<Buffer | undefined>;
+};
+
+const POOLED: Disk = {
+  size: async (path) => {
+    const found = await stat(path);
+    return found.isFile() ? found.size : undefined;
+  },
+  readSmall: async (path) => {
+    await access(path, constants.R_OK);
+    return undefined;
+  },
+};
+
+/** Through the thread pool a small file takes ten times as long, and a build reads thousands. */
+const DIRECT: Disk = {
+  size: async (path) => {
+    await pause();
+    const found = statSync(path);
+    return found.isFile() ? found.size : undefined;
+  },
+  readSmall: async (path) => {
+    await pause();
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(file);
+      return found.isFile() && found.size <= CHUNK ? readFileSync(file) : undefined;
+    } finally {
+      closeSync(file);
+    }
+  },
+};
+
+/** Direct calls between two turns of the event loop, in which a server can respond: a millisecond or two. */
+const PAUSE = 64;
+let calls = 0;
+const pause = async (): Promise<void> => {
+  calls += 1;
+  if (calls % PAUSE === 0) await setImmediate();
+};
+
 /** ENOTDIR: a component of the path is a file, so nothing is below it. */
 const isMissing = (error: unknown): boolean =>
   ['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '');
 
-export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
+/**
+ * @param way 'direct' for a folder on a disk of this machine: sizes and small blobs are read without the thread pool. A medium, which may
+ * not answer, must not stop the process.
+ */
+export const openBlobDirectory = (
+  root: string,
+  name = root,
+  way: 'direct' | 'pooled' = 'pooled',
+): BlobDirectory => {
   const folder = join(root, 'blobs', 'sha256');
   const path = (digest: Digest): string => join(folder, hexOf(digest));
+  const disk = way === 'direct' ? DIRECT : POOLED;
   const size = async (digest: Digest): Promise<number | undefined> => {
     try {
-      const found = await stat(path(digest));
-      return found.isFile() ? found.size : undefined;
+      return await disk.size(path(digest));
     } catch (error) {
       if (isMissing(error)) return undefined;
       throw toFleetError(error, `looking for a blob in ${name}`);
@@ -38,12 +93,12 @@ export const openBlobDirectory = (root: string, name = root): BlobDirectory => {
     size,
     open: async (digest, signal) => {
       try {
-        await access(path(digest), constants.R_OK);
+        const content = await disk.readSmall(path(digest));
+        return content ? abortable(one(content), signal) : readWhole(path(digest), { signal });
       } catch (error) {
         if (isMissing(error)) throw missingBlob(digest, name);
         throw toFleetError(error, `reading from ${name}`);
       }
-      return readWhole(path(digest), { signal });
     },
     write: async (digest, bytes, content, signal) => {
       if ((await size(digest)) === bytes) {

@@ -37,7 +37,7 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
   const file = read === readOptional ? await identify(join(directory, 'index.json')) : undefined;
   const known = lastReads.get(directory);
   if (file !== undefined && known?.file === file)
-    return { directory, blobs: openBlobDirectory(directory), manifests: known.manifests };
+    return { directory, blobs: layoutBlobs(directory), manifests: known.manifests };
   const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (!marker || !index) {
     throw new FleetError(
@@ -55,8 +55,15 @@ export const openLayout = async (directory: string, read: ReadFile = readOptiona
       `${directory} says layout version ${JSON.stringify(version)}, only 1.0.0 is known`,
     );
   }
-  return { directory, blobs: openBlobDirectory(directory), manifests: readIndex(directory, index, file) };
+  return { directory, blobs: blobsOf(directory, read), manifests: readIndex(directory, index, file) };
 };
+
+/** The blobs of a layout of this machine. */
+export const layoutBlobs = (directory: string): BlobDirectory =>
+  openBlobDirectory(directory, directory, 'direct');
+
+const blobsOf = (directory: string, read: ReadFile): BlobDirectory =>
+  read === readOptional ? layoutBlobs(directory) : openBlobDirectory(directory);
 
 type LastRead = {
   readonly bytes: Buffer;
@@ -122,7 +129,7 @@ export const openOrStartLayout = async (
   } catch (error) {
     if (!(error instanceof FleetError && error.code === 'MEDIUM_MISSING')) throw error;
   }
-  const empty: Layout = { directory, blobs: openBlobDirectory(directory), manifests: [] };
+  const empty: Layout = { directory, blobs: blobsOf(directory, read), manifests: [] };
   const [marker, index] = await Promise.all([read(directory, 'oci-layout'), read(directory, 'index.json')]);
   if (index) return { ...empty, manifests: readIndex(directory, index) };
   if (!marker) return empty;

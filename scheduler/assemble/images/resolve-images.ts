@@ -2,7 +2,9 @@ import type { ClosureEntry } from '#bundles/formats/bundle/config';
 import {
   childrenOf,
   type Descriptor,
+  type ImageIndex,
   isManifestType,
+  type Manifest,
   MAX_MANIFEST_BYTES,
   parseManifest,
 } from '#bundles/formats/layout/manifest';
@@ -94,18 +96,16 @@ const readImage = async (
   signal: AbortSignal,
 ): Promise<ResolvedImage> => {
   const blobs = new Map<Digest, Descriptor>();
-  const top = await readBlob(source, digest, MAX_MANIFEST_BYTES, signal);
-  const { mediaType } = parseManifest(top, image);
-  const entry: ClosureEntry = { digest, size, mediaType: mediaType ?? OCI_MANIFEST };
+  const read = async (manifest: Digest): Promise<Manifest | ImageIndex> =>
+    parseManifest(await readBlob(source, manifest, MAX_MANIFEST_BYTES, signal), image);
+  const top = await read(digest);
+  const entry: ClosureEntry = { digest, size, mediaType: top.mediaType ?? OCI_MANIFEST };
   const waiting: Descriptor[] = [{ digest, size, mediaType: entry.mediaType }];
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     if (blobs.has(next.digest)) continue;
     blobs.set(next.digest, next);
-    if (isManifestType(next.mediaType)) {
-      waiting.push(
-        ...childrenOf(parseManifest(await readBlob(source, next.digest, MAX_MANIFEST_BYTES, signal), image)),
-      );
-    }
+    if (isManifestType(next.mediaType))
+      waiting.push(...childrenOf(next.digest === digest ? top : await read(next.digest)));
   }
   return { entry, blobs: [...blobs.values()], source };
 };

@@ -1,9 +1,8 @@
 import { createHmac, randomUUID, timingSafeEqual } from 'node:crypto';
-import { constants } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Digest } from '#bundles/digest';
-import { openRegularFile } from '#bundles/formats/archive/open-regular-file';
 import { createDirectory } from '#bundles/formats/layout/create-directory';
 import { markUsed } from '../../load/sources/cache-use.ts';
 import { KEPT_RESULTS, openEntries, pruneResults } from '../../load/sources/prune-cache.ts';
@@ -36,7 +35,7 @@ export const openKeptFiles = (cacheDirectory: string, secret: Buffer, program: D
     read: async (name) => {
       const file = join(folder, name);
       if (!(await markUsed(cacheDirectory, file))) return undefined;
-      const bytes = await readKept(file).catch(() => Buffer.alloc(0));
+      const bytes = readKept(file);
       const content = bytes.subarray(CODE_LENGTH + 1);
       const isOurs = timingSafeEqual(asCode(bytes), codeOf(name, content));
       return isOurs ? content : undefined;
@@ -59,10 +58,22 @@ export const openKeptFiles = (cacheDirectory: string, secret: Buffer, program: D
 /** A bundle has some 100 kB for 500 assignments, the objects of a platform some 2 kB for each file. */
 const MAX_BYTES = 64 << 20;
 
-/** Reads a result; another process may have put a pipe, a device or a huge file there, which must not stop a build or fill its memory. */
-const readKept = async (path: string): Promise<Buffer> => {
-  await using file = await openRegularFile(path, constants.O_NOFOLLOW);
-  return (await file.stat()).size > MAX_BYTES ? Buffer.alloc(0) : await file.readFile();
+/**
+ * Reads a result, directly, because a build reads one for each bundle. Another process may have put a pipe, a device or a huge file there, which
+ * must not stop a build or fill its memory. @returns no bytes for what is no result
+ */
+const readKept = (path: string): Buffer => {
+  try {
+    const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+    try {
+      const found = fstatSync(file);
+      return found.isFile() && found.size <= MAX_BYTES ? readFileSync(file) : Buffer.alloc(0);
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return Buffer.alloc(0);
+  }
 };
 
 /** Hexadecimal digits of SHA-256. */

@@ -1,8 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { FleetError } from '#bundles/errors';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
-import { type Layout, openOrStartLayout } from '#bundles/formats/layout/layout';
+import { type Layout, openOrStartLayout, layoutBlobs } from '#bundles/formats/layout/layout';
 import type { RollbackPlace } from '../../assemble/bundle/rolled-back.ts';
 import { knownContents } from '../../assemble/content/known-contents.ts';
 import type { EvidencePlace } from '../../assemble/images/signatures/evidence-place.ts';
@@ -49,7 +48,7 @@ export const loadEnvironment = async (
     images: images?.blobs,
     pull: options.pull,
     signatures,
-    pulled: openBlobDirectory(options.layout),
+    pulled: layoutBlobs(options.layout),
     store,
     previous: previous && { layout: previous, roots },
     rollbacks: await readRollbacks(options, environment),
@@ -61,7 +60,7 @@ export const loadEnvironment = async (
       lastTools(await openOrStartLayout(options.layout), roots, platform, options.signal),
     workers: options.workers ?? availableParallelism(),
     memory: options.memory,
-    kept: kept && { ...kept, blobs: openBlobDirectory(options.layout) },
+    kept: kept && { ...kept, blobs: layoutBlobs(options.layout) },
   };
 };
 

@@ -1,5 +1,5 @@
 import { defined } from '#bundles/defined';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
+import { layoutBlobs } from '#bundles/formats/layout/layout';
 import { openRegistry } from '#bundles/transport/registry/open-registry';
 import { registryOptions } from '#bundles/transport/registry/registry-access';
 import { contentCache, openContents } from '../../assemble/content/contents.ts';
@@ -44,7 +44,7 @@ export const withBuildInputs = async <T>(
     ...platform,
     signal,
     charts: openCharts(cachedCharts(platform.cacheDirectory, charts.fetch)),
-    contents: openContents(contentCache(platform.cacheDirectory), files.fetch, openBlobDirectory(layout)),
+    contents: openContents(contentCache(platform.cacheDirectory), files.fetch, layoutBlobs(layout)),
     keys: await openKeyDirectory(requireSetting(configuration, 'keys')),
     layout,
     ...defined({

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { renameSync, statSync, utimesSync } from 'node:fs';
+import { renameSync, type Stats, statSync, utimesSync } from 'node:fs';
 import { access, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -17,7 +17,7 @@ const LOCK_TIMEOUT_MS = 5_000;
  * @returns false if the entry does not exist
  */
 export const markUsed = async (cacheDirectory: string, entry: string): Promise<boolean> => {
-  const found = await stat(entry).catch(() => undefined);
+  const found = statusOf(entry);
   if (!found) return false;
   if (Math.abs(Date.now() - found.mtimeMs) < RENEW_MS) return true;
   const marked = await locked(cacheDirectory, () => {
@@ -26,6 +26,14 @@ export const markUsed = async (cacheDirectory: string, entry: string): Promise<b
   });
   // In a cache that this process may not write, the entry is used without a mark.
   return marked === 'done' || (await exists(entry));
+};
+
+const statusOf = (entry: string): Stats | undefined => {
+  try {
+    return statSync(entry, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
 };
 
 /**

@@ -1,6 +1,5 @@
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { openBlobDirectory } from '#bundles/formats/layout/blob-directory';
 import type { BlobStore } from '#bundles/formats/layout/blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
 import { FleetError } from '#bundles/errors';
@@ -10,6 +9,7 @@ import {
   referenceOf,
   withReferences,
   writeLayoutIndex,
+  layoutBlobs,
 } from '#bundles/formats/layout/layout';
 import { type LockOptions, waitForLayout } from './wait-for-layout.ts';
 
@@ -40,7 +40,7 @@ export const openReleases = async (directory: string, options: LockOptions): Pro
     if (layout.manifests.length === 0) await start(layout);
     return layout;
   };
-  const blobs = openBlobDirectory(directory);
+  const blobs = layoutBlobs(directory);
   let opened: Promise<Layout> | undefined;
   return {
     open,
