@@ -81,16 +81,20 @@ export const assembleEnvironment = async (
 
 /** The bundle of an earlier run with the same inputs, or a new one, which is kept for the next run. */
 const buildOrRecall = (
-  { kept, platform, definitions }: AssembleInput,
+  { kept, platform, definitions, memory }: AssembleInput,
   signal: AbortSignal,
 ): ((input: BundleInput) => Promise<BuiltBundle>) => {
   if (!kept) return (input) => buildBundle(input, signal);
-  const digestOfInputs = inputDigests(platform, definitions);
+  const digests = inputDigests(platform, definitions);
+  let cache: Promise<ManifestCache> | undefined;
+  /** A memory has the manifests of the build before. */
+  const withManifests = async (input: BundleInput): Promise<BundleInput> =>
+    memory ? input : { ...input, manifests: await (cache ??= kept.manifests.cacheOf(digests.common)) };
   return async (input) => {
-    const inputs = canRecall(input) ? digestOfInputs(input) : undefined;
+    const inputs = canRecall(input) ? digests.of(input) : undefined;
     const same = inputs && (await recallBundle(kept, input, inputs));
     if (same) return same;
-    const built = await buildBundle(input, signal);
+    const built = await buildBundle(await withManifests(input), signal);
     if (inputs) await rememberBundle(kept, input, inputs, built);
     return built;
   };

@@ -13,13 +13,13 @@ import { applicationsOf } from '../incremental/reuse-bundle.ts';
  * Computes digests of the inputs of bundles. Packages share applications: the digest of each is computed once. The rendered files are not read:
  * the digest of what they are rendered from covers them.
  * @param definitions the files that define kinds
- * @returns a function from the input of a bundle to the digest of everything that decides the bundle, except images and files outside of the
- * platform; it returns undefined if an application cannot be read
+ * @returns `common` of all bundles of the environment, and a function from the input of a bundle to the digest of everything that decides the
+ * bundle, except images and files outside of the platform; it returns undefined if an application cannot be read
  */
 export const inputDigests = (
   platform: Platform,
   definitions: readonly DefinitionFile[],
-): ((input: BundleInput) => Digest | undefined) => {
+): { readonly common: Digest; readonly of: (input: BundleInput) => Digest | undefined } => {
   const applicationDigest = remember(ofApplication);
   const common = digestOf(
     exactText([
@@ -39,7 +39,7 @@ export const inputDigests = (
       definitions.map(({ shown, bytes }) => [shown, digestOf(bytes)]),
     ]),
   );
-  return (input) => {
+  const of = (input: BundleInput): Digest | undefined => {
     const { pairs, judge, resolve } = input;
     const applications = pairs && applicationsOf(input);
     if (!applications) return undefined;
@@ -49,6 +49,7 @@ export const inputDigests = (
     for (const one of applications) hash.update(`${one ? applicationDigest(one) : ''}\n`);
     return `sha256:${hash.digest('hex')}`;
   };
+  return { common, of };
 };
 
 const ofApplication = ({ shown, files, images, advice, madeFrom }: Application): Digest =>

@@ -55,5 +55,5 @@ const asPlain = (value: unknown): Buffer | undefined => {
  * A user in a URL may be a password or a token, which no cache keeps. V8 writes a string as it is, after a quotation mark and its length;
  * beyond Latin-1 two bytes a character.
  */
-const hasUrlWithUser = (content: Buffer): boolean =>
+export const hasUrlWithUser = (content: Buffer): boolean =>
   /:\/\/(?!git@)[^\s/"]*@/.test(content.toString('latin1').replaceAll('\0', ''));

@@ -1,5 +1,5 @@
 import type { Digest } from '#bundles/digest';
-import { FleetError, isFleetError } from '#bundles/errors';
+import { isFleetError } from '#bundles/errors';
 import type { BundleConfig, ClosureEntry } from '#bundles/formats/bundle/config';
 import type { BlobSource } from '#bundles/formats/layout/blobs';
 import type { Descriptor } from '#bundles/formats/layout/manifest';
@@ -10,16 +10,17 @@ import type { PackedBlob } from '../bundle/pack-bundle.ts';
 import type { PreparedObject } from '../bundle/prepared-manifest.ts';
 import { imagesNow, isWhole } from '../incremental/reuse-bundle.ts';
 import type { KeptBundles } from './kept-bundles.ts';
+import type { KeptManifests } from './kept-manifests.ts';
 import type { KeptRenderings } from './kept-renderings.ts';
+import { fromPlainError, type PlainError, toPlainError } from './plain-error.ts';
 
 /** Kept results, and the layout that has the blobs of bundles that were released. */
 export type KeptPlaces = {
   readonly bundles: KeptBundles;
   readonly renderings: KeptRenderings;
+  readonly manifests: KeptManifests;
   readonly blobs: BlobSource;
 };
-
-type PlainError = Pick<FleetError, 'code' | 'message' | 'subject' | 'at' | 'hint'>;
 
 /** A built bundle as it is kept: its bytes are in the layout, by their digests. */
 type Kept = {
@@ -67,7 +68,7 @@ export const recallBundle = async (
     held: [],
     previous: lastGood.bundle,
     unknown: kept.unknown,
-    suspects: kept.suspects.map(({ code, message, ...details }) => new FleetError(code, message, details)),
+    suspects: kept.suspects.map(fromPlainError),
     plainSecrets: kept.plainSecrets,
     emptyFiles: new Map(kept.emptyFiles),
   };
@@ -87,7 +88,7 @@ export const rememberBundle = async (
     blobs: bundle.blobs.map(({ descriptor }) => descriptor),
     images: images.map(({ entry }) => entry),
     unknown: unknown.map(toPlain),
-    suspects: suspects.map(({ code, message, subject, at, hint }) => ({ code, message, subject, at, hint })),
+    suspects: suspects.map(toPlainError),
     plainSecrets: plainSecrets.map(toPlain),
     emptyFiles: [...emptyFiles],
   };

@@ -7,6 +7,7 @@ import { lockedSources } from '../../assemble/candidate/locked-sources.ts';
 import { openKeptFiles, type KeptFiles } from '../../assemble/kept/kept-files.ts';
 import { openKeptObjects } from '../../assemble/kept/kept-objects.ts';
 import { openKeptBundles } from '../../assemble/kept/kept-bundles.ts';
+import { openKeptManifests } from '../../assemble/kept/kept-manifests.ts';
 import { openKeptRenderings } from '../../assemble/kept/kept-renderings.ts';
 import { programDigest } from '../../assemble/kept/program-digest.ts';
 import type { KeptPlaces } from '../../assemble/kept/recall-bundle.ts';
@@ -60,6 +61,7 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
   const about = [options.platform, options.environments ?? []];
   const objects = kept && (await openKeptObjects(kept, about));
   const renderings = kept && (await openKeptRenderings(kept, about));
+  const manifests = kept && openKeptManifests(kept, about);
   const unlocked = options.sources ?? sourcesOf({ ...options, parsed: objects?.parsed });
   const asked = options.environments ?? environmentOf(candidate);
   const viewOf = (environment: string): Sources =>
@@ -90,10 +92,11 @@ export const openFleet = async (options: BuildOptions): Promise<OpenFleet> => {
     images,
     previous,
     signatures: signaturePlaces(options, [images, previous]),
-    kept: kept && renderings && { bundles: openKeptBundles(kept), renderings },
+    kept: kept && renderings && manifests && { bundles: openKeptBundles(kept), renderings, manifests },
     keepLoaded: async () => {
       await objects?.save();
       await renderings?.save();
+      await manifests?.save();
     },
     remarks: newest.sources === unlocked ? [] : (newest.sources.remarks?.() ?? []),
   };

@@ -12,6 +12,7 @@ import { canonicalBytes } from '../../../bundles/json/canonical.ts';
 import type { EnvironmentBuild } from '../../../scheduler/assemble/environment-build.ts';
 import { openKeptBundles } from '../../../scheduler/assemble/kept/kept-bundles.ts';
 import { openKeptFiles } from '../../../scheduler/assemble/kept/kept-files.ts';
+import { openKeptManifests } from '../../../scheduler/assemble/kept/kept-manifests.ts';
 import { openKeptObjects } from '../../../scheduler/assemble/kept/kept-objects.ts';
 import { openKeptRenderings } from '../../../scheduler/assemble/kept/kept-renderings.ts';
 import type { KeptPlaces } from '../../../scheduler/assemble/kept/recall-bundle.ts';
@@ -85,6 +86,7 @@ const openPlaces = async (root: string, secret = SECRET): Promise<Places> => {
   return {
     bundles: openKeptBundles(files),
     renderings: await openKeptRenderings(files, 'fleet'),
+    manifests: openKeptManifests(files, 'fleet'),
     blobs: openBlobDirectory(join(root, 'layout')),
   };
 };
@@ -104,9 +106,29 @@ const openObjects = async (root: string, secret = SECRET) => {
   return { parsed: { ...parsed, find }, save, found: () => found };
 };
 
-/** Counts the results that were found, and the cluster types whose packages were rendered before. */
+/** Counts the results that were found, the cluster types whose packages were rendered before, and manifests that were prepared or taken. */
 const counting = (places: Places) => {
-  let [found, rendered] = [0, 0];
+  let [found, rendered, prepared, taken] = [0, 0, 0, 0];
+  const cacheOf: Places['manifests']['cacheOf'] = async (common) => {
+    const cache = await places.manifests.cacheOf(common);
+    const textsOf = cache.get.bind(cache);
+    cache.get = (key) => {
+      const texts = textsOf(key);
+      if (!texts || Object.hasOwn(texts, 'get')) return texts;
+      const { get, set } = texts;
+      texts.get = (text) => {
+        const known = get.call(texts, text);
+        if (known) taken += 1;
+        return known;
+      };
+      texts.set = (text, made) => {
+        prepared += 1;
+        return set.call(texts, text, made);
+      };
+      return texts;
+    };
+    return cache;
+  };
   const has: Places['renderings']['has'] = (rendering) => {
     const isKnown = places.renderings.has(rendering);
     if (isKnown) rendered += 1;
@@ -121,8 +143,15 @@ const counting = (places: Places) => {
     ...places,
     bundles: { ...places.bundles, find },
     renderings: { ...places.renderings, has },
+    manifests: { ...places.manifests, cacheOf },
   };
-  return { places: counted, found: () => found, rendered: () => rendered };
+  return {
+    places: counted,
+    found: () => found,
+    rendered: () => rendered,
+    prepared: () => prepared,
+    taken: () => taken,
+  };
 };
 
 const resultFiles = async (root: string): Promise<readonly string[]> =>
@@ -144,7 +173,7 @@ const RUNS = LONG ? 20 : 2;
 
 test(`a build with kept results gives the same bytes as one without, after each of ${RUNS * 50} random edits`, async () => {
   const root = await temporaryDirectory();
-  let [found, parsed, rendered] = [0, 0, 0];
+  let [found, parsed, rendered, prepared, taken] = [0, 0, 0, 0, 0];
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...EDITS), { minLength: 50, maxLength: 50 }), async (edits) => {
       await rm(root, { recursive: true, force: true });
@@ -161,8 +190,11 @@ test(`a build with kept results gives the same bytes as one without, after each 
         await release(warm, counted.places);
         await objects.save();
         await counted.places.renderings.save();
+        await counted.places.manifests.save();
         rendered += counted.rendered();
         found += counted.found();
+        prepared += counted.prepared();
+        taken += counted.taken();
         parsed += objects.found();
       }
     }),
@@ -170,6 +202,7 @@ test(`a build with kept results gives the same bytes as one without, after each 
   );
   expect(found).toBeGreaterThan(0);
   expect(rendered).toBeGreaterThanOrEqual(found);
+  expect(taken).toBeGreaterThan(prepared);
   // All files but those of an edit.
   expect(parsed).toBeGreaterThan(RUNS * 49 * 20);
 }, 600_000);
@@ -385,6 +418,61 @@ test('I22: kept objects that another key made, or that were changed, are not use
   expect((await loadFleet(fleet, changed.parsed)).platform).toEqual(platform);
   expect(changed.found()).toBe(0);
   expect(await verdict(() => loadFleet(fleet, changed.parsed))).toBe('ACCEPT');
+});
+
+test('a changed value has no manifest prepared again that it does not change', async () => {
+  const { root, fleet, places } = await setup();
+  await places.manifests.save();
+  const path = join(root, 'fleet', `${CONFIGS}/c00-everywhere.yaml`);
+  await writeFile(path, (await readFile(path, 'utf8')).replace(/"port": \d+/, '"port": 7'));
+  const changed = await loadFleet(fleet);
+  const { places: counted, prepared, taken } = counting(await openPlaces(root));
+  expect(saidBy(await buildIt(changed, counted))).toEqual(saidBy(await buildIt(changed)));
+  // The ConfigMap of the configuration of each package.
+  expect([prepared(), taken() > 10]).toEqual([SIZE.workloads * SIZE.clusterTypes, true]);
+});
+
+test('I22: prepared manifests that another key made, or that were changed, are not used', async () => {
+  const { root, loaded, places, cold } = await setup();
+  await places.manifests.save();
+  const again = async (secret = SECRET) => {
+    const { bundles: _, ...own } = await openPlaces(root, secret);
+    // No bundle is found, so that each is built.
+    const empty = { ...places.bundles, find: async () => undefined, keep: async () => {} };
+    const counted = counting({ ...own, bundles: empty });
+    expect(saidBy(await buildIt(loaded, counted.places))).toEqual(cold);
+    return counted.prepared();
+  };
+  expect(await again()).toBe(0);
+  expect(await again(Buffer.alloc(32, 8))).toBeGreaterThan(0);
+  for (const file of await resultFiles(root)) {
+    const bytes = await readFile(file);
+    bytes[bytes.length - 2] = (bytes.at(-2) ?? 0) ^ 1;
+    await writeFile(file, bytes);
+  }
+  expect(await again()).toBeGreaterThan(0);
+  expect(await verdict(() => again())).toBe('ACCEPT');
+});
+
+test('no plain Secret and no password of a URL is kept with prepared manifests', async () => {
+  const { root, fleet } = await setup();
+  const manifests = join(root, 'fleet/apps/app-0001/manifests');
+  await writeFile(
+    join(manifests, 'secret.yaml'),
+    'apiVersion: v1\nkind: Secret\nmetadata: {name: one}\nstringData: {key: hunter2-plain}\n',
+  );
+  await writeFile(
+    join(manifests, 'url.yaml'),
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: url}\ndata: {repo: "https://me:hunter2-url@git.example.com"}\n',
+  );
+  await rm(join(root, 'cache'), { recursive: true });
+  const places = await openPlaces(root);
+  const built = await buildIt(await loadFleet(fleet), places);
+  expect(built.bundles.flatMap(({ plainSecrets }) => plainSecrets).length).toBeGreaterThan(0);
+  await places.manifests.save();
+  const kept = await Promise.all((await resultFiles(root)).map((file) => readFile(file, 'latin1')));
+  expect(kept.length).toBeGreaterThan(0);
+  expect(kept.filter((text) => text.includes('hunter2'))).toEqual([]);
 });
 
 test('at most four results of a cluster type are kept, those that were used last', async () => {
