@@ -1,7 +1,7 @@
 #!/bin/bash
-# @bufbuild/cel 0.6.1 (npm): `double()` of a text that is no number is NaN, and `int('')` is 0, without an error.
+# @bufbuild/cel 0.6.1 (npm): `double()` of a text that is not a number is NaN, and `int('')` is 0, without an error.
 #
-# Guess before it was run: a text that is no number is an error of evaluation, as CEL's definition has it for a conversion that cannot be made, and as in
+# Guess before it was run: a text that is not a number is an error of evaluation, as CEL's definition has it for a conversion that cannot be made, and as in
 # cel-go ("type conversion error from 'string' to 'double'").
 # Seen: `double('5%')` and `double('abc')` are NaN, `double('')` and `int('')` are 0, and `int('0x1F')` is 31: the texts go through JavaScript's Number and
 # BigInt. So `double(status.load) <= 5.0` is false where the load is "5%", and true where it is "", instead of having no answer. `int('abc')` is an error.

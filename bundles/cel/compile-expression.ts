@@ -1,4 +1,4 @@
-import type { CelInput } from '@bufbuild/cel';
+import type { CelFunc, CelInput, CelMap } from '@bufbuild/cel';
 import type { Expr } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { FleetError } from '../errors.ts';
 import { isRecord } from '../is-record.ts';
@@ -37,12 +37,13 @@ type Cel = typeof library;
 
 const compileExpression = (cel: Cel, text: string): Expression => {
   const { CelScalar, celEnv, celFunc, isCelError, parse, plan } = cel;
+  const toInput = inputOf(cel);
   const budget = { left: 0 };
   const within = celFunc(WITHIN, [CelScalar.BOOL], CelScalar.BOOL, (goesOn) => {
     budget.left -= 1;
     return goesOn && budget.left >= 0;
   });
-  const env = celEnv({ funcs: [within] });
+  const env = celEnv({ funcs: [within, ...numbersOfText(cel)] });
   const parsed = parseText(parse, text);
   // Operators have names that nobody can write as a call: _==_, @in.
   const isKnown = (name: string): boolean => !/^[a-z]/i.test(name) || env.funcs.find(name) !== undefined;
@@ -139,9 +140,49 @@ const unknownName = (name: string): FleetError =>
     `${didYouMean(name, FIELDS) ?? ''}It can be ${FIELDS.join(', ')}`,
   );
 
+/** Texts that Go's ParseInt and ParseFloat take, which cel-go asks. */
+const WHOLE = /^[+-]?\d+$/;
+const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const NOT_FINITE = /^(?:nan|[+-]?inf(?:inity)?)$/i;
+
+/**
+ * Numbers of texts as in cel-go, thus in Kubernetes and Flux: the library reads texts as JavaScript does, where "" is 0 and "5%" is NaN
+ * (findings/cel-text-becomes-nan.sh).
+ */
+const numbersOfText = ({ CelScalar, celFunc, celUint }: Cel): readonly CelFunc[] => {
+  const { DOUBLE, INT, STRING, UINT } = CelScalar;
+  const whole = (text: string): bigint => {
+    if (!WHOLE.test(text)) throw new Error('a text is not a number that is whole');
+    return BigInt(text);
+  };
+  const within = (value: bigint, most: bigint, least: bigint): bigint => {
+    if (value > most || value < least) throw new Error('overflow: a text is a number beyond 64 bits');
+    return value;
+  };
+  const decimal = (text: string): number => {
+    if (NOT_FINITE.test(text)) return Number(text.replace(/inf.*/i, 'Infinity').replace(/nan/i, 'NaN'));
+    const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
+    if (!Number.isFinite(value)) throw new Error('a text is not a number, or beyond what a double holds');
+    return value;
+  };
+  return [
+    celFunc('int', [STRING], INT, (text) => within(whole(text), 2n ** 63n - 1n, -(2n ** 63n))),
+    celFunc('uint', [STRING], UINT, (text) => celUint(within(whole(text), 2n ** 64n - 1n, 0n))),
+    celFunc('double', [STRING], DOUBLE, decimal),
+  ];
+};
+
+/** Map whose keys are there also where the value is null, as in Kubernetes and Flux; to the library they are missing (findings/cel-has-null-is-absent.sh). */
+const withNulls = (map: CelMap): CelMap =>
+  Object.assign(map, { has: (key: Parameters<CelMap['has']>[0]) => map.get(key) !== undefined });
+
 /** Whole numbers are ints, as in Kubernetes. */
-const toInput = (value: unknown): CelInput => {
-  if (Array.isArray(value)) return value.map(toInput);
-  if (isRecord(value)) return new Map(Object.entries(value).map(([key, one]) => [key, toInput(one)]));
-  return Number.isSafeInteger(value) ? BigInt(value as number) : (value as CelInput);
+const inputOf = ({ celMap }: Cel): ((value: unknown) => CelInput) => {
+  const toInput = (value: unknown): CelInput => {
+    if (Array.isArray(value)) return value.map(toInput);
+    if (isRecord(value))
+      return withNulls(celMap(new Map(Object.entries(value).map(([key, one]) => [key, toInput(one)]))));
+    return Number.isSafeInteger(value) ? BigInt(value as number) : (value as CelInput);
+  };
+  return toInput;
 };

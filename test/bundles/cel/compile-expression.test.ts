@@ -32,6 +32,31 @@ it.each([
 });
 
 it.each([
+  ['has(status.message)', true],
+  ["'message' in status", true],
+  ['status.message == null', true],
+  ['has(status.reason)', false],
+  ['double(status.load) == 0.5 && int(status.port) == 80 && uint(status.port) == 80u', true],
+  ['double(status.most) > 1e300', true],
+])('answers %s of null and of texts as Kubernetes and Flux do', (text, answer) => {
+  const status = { message: null, load: '.5', port: '80', most: '+Inf' };
+  expect(compileExpression(text)({ status })).toBe(answer);
+});
+
+it.each([
+  "double('5%') <= 5.0",
+  "double('') <= 5.0",
+  "double('1e400') > 5.0",
+  "int('') == 0",
+  "int(' 1') == 1",
+  "int('0x1F') == 31",
+  "int('9223372036854775808') > 0",
+  "uint('') == 0u",
+])('has no answer to %s: the text has another form', (text) => {
+  expect(compileExpression(text)({})).toEqual({ why: expect.stringMatching(/not a number|overflow/) });
+});
+
+it.each([
   ["status.failure == 'x'", 'failure'],
   ['spec.replicas', 'neither true nor false'],
   ["spec.replicas + 'x' == 'y'", 'overload'],
