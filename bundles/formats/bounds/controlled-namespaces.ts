@@ -31,6 +31,8 @@ const FIELDS: ReadonlyMap<string, readonly string[]> = new Map([
   ['helm.cattle.io/HelmChart', ['spec.targetNamespace']],
   ['fleet.cattle.io/GitRepo', ['spec.targetNamespace']],
   ['fleet.cattle.io/HelmOp', FLEET_BUNDLE],
+  // HelmOp until Rancher Fleet 0.12.
+  ['fleet.cattle.io/HelmApp', FLEET_BUNDLE],
   ['fleet.cattle.io/Bundle', FLEET_BUNDLE],
 ]);
 

@@ -57,7 +57,7 @@ const FETCHING: readonly Fetching[] = [
   { group: 'fleet.cattle.io', kinds: ['GitRepo'], objects: ['$.spec.repo'], values: [] },
   {
     group: 'fleet.cattle.io',
-    kinds: ['Bundle', 'HelmOp'],
+    kinds: ['Bundle', 'HelmOp', 'HelmApp'],
     objects: ['$.spec.helm.chart'],
     values: ['$.spec.helm.valuesFrom[*]', '$.spec.targets[*].helm.valuesFrom[*]'],
   },

@@ -102,6 +102,10 @@ test.each<readonly [field: string, of: (namespace: string) => string]>([
     (targetNamespace) => controlled('helm.cattle.io/v1', 'HelmChart', { targetNamespace }),
   ],
   [
+    'spec.defaultNamespace',
+    (defaultNamespace) => controlled('fleet.cattle.io/v1alpha1', 'HelmApp', { defaultNamespace }),
+  ],
+  [
     'spec.targets.0.namespace',
     (namespace) => controlled('fleet.cattle.io/v1alpha1', 'Bundle', { targets: [{ namespace }] }),
   ],

@@ -100,6 +100,8 @@ describe('bounds of a package on a cluster', () => {
     ['Kustomization', 'kustomize.toolkit.fluxcd.io/v1', { targetNamespace: 'prod-blue' }],
     ['Application', 'argoproj.io/v1alpha1', { destination: { namespace: 'prod-blue' } }],
     ['HelmChart', 'helm.cattle.io/v1', { targetNamespace: 'prod-blue' }],
+    ['HelmOp', 'fleet.cattle.io/v1alpha1', { namespace: 'prod-blue' }],
+    ['HelmApp', 'fleet.cattle.io/v1alpha1', { namespace: 'prod-blue' }],
   ])(
     'N85: at the agent: a %s (%s) of a tenant whose controller writes elsewhere',
     (kind, apiVersion, spec) => {
