@@ -20,7 +20,22 @@ const TOOLS: readonly (readonly [tool: string, manager: string, isApplier: boole
   ],
   ['Flux', 'kustomize-controller', true, { labels: { 'kustomize.toolkit.fluxcd.io/name': 'apps' } }],
   ['Flux', 'helm-controller', true, { labels: { 'helm.toolkit.fluxcd.io/name': 'shop' } }],
-  ['Rancher Fleet', 'fleetagent', false, { annotations: { 'objectset.rio.cattle.io/id': 'default-shop' } }],
+  [
+    'Rancher Fleet',
+    'fleetagent',
+    true,
+    {
+      labels: {
+        'app.kubernetes.io/managed-by': 'Helm',
+        'objectset.rio.cattle.io/hash': '0b2fd2fcd0c5b0c1f8a6b1d6f5bd4aa0b9d53a3e',
+      },
+      annotations: {
+        'meta.helm.sh/release-name': 'shop',
+        'meta.helm.sh/release-namespace': 'shop',
+        'objectset.rio.cattle.io/id': 'cattle-fleet-system-shop-cattle-fleet-system',
+      },
+    },
+  ],
   ['Argo CD', 'argocd-controller', true, { labels: { 'argocd.argoproj.io/instance': 'shop' } }],
   ['kapp', 'kapp-server-side', true, { labels: { 'kapp.k14s.io/app': '1700000000000000000' } }],
 ];
