@@ -287,7 +287,7 @@ spec:
     it.runIf(LONG)(
       'verifies and applies bundles that have the verification summary of a promotion beside them',
       () => expectVerifiedBesideSummary(world, (name, url, key) => verify(name, 'bundle', key, url)),
-      300_000,
+      600_000,
     );
 
     it(
