@@ -1,8 +1,11 @@
 import { type Kysely, sql } from 'kysely';
 
-/** Condition on assignment_state, as in its index: what failed, drifted, or could not be checked. */
-export const NEEDS_ATTENTION = sql<boolean>`(outcome = 'failed' or outcome_type = 'rolled-back' or drifted = 1
-  or code = 'HEALTH_UNKNOWN')`;
+/** Condition on assignment_state, as in its index: what failed, drifted, or could not be checked. @param table name or alias of it */
+export const needsAttention = (table: 'assignment_state' | 'state') => {
+  const column = (name: string) => sql.ref(`${table}.${name}`);
+  return sql<boolean>`(${column('outcome')} = 'failed' or ${column('outcome_type')} = 'rolled-back'
+    or ${column('drifted')} = 1 or ${column('code')} = 'HEALTH_UNKNOWN')`;
+};
 
 /** Adds an index of the assignments in trouble, so that counting them does not read those of a fleet that complies. */
 export const addAttention = async (db: Kysely<unknown>): Promise<void> => {

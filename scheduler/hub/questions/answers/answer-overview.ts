@@ -1,15 +1,16 @@
 import { compareBytes } from '#bundles/digest';
 import { formatChannel } from '#bundles/names';
 import type { Overview } from '#bundles/schemas/types/hub-decisions';
-import { DAY_MS, formatTime, parseTime } from '#bundles/time';
+import { DAY_MS, formatTime } from '#bundles/time';
 import { seesEnvironment, seesWhole } from '../../people/visible.ts';
+import { channelsOf } from '../../sites/agent-record.ts';
 import type { HeldSite } from '../../sites/layers/compose-sites.ts';
 import type { Database } from '../../store/tables.ts';
 import { freshnessPolicyFor } from '../state/freshness.ts';
 import { inChainOrder } from '../state/link-states.ts';
 import { nextVisit } from '../state/next-visit.ts';
 import type { ActualFilter } from '../state/read-actual.ts';
-import { channelsOf, readFleet, withoutStates } from '../state/read-agents.ts';
+import { readFleet } from '../state/read-agents.ts';
 import { readDesired } from '../state/read-desired.ts';
 import { readEveryFailedCheck } from '../state/read-failed-checks.ts';
 import type { Desired } from '../state/what-runs-where.ts';
@@ -32,7 +33,7 @@ export const answerOverview = async (hub: StatusHub, filter: ActualFilter, now: 
   const background = await readBackground(hub, filter, now, {});
   const { policies } = background.freshness;
   const rows = await readFleet(db, filter);
-  const desired = await readDesired(hub.layout, channelsOf(rows.map(withoutStates(now))), hub.keys.root);
+  const desired = await readDesired(hub.layout, channelsOf(rows), hub.keys.root);
   const agents = await judgeAgents(db, rows, desired, { visible, policies, now });
   const bySite = Map.groupBy(agents, ({ agent }) => agent.site);
   const names = [...bySite.keys()].toSorted(compareBytes);
@@ -129,7 +130,7 @@ const placeOf = (agents: readonly Judged[]): PlaceOfSites => {
 
 const oldestWord = (agents: readonly Judged[]): number | null => {
   const [oldest] = agents.flatMap(({ agent: { saidAt } }) => saidAt ?? []).toSorted();
-  return oldest === undefined ? null : Math.floor(parseTime(oldest).getTime() / 1000);
+  return oldest === undefined ? null : Math.floor(Date.parse(oldest) / 1000);
 };
 
 const heldReleases = (

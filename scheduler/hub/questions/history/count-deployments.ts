@@ -1,7 +1,7 @@
 import { shortDigest } from '#bundles/digest';
 import { isFailed } from '../../../model/event-steps.ts';
 import type { Hub } from '../../hub.ts';
-import { NEEDS_ATTENTION } from '../../store/add-troubles.ts';
+import { needsAttention } from '../../store/add-troubles.ts';
 import type { AssignmentStateRow, Database } from '../../store/tables.ts';
 import { openReleases, type Releases } from './read-releases.ts';
 import { readRunning, type RunningCount, runningKey } from './read-running.ts';
@@ -61,7 +61,7 @@ const readTroubledPackages = async (
     .innerJoin('agent', 'agent.id', 'state.agent')
     .select(({ fn }) => [...COUNTED_BY, fn.countAll<number>().as('agents')])
     .where('agent.revoked_at', 'is', null)
-    .where(NEEDS_ATTENTION)
+    .where(needsAttention('state'))
     .where('state.package', 'is not', null)
     .groupBy(COUNTED_BY)
     .execute();

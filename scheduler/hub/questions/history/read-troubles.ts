@@ -1,4 +1,4 @@
-import { NEEDS_ATTENTION } from '../../store/add-troubles.ts';
+import { needsAttention } from '../../store/add-troubles.ts';
 import type { Database } from '../../store/tables.ts';
 
 /** Agents at which an assignment failed, or whose live state drifted. */
@@ -26,7 +26,7 @@ export const readTroubles = async (db: Database): Promise<ReadonlyMap<string, Tr
       eb.fn.sum<number>('state.drifted').as('drifted'),
     ])
     .where('agent.revoked_at', 'is', null)
-    .where(NEEDS_ATTENTION)
+    .where(needsAttention('state'))
     // Of what failed before it ever ran, no package runs.
     .where(({ eb, or }) =>
       or([

@@ -3,7 +3,7 @@ import type { Digest } from '#bundles/digest';
 import { findGaps, type Gap } from '../../ingest/reports/find-head.ts';
 import type { Visible } from '../../people/visible.ts';
 import { cutPage, type Page } from '../../page.ts';
-import { NEEDS_ATTENTION } from '../../store/add-troubles.ts';
+import { needsAttention } from '../../store/add-troubles.ts';
 import { parts } from '../../store/parts.ts';
 import type { AlarmRow, AssignmentStateRow, Database, ReportRow } from '../../store/tables.ts';
 import { valuesTable } from '../../store/values-table.ts';
@@ -70,7 +70,7 @@ export const readStates = async (
     .select('agent.life')
     .where('agent.revoked_at', 'is', null)
     .where(isIn(part));
-  if (only === 'in trouble') query = query.where(NEEDS_ATTENTION);
+  if (only === 'in trouble') query = query.where(needsAttention('assignment_state'));
   const rows = await query.execute();
   const reports = Map.groupBy(await readReports(db, rows), ({ agent }) => agent);
   // Most parts of a fleet have none.

@@ -1,6 +1,7 @@
 import { defined } from '#bundles/defined';
 import type { ErrorCode } from '#bundles/errors';
 import { parseJson } from '#bundles/json/parse-json';
+import { needsAttention } from '../../store/add-troubles.ts';
 import type { Database } from '../../store/tables.ts';
 import { isIn, type Part } from './part.ts';
 import type { FailedCheck } from './what-runs-where.ts';
@@ -68,6 +69,7 @@ const selectFailures = (db: Database, part: Part) =>
     .select(['assignment_state.agent', 'assignment_state.assignment', 'event.line'])
     .where('agent.revoked_at', 'is', null)
     .where('assignment_state.code', 'in', WITH_CHECKS)
+    .where(needsAttention('assignment_state'))
     .where(isIn(part));
 
 /** Events of failures in the order of agents and assignments. @param after the last one of the page before */

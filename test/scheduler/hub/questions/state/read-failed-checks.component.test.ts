@@ -1,3 +1,4 @@
+import { CompiledQuery, type LogEvent } from 'kysely';
 import { expect, test } from 'vitest';
 import {
   readEveryFailedCheck,
@@ -38,5 +39,22 @@ test('failed checks of all failures are read page by page, and equal ones are ke
     expect([...found.keys()], `${pageSize} at once`).toEqual(names);
     expect(found.get('plant-1/press-1 door')).toEqual([{ name: 'closes', message: 'ended with 1' }]);
     expect(found.get('plant-1/press-1 door')).toBe(found.get('plant-2/press-1 door'));
+  }
+});
+
+test('failed checks are looked for among the assignments in trouble, and not among all', async () => {
+  const statements = new Map<string, LogEvent['query']>();
+  await using hub = await testHub({ log: ({ query }) => void statements.set(query.sql, query) });
+  statements.clear();
+  await readEveryFailedCheck(hub.store.db, {});
+  await readFailedChecks(hub.store.db, {});
+  const asked = statements.values().toArray();
+  expect(asked).toHaveLength(2);
+  for (const { sql, parameters } of asked) {
+    const plan = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);
+    const { rows } = await hub.store.db.executeQuery<{ readonly detail: string }>(plan);
+    expect(rows.map(({ detail }) => detail).join('\n')).toMatch(
+      /^S(?:CAN|EARCH) assignment_state USING INDEX assignment_state_trouble/m,
+    );
   }
 });
