@@ -6,11 +6,18 @@ type Props = { readonly object: ItemDiff; readonly isOpen?: boolean };
 export const Change = ({ object: { object, outcome, diff }, isOpen = false }: Props) => (
   <details open={isOpen}>
     <summary>
-      {object} {outcome}
+      {object} {WORDS[outcome] ?? outcome}
     </summary>
     <Lines of={diff} />
   </details>
 );
+
+/** Outcomes are those of an agent that would apply it; a reader compares. */
+const WORDS: Readonly<Record<string, string>> = {
+  created: 'added',
+  configured: 'changed',
+  deleted: 'removed',
+};
 
 const TONES: Readonly<Record<string, string>> = { '-': 'gone', '+': 'new', '@': 'place' };
 

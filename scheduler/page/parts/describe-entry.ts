@@ -15,7 +15,7 @@ export const describeEntry = ({
   about,
 }: Audit['entries'][number]): string =>
   [
-    ended === undefined || ended === null ? what : 'end of a submission',
+    ended === undefined || ended === null ? wordsOf(what, stage) : 'end of a submission',
     about ?? '',
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
     only === null ? '' : `of ${only}`,
@@ -25,3 +25,7 @@ export const describeEntry = ({
   ]
     .filter((part) => part !== '')
     .join(' ');
+
+/** An approval of no stage is of a promotion. */
+const wordsOf = (what: string, stage: string | null): string =>
+  what === 'approval' && stage === null ? 'approval of a promotion' : what;

@@ -92,8 +92,7 @@ const ofEvent = (event: Event): Omit<Happening, 'id' | 'at' | 'receivedAt'> => {
   const { agent, type, assignment, release, outcome, code } = event;
   const [, machine = ''] = agent.split('/');
   const what = [
-    assignment ?? machine,
-    WORDS[type] ?? type,
+    type === 'package' ? `${assignment ?? machine}:` : `${assignment ?? machine} ${WORDS[type] ?? type}`,
     release === undefined
       ? ''
       : `release ${release.version} of ${release.environment}/${release.clusterType}`,
@@ -119,7 +118,6 @@ export const eventAddress = ({ agent, assignment, release }: Event): string => {
 
 /** Words for types of events, where the type alone is not one. */
 const WORDS: Readonly<Record<string, string>> = {
-  package: 'package',
   imported: 'imported',
   check: 'was checked:',
   drift: 'was compared:',

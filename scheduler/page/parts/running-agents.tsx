@@ -49,6 +49,8 @@ export const RunningAgents = ({ where: { at, agents, next }, assignments }: Prop
 
 const healthOf = ({ health }: Row): string => health?.split(' sha256:')[0] ?? 'never reported';
 
+const isTrouble = (row: Row): boolean => /^(?:failed|rolled back)\b/.test(healthOf(row));
+
 const FACETS: readonly Facet<Row>[] = [
   { key: 'channel', label: 'Channel', of: ({ channel }) => [channel] },
   { key: 'assignment', label: 'Assignment', of: ({ assignment }) => [assignment] },
@@ -102,7 +104,8 @@ const columnsAt = (now: string): readonly Column<Row>[] => [
     text: (row) => `${healthOf(row)}${row.drift === 'drifted' ? ', drifted' : ''}`,
     cell: (row) => (
       <>
-        {healthOf(row)} {row.drift === 'drifted' && <State mood="bad">drifted</State>}
+        {isTrouble(row) ? <State mood="bad">{healthOf(row)}</State> : healthOf(row)}{' '}
+        {row.drift === 'drifted' && <State mood="bad">drifted</State>}
       </>
     ),
   },

@@ -118,6 +118,10 @@ const ORDERS: readonly Order<Carried>[] = [
   },
 ];
 
+/** 'events 7 to 9', or 'event 7'. */
+const eventsOf = ({ from, to }: { readonly from: number; readonly to: number }): string =>
+  from === to ? `event ${from}` : `events ${from} to ${to}`;
+
 const columnsAt = (now: string): readonly Column<Carried>[] => [
   {
     name: 'Agent',
@@ -165,14 +169,14 @@ const columnsAt = (now: string): readonly Column<Carried>[] => [
     text: ({ back }) =>
       back === null
         ? 'no medium yet'
-        : `events ${back.events.from} to ${back.events.to}, written ${back.writtenAt}, received ${back.receivedAt}`,
+        : `${eventsOf(back.events)}, written ${back.writtenAt}, received ${back.receivedAt}`,
     cell: ({ back }) =>
       back === null ? (
         'no medium yet'
       ) : (
         <>
-          events {back.events.from} to {back.events.to}, written <Age at={back.writtenAt} now={now} />,
-          received <Age at={back.receivedAt} now={now} />
+          {eventsOf(back.events)}, written <Age at={back.writtenAt} now={now} />, received{' '}
+          <Age at={back.receivedAt} now={now} />
         </>
       ),
   },

@@ -275,27 +275,30 @@ const HOLDERS = 3;
 type HeldProps = { readonly condition: Gate['conditions'][number]; readonly now: string };
 
 /** Who holds a condition back, and when it can be met. */
-const Held = ({ condition: { name, holding, earliest, expectedBy }, now }: HeldProps) => (
-  <div className="held">
-    <Text size="sm" component="div">
-      <strong>{name}</strong>
-      {expectedBy !== undefined && (
-        <>
-          , media expected by <At at={expectedBy} />
-        </>
-      )}
-      {earliest !== null && (
-        <>
-          , can be met <Age at={earliest} now={now} />
-        </>
-      )}
-    </Text>
-    {holding.first.slice(0, HOLDERS).map((line) => (
-      <Holder key={line} line={line} />
-    ))}
-    {holding.count > HOLDERS && <Text size="sm">and {holding.count - HOLDERS} more</Text>}
-  </div>
-);
+const Held = ({ condition, now }: HeldProps) => {
+  const { name, found, wanted, holding, earliest, expectedBy } = condition;
+  return (
+    <div className="held">
+      <Text size="sm" component="div">
+        <strong>{name}</strong> {found}, wanted {wanted}
+        {expectedBy !== undefined && (
+          <>
+            , media expected by <At at={expectedBy} />
+          </>
+        )}
+        {earliest !== null && (
+          <>
+            , can be met <Age at={earliest} now={now} />
+          </>
+        )}
+      </Text>
+      {holding.first.slice(0, HOLDERS).map((line) => (
+        <Holder key={line} line={line} />
+      ))}
+      {holding.count > HOLDERS && <Text size="sm">and {holding.count - HOLDERS} more</Text>}
+    </div>
+  );
+};
 
 type Verb = 'promote' | 'reject' | 'pause' | 'resume';
 
@@ -409,12 +412,6 @@ const Conditions = ({ gate, now }: { readonly gate: Gate; readonly now: string }
         </Table.Tr>
       ))}
     </Wide>
-    {gate.conditions.some(({ changedBy }) => changedBy.includes('person')) && (
-      <Text>
-        An approval is signed with the key of its person, which no browser has:{' '}
-        <Code>fleet-scheduler approve --to {gate.to}</Code>
-      </Text>
-    )}
     {gate.limited !== undefined && (
       <Text>
         You approve for {gate.limited.workspaces.join(', ')}

@@ -299,7 +299,7 @@ const Stage = ({ stage, to, now }: StageProps) => {
       </Table.Td>
       <Table.Td>{startedAt === null ? 'not begun' : <Age at={startedAt} now={now} />}</Table.Td>
       <Table.Td>
-        {approvals.found} of {approvals.needed}
+        {approvals.needed === 0 ? 'none needed' : `${approvals.found} of ${approvals.needed}`}
       </Table.Td>
       <Table.Td>
         {startedAt !== null && holding.map((line) => <Holder key={line} line={line} />)}

@@ -41,7 +41,7 @@ export const Timeline = ({ answer: { at, events, next }, entries }: Props) => {
           </Line.Item>
         ))}
       </Line>
-      <details>
+      <details className="after">
         <summary>All events of this page, as a table</summary>
         <EventTable answer={{ at, events }} />
       </details>

@@ -97,7 +97,7 @@ export const ValuesView = () => {
                     <Anchor component={Link} to={`/values/${site}?agent=${agent}`}>
                       {agent}
                     </Anchor>{' '}
-                    {channel} {labelText(own)}
+                    {channel} {labelText(ownLabels(own, labels))}
                   </div>
                 ))}
               </Table.Td>
@@ -135,6 +135,12 @@ const Advice = ({ of: { advice = [], advised = 0 } }: { readonly of: ValuesTree 
       )}
     </section>
   );
+
+/** Labels of an agent that its site does not show already. */
+const ownLabels = (own: Labels, labels: Labels): Labels =>
+  Object.fromEntries(Object.entries(own).filter(([name, value]) => labels[name] !== value));
+
+type Labels = Readonly<Record<string, string>>;
 
 /** Whether a layer selects by all labels of another one. */
 const isWithin = (layer: Layer, selector: Readonly<Record<string, string>>): boolean =>
@@ -228,8 +234,7 @@ const Waiting = ({ proposal, now }: { readonly proposal: Proposal; readonly now:
       ))}
       <Text>
         Somebody else approves it with their own key, which the hub does not have:{' '}
-        <Code>fleet-scheduler sites values approve {short}</Code>, with <Code>--key</Code> and{' '}
-        <Code>--person</Code>.
+        <Code>fleet-scheduler sites values approve {short} --key your.key --person you</Code>
       </Text>
       {rejectable && (
         <WithReason

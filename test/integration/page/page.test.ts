@@ -80,7 +80,7 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await commands.textContent()).toMatch(
       /^fleet-scheduler sites follow alpha-drifted\/NAME --by flux --channel \S+\/\S+\nfleet-scheduler /,
     );
-    await page.getByLabel('Package').selectOption('drifted (1)');
+    await page.getByLabel('Packages').selectOption('drifted (1)');
     await page.getByRole('status').getByText('1 of 61 sites').waitFor();
     expect(await bulk.textContent()).toContain('2 chosen');
     await bulk.getByRole('button', { name: 'Choose none' }).click();
@@ -118,17 +118,17 @@ describeWith(['chromium'], 'the page', ({ chromium }) => {
     expect(await first.textContent()).toMatch(/^alpha-(drifted|failed)/);
     expect(await row('alpha-failed').textContent()).toContain('1 failed');
     expect(await row('alpha-silent').textContent()).toMatch(/1 never reported.*never$/);
-    await page.getByLabel('Package').selectOption('drifted (1)');
+    await page.getByLabel('Packages').selectOption('drifted (1)');
     await page.getByRole('status').getByText('1 of 61 sites').waitFor();
     expect(page.url()).toContain('verdict=drifted');
     // Choices are counted among what the other filters leave.
-    expect(await page.getByLabel('Site', { exact: true }).locator('option').allTextContents()).toEqual([
+    expect(await page.getByLabel('State', { exact: true }).locator('option').allTextContents()).toEqual([
       'any',
       'fails (1)',
     ]);
     await page.goBack();
     await page.getByRole('status').getByText('61 sites', { exact: true }).waitFor();
-    await page.getByLabel('Site', { exact: true }).selectOption('bad');
+    await page.getByLabel('State', { exact: true }).selectOption('bad');
     await expect.poll(() => page.url()).toContain('tone=bad');
     await page.getByLabel('Sort by').selectOption('name');
     await expect.poll(() => page.getByRole('row').count()).toBe(3);

@@ -56,7 +56,7 @@ test('approve prints the gate with the new approval', async () => {
   const key = ['--key', at('keys/bundle.key')];
   const approved = await runCommandClass(Approve, ['--to', 'prod', ...key, '--person', 'ann', ...flags]);
   expect(approved.out).toMatch(/^prod: candidate sha256:[0-9a-f]{12} is approved by ann\n$/);
-  expect(approved.err).toMatch(/^ {2}approvals +1: ann/m);
+  expect(approved.err).toMatch(/^ {2}approvals +1 by ann/m);
   expect(approved.err).not.toMatch(/approvals +none/);
 });
 
@@ -68,7 +68,7 @@ test('approve --workspace prints what it does not cover, and is refused for roll
   expect(other.err).toContain('ann: approves only bakery, and the candidate changes nothing of it');
   const own = await approve('--to', 'prod', '--workspace', 'sales', '--workspace', 'bakery');
   expect(own.out).toMatch(/is approved for sales, bakery by ann\n$/);
-  expect(own.err).toMatch(/^ {2}approvals +1: ann/m);
+  expect(own.err).toMatch(/^ {2}approvals +1 by ann/m);
   expect((await office.entries()).map(({ predicate }) => predicate)).toMatchObject([
     { workspaces: ['bakery'], critical: ['approvalWorkspaces'] },
     { workspaces: ['bakery', 'sales'], critical: ['approvalWorkspaces'] },

@@ -52,7 +52,9 @@ export const judgeApprovals = (
     name: 'approvals',
     wanted: `${required}${each}${whose}${notAuthor ? ', not by the author' : ''}`,
     found: [
-      counted.length === 0 ? 'none' : `${counted.length}: ${counted.map(({ person }) => person).join(', ')}`,
+      counted.length === 0
+        ? 'none'
+        : `${counted.length} by ${counted.map(({ person }) => person).join(', ')}`,
       ...(parts && parts.length > 0
         ? [
             `${parts.filter(({ found }) => found >= required).length} of ${formatCount(parts.length, 'workspace')}`,

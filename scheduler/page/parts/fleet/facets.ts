@@ -25,14 +25,14 @@ export const facetsOf = (
 ): readonly Facet<FleetSite>[] => [
   {
     key: 'tone',
-    label: 'Site',
+    label: 'State',
     of: ({ tone }) => [tone],
     names: Object.fromEntries(TONES.map((tone) => [tone, TONE_WORDS[tone][0]])),
     order: TONES,
   },
   {
     key: 'verdict',
-    label: 'Package',
+    label: 'Packages',
     of: ({ judged }) => [...new Set(judged.states.map(({ verdict }) => verdict))],
   },
   {

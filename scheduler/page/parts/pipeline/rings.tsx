@@ -30,9 +30,10 @@ export const Rings = ({ conditions }: { readonly conditions: readonly Condition[
   </ul>
 );
 
-/** From 0 to 1: '3 of 6 agents' is a half; a condition without such numbers is empty until it is met. */
-const filledOf = ({ met, found }: Condition): number => {
+/** From 0 to 1: '3 of 6 agents' is a half, and so is '1 by ann' where 2 are wanted; a condition without such numbers is empty until it is met. */
+const filledOf = ({ met, found, wanted }: Condition): number => {
   if (met) return 1;
-  const [, some = '0', all = '0'] = /(\d+) of (\d+)/.exec(found) ?? [];
+  const [, some = '0', all = '0'] =
+    /(\d+) of (\d+)/.exec(found) ?? /^(\d+)\b.*\n(\d+)\b/.exec(`${found}\n${wanted}`) ?? [];
   return Number(all) === 0 ? 0 : Math.min(0.95, Number(some) / Number(all));
 };

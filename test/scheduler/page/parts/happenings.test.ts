@@ -85,7 +85,7 @@ test('a timeline has events of the site and decisions of the office, the newest 
       '/sites/plant-7/press-1/oven',
     ],
     ['office', 'quiet', 'mara: promote', 'it is tested', '/audit?environment=prod'],
-    ['site', 'good', 'oven package release 2 of prod/press configured', null, '/sites/plant-7/press-1/oven'],
+    ['site', 'good', 'oven: release 2 of prod/press configured', null, '/sites/plant-7/press-1/oven'],
   ]);
 });
 

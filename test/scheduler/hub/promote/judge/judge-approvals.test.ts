@@ -214,7 +214,7 @@ describe('a policy that asks for each workspace', () => {
     });
     expect(condition(verdict, 'approvals')).toMatchObject({
       wanted: '1 for each workspace that it changes, not by the author',
-      found: '1: ann; 1 of 2 workspaces',
+      found: '1 by ann; 1 of 2 workspaces',
       workspaces: [
         { workspace: 'bakery', wanted: 1, found: 1 },
         { workspace: 'dairy', wanted: 1, found: 0 },

@@ -283,7 +283,7 @@ describe('approvals', () => {
     const verdict = judge(wanted, facts(), { entries, asks: 'bob' });
     expect(condition(verdict, 'approvals')).toMatchObject({
       met: false,
-      found: '1: ann',
+      found: '1 by ann',
       holding: { first: ['bob: is the person who asks'] },
       changedBy: ['person'],
     });
@@ -294,7 +294,7 @@ describe('approvals', () => {
     const entries = [approval('ann'), approval('bob')];
     const keys = { bundle: facts().keys.bundle, authors: [keyOf('bob')] };
     expect(condition(judge(wanted, facts({ keys }), { entries }), 'approvals')).toMatchObject({
-      found: '1: ann',
+      found: '1 by ann',
       holding: { first: ['bob: its key built the candidate'] },
     });
     const any = policy({ approvals: { required: 2, from: [], notAuthor: false } });
@@ -309,7 +309,7 @@ describe('approvals', () => {
       'approvals',
     );
     expect([found.found, found.holding.first]).toEqual([
-      '1: ann',
+      '1 by ann',
       [
         `cid: the key ${fingerprintOf('cid').slice(0, 12)} does not count here`,
         `dan: the root no longer has the key ${fingerprintOf('dan').slice(0, 12)}`,
