@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { buildPage } from '../bundling/build-page.ts';
-import { startDemo } from './demo/start-demo.ts';
+import { approverPlaces, startDemo } from './demo/start-demo.ts';
 
 const MAX_SITES = 2000;
 
@@ -30,11 +30,16 @@ try {
   await buildPage(page);
   const options = { sites, folder, page, port: Number(values.port), now: new Date() };
   await using demo = await startDemo(options);
+  const { config, key } = approverPlaces(folder);
   console.log(`Ready after ${Math.round((performance.now() - began) / 1000)} s. Ctrl-C ends it and removes its files.
 
   address           ${demo.url}/
   token to look     ${demo.reader}
   token to decide   ${demo.decider}
+
+The promotion to prod waits for the approval of a second person, which a browser cannot sign. In another terminal, in this folder:
+
+  npx fleet-scheduler approve --to prod --config ${config} --key ${key} --person carla --reason "I read what it changes"
 `);
   await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')]);
 } finally {

@@ -106,6 +106,7 @@ export const versionOf = (name: Application, version: number): Readonly<Record<s
 
 /** @param urlOf address of an application's repository */
 export const companyOf = (urlOf: (name: Application) => string): Readonly<Record<string, string>> => ({
+  'fleet-scheduler.yaml': 'platform: platform\nkeys: keys\nlayout: releases\ncache: cache\ndb: hub.db\n',
   'platform/fleet.yaml': ours(
     'Fleet',
     'halden',
@@ -155,11 +156,20 @@ export const IN_STAGES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Added with the newest version, whose promotion therefore waits. */
+/** Added with the newest version of the ovens. */
 export const STRICT: Readonly<Record<string, string>> = {
   'platform/promotion/qa-to-prod.yaml': ours(
     'PromotionPolicy',
     'qa-to-prod',
-    'spec:\n  from: qa\n  to: prod\n  mode: manual\n  compliance: {percent: 95, atLeast: 3, of: enrolled}\n  soak: 72h\n',
+    'spec:\n  from: qa\n  to: prod\n  mode: manual\n  compliance: {percent: 95, atLeast: 3, of: enrolled}\n  soak: 12h\n  approvals: {required: 2}\n',
+  ),
+};
+
+/** Added with the newest version of the labels, which dev has to show for some days. */
+export const SHOWN: Readonly<Record<string, string>> = {
+  'platform/promotion/dev-to-qa.yaml': ours(
+    'PromotionPolicy',
+    'dev-to-qa',
+    'spec:\n  from: dev\n  to: qa\n  mode: manual\n  compliance: {percent: 95, of: enrolled}\n  soak: 72h\n',
   ),
 };

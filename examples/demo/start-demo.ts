@@ -4,9 +4,12 @@ import { dirname, join } from 'node:path';
 import { pino } from 'pino';
 import { type Channel, formatChannel } from '#bundles/names';
 import { openMedium } from '#bundles/formats/medium/open-medium';
+import { openOrStartLayout } from '#bundles/formats/layout/layout';
 import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
+import type { SigningKey } from '#bundles/trust/keys/key';
 import { openAuthoring } from '../../scheduler/author/serve/open-authoring.ts';
 import { appendChanges } from '../../scheduler/hub/changes/append-changes.ts';
+import { approveFor } from '../../scheduler/hub/promote/decide/approve-for.ts';
 import { promoteTo } from '../../scheduler/hub/promote/decide/promote-to.ts';
 import { readPromotion } from '../../scheduler/hub/promote/facts/link.ts';
 import { openChanges } from '../../scheduler/hub/promote/facts/read-changes.ts';
@@ -16,6 +19,7 @@ import { notePresence } from '../../scheduler/hub/http/note-presence.ts';
 import type { Hub } from '../../scheduler/hub/hub.ts';
 import { siteSigner } from '../../scheduler/hub/sites/site-signer.ts';
 import { createLinkJudge } from '../../scheduler/hub/serve/judge-links.ts';
+import { repeat } from '../../scheduler/hub/serve/repeat.ts';
 import { createAlarmRound } from '../../scheduler/hub/serve/start-alarms.ts';
 import { importReports } from '../../scheduler/hub/ingest/reports/import-reports.ts';
 import { recordFreshness } from '../../scheduler/hub/questions/state/freshness-policies.ts';
@@ -27,11 +31,13 @@ import { parseAllowance } from '../../scheduler/hub/sites/tokens/allowance.ts';
 import { createToken, type TokenRequest } from '../../scheduler/hub/sites/tokens/create-token.ts';
 import { openKeyDirectory } from '../../scheduler/keys/key-directory.ts';
 import { initDevRoot } from '../../scheduler/keys/root/init-dev-root.ts';
+import { keyAt } from '../../scheduler/keys/root/key-at.ts';
 import { build } from '../../scheduler/build/build.ts';
+import { promotedTo, readAuditLog } from '../../scheduler/load/releases/audit-log.ts';
 import { readCommit } from '../../scheduler/load/sources/read-commit.ts';
 import { readConfiguration } from '../../scheduler/settings/configuration.ts';
 import { FLEET } from './agents.ts';
-import { APPLICATIONS, companyOf, IN_STAGES, STRICT } from './company.ts';
+import { APPLICATIONS, companyOf, IN_STAGES, SHOWN, STRICT } from './company.ts';
 import { sendMedium, writeContents } from './media.ts';
 import { deliver, deliverFirst, urlOf } from './teams.ts';
 import { type DemoSite, enrolSites, type Medium, reportAgain, reportApplied } from './sites.ts';
@@ -53,6 +59,15 @@ export type DemoOptions = {
   readonly now: Date;
 };
 
+/** A person who may approve promotions to prod, at a terminal. */
+export const approverPlaces = (folder: string) => ({
+  config: join(folder, 'fleet-scheduler.yaml'),
+  key: join(folder, 'carla.key'),
+});
+
+/** How often the running demo looks for decisions that a terminal made. */
+const FOLLOW_MS = 5000;
+
 const DAYS = 90;
 /** The demo's hub counts its agents once a day, and more often in the last days. */
 const RECENT_DAYS = 8;
@@ -61,17 +76,21 @@ const RECENT_MS = 4 * HOUR_MS;
 /** A hub with 90 days of builds, promotions and reports. Until it listens, its clock is the time of what happens. */
 export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions): Promise<Demo> => {
   let clock = (): Date => addDays(now, -DAYS);
+  let wake = (): void => {};
   const keysFolder = join(folder, 'keys');
   const layout = join(folder, 'releases');
   const { signal } = new AbortController();
   const env = { PATH: process.env['PATH'] };
   const platform = { platform: join(folder, 'platform'), maps: [], cacheDirectory: join(folder, 'cache') };
+  const places = approverPlaces(folder);
   await deliverFirst(folder, clock());
   await write(
     folder,
     companyOf((name) => urlOf(folder, name)),
   );
-  await initDevRoot(keysFolder, FLEET, clock());
+  const lars = await keyAt(join(folder, 'lars.key'), "lars's key");
+  const carla = await keyAt(places.key, "carla's key");
+  await initDevRoot(keysFolder, FLEET, clock(), [lars.public, carla.public]);
   const readKeys = () => openKeyDirectory(keysFolder);
   const readChain = () => readPromotion({ ...platform, env, signal });
 
@@ -79,10 +98,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const store = starting.use(await openStore(join(folder, 'hub.db'), FLEET));
   const hub: Hub = { keys: await readKeys(), store, layout, [Symbol.asyncDispose]: async () => {} };
   const silent = pino({ level: 'silent' });
-  const configuration = await readConfiguration(
-    { platform: platform.platform, keys: keysFolder, layout, cache: platform.cacheDirectory },
-    folder,
-  );
+  const configuration = await readConfiguration({ config: places.config }, folder);
   const review = {
     approvals: { required: 1, from: [], notAuthor: true },
     roles: { network: { required: 0, from: [], notAuthor: true } },
@@ -109,7 +125,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
       readPromotion: readChain,
       openChanges: openChanges(configuration, { env, cwd: process.cwd() }),
       readCommit: (source) => readCommit(source, { cacheDirectory: platform.cacheDirectory, env, signal }),
-      wake: () => void judge.round(signal),
+      wake: () => wake(),
       signal,
     },
   });
@@ -140,11 +156,29 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     const held = built.channels.flatMap((channel) => channel.held);
     if (held.length > 0) throw new Error(`the demo's platform does not build: ${JSON.stringify(held)}`);
   };
+  const readGates = async () => ({
+    hub: { keys: await readKeys(), layout, store },
+    promotion: await readChain(),
+  });
   const promote = async (environment: string, reason: string): Promise<void> => {
-    const chain = { hub: { keys: await readKeys(), layout, store }, promotion: await readChain() };
     const request = { environment, person: 'mara', now: clock(), signal, repeats: undefined };
-    await promoteTo(chain, { ...request, candidate: undefined, reason });
+    await promoteTo(await readGates(), { ...request, candidate: undefined, reason });
     await buildIn(environment);
+  };
+  const approve = async (person: string, key: SigningKey, reason: string): Promise<void> => {
+    const request = { environment: 'prod', person, now: clock(), signal, reason };
+    await approveFor(await readGates(), { ...request, candidate: undefined, stage: undefined }, key);
+  };
+  /** Builds the environments to which a visitor promoted. */
+  const built = new Map<string, string>();
+  const buildPromoted = async (): Promise<void> => {
+    const log = await readAuditLog(await openOrStartLayout(layout), hub.keys.roots);
+    for (const environment of ['qa', 'prod']) {
+      const candidate = promotedTo(log, environment)?.candidate;
+      if (candidate === undefined || candidate === built.get(environment)) continue;
+      if (built.has(environment)) await buildIn(environment);
+      built.set(environment, candidate);
+    }
   };
   const wanted = async (channels: readonly Channel[]) => {
     const desired = await readDesired(layout, channels, hub.keys.root);
@@ -271,6 +305,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await setValues('jon', { site: 'plant-005', set: { maxCelsius: 250 }, reason: 'rye bread since Monday' });
   await setValues('jon', { site: 'shop-002', set: { maxKilograms: 30 }, reason: 'a scale for crates' });
   await passTo(addDays(now, -1));
+  await deliver(folder, 'label-printer', 3, clock());
+  await write(folder, SHOWN);
+  await buildIn('dev');
+  await approve('lars', lars, 'the ovens of qa use a tenth less');
   await applied(({ environment }) => environment !== 'prod');
   const promotion = await readChain();
   judge.follow(promotion);
@@ -284,8 +322,16 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   // From here on the clock is the real one.
   const offset = now.getTime() - Date.now();
   clock = () => new Date(Date.now() + offset);
+  await buildPromoted();
+  const following = starting.use(
+    repeat(async () => {
+      await buildPromoted();
+      await judge.round(signal);
+    }, FOLLOW_MS),
+  );
+  wake = following.wake;
   await server.listen({ host: '127.0.0.1', port });
-  const verbs = ['promote', 'reject', 'pause', 'resume', 'rollback', 'rollout'] as const;
+  const verbs = ['approve', 'promote', 'reject', 'pause', 'resume', 'rollback', 'rollout'] as const;
   const allowances = [
     ...verbs.map((verb) => ({ verb, environment: '*' })),
     ...['read:*', 'values:*', 'author:*', 'alarms:*'].map(parseAllowance),

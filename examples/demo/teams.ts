@@ -12,6 +12,7 @@ const AUTHORS: Readonly<Record<Application, readonly Author[]>> = {
   'label-printer': [
     { name: 'Tove Lind', title: 'Print the label of a pallet' },
     { name: 'Tove Lind', title: 'Print labels in three languages' },
+    { name: 'Eli Berg', title: 'Print the date of baking on each label' },
   ],
   'oven-control': [
     { name: 'Per Moen', title: 'Stop an oven above its highest temperature' },

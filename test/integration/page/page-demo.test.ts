@@ -1,12 +1,13 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { addDays, formatTime } from '#bundles/time';
-import { type Demo, startDemo } from '../../../examples/demo/start-demo.ts';
+import { approverPlaces, type Demo, startDemo } from '../../../examples/demo/start-demo.ts';
 import { ADDRESSES, type Address } from '../../../scheduler/page/addresses.ts';
 import { builtPage } from '../../harness/run/built-programs.ts';
 import { describeWith } from '../../harness/run/describe-with.ts';
+import { runScheduler } from '../../harness/run/run-scheduler.ts';
 import { temporaryDirectory } from '../../harness/run/temporary-directory.ts';
 import {
   axeFindings,
@@ -67,9 +68,11 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
   const world = new AsyncDisposableStack();
   let demo: Demo;
   let browser: Browser;
+  let approver: ReturnType<typeof approverPlaces>;
 
   beforeAll(async () => {
     const folder = world.use(await temporaryDirectory('demo'));
+    approver = approverPlaces(folder.path);
     const page = await builtPage(join(folder.path, 'page'));
     demo = world.use(await startDemo({ sites: 31, folder: folder.path, page, port: 0, now: NOW }));
     browser = await startBrowser(chromium);
@@ -199,7 +202,9 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     for (const word of ['1 failed', '1 drifted', '2 never reported', '2 complies late', '2 stale'])
       expect(words).toContain(word);
     await tab.page.goto(`${demo.url}/ui/`);
-    await expect.poll(() => main.textContent()).toMatch(/promoted.*dev to qa.*waiting.*qa to prod.*soak/);
+    await expect
+      .poll(() => main.textContent())
+      .toMatch(/waiting.*dev to qa.*soak.*waiting.*qa to prod.*approvals/);
     await tab.page.goto(`${demo.url}/ui/sites/plant-005`);
     await tab.page.getByRole('region', { name: 'Timeline' }).waitFor();
     expect(await main.textContent()).toContain('received 89 d ago');
@@ -434,5 +439,33 @@ describeWith(['chromium'], 'the demo', ({ chromium }) => {
     expect(await tab.page.getByRole('row', { name: /^plant-001\/press-1/ }).textContent()).toContain(
       '29 d ago',
     );
+  });
+
+  test('a person reads from the overview what the promotion to prod changes, approves it by the command shown, and promotes it', async () => {
+    await using tab = await signIn(browser, { url: demo.url, token: demo.decider, path: '/' }, {});
+    const { page, faults } = tab;
+    await page.getByRole('link', { name: 'qa to prod: an approval' }).click();
+    const gate = page.getByRole('region', { name: 'Gate qa to prod' });
+    await expect.poll(() => gate.textContent()).toMatch(/approvals 1 by lars, wanted 2, not by the author/);
+    await page.getByRole('button', { name: 'Approve qa to prod' }).click();
+    const dialog = page.getByRole('dialog');
+    await expect
+      .poll(() => dialog.textContent())
+      .toMatch(/oven-control on press, other version: 2\.0\.0 to 3\.0\.0, at \d+ agents/);
+    const shown = (await dialog.locator('pre').last().textContent()) ?? '';
+    const [, candidate = ''] = /--candidate (sha256:[0-9a-f]{64}) --key your\.key/.exec(shown) ?? [];
+    const { config, key } = approver;
+    const words = ['approve', '--to', 'prod', '--candidate', candidate, '--config', config, '--key', key];
+    const about = ['--person', 'carla', '--reason', 'the ovens of qa are content', '--now', formatTime(NOW)];
+    const approved = await runScheduler(dirname(config), [...words, ...about]);
+    expect(approved.code, approved.stderr).toBe(0);
+    await page.goto(`${demo.url}/ui/pipeline`);
+    await decide(tab, 'Promote qa to prod', 'two people want it');
+    // The office builds it.
+    await page.goto(`${demo.url}/ui/workloads/oven-control`);
+    await expect
+      .poll(() => page.getByRole('row', { name: /^3\.0\.0/ }).textContent(), { timeout: 30_000 })
+      .toMatch(/prod\/press release \d+/);
+    expect(faults).toEqual([]);
   });
 });

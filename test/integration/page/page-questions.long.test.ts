@@ -48,7 +48,11 @@ const QUESTIONS: readonly Question[] = [
     clicks: [side('Pipeline')],
     answer: /by mara .*shops get new scales/s,
   },
-  { asks: 'Who approved and decided, in order?', clicks: [side('Audit log')], answer: /promotion .*mara/s },
+  {
+    asks: 'Who approved and decided, in order?',
+    clicks: [side('Audit log')],
+    answer: /lars.*promotion .*mara/s,
+  },
   {
     asks: 'What is different between qa and prod?',
     clicks: [side('Pipeline'), side('Compare qa and prod')],
