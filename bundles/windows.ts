@@ -38,7 +38,7 @@ const parseWindow = (text: string): Window => {
   const [, cron = '', length = ''] = /^(.+) for (\S+)$/.exec(text) ?? [];
   try {
     const fields = parse(cron);
-    const task = createTask(cron, () => {});
+    const task = createTask(cron, () => {}, { timezone: 'UTC' });
     return { matches: (date) => task.match(date), fields, lengthMs: durationMs(length) };
   } catch (cause) {
     throw new FleetError(
@@ -76,14 +76,18 @@ const openingAfter = (window: Window, now: Date): Date | undefined => {
 const startOfDay = (date: Date, days: number): Date =>
   new Date(date.getFullYear(), date.getMonth(), date.getDate() + days);
 
-/** Opening times on one day, in order. The fields give candidates, which node-cron then confirms. */
+/**
+ * Opening times on one day, in order. The fields give candidates, which node-cron then confirms by day and time alone, as in UTC: a local time that the clock
+ * skips is an hour later.
+ */
 const openings = ({ fields, matches }: Window, day: Date): readonly Date[] => {
   if (!allows(fields.month, day.getMonth() + 1) || !allows(fields.dayOfMonth, day.getDate())) return [];
   if (!allows(fields.dayOfWeek, day.getDay())) return [];
+  const date = [day.getFullYear(), day.getMonth(), day.getDate()] as const;
   const times = fields.hour.flatMap((hour) => fields.minute.map((minute) => ({ hour, minute })));
   return times
-    .map(({ hour, minute }) => new Date(day.getFullYear(), day.getMonth(), day.getDate(), hour, minute))
-    .filter((date) => matches(date))
+    .filter(({ hour, minute }) => matches(new Date(Date.UTC(...date, hour, minute))))
+    .map(({ hour, minute }) => new Date(...date, hour, minute))
     .toSorted((a, b) => a.getTime() - b.getTime());
 };
 

@@ -1,10 +1,12 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { parseWindows } from '../../bundles/windows.ts';
 
 /** Of the machine's own time zone, as windows are. */
 const at = (day: number, hour: number, minute = 0): Date => new Date(2026, 10, day, hour, minute);
 
 describe('maintenance windows', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
   it('are always open when no window is configured', () => {
     const none = parseWindows([]);
     expect(none.isOpen(at(21, 12))).toBe(true);
@@ -34,6 +36,21 @@ describe('maintenance windows', () => {
     const leap = parseWindows(['0 3 29 2 * for 1h']);
     expect(leap.opensAfter(at(21, 12))).toEqual(new Date(2028, 1, 29, 3));
     expect(leap.isOpen(new Date(2028, 1, 29, 3, 30))).toBe(true);
+  });
+
+  it('open an hour later on a day whose clock skips their time, on that weekday and as the last of its month too', () => {
+    vi.stubEnv('TZ', 'Europe/Berlin');
+    for (const days of ['* * *', '* * 0', '* * 0L', '28 3 *']) {
+      const night = parseWindows([`30 2 ${days} for 1h`]);
+      expect(night.opensAfter(new Date('2027-03-28T00:00:00Z'))).toEqual(new Date('2027-03-28T01:30:00Z'));
+      expect(night.isOpen(new Date('2027-03-28T01:29:00Z'))).toBe(false);
+      expect(night.isOpen(new Date('2027-03-28T02:29:00Z'))).toBe(true);
+      expect(night.isOpen(new Date('2027-03-28T02:30:00Z'))).toBe(false);
+    }
+    // The hour that the clock repeats opens a window once.
+    expect(parseWindows(['30 2 * * * for 10m']).opensAfter(new Date('2027-10-31T00:30:00Z'))).toEqual(
+      new Date('2027-11-01T01:30:00Z'),
+    );
   });
 
   it('with an invalid cron expression or an impossible day are refused, and the error quotes the expression', () => {
