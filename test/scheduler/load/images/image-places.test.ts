@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import { digestOf } from '#bundles/digest';
 import { FleetError } from '#bundles/errors';
-import { type ImageRegistries, registryPlaces } from '../../../../scheduler/load/images/image-places.ts';
+import type { Layout } from '#bundles/formats/layout/layout';
+import { OCI_MANIFEST, REF_NAME } from '#bundles/media-types';
+import {
+  type ImageRegistries,
+  layoutPlaces,
+  registryPlaces,
+} from '../../../../scheduler/load/images/image-places.ts';
 
 const signal = new AbortController().signal;
 
@@ -25,4 +32,15 @@ describe('registries as sources of images', () => {
     });
     expect(asked).toEqual(['edge:5000/a:1']);
   });
+});
+
+it('of two images with one name in a layout, as a second `crane pull` leaves them, the last is taken', async () => {
+  const [old, now] = ['old', 'new'].map((text) => ({
+    mediaType: OCI_MANIFEST,
+    digest: digestOf(text),
+    size: 3,
+    annotations: { [REF_NAME]: 'registry.example/app:1' },
+  }));
+  const places = layoutPlaces({ directory: 'images', blobs: {} as Layout['blobs'], manifests: [old!, now!] });
+  expect((await places.find('registry.example/app:1', signal))?.descriptor).toBe(now);
 });
