@@ -2,8 +2,12 @@ import { appendFile, mkdir, readdir, readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { lookAtAdoptions } from '../../../agent/apply/look-at-adoptions.ts';
+import { lookAtDrift, observe } from '../../../agent/observe/observe.ts';
+import { pack } from '../../agent/apply/kubernetes/kubernetes-site.ts';
+import { applyYaml } from '../../harness/flux/apply-definitions.ts';
 import type { OwnCluster } from '../../harness/kubernetes/cluster.ts';
 import { startOwnCluster } from '../../harness/kubernetes/own-cluster.ts';
 import { freePort } from '../../harness/neighbours/free-port.ts';
@@ -18,6 +22,7 @@ import { type TemporaryDirectory, temporaryDirectory } from '../../harness/run/t
 import { writeFiles } from '../../scheduler/file-tree.ts';
 import { ours } from '../../scheduler/fleet-platform.ts';
 import { startOffice } from '../hub/hub-process.ts';
+import { ALWAYS, KEPT, objects, openWalk } from './takeovers/walk.ts';
 
 const PATIENCE = { timeout: 180_000, interval: 500 };
 
@@ -332,6 +337,178 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
     await expectCorrected();
     await expectRemoved(reconciler);
   }, 900_000);
+
+  describe('a takeover', () => {
+    type Deployment = {
+      readonly spec?: {
+        readonly deploymentID: string;
+        readonly options?: { readonly keepResources?: boolean };
+      };
+      readonly status?: {
+        readonly appliedDeploymentID?: string;
+        readonly ready?: boolean;
+        readonly nonModified?: boolean;
+      };
+    };
+    /** A ConfigMap and a Deployment that Fleet deploys as one Bundle, and keeps as they are. */
+    const openBundle = (name: string, more: object = {}) => {
+      const namespace = `walk-${name}`;
+      const walk = openWalk(cluster, folder.path);
+      const address = ['-n', 'fleet-default', `bundles.fleet.cattle.io/${name}`];
+      const deployments = `/apis/fleet.cattle.io/v1alpha1/namespaces/${fleet.namespaceOf('edge')}/bundledeployments`;
+      const deployment = async (): Promise<Deployment | undefined> =>
+        (await field(`${deployments}/${name}`)) as Deployment | undefined;
+      const apply = (changed: object = {}): Promise<void> =>
+        applyYaml(
+          cluster,
+          JSON.stringify({
+            apiVersion: 'fleet.cattle.io/v1alpha1',
+            kind: 'Bundle',
+            metadata: { name, namespace: 'fleet-default' },
+            spec: {
+              defaultNamespace: namespace,
+              correctDrift: { enabled: true },
+              resources: [{ name: 'all.yaml', content: objects(namespace, ['a', 'b']) }],
+              targets: [{ clusterSelector: { matchLabels: channel('edge') } }],
+              ...more,
+              ...changed,
+            },
+          }),
+        );
+      /** Returns once its agent has deployed the Bundle. */
+      const deployed = (keeps = false): Promise<void> =>
+        poll(async () => {
+          const { spec, status } = (await deployment()) ?? {};
+          const isApplied = spec !== undefined && status?.appliedDeploymentID === spec.deploymentID;
+          return [
+            spec?.options?.keepResources ?? false,
+            isApplied && status?.ready === true && status.nonModified === true,
+          ];
+        }).toEqual([keeps, true]);
+      return {
+        namespace,
+        walk,
+        apply,
+        deployed,
+        patch: (spec: object): Promise<string> =>
+          kubectl('patch', ...address, '--type=merge', '-p', JSON.stringify({ spec })),
+        isPaused: async (): Promise<unknown> => field(`${deployments}/${name}`, 'spec', 'paused'),
+        /** The records of its Helm release. */
+        records: async (): Promise<readonly string[]> => {
+          const words = ['-n', namespace, '-l', 'owner=helm', '--output=name'];
+          return (await kubectl('get', 'secrets', ...words)).split('\n').filter((line) => line !== '');
+        },
+        remove: async (): Promise<void> => {
+          await kubectl('delete', ...address);
+          await poll(deployment).toBeUndefined();
+          await settled();
+        },
+      };
+    };
+
+    it('begins when a Bundle goes with keepResources, restarts nothing, and ends with the Bundle', async () => {
+      const { namespace, walk, ...bundle } = openBundle('kept');
+      await bundle.apply();
+      await bundle.deployed();
+      await poll(() => walk.podsIn(namespace)).toHaveLength(2);
+      const pods = await walk.podsIn(namespace);
+      await using site = await walk.newSite();
+      const wanted = (keys: readonly string[], rule: object) => [pack('web', objects(namespace, keys, rule))];
+      expect(await site.release(wanted(['a', 'b'], {}))).toMatchObject([
+        {
+          code: 'PATH_CLAIMED',
+          message: expect.stringContaining('belongs to Rancher Fleet (objectset.rio.cattle.io/id: '),
+        },
+      ]);
+      const [listed] = await lookAtAdoptions(site.agent);
+      expect(
+        listed?.adoptions.map(({ verdict, changes, removes, managers }) => [
+          verdict,
+          changes,
+          removes,
+          managers,
+        ]),
+      ).toEqual([
+        ['refused', [], [], ['fleetagent']],
+        ['refused', [], [], ['fleetagent']],
+      ]);
+      await bundle.patch({ keepResources: true });
+      await bundle.deployed(true);
+      await bundle.remove();
+      expect(await bundle.records()).toEqual([]);
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
+      expect(await site.release(wanted(['a', 'b'], ALWAYS))).toMatchObject([{ outcome: 'created' }]);
+      expect(await walk.podsIn(namespace)).toEqual(pods);
+      expect(await walk.marksIn(namespace)).not.toMatch(/objectset|fleetagent|helm/i);
+      await site.release(wanted(['a'], ALWAYS));
+      expect(await walk.keysIn(namespace)).toEqual(['a']);
+      // Fleet knows nothing of them any more.
+      await settled();
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+      // Back: the objects are Fleet's again, as they were.
+      await site.release([]);
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'b']);
+      expect(await walk.marksIn(namespace)).toMatch(/objectset/);
+      await poll(() => walk.podsIn(namespace)).toHaveLength(2);
+      const back = await walk.podsIn(namespace);
+      await bundle.apply();
+      await bundle.deployed();
+      expect(await walk.podsIn(namespace)).toEqual(back);
+      await bundle.remove();
+      await poll(() => walk.keysIn(namespace)).toEqual([]);
+    }, 900_000);
+
+    it('goes without keepResources once the record of the release is gone, and back with takeOwnership', async () => {
+      const { namespace, walk, ...bundle } = openBundle('named', { helm: { releaseName: 'shop' } });
+      await bundle.apply();
+      await bundle.deployed();
+      await poll(() => walk.podsIn(namespace)).toHaveLength(2);
+      const pods = await walk.podsIn(namespace);
+      await bundle.patch({ paused: true });
+      await poll(bundle.isPaused).toBe(true);
+      await using site = await walk.newSite();
+      const wanted = (keys: readonly string[]) => [
+        pack('web', objects(namespace, keys, { ...ALWAYS, ...KEPT })),
+      ];
+      expect(await site.release(wanted(['a', 'b']))).toMatchObject([{ outcome: 'created' }]);
+      await kubectl('delete', 'secret', '-n', namespace, '-l', 'owner=helm,name=shop');
+      await bundle.remove();
+      expect(await walk.podsIn(namespace)).toEqual(pods);
+      await site.release(wanted(['a', 'c']));
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'c']);
+      await settled();
+      expect(await lookAtDrift(site.agent)).toMatchObject([{ drift: [] }]);
+      await site.release([]);
+      expect(await walk.marksIn(namespace)).not.toMatch(/fleet-ferry\/assignment|"fleet-agent"/);
+      await bundle.apply({ paused: false, helm: { releaseName: 'shop', takeOwnership: true } });
+      await bundle.deployed();
+      expect(await walk.marksIn(namespace)).toMatch(/objectset/);
+      // As with Argo CD, what only the package had stays.
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'b', 'c']);
+      await bundle.patch({ keepResources: true });
+      await bundle.deployed(true);
+      await bundle.remove();
+      // A release with a name of its own keeps its record.
+      expect(await bundle.records()).not.toEqual([]);
+      expect(await walk.keysIn(namespace)).toEqual(['a', 'b', 'c']);
+    }, 900_000);
+
+    it('of a Bundle that goes without it loses the objects, and the agent makes them again', async () => {
+      const { namespace, walk, ...bundle } = openBundle('lost');
+      await bundle.apply();
+      await bundle.deployed();
+      await using site = await walk.newSite();
+      await bundle.patch({ paused: true });
+      await poll(bundle.isPaused).toBe(true);
+      // Fleet deploys nothing of a Bundle that is paused, so that this comes too late.
+      await bundle.patch({ keepResources: true });
+      await site.release([pack('web', objects(namespace, ['a'], ALWAYS))]);
+      await bundle.remove();
+      await poll(() => walk.keysIn(namespace)).toEqual([]);
+      await observe(site.agent);
+      await poll(() => walk.keysIn(namespace)).toEqual(['a']);
+    }, 900_000);
+  });
 });
 
 /** The script of the guide's CronJob. */
