@@ -11,7 +11,7 @@ export type ResolvedFile = {
   readonly bytes?: { readonly path: string; readonly bytes: Buffer };
   readonly content?: Content;
   /** Fields of the control file, for a Debian package of `debs`. */
-  readonly deb?: { readonly name: string; readonly version: string };
+  readonly deb?: { readonly name: string; readonly version: string; readonly architecture: string };
   readonly at: Place;
 };
 

@@ -91,7 +91,7 @@ const placeDebs = async (
   return [
     ...repository.debs.map(({ file, content, control, at }) => ({
       ...blobFile(`${folder}/${file}`, content, at),
-      deb: { name: control.package, version: control.version },
+      deb: { name: control.package, version: control.version, architecture: control.architecture },
     })),
     writtenFile(`${folder}/Packages`, repository.packages, first.at),
     writtenFile(`${folder}/Release`, repository.release, first.at),

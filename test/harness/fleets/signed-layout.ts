@@ -62,6 +62,8 @@ export { NOW, newFleet, newSigningKey, rotate, type SignedFleet } from './signed
 /** An image of one config and the given layers. */
 export type TestImage = {
   readonly name: string;
+  /** 'amd64' by default. */
+  readonly architecture?: string;
   readonly layers: readonly Uint8Array[];
   /** The closure names an index that names the image. */
   readonly index?: boolean;
@@ -204,7 +206,7 @@ export const writeSignedLayout = (fleet: SignedFleet, directory: string): Layout
     for (const bytes of image.layers)
       layers.push(await put(layout, bytes, 'application/vnd.oci.image.layer.v1.tar'));
     const config = canonicalBytes({
-      architecture: 'amd64',
+      architecture: image.architecture ?? 'amd64',
       os: 'linux',
       rootfs: { type: 'layers', diff_ids: layers.map(({ digest }) => digest) },
       config: { Labels: { name: image.name } },

@@ -92,7 +92,7 @@ export const assembleHost = async (
   const contents = [...contentsOf(files), ...(rauc ? [rauc.content] : [])];
   const secrets = objects.flatMap((object) => object.secrets.map((one) => resolveSecret(one, application)));
   const directories = checkHostPaths(objects, files);
-  const install = resolveInstall(objects, files, target.name);
+  const install = resolveInstall(objects, files, { id: target.name, platforms: clusterType.platforms });
   const checks = objects.flatMap((object) => object.checks.map(toCheck));
   const probes = checks.filter(isProbe);
   const spec: HostPackage = defined({

@@ -6,6 +6,7 @@ import { FleetError, formatPlace, type Place } from '#bundles/errors';
 import type { ResolvedFile } from '../../content/check-host-paths.ts';
 import type { HostPackageObject } from '../../content/host-package-object.ts';
 import type { HookObject, InstallObject } from '../../content/install-object.ts';
+import { debianArchitecture } from '../../content/debs/debian-architecture.ts';
 import { contentHome } from '../../content/place-contents.ts';
 
 /** `install` of package.json, and the place that requests it. */
@@ -13,12 +14,13 @@ export type ResolvedInstall = { readonly install: HostInstall; readonly at: Plac
 
 /**
  * Resolves the one `install` of a package against the Debian packages of its repository; undefined without one.
- * @throws FleetError OBJECT_CLASH for a second one, and for a Debian package at two versions; REFERENCE_MISSING
+ * @throws FleetError OBJECT_CLASH for a second one, and for a Debian package at two versions; REFERENCE_MISSING, also for
+ * one that is not there for a platform of the hosts
  */
 export const resolveInstall = (
   objects: readonly HostPackageObject[],
   files: readonly ResolvedFile[],
-  id: string,
+  { id, platforms }: { readonly id: string; readonly platforms: readonly string[] },
 ): ResolvedInstall | undefined => {
   const [object, second] = objects.filter((one) => one.install);
   if (second?.install)
@@ -36,6 +38,8 @@ export const resolveInstall = (
       at,
     });
   const named = new Map(packages.map((one) => [one.value.name, one]));
+  for (const deb of debs.values())
+    if (named.size === 0 || named.has(deb.name)) checkArchitectures(deb, platforms, id);
   const unknown = packages.find(({ value }) => !debs.has(value.name));
   if (unknown)
     throw new FleetError('REFERENCE_MISSING', `${unknown.value.name} is not one of the debs of ${id}`, {
@@ -100,21 +104,45 @@ const checkHooks = (
   }
 };
 
-type PlacedDeb = HostDeb & { readonly at: Place };
+type PlacedDeb = HostDeb & { readonly architectures: readonly string[]; readonly at: Place };
+
+const checkArchitectures = (
+  { name, architectures, at }: PlacedDeb,
+  platforms: readonly string[],
+  id: string,
+): void => {
+  if (architectures.includes('all')) return;
+  const absent = platforms.find((platform) => !architectures.includes(debianArchitecture(platform)));
+  if (absent === undefined) return;
+  throw new FleetError(
+    'REFERENCE_MISSING',
+    `${id} has ${name} for ${architectures.join(' and ')}, and not for ${absent}, a platform of its hosts`,
+    {
+      at,
+      hint: `Bring ${name} for ${debianArchitecture(absent)} along in debs too, or take the platform out of the cluster type`,
+    },
+  );
+};
 
 /** One version for each name, regardless of the architecture: a rollback must have one version to return to. */
 const debsIn = (repository: string, files: readonly ResolvedFile[]): ReadonlyMap<string, PlacedDeb> => {
   const found = new Map<string, PlacedDeb>();
   for (const { file, deb, at } of files) {
     if (!deb || posix.dirname(file.path) !== repository) continue;
-    const known = found.get(deb.name);
-    if (known && known.version !== deb.version)
+    const { name, version, architecture } = deb;
+    const known = found.get(name);
+    if (known && known.version !== version)
       throw new FleetError(
         'OBJECT_CLASH',
-        `${deb.name} is there as ${known.version} (${formatPlace(known.at)}) and as ${deb.version}, and only one can be installed`,
+        `${name} is there as ${known.version} (${formatPlace(known.at)}) and as ${version}, and only one can be installed`,
         { at, hint: 'Keep one of the two' },
       );
-    if (!known) found.set(deb.name, { ...deb, at });
+    found.set(name, {
+      name,
+      version,
+      at: known?.at ?? at,
+      architectures: [...(known?.architectures ?? []), architecture].toSorted(compareBytes),
+    });
   }
   return new Map([...found].toSorted(([a], [b]) => compareBytes(a, b)));
 };

@@ -16,7 +16,7 @@ import { NOW, newSigningKey } from '../../../harness/fleets/signed-fleet.ts';
 import { type TestBundle, writeReport } from '../../../harness/fleets/signed-layout.ts';
 import { filesOf } from '../../files-of.ts';
 import { refused } from '../../refused.ts';
-import { KIOSK, makeKioskWorld, type World } from '../../world.ts';
+import { GATE, KIOSK, makeKioskWorld, type World } from '../../world.ts';
 import { makeSetWorld } from '../../write/set-world.ts';
 
 /** Bytes that no compressor makes smaller, the same each time. */
@@ -135,6 +135,106 @@ describe('a medium with patches', () => {
     const { plan } = await world.export('stick', { bases, binaryDeltas: true });
     expect(plan.deltas).toBeUndefined();
     expect(await readdir(world.path('stick/blobs/sha256'))).toContain(hexOf(digestOf(changed('new'))));
+  });
+});
+
+describe('patches for hosts of two architectures', () => {
+  const armBase = noise(90_000, 11);
+  const arm = (layer: Buffer): Buffer =>
+    Buffer.concat([layer.subarray(0, 50_000), Buffer.from('fix'), layer.subarray(50_000)]);
+  const image = (architecture: string, ...layers: readonly Buffer[]): TestBundle => ({
+    kind: 'host',
+    packages: { web: { 'web.container': `Image=web@${digestOf(Buffer.concat(layers))}\n` } },
+    images: [{ name: 'web', architecture, layers }],
+  });
+  /** Layers of line-1, which is amd64 on prod/kiosk, and of line-2, arm64 on prod/gate. */
+  type Layers = { readonly amd: readonly Buffer[]; readonly arm: readonly Buffer[] };
+
+  /** Both hosts hold release 2, and release 3 is there. */
+  const mixed = async (first: Layers, next: Layers) => {
+    const world = await makeKioskWorld();
+    const gate = newSigningKey();
+    await world.layout.site({
+      site: 'plant-7',
+      version: 2,
+      agents: [
+        { name: 'line-1', channel: KIOSK, key: world.agent },
+        { name: 'line-2', channel: GATE, key: gate },
+      ],
+    });
+    const release = async (version: number, layers: Layers) => [
+      ...(await world.layout.release({ channel: KIOSK, version, bundles: [image('amd64', ...layers.amd)] })),
+      ...(await world.layout.release({ channel: GATE, version, bundles: [image('arm64', ...layers.arm)] })),
+    ];
+    const kept = await release(2, first);
+    const keys = [world.agent, gate];
+    const bases = await Promise.all(
+      kept.map(async (held, at) => {
+        const { statement } = await writeReport('acme', `plant-7/line-${at + 1}`, keys[at] ?? gate, [held]);
+        await writeFile(world.path(`report-${at}.json`), statement);
+        return world.path(`report-${at}.json`);
+      }),
+    );
+    await release(3, next);
+    return { world, order: { bases, binaryDeltas: true } };
+  };
+  const onMedium = async (path: string) => {
+    const { deltas = [], bundles } = await mediumAt(path);
+    return {
+      patches: new Map(deltas.map(({ digest, base }) => [digest, base])),
+      /** What each bundle leaves to a patch. */
+      left: bundles.map(({ assumed }) =>
+        assumed.map(({ digest }) => digest).filter((digest) => deltas.some((one) => one.digest === digest)),
+      ),
+    };
+  };
+
+  it('are made for each from the image that its own hosts hold, and go only onto media for them', async () => {
+    const next = { amd: changed('new'), arm: arm(armBase) };
+    const { world, order } = await mixed(
+      { amd: [base], arm: [armBase] },
+      { amd: [next.amd], arm: [next.arm] },
+    );
+    await using _ = world;
+    await world.export('both', order);
+    const both = await onMedium(world.path('both'));
+    expect(both.patches).toEqual(
+      new Map([
+        [digestOf(next.amd), digestOf(base)],
+        [digestOf(next.arm), digestOf(armBase)],
+      ]),
+    );
+    await world.export('arm', { ...order, channels: [GATE] });
+    const alone = await onMedium(world.path('arm'));
+    expect(alone.patches).toEqual(new Map([[digestOf(next.arm), digestOf(armBase)]]));
+    expect(alone.left).toEqual([[digestOf(next.arm)]]);
+    expect(both.left).toHaveLength(2);
+    expect(both.left).toEqual(expect.arrayContaining([[digestOf(next.amd)], [digestOf(next.arm)]]));
+  });
+
+  it('are not made from an image that only hosts of the other architecture hold, although it is similar', async () => {
+    const { world, order } = await mixed(
+      { amd: [base], arm: [armBase] },
+      { amd: [base], arm: [changed('built again')] },
+    );
+    await using _ = world;
+    await world.export('stick', order);
+    expect((await onMedium(world.path('stick'))).patches.size).toBe(0);
+    expect(await readdir(world.path('stick/blobs/sha256'))).toContain(
+      hexOf(digestOf(changed('built again'))),
+    );
+  });
+
+  it('are made once for a layer that both images have', async () => {
+    const { world, order } = await mixed(
+      { amd: [base, noise(700, 3)], arm: [base, noise(700, 4)] },
+      { amd: [changed('data'), noise(700, 3)], arm: [changed('data'), noise(700, 4)] },
+    );
+    await using _ = world;
+    await world.export('stick', order);
+    expect((await onMedium(world.path('stick'))).patches).toEqual(
+      new Map([[digestOf(changed('data')), digestOf(base)]]),
+    );
   });
 });
 

@@ -2,7 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { readBundle } from '#bundles/formats/bundle/read-bundle';
 import { closureFiles } from '#bundles/formats/bundle/closure-files';
+import type { Digest } from '#bundles/digest';
 import { formatError } from '#bundles/errors';
+import type { Descriptor } from '#bundles/formats/layout/manifest';
+import type { BundleInput } from '../../../../../scheduler/assemble/bundle/bundle-input.ts';
 import { buildBundle } from '../../../../../scheduler/assemble/bundle/build-bundle.ts';
 import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
 import { NO_LAST_GOOD } from '../../../../../scheduler/assemble/bundle/last-good-packages.ts';
@@ -23,8 +26,13 @@ const FILE = `  files:\n  - {path: ${PATH}, source: web.container}\n`;
 const signal = new AbortController().signal;
 
 /** Builds the bundle of a host whose application has this quadlet. */
-const build = (quadlet: string, blobs: Blobs, imageLocks: ReadonlyMap<string, string>, more = {}) => {
-  const type = clusterType('press', { target: 'host', offline: true, platforms: ['linux/amd64'] });
+const build = (
+  quadlet: string,
+  blobs: Blobs,
+  imageLocks: ReadonlyMap<string, string>,
+  { platforms = ['linux/amd64'], ...more }: Partial<BundleInput> & { platforms?: string[] } = {},
+) => {
+  const type = clusterType('press', { target: 'host', offline: true, platforms });
   return buildBundle(
     {
       platform: platform({ imageLocks }),
@@ -64,6 +72,67 @@ describe('the image of a quadlet', () => {
       `apps/shop/web.container:2:1: IMAGE_MISSING: ${pinned} is not there for linux/amd64, only for linux/arm64. ` +
         'If the registry has it for that platform, run fleet-scheduler images lock, or write its digest; otherwise build it for it.',
     ]);
+  });
+
+  describe('in a fleet with hosts of amd64 and arm64', () => {
+    /** @returns digests of the manifests by architecture, and the name that a lock gives to the tag */
+    const lockOf = async (...architectures: readonly string[]) => {
+      const blobs: Blobs = new Map();
+      const manifests = new Map<string, Digest>();
+      const parts: Descriptor[] = [];
+      for (const architecture of architectures) {
+        const image = putImage(blobs, {
+          layers: [await putLayer(blobs, { app: architecture })],
+          architecture,
+        });
+        manifests.set(architecture, image.digest);
+        parts.push(image);
+      }
+      return { blobs, manifests, index: putIndex(blobs, parts).digest };
+    };
+    const closureOf = ({ bundle }: Awaited<ReturnType<typeof build>>) =>
+      bundle.config.closure.map(({ digest }) => digest);
+    const quadlet = '[Container]\nImage=registry.example/web:1\n';
+    const lockTo = (digest: Digest) =>
+      new Map([['registry.example/web:1', `registry.example/web@${digest}`]]);
+
+    test('is the same index for both, in which each host finds its own', async () => {
+      const { blobs, manifests, index } = await lockOf('amd64', 'arm64');
+      for (const platform of ['linux/amd64', 'linux/arm64']) {
+        const built = await build(quadlet, blobs, lockTo(index), { platforms: [platform] });
+        expect(built.held).toEqual([]);
+        expect(closureOf(built)).toEqual(expect.arrayContaining([index]));
+        expect(built.bundle.config.assignments[0]?.blobs).toEqual(
+          expect.arrayContaining([index, ...manifests.values()]),
+        );
+      }
+    });
+
+    test('is the manifest of arm64 alone where only hosts of arm64 run it, and holds it on others', async () => {
+      const { blobs, manifests } = await lockOf('amd64', 'arm64');
+      const [amd, arm] = [manifests.get('amd64'), manifests.get('arm64')] as [Digest, Digest];
+      const built = await build(quadlet, blobs, lockTo(arm), { platforms: ['linux/arm64/v8'] });
+      expect(built.held).toEqual([]);
+      expect(built.bundle.config.assignments[0]?.blobs).toContain(arm);
+      expect(built.bundle.config.assignments[0]?.blobs).not.toContain(amd);
+      for (const platforms of [['linux/amd64'], ['linux/amd64', 'linux/arm64']]) {
+        const { held, bundle } = await build(quadlet, blobs, lockTo(arm), { platforms });
+        expect(held.map(({ error }) => error.code)).toEqual(['IMAGE_MISSING']);
+        expect(bundle.config.assignments).toEqual([]);
+      }
+    });
+
+    test('that was built for amd64 alone is held on hosts of arm64 only', async () => {
+      const { blobs, index } = await lockOf('amd64');
+      const heldFor = async (platform: string) =>
+        (await build(quadlet, blobs, lockTo(index), { platforms: [platform] })).held.map(({ error }) =>
+          formatError(error),
+        );
+      expect(await heldFor('linux/amd64')).toEqual([]);
+      expect(await heldFor('linux/arm64')).toEqual([
+        expect.stringContaining('IMAGE_MISSING: registry.example/web@'),
+      ]);
+    });
   });
 
   test('is in the closure by its name, and its blobs are listed with the package', async () => {

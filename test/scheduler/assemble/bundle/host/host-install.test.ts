@@ -1,18 +1,22 @@
 import { expect, test } from 'vitest';
 import { parseHostPackage } from '#bundles/formats/bundle/host-package';
 import { assembleHost } from '../../../../../scheduler/assemble/bundle/host/assemble-host.ts';
-import { makeDeb } from '../../content/make-deb.ts';
+import { CONTROL, makeDeb } from '../../content/make-deb.ts';
 import { noAccess } from '../../content/no-access.ts';
 import { clusterType, renderedFiles, renderedPackage, target } from '../../../model-objects.ts';
 
-const install = async (text: string) => {
-  const spec = `  debs: [{source: hello.deb}]
+type Hosts = { readonly platforms?: readonly string[]; readonly debs?: readonly string[] };
+
+/** @param debs architectures of hello's packages */
+const install = async (text: string, { platforms = [], debs = ['amd64'] }: Hosts = {}) => {
+  const sources = debs.map((architecture) => `{source: hello_${architecture}.deb}`);
+  const spec = `  debs: [${sources.join(', ')}]
   files: [{path: /opt/dump, content: "#!/bin/sh", mode: "0755"}]
   install:
 ${text}`;
   const made = await assembleHost(
     renderedPackage(
-      clusterType('press', { target: 'host', configType: 'env-file', offline: true }),
+      clusterType('press', { target: 'host', configType: 'env-file', offline: true, platforms }),
       target('scale/host', { at: { file: 'workload.yaml', line: 7, column: 7 } }),
       { files: renderedFiles({}) },
     ),
@@ -25,7 +29,10 @@ ${text}`;
             `apiVersion: fleet-ferry/v1alpha1\nkind: HostPackage\nmetadata: {name: scale}\nspec:\n${spec}`,
           ),
         ],
-        ['hello.deb', makeDeb()],
+        ...debs.map((architecture): [string, Buffer] => [
+          `hello_${architecture}.deb`,
+          makeDeb(CONTROL.replace('amd64', architecture)),
+        ]),
       ]),
     },
     noAccess({}),
@@ -66,6 +73,40 @@ test.each([
     code: 'REFERENCE_MISSING',
     message,
     hint,
+    at: { file: 'apps/scale/package.yaml' },
+  });
+});
+
+const HELLO = '    packages: [{name: hello}]\n';
+
+test.each([
+  [['linux/amd64'], ['amd64']],
+  [['linux/arm64/v8'], ['arm64']],
+  [
+    ['linux/amd64', 'linux/arm64'],
+    ['arm64', 'amd64'],
+  ],
+  [
+    ['linux/arm/v7', 'linux/386'],
+    ['armhf', 'i386'],
+  ],
+  [['linux/amd64', 'linux/arm64'], ['all']],
+  [[], ['arm64']],
+])('hosts of %j install Debian packages for %j', async (platforms, debs) => {
+  expect(await install(HELLO, { platforms, debs })).toMatchObject({
+    packages: [{ name: 'hello', version: '2.10-3' }],
+  });
+});
+
+test.each([
+  [['linux/arm64'], ['amd64'], 'amd64, and not for linux/arm64', 'arm64'],
+  [['linux/amd64'], ['arm64', 'armhf'], 'arm64 and armhf, and not for linux/amd64', 'amd64'],
+  [['linux/amd64', 'linux/arm/v7'], ['amd64', 'arm64'], 'amd64 and arm64, and not for linux/arm/v7', 'armhf'],
+])('hosts of %j are refused Debian packages for %j', async (platforms, debs, said, wanted) => {
+  await expect(install(HELLO, { platforms, debs })).rejects.toMatchObject({
+    code: 'REFERENCE_MISSING',
+    message: `scale-host has hello for ${said}, a platform of its hosts`,
+    hint: `Bring hello for ${wanted} along in debs too, or take the platform out of the cluster type`,
     at: { file: 'apps/scale/package.yaml' },
   });
 });
