@@ -70,6 +70,7 @@ import { schemathesis } from './parts/schemathesis.ts';
 import { skopeo } from './parts/skopeo.ts';
 import { slsaVerifier } from './parts/slsa-verifier.ts';
 import { sops } from './parts/sops.ts';
+import { wine } from './parts/wine.ts';
 import { zarf } from './parts/zarf.ts';
 
 /** Every real neighbour that a test may ask for. To add one: a module in parts/ and a line here. */
@@ -137,6 +138,7 @@ const PARTS = {
   symphonyDefinitions,
   zarfSchema,
   redis,
+  wine,
   // The longest builds come last.
   argoCd,
   zarf,

@@ -7,15 +7,16 @@ import { formatAptSource, readAptSource } from './apt-source.ts';
 import type { Machine } from './part.ts';
 
 /**
- * Unpacks a Debian package of any suite into `target` and returns its version. apt works on lists of its own, so
+ * Unpacks Debian packages of any suite into `target` and returns the version of the first. apt works on lists of its own, so
  * nothing is installed, the machine's own lists stay as they are, and root is not needed; apt still checks signatures.
  */
-export const unpackDebianPackage = async (
-  name: string,
+export const unpackDebianPackages = async (
+  names: readonly [string, ...string[]],
   suite: string,
   target: string,
   machine: Machine,
 ): Promise<string> => {
+  const { signal } = machine;
   const source = readAptSource();
   await using work = await temporaryDirectory('apt');
   await Promise.all(
@@ -37,15 +38,23 @@ export const unpackDebianPackage = async (
         '--option=Acquire::Languages=none',
         ...words,
       ],
-      { cwd: join(work.path, 'deb'), signal: machine.signal },
+      { cwd: join(work.path, 'deb'), signal },
     );
   await apt('update', '--error-on=any');
-  await apt('download', name);
-  const [file] = await readdir(join(work.path, 'deb'));
-  if (file === undefined) throw new FleetError('TOOL_MISSING', `Debian ${suite} has no package '${name}'.`);
-  await runOrFail(['dpkg-deb', '--extract', join(work.path, 'deb', file), target], {
-    signal: machine.signal,
-  });
-  const version = file.split('_')[1] ?? 'unknown';
-  return decodeURIComponent(version).replaceAll(':', '-');
+  await apt('download', ...names);
+  const files = await readdir(join(work.path, 'deb'));
+  for (const file of files)
+    await runOrFail(['dpkg-deb', '--extract', join(work.path, 'deb', file), target], { signal });
+  const first = files.find((file) => file.startsWith(`${names[0]}_`));
+  if (first === undefined)
+    throw new FleetError('TOOL_MISSING', `Debian ${suite} has no package '${names[0]}'.`);
+  return decodeURIComponent(first.split('_')[1] ?? 'unknown').replaceAll(':', '-');
 };
+
+/** As unpackDebianPackages. */
+export const unpackDebianPackage = (
+  name: string,
+  suite: string,
+  target: string,
+  machine: Machine,
+): Promise<string> => unpackDebianPackages([name], suite, target, machine);

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
 import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
-import { unpackDebianPackage } from './debian-package.ts';
+import { unpackDebianPackages } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
 /** The library of pkcs11-tool is in opensc-pkcs11. */
-const PACKAGES = ['softhsm2', 'libsofthsm2', 'opensc-pkcs11', 'opensc'] as const;
+const PACKAGES = ['opensc', 'opensc-pkcs11', 'softhsm2', 'libsofthsm2'] as const;
 const TRIPLETS: Readonly<Record<string, string>> = { x64: 'x86_64-linux-gnu', arm64: 'aarch64-linux-gnu' };
 
 const family = (machine: Machine): string => join(machine.cache, 'pkcs11');
@@ -34,9 +34,7 @@ export const pkcs11: Part = {
   install: async (machine) => {
     await orExplain("Debian bookworm's packages 'softhsm2' and 'opensc' cannot be used", () =>
       buildVersion(family(machine), async (temporary) => {
-        let version = '';
-        for (const name of PACKAGES)
-          version = await unpackDebianPackage(name, 'bookworm', temporary, machine);
+        const version = await unpackDebianPackages(PACKAGES, 'bookworm', temporary, machine);
         const { tool, module, libraries } = pkcs11Paths(temporary);
         const settings = join(temporary, 'softhsm2.conf');
         await writeFile(settings, `directories.tokendir = ${temporary}\n`);

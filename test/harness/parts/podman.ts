@@ -4,7 +4,7 @@ import { FleetError } from '../../../bundles/errors.ts';
 import { rootAccess } from '../hosts/as-root.ts';
 import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
-import { unpackDebianPackage } from './debian-package.ts';
+import { unpackDebianPackages } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
@@ -12,7 +12,7 @@ const suite = 'bookworm';
 const inside = 'usr/bin/podman';
 
 /** podman, what it wants to have around, and the one library of it that skopeo does not bring as well. */
-const packages = ['podman', 'conmon', 'runc', 'libsubid4'];
+const packages = ['podman', 'conmon', 'runc', 'libsubid4'] as const;
 
 const family = (machine: Machine): string => join(machine.cache, 'podman');
 
@@ -28,12 +28,10 @@ export const podman: Part = {
     await mkdir(family(machine), { recursive: true });
     const folder = await orExplain(`Debian ${suite}'s podman cannot be used`, () =>
       buildVersion(family(machine), async (temporary) => {
-        const versions: string[] = [];
-        for (const name of packages)
-          versions.push(await unpackDebianPackage(name, suite, temporary, machine));
+        const version = await unpackDebianPackages(packages, suite, temporary, machine);
         const env = { ...machine.env, LD_LIBRARY_PATH: join(temporary, LIBRARIES) };
         await runOrFail([join(temporary, inside), '--version'], { env });
-        return versions[0] ?? suite;
+        return version;
       }),
     );
     return join(folder, inside);

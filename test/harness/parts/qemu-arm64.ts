@@ -3,13 +3,18 @@ import { join } from 'node:path';
 import { FleetError } from '../../../bundles/errors.ts';
 import { runOrFail } from '../run/run-command.ts';
 import { buildVersion, newestVersion } from './cache-folder.ts';
-import { unpackDebianPackage } from './debian-package.ts';
+import { unpackDebianPackages } from './debian-package.ts';
 import { orExplain } from './or-explain.ts';
 import type { Machine, Part } from './part.ts';
 
 const PROGRAM = 'bin/qemu-aarch64-static';
-/** With the program: the C and C++ libraries of arm64 that Node runs with. */
-const PACKAGES = ['libc6-arm64-cross', 'libgcc-s1-arm64-cross', 'libstdc++6-arm64-cross'];
+/** The program, and the C and C++ libraries of arm64 that Node runs with. */
+const PACKAGES = [
+  'qemu-user-static',
+  'libc6-arm64-cross',
+  'libgcc-s1-arm64-cross',
+  'libstdc++6-arm64-cross',
+] as const;
 
 const family = ({ cache }: Machine): string => join(cache, 'qemu-arm64');
 /** The folder `usr` of the packages. */
@@ -34,8 +39,7 @@ export const qemuArm64 = {
     await mkdir(family(machine), { recursive: true });
     await orExplain("Debian bookworm's package 'qemu-user-static' cannot be used", () =>
       buildVersion(family(machine), async (temporary) => {
-        const version = await unpackDebianPackage('qemu-user-static', 'bookworm', temporary, machine);
-        for (const name of PACKAGES) await unpackDebianPackage(name, 'bookworm', temporary, machine);
+        const version = await unpackDebianPackages(PACKAGES, 'bookworm', temporary, machine);
         const usr = join(temporary, 'usr');
         await runOrFail([
           ...onArm64(usr),
