@@ -140,10 +140,13 @@ const unknownName = (name: string): FleetError =>
     `${didYouMean(name, FIELDS) ?? ''}It can be ${FIELDS.join(', ')}`,
   );
 
-/** Texts that Go's ParseInt and ParseFloat take, which cel-go asks. */
+/** Texts that Go's ParseInt, ParseUint and ParseFloat take, which cel-go calls. Each takes time linear in the text. */
 const WHOLE = /^[+-]?\d+$/;
-const DECIMAL = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
+const UNSIGNED = /^\d+$/;
+const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const NOT_FINITE = /^(?:nan|[+-]?inf(?:inity)?)$/i;
+/** Characters of the longest number of 64 bits: BigInt takes more than linear time. */
+const LONGEST = 20;
 
 /**
  * Numbers of texts as in cel-go, thus in Kubernetes and Flux: the library reads texts as JavaScript does, where "" is 0 and "5%" is NaN
@@ -151,23 +154,24 @@ const NOT_FINITE = /^(?:nan|[+-]?inf(?:inity)?)$/i;
  */
 const numbersOfText = ({ CelScalar, celFunc, celUint }: Cel): readonly CelFunc[] => {
   const { DOUBLE, INT, STRING, UINT } = CelScalar;
-  const whole = (text: string): bigint => {
-    if (!WHOLE.test(text)) throw new Error('a text is not a number that is whole');
-    return BigInt(text);
-  };
-  const within = (value: bigint, most: bigint, least: bigint): bigint => {
-    if (value > most || value < least) throw new Error('overflow: a text is a number beyond 64 bits');
+  const whole = (text: string, form: RegExp, least: bigint, most: bigint): bigint => {
+    if (!form.test(text)) throw new Error('the text is not a whole number');
+    const short = text.replace(/^([+-]?)0+(?=\d)/, '$1');
+    const value = short.length > LONGEST ? undefined : BigInt(short);
+    if (value === undefined || value > most || value < least)
+      throw new Error('overflow: the text is a number beyond 64 bits');
     return value;
   };
   const decimal = (text: string): number => {
     if (NOT_FINITE.test(text)) return Number(text.replace(/inf.*/i, 'Infinity').replace(/nan/i, 'NaN'));
     const value = DECIMAL.test(text) ? Number(text) : Number.NaN;
-    if (!Number.isFinite(value)) throw new Error('a text is not a number, or beyond what a double holds');
+    if (!Number.isFinite(value))
+      throw new Error('the text is not a number, or is beyond the range of a double');
     return value;
   };
   return [
-    celFunc('int', [STRING], INT, (text) => within(whole(text), 2n ** 63n - 1n, -(2n ** 63n))),
-    celFunc('uint', [STRING], UINT, (text) => celUint(within(whole(text), 2n ** 64n - 1n, 0n))),
+    celFunc('int', [STRING], INT, (text) => whole(text, WHOLE, -(2n ** 63n), 2n ** 63n - 1n)),
+    celFunc('uint', [STRING], UINT, (text) => celUint(whole(text, UNSIGNED, 0n, 2n ** 64n - 1n))),
     celFunc('double', [STRING], DOUBLE, decimal),
   ];
 };

@@ -51,9 +51,35 @@ it.each([
   "int(' 1') == 1",
   "int('0x1F') == 31",
   "int('9223372036854775808') > 0",
+  "int('-9223372036854775809') < 0",
   "uint('') == 0u",
+  "uint('+5') == 5u",
+  "uint('18446744073709551616') > 0u",
 ])('has no answer to %s: the text has another form', (text) => {
-  expect(compileExpression(text)({})).toEqual({ why: expect.stringMatching(/not a number|overflow/) });
+  expect(compileExpression(text)({})).toEqual({
+    why: expect.stringMatching(/the text is not a (whole )?number|overflow/),
+  });
+});
+
+it.each([
+  ['double(status.text) > 1.0', 'digits', '1'.repeat(100_000)],
+  ['double(status.text) > 1.0', 'digits and a letter', `${'1'.repeat(100_000)}x`],
+  ['double(status.text) > 1.0', 'a fraction and a letter', `1.${'1'.repeat(100_000)}x`],
+  ['int(status.text) > 1', 'digits', '9'.repeat(1_000_000)],
+  ['int(status.text) > 1', 'zeros and a letter', `${'0'.repeat(1_000_000)}x`],
+  ['uint(status.text) > 1u', 'digits', '9'.repeat(1_000_000)],
+])('has no answer to %s of a long text of %s, in time linear in the text', (text, _, number) => {
+  const begin = process.cpuUsage();
+  expect(compileExpression(text)({ status: { text: number } })).toEqual({
+    why: expect.stringMatching(/not a (whole )?number|overflow/),
+  });
+  expect(process.cpuUsage(begin).user / 1e6).toBeLessThan(1);
+});
+
+it('reads a whole number with zeros before it', () => {
+  const status = { text: `-${'0'.repeat(100)}7`, most: `${'0'.repeat(100)}18446744073709551615` };
+  const text = 'int(status.text) == -7 && uint(status.most) == 18446744073709551615u';
+  expect(compileExpression(text)({ status })).toBe(true);
 });
 
 it.each([
