@@ -145,8 +145,8 @@ const WHOLE = /^[+-]?\d+$/;
 const UNSIGNED = /^\d+$/;
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i;
 const NOT_FINITE = /^(?:nan|[+-]?inf(?:inity)?)$/i;
-/** Characters of the longest number of 64 bits: BigInt takes more than linear time. */
-const LONGEST = 20;
+/** Digits of the longest number of 64 bits, or a sign and one digit less. A bound, because BigInt takes more than linear time. */
+const MAX_DIGITS = 20;
 
 /**
  * Numbers of texts as in cel-go, thus in Kubernetes and Flux: the library reads texts as JavaScript does, where "" is 0 and "5%" is NaN
@@ -157,7 +157,7 @@ const numbersOfText = ({ CelScalar, celFunc, celUint }: Cel): readonly CelFunc[]
   const whole = (text: string, form: RegExp, least: bigint, most: bigint): bigint => {
     if (!form.test(text)) throw new Error('the text is not a whole number');
     const short = text.replace(/^([+-]?)0+(?=\d)/, '$1');
-    const value = short.length > LONGEST ? undefined : BigInt(short);
+    const value = short.length > MAX_DIGITS ? undefined : BigInt(short);
     if (value === undefined || value > most || value < least)
       throw new Error('overflow: the text is a number beyond 64 bits');
     return value;

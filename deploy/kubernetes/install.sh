@@ -156,8 +156,10 @@ if [ -n "$offline" ] && [ -n "$state" ] && [ -z "$print" ]; then
   this=$(echo "$nodes" | awk -v boot="$(cat /proc/sys/kernel/random/boot_id)" -v name="$(uname -n)" '$2 == boot && (label == "" || $1 == name) { label = $3 } END { print label }')
   [ -n "$this" ] || fail "this machine is no node of the cluster that kubectl reaches: run --offline on the node that is to have the agent's state" 1
   if [ -z "$home" ]; then
-    runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --output 'jsonpath={.items[0].spec.nodeName}' 2> /dev/null || true)
-    home=$(echo "$nodes" | awk -v name="$runs" '$1 == name { print $3 }')
+    # An evicted pod runs nowhere, and a pod without a node says none.
+    runs=$(kubectl --namespace fleet-agent get pods --selector=app.kubernetes.io/name=fleet-agent --field-selector=status.phase!=Failed \
+      --output 'jsonpath={.items[*].spec.nodeName}' 2> /dev/null || true)
+    home=$(echo "$nodes" | awk -v name="${runs%% *}" '$1 == name { print $3 }')
     home=${home:-$this}
   fi
   [ "$home" != "$this" ] || install -d -o 65532 -g 65532 -m 700 "$state"

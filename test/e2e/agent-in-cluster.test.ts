@@ -439,7 +439,7 @@ describeWith(
     });
 
     if (LONG) {
-      it('stays with its state when another node joins, whose loader loads what is copied to it, and moves with it', {
+      it('stays on the node of its state when another node joins, and moves with its state', {
         timeout: 900_000,
       }, async () => {
         const binds = [{ from: media.path, to: '/media/usb' }];

@@ -105,6 +105,20 @@ describeOnKubernetes(
       expect(await generation()).toBe(String(Number(before) + 1));
     });
 
+    it('keeps the node that the volume of the state names, as documented for it', async () => {
+      const page = await readFile(join(REPOSITORY, 'docs/operations/cluster.md'), 'utf8');
+      const [typed = ''] = /^kubectl patch persistentvolume .*\\\n.*$/m.exec(page) ?? [];
+      const [node = ''] = (await read('nodes', '--output=jsonpath={.items[*].metadata.name}')).split(' ');
+      const patched = await type(typed.replace('node-1', node));
+      expect(patched.code, patched.stderr).toBe(0);
+      const again = await type(await withState());
+      expect(again.code, again.stderr).toBe(0);
+      const named = '--output=jsonpath={.spec.nodeAffinity..matchExpressions}';
+      expect(JSON.parse(await read('persistentvolume', 'fleet-agent-state', named))).toEqual([
+        { key: 'kubernetes.io/hostname', operator: 'In', values: [node] },
+      ]);
+    });
+
     it('leaves no copy of the token behind a signal', async () => {
       const temporary = join(folder.path, 'temporary');
       await mkdir(temporary);

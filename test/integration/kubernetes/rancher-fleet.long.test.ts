@@ -406,7 +406,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
       };
     };
 
-    it('begins when a Bundle goes with keepResources, restarts nothing, and ends with the Bundle', async () => {
+    it('of a Bundle that was deleted with keepResources restarts nothing, and a new Bundle takes the objects back', async () => {
       const { namespace, walk, ...bundle } = openBundle('kept');
       await bundle.apply();
       await bundle.deployed();
@@ -458,7 +458,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
       await poll(() => walk.keysIn(namespace)).toEqual([]);
     }, 900_000);
 
-    it('goes without keepResources once the record of the release is gone, and back with takeOwnership', async () => {
+    it('needs no keepResources when the record of the release is deleted first, and takeOwnership leads back', async () => {
       const { namespace, walk, ...bundle } = openBundle('named', { helm: { releaseName: 'shop' } });
       await bundle.apply();
       await bundle.deployed();
@@ -493,7 +493,7 @@ describeWith(['kube', 'kwok', 'helm', 'rancherFleet'], 'Rancher Fleet 0.15', (pa
       expect(await walk.keysIn(namespace)).toEqual(['a', 'b', 'c']);
     }, 900_000);
 
-    it('of a Bundle that goes without it loses the objects, and the agent makes them again', async () => {
+    it('of a Bundle that is deleted without keepResources loses the objects, and the agent creates them again', async () => {
       const { namespace, walk, ...bundle } = openBundle('lost');
       await bundle.apply();
       await bundle.deployed();
