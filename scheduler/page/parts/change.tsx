@@ -12,7 +12,7 @@ export const Change = ({ object: { object, outcome, diff }, isOpen = false }: Pr
   </details>
 );
 
-/** Outcomes are those of an agent that would apply it; a reader compares. */
+/** The API names outcomes as an agent does that applies the change. On the page they are differences between two states. */
 const WORDS: Readonly<Record<string, string>> = {
   created: 'added',
   configured: 'changed',

@@ -1,21 +1,15 @@
 import type { Audit } from '#bundles/transport/hub/client';
 
+type Entry = Audit['entries'][number];
+
 /** In place of a person, where a rule of the platform decided. The audit log is filtered by it, too. */
 export const RULE = 'a rule';
 
 /** The decision of an entry of the audit log, in a few words. */
-export const describeEntry = ({
-  what,
-  promotion,
-  stage,
-  only,
-  release,
-  workspaces,
-  ended,
-  about,
-}: Audit['entries'][number]): string =>
-  [
-    ended === undefined || ended === null ? wordsOf(what, stage) : 'end of a submission',
+export const describeEntry = (entry: Entry): string => {
+  const { promotion, stage, only, release, workspaces, ended, about } = entry;
+  return [
+    ended === undefined || ended === null ? wordsOf(entry) : 'end of a submission',
     about ?? '',
     promotion === null ? '' : `${promotion.number} from ${promotion.from}, ${promotion.mode}`,
     only === null ? '' : `of ${only}`,
@@ -25,7 +19,10 @@ export const describeEntry = ({
   ]
     .filter((part) => part !== '')
     .join(' ');
+};
 
-/** An approval of no stage is of a promotion. */
-const wordsOf = (what: string, stage: string | null): string =>
-  what === 'approval' && stage === null ? 'approval of a promotion' : what;
+/** An approval is of values, which have no environment, of a stage, or of a promotion. */
+const wordsOf = ({ what, environment, stage }: Entry): string => {
+  if (what !== 'approval' || stage !== null) return what;
+  return environment === null ? 'approval of values' : 'approval of a promotion';
+};
