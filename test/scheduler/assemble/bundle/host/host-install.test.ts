@@ -82,6 +82,8 @@ const HELLO = '    packages: [{name: hello}]\n';
 test.each([
   [['linux/amd64'], ['amd64']],
   [['linux/arm64/v8'], ['arm64']],
+  [['linux/amd64/v2'], ['amd64']],
+  [['linux/mipsle'], ['mipsel']],
   [
     ['linux/amd64', 'linux/arm64'],
     ['arm64', 'amd64'],
