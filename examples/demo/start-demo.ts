@@ -169,8 +169,9 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
     const request = { environment: 'prod', person, now: clock(), signal, reason };
     await approveFor(await readGates(), { ...request, candidate: undefined, stage: undefined }, key);
   };
-  /** Builds the environments to which a visitor promoted. */
+  /** Candidates by their environment. */
   const built = new Map<string, string>();
+  /** Builds the environments to which a visitor promoted. */
   const buildPromoted = async (): Promise<void> => {
     const log = await readAuditLog(await openOrStartLayout(layout), hub.keys.roots);
     for (const environment of ['qa', 'prod']) {

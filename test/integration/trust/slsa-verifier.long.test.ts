@@ -6,9 +6,9 @@ import { type Outcome, runCommand, succeed } from '../../harness/run/run-command
 import { promotedOffice } from './promoted-office.ts';
 
 describeWith(['slsaVerifier'], 'slsa-verifier', ({ slsaVerifier }) => {
-  it('verifies with the release key alone that a bundle passed qa, and neither of another bundle nor of another environment', async () => {
+  it('accepts the summary of a bundle that passed qa with the release key alone, and refuses another key, bundle, level, environment or verifier', async () => {
     const { at, folder, summaries } = await promotedOffice();
-    /** As the page has it, with one word of it in place of another where a test wants that. */
+    /** Runs the command of docs/promotion.md. @param more flags to replace */
     const verify = async (bundle: string, more: Readonly<Record<string, string>> = {}): Promise<Outcome> => {
       const wanted = {
         'attestation-path': 'summary.json',
