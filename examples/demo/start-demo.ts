@@ -5,6 +5,7 @@ import { pino } from 'pino';
 import { type Channel, formatChannel } from '#bundles/names';
 import { openMedium } from '#bundles/formats/medium/open-medium';
 import { openOrStartLayout } from '#bundles/formats/layout/layout';
+import { formatError, toFleetError } from '#bundles/errors';
 import { addDays, DAY_MS, HOUR_MS } from '#bundles/time';
 import type { SigningKey } from '#bundles/trust/keys/key';
 import { openAuthoring } from '../../scheduler/author/serve/open-authoring.ts';
@@ -326,7 +327,7 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   await buildPromoted();
   const following = starting.use(
     repeat(async () => {
-      await buildPromoted();
+      await buildPromoted().catch(report);
       await judge.round(signal);
     }, FOLLOW_MS),
   );
@@ -345,6 +346,10 @@ export const startDemo = async ({ sites, folder, page, port, now }: DemoOptions)
   const running = starting.move();
   return { ...demo, [Symbol.asyncDispose]: () => running.disposeAsync() };
 };
+
+/** A round that failed, as one does while another program holds the layout, is tried again by the next. */
+const report = (error: unknown): void =>
+  console.error(formatError(toFleetError(error, 'building what was promoted')));
 
 const isTill = ({ agent }: DemoSite): boolean => agent.channel.clusterType === 'till';
 
