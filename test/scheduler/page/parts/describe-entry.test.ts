@@ -10,6 +10,6 @@ test.each([
   [{ ...approval, stage: 'pilot' }, 'approval of stage pilot'],
   [{ ...approval, environment: null, about: '01ffae0627bf' }, 'approval of values 01ffae0627bf'],
   [{ ...none, kind: 'decision', what: 'pause', environment: 'prod' }, 'pause'],
-])('the page says what an approval is of: %o', (entry, text) => {
+])('an approval on the page is of values, of a stage or of a promotion: %o', (entry, text) => {
   expect(describeEntry(entry as unknown as Parameters<typeof describeEntry>[0])).toBe(text);
 });
