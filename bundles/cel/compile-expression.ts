@@ -176,7 +176,7 @@ const numbersOfText = ({ CelScalar, celFunc, celUint }: Cel): readonly CelFunc[]
   ];
 };
 
-/** Map whose keys are there also where the value is null, as in Kubernetes and Flux; to the library they are missing (findings/cel-has-null-is-absent.sh). */
+/** Has the keys whose value is null, too, as in Kubernetes and Flux; the library counts them as missing (findings/cel-has-null-is-absent.sh). */
 const withNulls = (map: CelMap): CelMap =>
   Object.assign(map, { has: (key: Parameters<CelMap['has']>[0]) => map.get(key) !== undefined });
 

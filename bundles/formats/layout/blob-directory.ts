@@ -55,7 +55,7 @@ const DIRECT: Disk = {
   },
 };
 
-/** Direct calls between two turns of the event loop, in which a server can respond: a millisecond or two. */
+/** Direct calls before the event loop gets a turn, so that a server can respond. With small blobs they take a millisecond or two. */
 const PAUSE = 64;
 let calls = 0;
 const pause = async (): Promise<void> => {

@@ -35,7 +35,7 @@ export const wine: Part = {
         await addZlib(layer);
         const node = await addNode(layer, machine);
         await mkdir(join(layer, 'srv'));
-        // Waits until all is written: what is killed meanwhile leaves a prefix without a registry.
+        // Waits until wineserver has written all: killed earlier, it leaves a prefix without a registry.
         const make = ['sh', '-c', 'wine64 wineboot --init && wineserver64 -k; wineserver64 -w'];
         await inWine({ base, layer }, join(layer, 'srv'), make, 400);
         await using data = await temporaryDirectory('wine');

@@ -1,10 +1,10 @@
 #!/bin/sh
-# The privileged half of in-wine.ts: one program of Windows under Wine, of which nothing outlives this script.
+# The privileged half of in-wine.ts: runs one program of Windows under Wine. No process of it outlives this script.
 #
 #   in-wine.sh BASE LAYER DATA SECONDS WORDS...
 #
 # BASE is the root of a Debian, LAYER what lies over it (Wine, its prefix in srv, opt/node). The program sees DATA as Z:\mnt and may write there.
-# All processes are those of a user of their own, who may have few, in a PID namespace that ends with the first of them or after SECONDS.
+# The processes run as a user of their own, with a limit on their number, in a PID namespace that ends with its first process or after SECONDS.
 # Changes of the prefix are in memory, and gone at the end, unless DATA is the layer's own srv: then this run makes the prefix.
 set -eu
 base=$1 layer=$2 data=$3 seconds=$4
