@@ -3,16 +3,17 @@ import { cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, join } from 'node:path';
-import { digestOf, hexOf } from '#bundles/digest';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { digestOf, hexOf } from '#bundles/digest';
 import { buildDebs } from '../../bundling/debian/build-debs.ts';
 import { asRoot } from '../harness/hosts/as-root.ts';
-import { bundleAgent } from '../harness/run/bundle-agent.ts';
-import { describeWith } from '../harness/run/describe-with.ts';
 import { type FactoryHost, startFactoryHost } from '../harness/hosts/factory-host.ts';
-import { LONG } from '../harness/run/long.ts';
 import { loopDevices } from '../harness/hosts/loop-devices.ts';
 import { THIN_NODE_BIND, thinNode } from '../harness/hosts/thin-node.ts';
+import { ARCHITECTURE } from '../harness/kubernetes/busybox-image.ts';
+import { bundleAgent } from '../harness/run/bundle-agent.ts';
+import { describeWith } from '../harness/run/describe-with.ts';
+import { LONG } from '../harness/run/long.ts';
 import { PROGRAMS_VARIABLE } from '../harness/run/program-file.ts';
 import { runCommand, runOrFail, succeed } from '../harness/run/run-command.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../harness/run/temporary-directory.ts';
@@ -320,6 +321,10 @@ spec:
             like.replaceAll('scale-reader', 'line-agent').replaceAll(/ +critical: true\n/g, ''),
           );
         }
+        // The package is built for this machine alone.
+        const hosts = join(folder.path, 'platform/base/cluster-types/factory-host.yaml');
+        const both = await readFile(hosts, 'utf8');
+        await writeFile(hosts, both.replace(/platforms: .*/, `platforms: [linux/${ARCHITECTURE}]`));
         await sh(`mkdir -p $(dirname ${RESTARTS}); printf '[Service]\\nRestartSec=1s\\n' > ${RESTARTS}
           systemctl daemon-reload; systemctl start fleet-agent`);
       });
