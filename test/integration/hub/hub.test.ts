@@ -343,9 +343,11 @@ it('a hub with a platform builds it, again after a webhook, and counts that in i
   await using store = await openStore(join(folder.path, 'hub.db'), 'halden');
   const terms = { note: undefined, expires: addDays(NOW, 1), now: NOW };
   const { token } = await createToken(store, { scope: 'reader' }, terms);
-  const metrics = (await ask('GET', '/metrics', { authorization: `Bearer ${token}` })).text.split('\n');
-  expect(metrics).toContain('fleet_loop_total{what="built"} 2');
-  expect(metrics).toContain('fleet_hub_requests_total{method="POST",route="/v1/hooks",code="401"} 1');
+  const metrics = async () =>
+    (await ask('GET', '/metrics', { authorization: `Bearer ${token}` })).text.split('\n');
+  // An environment is logged as soon as it is built, and the build counts when it has ended.
+  await expect.poll(metrics).toContain('fleet_loop_total{what="built"} 2');
+  expect(await metrics()).toContain('fleet_hub_requests_total{method="POST",route="/v1/hooks",code="401"} 1');
   await dispatcher.close();
   expect(await running.stop('SIGTERM')).toEqual([0, null]);
   expect(running.log.filter(({ msg }) => msg === 'stopped looking')).toHaveLength(1);
