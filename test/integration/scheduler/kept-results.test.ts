@@ -115,15 +115,16 @@ const counting = (places: Places) => {
     cache.get = (key) => {
       const texts = textsOf(key);
       if (!texts || Object.hasOwn(texts, 'get')) return texts;
-      const { get, set } = texts;
+      const get = texts.get.bind(texts);
+      const set = texts.set.bind(texts);
       texts.get = (text) => {
-        const known = get.call(texts, text);
+        const known = get(text);
         if (known) taken += 1;
         return known;
       };
       texts.set = (text, made) => {
         prepared += 1;
-        return set.call(texts, text, made);
+        return set(text, made);
       };
       return texts;
     };
